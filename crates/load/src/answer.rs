@@ -1,0 +1,42 @@
+//! One whole answer, and what it means for it to be right.
+
+/// One whole answer, for looking at: verification and the answers that are sampled during a load.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The header fields in the order they came, names in lower case, values as they came.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body, its transfer coding removed.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The first field of that name (given in lower case), as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(field, _)| field == name)
+            .and_then(|(_, value)| std::str::from_utf8(value).ok())
+    }
+}
+
+/// What was expected, and what came instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What was expected.
+    pub expected: String,
+    /// What came.
+    pub came: String,
+}
+
+/// Says whether an answer is the right one.
+pub trait AnswerCheck: Send + Sync {
+    /// `Err` with what differs, where the answer is not right.
+    fn check(&self, answer: &Answer) -> Result<(), Mismatch>;
+
+    /// The one length in bytes that every right body has, where there is just one.
+    fn body_length(&self) -> Option<u64> {
+        None
+    }
+}

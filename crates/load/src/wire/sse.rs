@@ -1,0 +1,1 @@
+//! Server-sent events (WHATWG HTML, section 9.2).

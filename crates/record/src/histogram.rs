@@ -1,0 +1,207 @@
+//! Latency histograms of fixed bounds, so that any two can be merged.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use serde::{Deserialize, Serialize};
+
+/// A count of durations in nanoseconds, from 1 ns to one hour, to 3 significant digits.
+///
+/// Its memory is fixed (about 270 KiB) however many durations it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyHistogram(Histogram<u64>);
+
+/// Why bytes could not be read as a histogram.
+#[derive(Debug, thiserror::Error)]
+pub enum HistogramError {
+    /// Not base64.
+    #[error("the histogram is not base64: {0}")]
+    Base64(#[from] base64::DecodeError),
+    /// Not an HdrHistogram V2 encoding.
+    #[error("the histogram is not in HdrHistogram's V2 encoding: {0:?}")]
+    Encoding(hdrhistogram::serialization::DeserializeError),
+    /// Its bounds are not those of a [`LatencyHistogram`].
+    #[error("the histogram's values do not fit Prony's bounds")]
+    Bounds,
+}
+
+impl LatencyHistogram {
+    const LOWEST_NS: u64 = 1;
+    const HIGHEST_NS: u64 = 3_600_000_000_000;
+    const DIGITS: u8 = 3;
+
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Self(
+            Histogram::new_with_bounds(Self::LOWEST_NS, Self::HIGHEST_NS, Self::DIGITS)
+                .expect("the fixed bounds are valid"),
+        )
+    }
+
+    /// Counts one duration; longer than an hour counts as an hour, 0 as 1 ns.
+    #[inline]
+    pub fn record(&mut self, nanoseconds: u64) {
+        self.0.saturating_record(nanoseconds.max(Self::LOWEST_NS));
+    }
+
+    /// Adds every duration of `other`.
+    pub fn merge(&mut self, other: &LatencyHistogram) {
+        self.0
+            .add(&other.0)
+            .expect("histograms of the same bounds can always be added");
+    }
+
+    /// How many durations it holds.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The least duration that at least `quantile` (0 to 1) of all do not exceed, in nanoseconds.
+    pub fn value_at(&self, quantile: f64) -> u64 {
+        self.0.value_at_quantile(quantile)
+    }
+
+    /// The usual figures, or `None` where nothing was counted.
+    pub fn summary(&self) -> Option<LatencySummary> {
+        let histogram = &self.0;
+        (!histogram.is_empty()).then(|| LatencySummary {
+            min: histogram.min(),
+            mean: histogram.mean(),
+            stdev: histogram.stdev(),
+            p50: histogram.value_at_quantile(0.50),
+            p75: histogram.value_at_quantile(0.75),
+            p90: histogram.value_at_quantile(0.90),
+            p95: histogram.value_at_quantile(0.95),
+            p99: histogram.value_at_quantile(0.99),
+            p999: histogram.value_at_quantile(0.999),
+            p9999: histogram.value_at_quantile(0.9999),
+            max: histogram.max(),
+        })
+    }
+
+    /// The share (0 to 1) of durations within one standard deviation of the mean: wrk's
+    /// `+/- Stdev` column. 0 where nothing was counted.
+    pub fn share_within_one_stdev(&self) -> f64 {
+        if self.0.is_empty() {
+            return 0.0;
+        }
+        let (mean, stdev) = (self.0.mean(), self.0.stdev());
+        let inside: u64 = self
+            .0
+            .iter_recorded()
+            .filter(|bucket| (bucket.value_iterated_to() as f64 - mean).abs() <= stdev)
+            .map(|bucket| bucket.count_at_value())
+            .sum();
+        inside as f64 / self.0.len() as f64
+    }
+
+    /// HdrHistogram's V2 encoding in base64, as other HdrHistogram tools read it.
+    pub fn to_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        V2Serializer::new()
+            .serialize(&self.0, &mut bytes)
+            .expect("writing to memory does not fail");
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads what [`LatencyHistogram::to_base64`] wrote.
+    pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
+        let bytes = STANDARD.decode(text)?;
+        let read: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(HistogramError::Encoding)?;
+        let mut histogram = Self::new();
+        histogram.0.add(&read).map_err(|_| HistogramError::Bounds)?;
+        Ok(histogram)
+    }
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Latency in nanoseconds: of every answer counted as ok, to 3 significant digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencySummary {
+    /// The shortest.
+    pub min: u64,
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub stdev: f64,
+    /// The median.
+    pub p50: u64,
+    /// 75 % took no longer.
+    pub p75: u64,
+    /// 90 % took no longer.
+    pub p90: u64,
+    /// 95 % took no longer.
+    pub p95: u64,
+    /// 99 % took no longer.
+    pub p99: u64,
+    /// 99.9 % took no longer.
+    pub p999: u64,
+    /// 99.99 % took no longer.
+    pub p9999: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_empty_histogram_has_no_summary() {
+        assert_eq!(LatencyHistogram::new().summary(), None);
+    }
+
+    #[test]
+    fn beyond_the_bounds_is_counted_at_the_bounds() {
+        let mut histogram = LatencyHistogram::new();
+        histogram.record(0);
+        histogram.record(u64::MAX);
+        assert_eq!(histogram.count(), 2);
+        assert_eq!(histogram.summary().unwrap().min, 1);
+    }
+
+    #[test]
+    fn text_that_is_no_histogram_is_refused() {
+        assert!(matches!(
+            LatencyHistogram::from_base64("§"),
+            Err(HistogramError::Base64(_))
+        ));
+        assert!(matches!(
+            LatencyHistogram::from_base64("AAAA"),
+            Err(HistogramError::Encoding(_))
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn base64_brings_back_what_was_counted(values in prop::collection::vec(1u64..10_000_000_000, 0..200)) {
+            let mut histogram = LatencyHistogram::new();
+            values.iter().for_each(|&value| histogram.record(value));
+            let back = LatencyHistogram::from_base64(&histogram.to_base64()).unwrap();
+            prop_assert_eq!(back.count(), values.len() as u64);
+            prop_assert_eq!(back.summary(), histogram.summary());
+        }
+
+        #[test]
+        fn a_merge_is_the_same_as_counting_all_in_one(
+            a in prop::collection::vec(1u64..10_000_000_000, 0..100),
+            b in prop::collection::vec(1u64..10_000_000_000, 0..100),
+        ) {
+            let (mut left, mut right, mut whole) =
+                (LatencyHistogram::new(), LatencyHistogram::new(), LatencyHistogram::new());
+            for &value in &a { left.record(value); whole.record(value); }
+            for &value in &b { right.record(value); whole.record(value); }
+            left.merge(&right);
+            prop_assert_eq!(left, whole);
+        }
+    }
+}

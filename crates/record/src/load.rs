@@ -1,0 +1,138 @@
+//! What one load on one target gave: the body of `prony load --json`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{LatencySummary, Outcomes};
+
+/// The arrivals of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadShape {
+    /// Each connection sends its next request when the answer to the last one is whole.
+    Closed,
+}
+
+/// The load that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadSpec {
+    /// The arrivals.
+    pub shape: LoadShape,
+    /// How many connections, over all threads.
+    pub connections: usize,
+    /// How many threads make the load.
+    pub threads: usize,
+    /// How long it is measured, in seconds; `None` where only `requests` ends it.
+    pub duration_s: Option<f64>,
+    /// How many requests are started at the most, warm-up not counted.
+    pub requests: Option<u64>,
+    /// How long requests are sent before measuring begins, in seconds.
+    pub warmup_s: f64,
+    /// How long an answer may take, in seconds from the send.
+    pub timeout_s: f64,
+}
+
+/// What the load was put on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// The URL.
+    pub url: String,
+    /// The request's method.
+    pub method: String,
+    /// The socket address that was used.
+    pub address: String,
+}
+
+/// Why a load ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Its time was up.
+    Duration,
+    /// All its requests had an outcome.
+    Requests,
+    /// The user stopped it; the figures are those up to then.
+    Interrupted,
+}
+
+/// What happened before measuring began. Nothing of it is in the other figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarmupResult {
+    /// How long it took, in seconds.
+    pub duration_s: f64,
+    /// What became of the requests that ended in it.
+    pub outcomes: Outcomes,
+}
+
+/// The first answer that was wrong, to show what "wrong" was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongAnswer {
+    /// The name of its outcome.
+    pub outcome: String,
+    /// What was expected and what came.
+    pub detail: String,
+}
+
+/// What the load cost the generator itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorCost {
+    /// CPU time in user mode of all workers, in seconds, measured part only.
+    pub cpu_user_s: f64,
+    /// CPU time in the kernel of all workers, in seconds, measured part only.
+    pub cpu_system_s: f64,
+    /// The busiest worker's CPU time as a share (0 to 1) of the measured time.
+    pub busy_max: f64,
+    /// The event loop that ran: `epoll`.
+    #[serde(rename = "loop")]
+    pub event_loop: String,
+    /// Whether the generator, not the server, was the limit: a worker was above 90 % busy.
+    pub client_limited: bool,
+    /// The CPUs that the workers were pinned to; empty where they were not.
+    pub cpus: Vec<usize>,
+}
+
+/// What one load on one target gave.
+///
+/// A request belongs to the phase (warm-up or measured) in which it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadResult {
+    /// What the load was put on.
+    pub target: Target,
+    /// The load that was asked for.
+    pub load: LoadSpec,
+    /// Why it ended.
+    pub ended: Ended,
+    /// How long was measured, in seconds.
+    pub duration_s: f64,
+    /// All requests of the measured part: the sum of `outcomes`.
+    pub requests: u64,
+    /// What became of each.
+    pub outcomes: Outcomes,
+    /// What the warm-up gave, where there was one.
+    pub warmup: Option<WarmupResult>,
+    /// Answers counted as ok, a second.
+    pub rate_per_s: f64,
+    /// Bytes received in the measured part, heads included.
+    pub bytes_read: u64,
+    /// Bytes sent in the measured part, heads included.
+    pub bytes_written: u64,
+    /// Connections made, warm-up included.
+    pub connections_opened: u64,
+    /// Of these, the ones made again after a server or an error had closed one.
+    pub reconnects: u64,
+    /// Whole answers by status, in the measured part.
+    pub statuses: BTreeMap<u16, u64>,
+    /// From the send of a request to the last byte of its answer, ok answers only; `None` where there was none.
+    pub latency_ns: Option<LatencySummary>,
+    /// From the start of a connection to its end of set-up; `None` where none was made.
+    pub connect_ns: Option<LatencySummary>,
+    /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
+    pub histogram: String,
+    /// Share (0 to 1) of latencies within one standard deviation of their mean.
+    pub within_stdev: f64,
+    /// The first wrong answer, where there was one.
+    pub first_wrong: Option<WrongAnswer>,
+    /// What it cost the generator.
+    pub generator: GeneratorCost,
+}

@@ -1,0 +1,166 @@
+//! A run: one suite on one machine, with the subjects that took part.
+
+use serde::{Deserialize, Serialize};
+
+/// One run of a suite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its name, unique in the store: `20261121-203000-tour`.
+    pub id: String,
+    /// The suite's id.
+    pub suite: String,
+    /// The suite's title.
+    pub title: String,
+    /// What the reader of its report must know, a sentence each (for instance that trials are short).
+    pub notes: Vec<String>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC; `None` while it runs or where Prony was killed.
+    pub finished_at: Option<String>,
+    /// How it ended.
+    pub end: RunEnd,
+    /// Prony's own version.
+    pub prony_version: String,
+    /// The command line that made it.
+    pub command: Vec<String>,
+    /// The seed of the shuffled order.
+    pub seed: u64,
+    /// How many rounds were planned.
+    pub rounds: u32,
+    /// The machine.
+    pub machine: Machine,
+    /// Which CPUs did what.
+    pub cpus: CpuAssignment,
+    /// The subjects that were asked for, in the suite's order, whatever became of them.
+    pub subjects: Vec<SubjectRecord>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunEnd {
+    /// It is not over, or Prony was killed in it.
+    Open,
+    /// Every planned trial was tried.
+    Complete,
+    /// The user stopped it; the trials up to then are kept.
+    Interrupted,
+    /// It could not go on (for instance a full disk); the trials up to then are kept.
+    Failed,
+}
+
+/// The CPUs of server and generator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuAssignment {
+    /// Where the server ran.
+    pub server: Vec<usize>,
+    /// Where the load was made.
+    pub load: Vec<usize>,
+}
+
+impl CpuAssignment {
+    /// Whether server and generator had to share a CPU.
+    pub fn shared(&self) -> bool {
+        self.server.iter().any(|cpu| self.load.contains(cpu))
+    }
+}
+
+/// The machine a run was made on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The CPU's model name.
+    pub cpu_model: String,
+    /// How many CPUs the system has on line.
+    pub cpus: usize,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Operating system, for instance `Debian GNU/Linux 12 (bookworm)`.
+    pub os: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Whether it is a virtual machine, and under what, where that can be seen.
+    pub virtualization: Option<String>,
+    /// CPU frequency governor, where visible.
+    pub governor: Option<String>,
+    /// Vulnerability mitigations in force, a line each: `name: state`.
+    pub mitigations: Vec<String>,
+    /// TCP and socket settings that bear on the figures, a line each: `name = value`.
+    pub tcp_settings: Vec<String>,
+}
+
+/// A subject as it took part in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SubjectRecord {
+    /// Its id: the name of its folder.
+    pub id: String,
+    /// Programming language.
+    pub language: String,
+    /// Framework or library.
+    pub framework: String,
+    /// The framework's or toolchain's version, as found.
+    pub version: Option<String>,
+    /// `stdlib`, `framework`, `tuned` or `reference`.
+    pub class: String,
+    /// SHA-256 of its sources, hexadecimal.
+    pub source_hash: String,
+    /// The command that ran it.
+    pub run_command: Vec<String>,
+    /// Size of what its build made, in bytes, where it names artefacts.
+    pub artefact_bytes: Option<u64>,
+    /// How long its build took, in seconds; `None` where an earlier build was used or there is none.
+    pub build_s: Option<f64>,
+    /// Whether it took part.
+    pub status: SubjectStatus,
+    /// What verification found, workload by workload.
+    pub verified: Vec<VerifyResult>,
+}
+
+/// Whether a subject took part, and if not, why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "status")]
+pub enum SubjectStatus {
+    /// It was built and could be measured.
+    Ready,
+    /// Its toolchain is not here.
+    Skipped {
+        /// What is missing.
+        missing: String,
+        /// The one line that installs it.
+        install: String,
+    },
+    /// Its build failed.
+    BuildFailed {
+        /// The last lines of the build's output.
+        output: String,
+    },
+    /// It was built but could not be started.
+    StartFailed {
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// What verification found for one workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VerifyResult {
+    /// The workload.
+    pub workload: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub verdict: VerifyVerdict,
+}
+
+/// Right or wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum VerifyVerdict {
+    /// The answer is right.
+    Right,
+    /// The answer is wrong.
+    Wrong {
+        /// What was expected.
+        expected: String,
+        /// What came.
+        came: String,
+    },
+}

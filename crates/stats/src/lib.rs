@@ -1,0 +1,2 @@
+//! (Room being built.)
+#![forbid(unsafe_code)]
