@@ -35,6 +35,11 @@ pub trait AnswerCheck: Send + Sync {
     /// `Err` with what differs, where the answer is not right.
     fn check(&self, answer: &Answer) -> Result<(), Mismatch>;
 
+    /// The one status that every right answer has, where there is just one.
+    fn status(&self) -> Option<u16> {
+        None
+    }
+
     /// The one length in bytes that every right body has, where there is just one.
     fn body_length(&self) -> Option<u64> {
         None

@@ -1,0 +1,267 @@
+//! One connection: its socket, what it is doing, and the answer it is reading.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv, send};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::clock::Nanoseconds;
+use crate::wire::h1::{AnswerReader, Collect, Ignore, Malformed, OnClose, Whole};
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// There is no connection; the next attempt is made then.
+    Closed { retry_at: Nanoseconds },
+    /// It is being set up.
+    Connecting { since: Nanoseconds },
+    /// It has nothing to send.
+    Idle,
+    /// Part of the request is sent.
+    Sending { since: Nanoseconds, sent: usize },
+    /// The request is sent, the answer not whole.
+    Awaiting { since: Nanoseconds },
+}
+
+/// What came of reading all that was there.
+#[derive(Debug)]
+pub(super) enum Received {
+    /// The answer is not whole yet.
+    Partly,
+    /// The answer is whole.
+    Whole(Whole),
+    /// The answer is whole, but more came than it says it has.
+    Excess,
+    /// The server closed the connection before the answer was whole.
+    ClosedEarly { in_answer: bool },
+    /// It is not an answer.
+    Malformed(Malformed),
+    /// The connection broke.
+    Broken(Errno),
+}
+
+/// What one read that did not end the answer brought.
+enum Step {
+    /// Nothing is there now.
+    Nothing,
+    /// Less than there was room for.
+    Short,
+    /// As much as there was room for: more may be there.
+    Filled,
+}
+
+impl Step {
+    fn of(length: usize, wanted: usize) -> Self {
+        if length == wanted {
+            Step::Filled
+        } else {
+            Step::Short
+        }
+    }
+}
+
+/// Buffers that all connections of a worker share: only what is in the cache is used.
+pub(super) struct Buffers {
+    look: Vec<u8>,
+    /// Never touched where the kernel throws bodies away; it only has a length.
+    discard: Vec<u8>,
+    /// How much is read before the head has said how long the body is.
+    first_look: usize,
+}
+
+/// Enough for the head of an answer; what it leaves of a long body is thrown away unread.
+const SMALL_LOOK: usize = 4 * 1024;
+const LARGE_LOOK: usize = 64 * 1024;
+/// From here on a body is cheaper to throw away in the kernel than to copy.
+const WORTH_SKIPPING: u64 = 8 * 1024;
+
+impl Buffers {
+    pub(super) fn new() -> Self {
+        Self {
+            look: vec![0; LARGE_LOOK],
+            discard: vec![0; 1024 * 1024],
+            first_look: LARGE_LOOK,
+        }
+    }
+}
+
+/// One connection of a worker.
+#[derive(Debug)]
+pub(super) struct Connection {
+    socket: Option<Socket>,
+    pub(super) activity: Activity,
+    reader: AnswerReader,
+    /// Where the answer is being kept to be looked at.
+    pub(super) sample: Option<Box<Collect>>,
+    /// Failures to connect, one after the other.
+    pub(super) refusals: u32,
+    /// Whether it was ever connected.
+    pub(super) was_connected: bool,
+}
+
+impl Connection {
+    pub(super) fn new(answers_head: bool) -> Self {
+        Self {
+            socket: None,
+            activity: Activity::Closed { retry_at: 0 },
+            reader: AnswerReader::new(answers_head),
+            sample: None,
+            refusals: 0,
+            was_connected: false,
+        }
+    }
+
+    /// Begins to connect. The socket must be watched for what comes of it.
+    pub(super) fn open(&mut self, address: SocketAddr, now: Nanoseconds) -> io::Result<&Socket> {
+        self.reader.restart();
+        self.sample = None;
+        let socket = Socket::new(
+            Domain::for_address(address),
+            Type::STREAM.nonblocking().cloexec(),
+            Some(Protocol::TCP),
+        )?;
+        socket.set_tcp_nodelay(true)?;
+        match socket.connect(&address.into()) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {}
+            Err(error) => return Err(error),
+        }
+        self.activity = Activity::Connecting { since: now };
+        Ok(self.socket.insert(socket))
+    }
+
+    /// What the attempt to connect came to.
+    pub(super) fn connect_result(&self) -> io::Result<()> {
+        match &self.socket {
+            Some(socket) => socket.take_error()?.map_or(Ok(()), Err),
+            None => Err(io::Error::from(io::ErrorKind::NotConnected)),
+        }
+    }
+
+    /// Closes it; whatever it was doing is forgotten.
+    pub(super) fn close(&mut self, retry_at: Nanoseconds) {
+        self.socket = None;
+        self.sample = None;
+        self.activity = Activity::Closed { retry_at };
+    }
+
+    /// Sends `bytes`; how many were taken, 0 where there is no room now.
+    #[inline]
+    pub(super) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        let Some(socket) = &self.socket else {
+            return Err(Errno::ENOTCONN);
+        };
+        match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+            Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+            other => other,
+        }
+    }
+
+    /// Reads until the answer is whole or nothing more is there. `bytes_read` is counted up.
+    ///
+    /// The socket is watched edge-triggered: a read that gives less than there was room for has
+    /// emptied it, and whatever comes later makes a new edge. Only a close that the kernel has
+    /// told already (`peer_closed`) makes none, so it is read up to its end.
+    pub(super) fn receive(
+        &mut self,
+        buffers: &mut Buffers,
+        peer_closed: bool,
+        bytes_read: &mut u64,
+    ) -> Received {
+        loop {
+            let skippable = if self.sample.is_none() {
+                self.reader.skippable()
+            } else {
+                0
+            };
+            let step = if skippable >= WORTH_SKIPPING {
+                self.discard(skippable, buffers, bytes_read)
+            } else {
+                self.look(buffers, bytes_read)
+            };
+            match step {
+                Ok(Step::Filled) => {}
+                Ok(Step::Short) if peer_closed => {}
+                Ok(Step::Short | Step::Nothing) => return Received::Partly,
+                Err(end) => return end,
+            }
+        }
+    }
+
+    /// Throws body bytes away inside the kernel.
+    fn discard(
+        &mut self,
+        skippable: u64,
+        buffers: &mut Buffers,
+        bytes_read: &mut u64,
+    ) -> Result<Step, Received> {
+        let wanted = skippable.min(buffers.discard.len() as u64) as usize;
+        let length = self.read(&mut buffers.discard[..wanted], MsgFlags::MSG_TRUNC)?;
+        let Some(length) = length else {
+            return Ok(Step::Nothing);
+        };
+        *bytes_read += length as u64;
+        match self.reader.skip(length as u64) {
+            Some(whole) => Err(Received::Whole(whole)),
+            None => Ok(Step::of(length, wanted)),
+        }
+    }
+
+    /// Reads bytes and looks at them.
+    fn look(&mut self, buffers: &mut Buffers, bytes_read: &mut u64) -> Result<Step, Received> {
+        let wanted = buffers.first_look;
+        let length = self.read(&mut buffers.look[..wanted], MsgFlags::empty())?;
+        let Some(length) = length else {
+            return Ok(Step::Nothing);
+        };
+        *bytes_read += length as u64;
+        let bytes = &buffers.look[..length];
+        let eaten = match &mut self.sample {
+            Some(sample) => self.reader.eat(bytes, sample.as_mut()),
+            None => self.reader.eat(bytes, &mut Ignore),
+        }
+        .map_err(Received::Malformed)?;
+        // The answers of one load are much alike: the last one tells how to read the next.
+        buffers.first_look = match self.reader.skippable() {
+            left if left >= WORTH_SKIPPING => SMALL_LOOK,
+            _ if length == wanted => LARGE_LOOK,
+            _ => buffers.first_look,
+        };
+        match eaten.whole {
+            Some(_) if eaten.bytes < length => Err(Received::Excess),
+            Some(whole) => Err(Received::Whole(whole)),
+            None => Ok(Step::of(length, wanted)),
+        }
+    }
+
+    /// One read: `None` where nothing is there now, `Err` where nothing will come any more.
+    #[inline]
+    fn read(&mut self, into: &mut [u8], flags: MsgFlags) -> Result<Option<usize>, Received> {
+        let Some(socket) = &self.socket else {
+            return Err(Received::Broken(Errno::ENOTCONN));
+        };
+        let received = loop {
+            match recv(socket.as_raw_fd(), into, flags) {
+                Err(Errno::EINTR) => {}
+                other => break other,
+            }
+        };
+        match received {
+            Ok(0) => Err(match self.reader.close() {
+                OnClose::Whole(whole) => Received::Whole(whole),
+                OnClose::BeforeAnswer => Received::ClosedEarly { in_answer: false },
+                OnClose::Truncated => Received::ClosedEarly { in_answer: true },
+            }),
+            Ok(length) => Ok(Some(length)),
+            Err(Errno::EAGAIN) => Ok(None),
+            Err(Errno::ECONNRESET | Errno::EPIPE) => Err(match self.reader.close() {
+                OnClose::BeforeAnswer => Received::ClosedEarly { in_answer: false },
+                OnClose::Whole(_) | OnClose::Truncated => Received::ClosedEarly { in_answer: true },
+            }),
+            Err(errno) => Err(Received::Broken(errno)),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a running load shows of itself.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use prony_record::Outcome;
+
+use super::tally::Tally;
+
+/// How far a load has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Whether measuring has begun in every worker.
+    pub measuring: bool,
+    /// Answers counted as ok in the phase the load is in.
+    pub ok: u64,
+    /// Requests that ended in an error in that phase.
+    pub errors: u64,
+    /// Bytes received in that phase.
+    pub bytes_read: u64,
+    /// The median latency so far, of the slowest worker, in nanoseconds.
+    pub p50_ns: u64,
+    /// The 99th percentile so far, of the slowest worker, in nanoseconds.
+    pub p99_ns: u64,
+}
+
+/// One worker's figures, on a cache line of their own: the worker writes, the observer reads.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct WorkerProgress {
+    measuring: AtomicU64,
+    ok: AtomicU64,
+    errors: AtomicU64,
+    bytes_read: AtomicU64,
+    p50_ns: AtomicU64,
+    p99_ns: AtomicU64,
+}
+
+impl WorkerProgress {
+    pub(super) fn publish(&self, tally: &Tally, measuring: bool) {
+        self.measuring.store(measuring.into(), Relaxed);
+        self.ok.store(tally.outcomes[Outcome::Ok], Relaxed);
+        self.errors.store(tally.outcomes.errors(), Relaxed);
+        self.bytes_read.store(tally.bytes_read, Relaxed);
+        self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
+        self.p99_ns.store(tally.latency.value_at(0.99), Relaxed);
+    }
+}
+
+impl Progress {
+    pub(super) fn of(workers: &[WorkerProgress]) -> Self {
+        let start = Self {
+            measuring: true,
+            ..Self::default()
+        };
+        workers.iter().fold(start, |sum, worker| Self {
+            measuring: sum.measuring && worker.measuring.load(Relaxed) == 1,
+            ok: sum.ok + worker.ok.load(Relaxed),
+            errors: sum.errors + worker.errors.load(Relaxed),
+            bytes_read: sum.bytes_read + worker.bytes_read.load(Relaxed),
+            p50_ns: sum.p50_ns.max(worker.p50_ns.load(Relaxed)),
+            p99_ns: sum.p99_ns.max(worker.p99_ns.load(Relaxed)),
+        })
+    }
+}

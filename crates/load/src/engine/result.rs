@@ -1,0 +1,117 @@
+//! From what the workers counted to the result.
+
+use prony_record::{Ended, GeneratorCost, LoadResult, Outcome, WarmupResult};
+
+use super::clock::seconds;
+use super::tally::Tally;
+use super::worker::{PhaseResult, WorkerResult};
+use crate::plan::LoadPlan;
+
+/// Busier than this, a worker is taken to have been the limit.
+const CLIENT_LIMITED_ABOVE: f64 = 0.90;
+
+/// Merges what the workers gave.
+pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResult {
+    let measured = merge(workers.iter().map(|worker| &worker.measured));
+    let tally = &measured.tally;
+    LoadResult {
+        target: plan.target(),
+        load: plan.spec(),
+        ended: ended(&workers),
+        duration_s: measured.duration_s,
+        requests: tally.outcomes.total(),
+        outcomes: tally.outcomes,
+        warmup: warmup(&workers),
+        rate_per_s: rate(tally.outcomes[Outcome::Ok], measured.duration_s),
+        bytes_read: tally.bytes_read,
+        bytes_written: tally.bytes_written,
+        connections_opened: workers.iter().map(|worker| worker.connections_opened).sum(),
+        reconnects: workers.iter().map(|worker| worker.reconnects).sum(),
+        statuses: tally.statuses(),
+        latency_ns: tally.latency.summary(),
+        connect_ns: tally.connect.summary(),
+        histogram: tally.latency.to_base64(),
+        within_stdev: tally.latency.share_within_one_stdev(),
+        first_wrong: tally.first_wrong.clone(),
+        generator: generator(plan, &workers),
+    }
+}
+
+struct Merged {
+    tally: Tally,
+    duration_s: f64,
+}
+
+fn merge<'a>(phases: impl Iterator<Item = &'a PhaseResult>) -> Merged {
+    let mut merged = Merged {
+        tally: Tally::new(),
+        duration_s: 0.0,
+    };
+    for phase in phases {
+        merged.tally.merge(&phase.tally);
+        merged.duration_s = merged.duration_s.max(seconds(phase.duration));
+    }
+    merged
+}
+
+fn rate(count: u64, duration_s: f64) -> f64 {
+    if duration_s > 0.0 {
+        count as f64 / duration_s
+    } else {
+        0.0
+    }
+}
+
+fn warmup(workers: &[WorkerResult]) -> Option<WarmupResult> {
+    let mut phases = workers
+        .iter()
+        .filter_map(|worker| worker.warmup.as_ref())
+        .peekable();
+    phases.peek()?;
+    let merged = merge(phases);
+    Some(WarmupResult {
+        duration_s: merged.duration_s,
+        outcomes: merged.tally.outcomes,
+    })
+}
+
+fn ended(workers: &[WorkerResult]) -> Ended {
+    let any = |ended| workers.iter().any(|worker| worker.ended == ended);
+    if any(Ended::Interrupted) {
+        Ended::Interrupted
+    } else if any(Ended::Duration) {
+        Ended::Duration
+    } else {
+        Ended::Requests
+    }
+}
+
+fn generator(plan: &LoadPlan, workers: &[WorkerResult]) -> GeneratorCost {
+    let busy = |phase: &PhaseResult| rate_of_time(phase.cpu.total_s(), seconds(phase.duration));
+    let busy_max = workers
+        .iter()
+        .map(|worker| busy(&worker.measured))
+        .fold(0.0, f64::max);
+    GeneratorCost {
+        cpu_user_s: workers
+            .iter()
+            .map(|worker| worker.measured.cpu.user_s)
+            .sum(),
+        cpu_system_s: workers
+            .iter()
+            .map(|worker| worker.measured.cpu.system_s)
+            .sum(),
+        busy_max,
+        event_loop: "epoll".into(),
+        client_limited: busy_max > CLIENT_LIMITED_ABOVE,
+        cpus: plan.cpus.clone(),
+    }
+}
+
+fn rate_of_time(busy_s: f64, whole_s: f64) -> f64 {
+    if whole_s > 0.0 {
+        (busy_s / whole_s).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
+}

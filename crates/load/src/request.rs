@@ -1,0 +1,185 @@
+//! The request that a load sends, encoded once.
+
+use http::{HeaderName, HeaderValue, Method};
+
+use crate::target::HttpUrl;
+
+/// Why a request cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// Not a method.
+    #[error("`{0}` is not an HTTP method")]
+    Method(String),
+    /// No colon.
+    #[error("`{0}` is not a header: write it as `Name: value`")]
+    HeaderShape(String),
+    /// Bytes that a name must not have.
+    #[error("`{0}` is not the name of a header")]
+    HeaderName(String),
+    /// Bytes that a value must not have.
+    #[error("the value of header `{0}` holds a byte that no header may hold")]
+    HeaderValue(String),
+    /// Framing is Prony's own business.
+    #[error("header `{0}` frames the body, which Prony does itself: leave it out")]
+    Framing(String),
+}
+
+/// A request, ready to be sent any number of times.
+#[derive(Clone, Debug)]
+pub struct Request {
+    method: Method,
+    encoded: Vec<u8>,
+    closes: bool,
+}
+
+impl Request {
+    /// A request for `url`. `headers` are `Name: value` lines; `Host` and `Content-Length` are
+    /// added where needed.
+    pub fn new(
+        method: &str,
+        url: &HttpUrl,
+        headers: &[String],
+        body: &[u8],
+    ) -> Result<Self, RequestError> {
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| RequestError::Method(method.into()))?;
+        let mut fields = Vec::with_capacity(headers.len());
+        for line in headers {
+            fields.push(header(line)?);
+        }
+        let has = |name: &str| fields.iter().any(|(field, _)| field == name);
+        let mut encoded = format!("{method} {} HTTP/1.1\r\n", url.path()).into_bytes();
+        if !has("host") {
+            encoded.extend_from_slice(format!("Host: {}\r\n", url.host_header()).as_bytes());
+        }
+        for (name, value) in &fields {
+            encoded.extend_from_slice(name.as_str().as_bytes());
+            encoded.extend_from_slice(b": ");
+            encoded.extend_from_slice(value.as_bytes());
+            encoded.extend_from_slice(b"\r\n");
+        }
+        if !body.is_empty() || matches!(method, Method::POST | Method::PUT | Method::PATCH) {
+            encoded.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        encoded.extend_from_slice(b"\r\n");
+        encoded.extend_from_slice(body);
+        Ok(Self {
+            closes: fields.iter().any(closes),
+            method,
+            encoded,
+        })
+    }
+
+    /// The bytes that go over the connection.
+    pub fn bytes(&self) -> &[u8] {
+        &self.encoded
+    }
+
+    /// The method's name.
+    pub fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    /// Whether the answer has no body whatever its head says.
+    pub fn is_head(&self) -> bool {
+        self.method == Method::HEAD
+    }
+
+    /// Whether it asks the server to close the connection after the answer.
+    pub fn closes(&self) -> bool {
+        self.closes
+    }
+}
+
+fn header(line: &str) -> Result<(HeaderName, HeaderValue), RequestError> {
+    let (name, value) = line
+        .split_once(':')
+        .ok_or_else(|| RequestError::HeaderShape(line.into()))?;
+    let name = name.trim();
+    if matches!(
+        name.to_ascii_lowercase().as_str(),
+        "content-length" | "transfer-encoding"
+    ) {
+        return Err(RequestError::Framing(name.into()));
+    }
+    let value =
+        HeaderValue::from_str(value.trim()).map_err(|_| RequestError::HeaderValue(name.into()))?;
+    let name = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| RequestError::HeaderName(name.into()))?;
+    Ok((name, value))
+}
+
+fn closes((name, value): &(HeaderName, HeaderValue)) -> bool {
+    name == "connection"
+        && value
+            .as_bytes()
+            .split(|&byte| byte == b',')
+            .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url() -> HttpUrl {
+        "http://localhost:8080/path?q=1".parse().unwrap()
+    }
+
+    fn encode(method: &str, headers: &[&str], body: &[u8]) -> Result<String, RequestError> {
+        let headers: Vec<String> = headers.iter().map(|&line| line.to_owned()).collect();
+        Request::new(method, &url(), &headers, body)
+            .map(|request| String::from_utf8(request.encoded).unwrap())
+    }
+
+    #[test]
+    fn host_and_length_are_added_where_needed() {
+        assert_eq!(
+            encode("GET", &[], b"").unwrap(),
+            "GET /path?q=1 HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"
+        );
+        assert_eq!(
+            encode("POST", &["Host: other", "X-A:  b "], b"xy").unwrap(),
+            "POST /path?q=1 HTTP/1.1\r\nhost: other\r\nx-a: b\r\nContent-Length: 2\r\n\r\nxy"
+        );
+        assert!(
+            encode("PUT", &[], b"")
+                .unwrap()
+                .contains("Content-Length: 0")
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_refused() {
+        assert!(matches!(
+            encode("GE T", &[], b""),
+            Err(RequestError::Method(_))
+        ));
+        assert!(matches!(
+            encode("GET", &["nothing"], b""),
+            Err(RequestError::HeaderShape(_))
+        ));
+        assert!(matches!(
+            encode("GET", &["a b: c"], b""),
+            Err(RequestError::HeaderName(_))
+        ));
+        assert!(matches!(
+            encode("GET", &["a: b\nc: d"], b""),
+            Err(RequestError::HeaderValue(_))
+        ));
+        assert!(matches!(
+            encode("GET", &["Content-length: 3"], b""),
+            Err(RequestError::Framing(_))
+        ));
+    }
+
+    #[test]
+    fn it_knows_whether_it_closes_the_connection() {
+        let closes = |line: &str| {
+            Request::new("GET", &url(), &[line.into()], b"")
+                .unwrap()
+                .closes()
+        };
+        assert!(closes("Connection: upgrade, Close"));
+        assert!(!closes("Connection: keep-alive"));
+    }
+}

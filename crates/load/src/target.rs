@@ -1,0 +1,200 @@
+//! Where the load goes: an URL, and the address behind it.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::str::FromStr;
+use std::time::Duration;
+
+use http::Uri;
+use http::uri::Authority;
+
+/// Why there is nothing to put load on.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// No scheme.
+    #[error("`{url}` has no scheme; did you mean `http://{url}`?")]
+    NoScheme {
+        /// What was given.
+        url: String,
+    },
+    /// A scheme that is not spoken.
+    #[error("`{scheme}` is not spoken here: Prony loads http:// URLs")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Not an URL.
+    #[error("`{url}` is not an URL: {reason}")]
+    Syntax {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The name has no address.
+    #[error("the host `{host}` cannot be resolved: {source}; is it spelt right?")]
+    Unresolved {
+        /// The host.
+        host: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// Nothing accepts connections there.
+    #[error("cannot connect to {address}: {source}; is the server running and listening there?")]
+    Unreachable {
+        /// The address that was tried last.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// An `http://` URL.
+#[derive(Clone, Debug)]
+pub struct HttpUrl {
+    text: String,
+    host: String,
+    port: u16,
+    host_header: String,
+    path: String,
+}
+
+impl HttpUrl {
+    /// The path and query, as they go into the request line.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The value of the `Host` header.
+    pub fn host_header(&self) -> &str {
+        &self.host_header
+    }
+
+    /// The URL as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The first of the host's addresses that accepts a connection within `timeout`.
+    pub fn connectable_address(&self, timeout: Duration) -> Result<SocketAddr, TargetError> {
+        let unresolved = |source| TargetError::Unresolved {
+            host: self.host.clone(),
+            source,
+        };
+        let addresses = (self.host.as_str(), self.port)
+            .to_socket_addrs()
+            .map_err(unresolved)?;
+        let mut failure = unresolved(io::Error::other("it has no address"));
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(address),
+                Err(source) => failure = TargetError::Unreachable { address, source },
+            }
+        }
+        Err(failure)
+    }
+}
+
+impl FromStr for HttpUrl {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Self, TargetError> {
+        let syntax = |reason: &str| TargetError::Syntax {
+            url: text.into(),
+            reason: reason.into(),
+        };
+        let Some((scheme, _)) = text.split_once("://") else {
+            return Err(TargetError::NoScheme { url: text.into() });
+        };
+        if !scheme.eq_ignore_ascii_case("http") {
+            return Err(TargetError::Scheme {
+                scheme: scheme.into(),
+            });
+        }
+        let without_fragment = text.split('#').next().unwrap_or(text);
+        let uri: Uri = without_fragment
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| syntax(&error.to_string()))?;
+        let authority = uri.authority().ok_or_else(|| syntax("it names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(syntax(
+                "a user name in it is not sent; use -H 'Authorization: …'",
+            ));
+        }
+        if authority.host().is_empty() {
+            return Err(syntax("it names no host"));
+        }
+        let port = port_of(authority).ok_or_else(|| syntax("its port is not 1 to 65535"))?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        Ok(Self {
+            text: text.into(),
+            host: authority.host().trim_matches(['[', ']']).into(),
+            port,
+            host_header: authority.as_str().into(),
+            path: if path.starts_with('/') {
+                path.into()
+            } else {
+                format!("/{path}")
+            },
+        })
+    }
+}
+
+/// The port of an authority without a user name; 80 where it names none.
+fn port_of(authority: &Authority) -> Option<u16> {
+    match authority.as_str().strip_prefix(authority.host())? {
+        "" => Some(80),
+        port => port
+            .strip_prefix(':')?
+            .parse()
+            .ok()
+            .filter(|&port| port > 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        text.parse::<HttpUrl>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_parts_of_an_url() {
+        let url: HttpUrl = "http://[::1]:8080/a/b?c=d#e".parse().unwrap();
+        assert_eq!((url.host.as_str(), url.port), ("::1", 8080));
+        assert_eq!((url.host_header(), url.path()), ("[::1]:8080", "/a/b?c=d"));
+        let url: HttpUrl = "HTTP://example.test".parse().unwrap();
+        assert_eq!((url.port, url.path()), (80, "/"));
+        let url: HttpUrl = "http://example.test?x".parse().unwrap();
+        assert_eq!(url.path(), "/?x");
+    }
+
+    #[test]
+    fn what_is_no_http_url_is_refused_with_what_to_do() {
+        assert!(error("localhost:8080/x").contains("did you mean `http://localhost:8080/x`"));
+        assert!(error("https://a/").contains("`https` is not spoken"));
+        assert!(error("http://").contains("is not an URL"));
+        assert!(error("http://:80/").contains("is not an URL"));
+        assert!(error("http://a:99999/").contains("is not an URL"));
+        assert!(error("http://a:0/").contains("1 to 65535"));
+        assert!(error("http://me:secret@a/").contains("Authorization"));
+        assert!(error("http://a b/").contains("is not an URL"));
+    }
+
+    #[test]
+    fn a_port_where_nothing_listens_is_said() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let url: HttpUrl = format!("http://{address}/").parse().unwrap();
+        let wait = Duration::from_secs(5);
+        assert_eq!(url.connectable_address(wait).unwrap(), address);
+        drop(listener);
+        let refused = url.connectable_address(wait).unwrap_err();
+        assert!(
+            matches!(refused, TargetError::Unreachable { .. }),
+            "{refused}"
+        );
+    }
+}

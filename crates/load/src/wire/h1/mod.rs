@@ -1,0 +1,43 @@
+//! HTTP/1.1 answers (RFC 9112), as a client reads them.
+//!
+//! [`AnswerReader`] eats an answer in pieces of any size. It looks at the status line and at the
+//! fields that frame the body, and at nothing else; what it is not asked to keep it only counts.
+
+mod answer;
+mod chunked;
+mod head;
+
+pub use answer::{AnswerReader, Collect, Eaten, Ignore, Keep, OnClose, Whole};
+pub use head::{Framing, Head};
+
+/// Why bytes are not an HTTP/1.1 answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The first line is not a status line.
+    #[error("the answer does not begin with an HTTP/1.0 or HTTP/1.1 status line")]
+    StatusLine,
+    /// A header line has no name or no colon.
+    #[error("a header line has no name, no colon, or a forbidden byte")]
+    HeaderLine,
+    /// The head does not end.
+    #[error("the head is longer than {} KiB", head::MAX_HEAD / 1024)]
+    HeadTooLong,
+    /// Content-Length is not one number.
+    #[error("Content-Length is not a number, or has several values")]
+    ContentLength,
+    /// A chunk's size line is not a hexadecimal number.
+    #[error("a chunk does not begin with its size in hexadecimal")]
+    ChunkSize,
+    /// A chunk's data is not followed by a line end.
+    #[error("a chunk is longer than its size says")]
+    ChunkEnd,
+    /// A chunk's size line or the trailers do not end.
+    #[error("a chunk's size line or the trailer section is too long")]
+    ChunkTooLong,
+    /// 101 to a request that asked for no other protocol.
+    #[error("status 101, though no other protocol was asked for")]
+    SwitchingProtocols,
+    /// More came than the answer.
+    #[error("more bytes came than the answer says it has")]
+    ExcessBytes,
+}

@@ -1,0 +1,131 @@
+//! A server that answers by a script, and counts what it was asked.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+
+/// What the server does with one request: the number of the request on its connection is given.
+pub type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
+
+/// What happens to the connection after an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    Keep,
+    Close,
+}
+
+pub struct ScriptedServer {
+    address: SocketAddr,
+    requests: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+impl ScriptedServer {
+    pub fn start(
+        script: impl Fn(&mut TcpStream, u64) -> After + Send + Sync + 'static,
+    ) -> ScriptedServer {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (requests, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let stop = Arc::new(AtomicBool::new(false));
+        let script: Arc<Script> = Arc::new(script);
+        let counts = (requests.clone(), connections.clone(), stop.clone());
+        let acceptor = thread::spawn(move || {
+            let (requests, connections, stop) = counts;
+            for stream in listener.incoming() {
+                if stop.load(SeqCst) {
+                    break;
+                }
+                connections.fetch_add(1, SeqCst);
+                let (script, requests) = (script.clone(), requests.clone());
+                thread::spawn(move || converse(stream.unwrap(), &*script, &requests));
+            }
+        });
+        ScriptedServer {
+            address,
+            requests,
+            connections,
+            stop,
+            acceptor: Some(acceptor),
+        }
+    }
+
+    /// A server that gives every request the same answer.
+    pub fn answering(answer: impl Into<Vec<u8>>, after: After) -> ScriptedServer {
+        let answer = answer.into();
+        Self::start(move |stream, _| {
+            let _ = stream.write_all(&answer);
+            after
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Requests whose head it has read whole.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(SeqCst)
+    }
+
+    pub fn connections(&self) -> u64 {
+        self.connections.load(SeqCst)
+    }
+}
+
+impl Drop for ScriptedServer {
+    fn drop(&mut self) {
+        self.stop.store(true, SeqCst);
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+fn converse(mut stream: TcpStream, script: &Script, requests: &AtomicU64) {
+    stream.set_nodelay(true).unwrap();
+    let mut pending = Vec::new();
+    let mut buffer = [0; 4096];
+    let mut number = 0;
+    loop {
+        while let Some(length) = request_length(&pending) {
+            pending.drain(..length);
+            requests.fetch_add(1, SeqCst);
+            if script(&mut stream, number) == After::Close {
+                let _ = stream.shutdown(Shutdown::Both);
+                return;
+            }
+            number += 1;
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(length) => pending.extend_from_slice(&buffer[..length]),
+        }
+    }
+}
+
+/// The length of the request at the beginning of `bytes`, once it is whole.
+fn request_length(bytes: &[u8]) -> Option<usize> {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut request = httparse::Request::new(&mut headers);
+    let head = match request
+        .parse(bytes)
+        .expect("the client sends valid requests")
+    {
+        httparse::Status::Complete(length) => length,
+        httparse::Status::Partial => return None,
+    };
+    let body: usize = request
+        .headers
+        .iter()
+        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
+        .map_or(0, |header| {
+            std::str::from_utf8(header.value).unwrap().parse().unwrap()
+        });
+    (bytes.len() >= head + body).then_some(head + body)
+}

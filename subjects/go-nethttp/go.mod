@@ -1,0 +1,3 @@
+module prony/subjects/go-nethttp
+
+go 1.22
