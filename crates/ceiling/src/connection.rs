@@ -1,0 +1,316 @@
+//! One connection: what has come of a request, and what has still to go out.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+
+use crate::CeilingError;
+use crate::answers::{Answers, Reply};
+use crate::date::Date;
+use crate::framing::{Event, Framer, Link};
+use crate::output::{Output, Sent};
+
+/// Received at once, in bytes.
+const RECEIVE: usize = 64 * 1024;
+/// Answers of one connection are sent when they are this long, in bytes, even if more of its
+/// requests are there.
+const BATCH: usize = 256 * 1024;
+/// Receives in one turn, before the other connections have theirs.
+const RECEIVES_A_TURN: usize = 16;
+/// Thrown away after the last answer while the client closes its side, in bytes.
+const MAX_DRAINED: usize = 64 << 20;
+
+/// What the connections of one worker share.
+#[derive(Debug)]
+pub struct Shared {
+    /// The answers.
+    pub answers: Arc<Answers>,
+    /// The present date.
+    pub date: Date,
+    /// Draws the quotes.
+    pub random: fastrand::Rng,
+    /// Where request lines go.
+    pub log: File,
+    received: Box<[u8]>,
+    output: Output,
+    log_lines: Vec<u8>,
+}
+
+impl Shared {
+    /// With empty buffers.
+    pub fn new(answers: Arc<Answers>, date: Date, log: File) -> Self {
+        Self {
+            answers,
+            date,
+            random: fastrand::Rng::new(),
+            log,
+            received: vec![0; RECEIVE].into_boxed_slice(),
+            output: Output::default(),
+            log_lines: Vec::new(),
+        }
+    }
+}
+
+/// What a connection needs after its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// An event.
+    Wait,
+    /// Another turn, without an event.
+    Turn,
+    /// To be closed.
+    Close,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    socket: TcpStream,
+    framer: Framer,
+    state: State,
+    /// Received and not yet read: the beginning of a head, or requests held back.
+    input: Vec<u8>,
+    /// `input` may hold a whole request: a full batch, not a lack of bytes, ended the reading.
+    held_back: bool,
+    /// The reply to the request whose body is being skipped.
+    reply: Option<Reply>,
+    /// What the socket did not take.
+    backlog: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Requests are read.
+    Open,
+    /// The last answer is on its way.
+    Finishing,
+    /// Our side is closed; this many more bytes are thrown away while the client closes its
+    /// own. Closing with bytes unread would reset the connection and could lose the answer.
+    Draining { left: usize },
+}
+
+enum Received {
+    Bytes(usize),
+    Nothing,
+    End,
+}
+
+impl Connection {
+    /// Of a client that was just accepted.
+    pub fn new(socket: TcpStream) -> Self {
+        Self {
+            socket,
+            framer: Framer::default(),
+            state: State::Open,
+            input: Vec::new(),
+            held_back: false,
+            reply: None,
+            backlog: Output::default(),
+        }
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Whether it waits for room to send.
+    pub fn is_blocked(&self) -> bool {
+        !self.backlog.is_empty()
+    }
+
+    /// Reads and answers what there is. `to_the_end` asks to receive until nothing is left, where
+    /// otherwise a short receive is enough: no event would come for an end seen already.
+    pub fn turn(&mut self, shared: &mut Shared, to_the_end: bool) -> Result<Next, CeilingError> {
+        for _ in 0..RECEIVES_A_TURN {
+            if !self.backlog.is_empty() {
+                let sent = self
+                    .backlog
+                    .send(self.socket.as_raw_fd(), shared.answers.page());
+                match sent {
+                    Ok(Sent::All) => {}
+                    Ok(Sent::Blocked) => return Ok(Next::Wait),
+                    Err(_) => return Ok(Next::Close),
+                }
+            }
+            let next = match self.state {
+                State::Finishing => self.finish(),
+                State::Draining { left } => self.drain(left, shared),
+                State::Open if self.held_back => {
+                    let held = std::mem::take(&mut self.input);
+                    self.read(&held, shared)?
+                }
+                State::Open => self.receive(shared, to_the_end)?,
+            };
+            if let Some(next) = next {
+                return Ok(next);
+            }
+        }
+        Ok(Next::Turn)
+    }
+
+    fn finish(&mut self) -> Option<Next> {
+        self.state = State::Draining { left: MAX_DRAINED };
+        match self.socket.shutdown(Shutdown::Write) {
+            Ok(()) => None,
+            Err(_) => Some(Next::Close),
+        }
+    }
+
+    fn drain(&mut self, left: usize, shared: &mut Shared) -> Option<Next> {
+        match receive(&self.socket, &mut shared.received) {
+            Received::Bytes(length) if length < left => {
+                self.state = State::Draining {
+                    left: left - length,
+                };
+                None
+            }
+            Received::Nothing => Some(Next::Wait),
+            Received::Bytes(_) | Received::End => Some(Next::Close),
+        }
+    }
+
+    fn receive(
+        &mut self,
+        shared: &mut Shared,
+        to_the_end: bool,
+    ) -> Result<Option<Next>, CeilingError> {
+        let mut received = std::mem::take(&mut shared.received);
+        let result = match receive(&self.socket, &mut received) {
+            Received::Nothing => Ok(Some(Next::Wait)),
+            Received::End => Ok(Some(Next::Close)),
+            Received::Bytes(length) => {
+                let next = self.read_after_input(&received[..length], shared);
+                // A short receive has emptied the socket.
+                let emptied = length < received.len() && !to_the_end;
+                let idle = emptied && self.state == State::Open && !self.held_back;
+                next.map(|next| next.or(idle.then_some(Next::Wait)))
+            }
+        };
+        shared.received = received;
+        result
+    }
+
+    fn read_after_input(
+        &mut self,
+        bytes: &[u8],
+        shared: &mut Shared,
+    ) -> Result<Option<Next>, CeilingError> {
+        if self.input.is_empty() {
+            return self.read(bytes, shared);
+        }
+        let mut input = std::mem::take(&mut self.input);
+        input.extend_from_slice(bytes);
+        self.read(&input, shared)
+    }
+
+    /// Answers the requests in `bytes`, and keeps what is left of them.
+    fn read(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<Option<Next>, CeilingError> {
+        let read = self.answer_all(bytes, shared);
+        if read < bytes.len() && self.state == State::Open {
+            self.input.extend_from_slice(&bytes[read..]);
+        }
+        if !shared.log_lines.is_empty() {
+            shared
+                .log
+                .write_all(&shared.log_lines)
+                .map_err(CeilingError::Log)?;
+            shared.log_lines.clear();
+        }
+        if shared.output.is_empty() {
+            return Ok(None);
+        }
+        let sent = shared
+            .output
+            .send(self.socket.as_raw_fd(), shared.answers.page());
+        Ok(match sent {
+            Ok(Sent::All) => None,
+            Ok(Sent::Blocked) => {
+                shared.output.move_rest(&mut self.backlog);
+                Some(Next::Wait)
+            }
+            Err(_) => {
+                shared.output.clear();
+                Some(Next::Close)
+            }
+        })
+    }
+
+    /// Puts the answers to the requests in `bytes` into the shared output, up to a full batch;
+    /// gives how many bytes that took.
+    fn answer_all(&mut self, bytes: &[u8], shared: &mut Shared) -> usize {
+        let mut read = 0;
+        self.held_back = false;
+        while self.state == State::Open {
+            if shared.output.left() >= BATCH {
+                self.held_back = true;
+                break;
+            }
+            match self.framer.next(&bytes[read..]) {
+                Ok((length, Event::NeedMore)) => {
+                    read += length;
+                    break;
+                }
+                Ok((length, Event::Head(head))) => {
+                    read += length;
+                    if head.expects_continue {
+                        go_on(&mut shared.output);
+                    }
+                    self.reply = Some(Reply::to(&head));
+                }
+                Ok((length, Event::End)) => {
+                    read += length;
+                    if let Some(reply) = self.reply.take() {
+                        self.answer(reply, shared);
+                    }
+                }
+                Err(refusal) => self.answer(Reply::refusing(refusal), shared),
+            }
+        }
+        read
+    }
+
+    fn answer(&mut self, reply: Reply, shared: &mut Shared) {
+        if let Some((method, path)) = reply.log_line() {
+            for part in [method, " ", path, "\n"] {
+                shared.log_lines.extend_from_slice(part.as_bytes());
+            }
+        }
+        let Shared {
+            answers,
+            date,
+            random,
+            output,
+            ..
+        } = shared;
+        answers.write(reply, date, random, output);
+        if reply.link == Link::Closes {
+            self.state = State::Finishing;
+        }
+    }
+}
+
+fn go_on(output: &mut Output) {
+    let buffer = output.buffer();
+    let start = buffer.len();
+    buffer.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+    let end = buffer.len();
+    output.push_own(start, end);
+}
+
+fn receive(socket: &TcpStream, buffer: &mut [u8]) -> Received {
+    loop {
+        return match recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(0) => Received::End,
+            Ok(length) => Received::Bytes(length),
+            Err(Errno::EAGAIN) => Received::Nothing,
+            Err(Errno::EINTR) => continue,
+            Err(_) => Received::End,
+        };
+    }
+}

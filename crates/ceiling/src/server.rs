@@ -1,0 +1,128 @@
+//! The server as a whole: a worker for each CPU, all listening on one port.
+
+use std::fs::File;
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::SystemTime;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::answers::Answers;
+use crate::config::Config;
+use crate::connection::Shared;
+use crate::date::Date;
+use crate::error::CeilingError;
+use crate::worker::Worker;
+
+/// Clients that may wait to be accepted, each worker.
+const WAITING_CLIENTS: i32 = 4096;
+
+/// Serves until something fails that leaves no way to go on.
+///
+/// Request lines go to standard output. The threads of a server that failed go on until the
+/// process ends, so it should end then.
+pub fn serve(config: Config) -> Result<(), CeilingError> {
+    let stdout = io::stdout()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(CeilingError::Log)?;
+    Server::bind(&config)?.run(&stdout.into())
+}
+
+/// A server that listens, and serves once it is run.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    listeners: Vec<TcpListener>,
+    answers: Arc<Answers>,
+}
+
+impl Server {
+    /// Reads the assets and listens, without serving yet.
+    pub fn bind(config: &Config) -> Result<Self, CeilingError> {
+        let answers = Arc::new(Answers::new(config)?);
+        let (address, listeners) = listen_all(config).map_err(|source| CeilingError::Listen {
+            address: format!("{}:{}", config.host, config.port),
+            source,
+        })?;
+        Ok(Self {
+            address,
+            listeners,
+            answers,
+        })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves, with request lines going to `log`, until something fails that leaves no way to go
+    /// on.
+    pub fn run(self, log: &File) -> Result<(), CeilingError> {
+        let (farewells, farewell) = channel();
+        for (number, listener) in self.listeners.into_iter().enumerate() {
+            let log = log.try_clone().map_err(CeilingError::Log)?;
+            let date = Date::new(SystemTime::now());
+            let shared = Shared::new(Arc::clone(&self.answers), date, log);
+            let worker = Worker::new(listener, shared)?;
+            let farewells = Farewells(farewells.clone());
+            thread::Builder::new()
+                .name(format!("ceiling-{number}"))
+                .spawn(move || farewells.send(worker.run()))
+                .map_err(CeilingError::Thread)?;
+        }
+        farewell.recv().unwrap_or(Err(CeilingError::WorkerLost))
+    }
+}
+
+/// Tells how a worker ended, also where it panicked.
+struct Farewells(Sender<Result<(), CeilingError>>);
+
+impl Farewells {
+    fn send(&self, result: Result<(), CeilingError>) {
+        // Nobody listens any more where another worker has failed before.
+        let _ = self.0.send(result);
+    }
+}
+
+impl Drop for Farewells {
+    fn drop(&mut self) {
+        self.send(Err(CeilingError::WorkerLost));
+    }
+}
+
+/// A listener for each worker. The kernel spreads the clients over them.
+fn listen_all(config: &Config) -> io::Result<(SocketAddr, Vec<TcpListener>)> {
+    let wanted = (config.host.as_str(), config.port)
+        .to_socket_addrs()?
+        .next()
+        .ok_or_else(|| io::Error::other("the host name has no address"))?;
+    // Where the system picks the port, the others share the first one's.
+    let first = listen(wanted)?;
+    let address = first.local_addr()?;
+    let others = (1..config.cpus.get()).map(|_| listen(address));
+    let listeners = std::iter::once(Ok(first))
+        .chain(others)
+        .collect::<io::Result<_>>()?;
+    Ok((address, listeners))
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM.nonblocking(),
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    // Accepted sockets inherit it. Receives and sends say each for itself that they don't wait.
+    socket.set_tcp_nodelay(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(WAITING_CLIENTS)?;
+    Ok(socket.into())
+}

@@ -1,0 +1,156 @@
+//! One worker: a listener, an event queue, and the connections that came in through them.
+
+use std::io;
+use std::net::TcpListener;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use std::time::SystemTime;
+
+use crate::CeilingError;
+use crate::connection::{Connection, Next, Shared};
+
+/// The listener's mark in the event queue; connections have their slot's number.
+const LISTENER: u64 = u64::MAX;
+const EVENTS_A_TURN: usize = 256;
+/// How long to leave off accepting where the system had no room for one more connection.
+const ACCEPT_AGAIN_MS: u16 = 100;
+
+/// Serves one listener, on one thread.
+#[derive(Debug)]
+pub struct Worker {
+    listener: TcpListener,
+    queue: Epoll,
+    shared: Shared,
+    connections: Vec<Option<Connection>>,
+    free: Vec<usize>,
+    /// Connections that want another turn though no event will come.
+    again: Vec<usize>,
+    /// Clients wait that could not be accepted, for instance because all descriptors are in use.
+    accept_again: bool,
+}
+
+impl Worker {
+    /// `listener` must not block.
+    pub fn new(listener: TcpListener, shared: Shared) -> Result<Self, CeilingError> {
+        let queue = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        // Edge-triggered, so that a client that cannot be accepted does not make the loop spin.
+        let interest = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+        queue.add(&listener, EpollEvent::new(interest, LISTENER))?;
+        Ok(Self {
+            listener,
+            queue,
+            shared,
+            connections: Vec::new(),
+            free: Vec::new(),
+            again: Vec::new(),
+            accept_again: false,
+        })
+    }
+
+    /// Serves until something fails that leaves no way to go on.
+    pub fn run(mut self) -> Result<(), CeilingError> {
+        let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
+        let mut again = Vec::new();
+        loop {
+            let count = match self.queue.wait(&mut events, self.timeout()) {
+                Ok(count) => count,
+                Err(Errno::EINTR) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            self.shared.date.refresh(SystemTime::now());
+            // An edge that comes now does not repeat those before it, so both are tried.
+            let mut accept = self.accept_again;
+            std::mem::swap(&mut again, &mut self.again);
+            for event in &events[..count] {
+                match event.data() {
+                    LISTENER => accept = true,
+                    slot => self.on_event(slot as usize, event.events())?,
+                }
+            }
+            for slot in again.drain(..) {
+                self.turn(slot, true)?;
+            }
+            if accept {
+                self.accept_all();
+            }
+        }
+    }
+
+    fn timeout(&self) -> EpollTimeout {
+        match (self.again.is_empty(), self.accept_again) {
+            (false, _) => EpollTimeout::ZERO,
+            (true, true) => ACCEPT_AGAIN_MS.into(),
+            (true, false) => EpollTimeout::NONE,
+        }
+    }
+
+    fn on_event(&mut self, slot: usize, event: EpollFlags) -> Result<(), CeilingError> {
+        let blocked = match self.connections.get(slot) {
+            Some(Some(connection)) => connection.is_blocked(),
+            _ => return Ok(()),
+        };
+        let ended =
+            event.intersects(EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR);
+        // Room to send is no news to a connection that has nothing to send.
+        if blocked || ended || event.contains(EpollFlags::EPOLLIN) {
+            self.turn(slot, ended)?;
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, slot: usize, to_the_end: bool) -> Result<(), CeilingError> {
+        let Some(Some(connection)) = self.connections.get_mut(slot) else {
+            return Ok(());
+        };
+        match connection.turn(&mut self.shared, to_the_end)? {
+            Next::Wait => {}
+            Next::Turn => self.again.push(slot),
+            Next::Close => {
+                self.connections[slot] = None;
+                self.free.push(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn accept_all(&mut self) {
+        self.accept_again = false;
+        loop {
+            match self.listener.accept() {
+                Ok((socket, _)) => self.add(Connection::new(socket)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if is_of_one_client(&error) => {}
+                Err(_) => {
+                    self.accept_again = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A connection that the queue has no room for is closed again.
+    fn add(&mut self, connection: Connection) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.connections.push(None);
+            self.connections.len() - 1
+        });
+        let interest = EpollFlags::EPOLLIN
+            | EpollFlags::EPOLLOUT
+            | EpollFlags::EPOLLRDHUP
+            | EpollFlags::EPOLLET;
+        let event = EpollEvent::new(interest, slot as u64);
+        match self.queue.add(connection.socket(), event) {
+            Ok(()) => self.connections[slot] = Some(connection),
+            Err(_) => self.free.push(slot),
+        }
+    }
+}
+
+/// Whether an accept failed because of the client that was next, and the one after it may do.
+fn is_of_one_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
+    )
+}

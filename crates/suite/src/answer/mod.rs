@@ -1,0 +1,172 @@
+//! Right answers: what each workload's answer must be, and what is said of one that is not.
+
+mod difference;
+mod draws;
+mod line;
+mod patch;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prony_load::{Answer, AnswerCheck, Mismatch};
+
+use crate::workload::{ExpectedBody, Workload};
+use difference::{excerpt, same_bytes};
+use line::LineOf;
+use patch::Patch;
+
+pub use draws::{DRAWS, draws_vary};
+
+/// Why a right answer is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum AssetError {
+    /// A file that the workload names cannot be read.
+    #[error("cannot read {}, which workload `{workload}` needs: {source}", path.display())]
+    Read {
+        /// The workload's id.
+        workload: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of lines has none.
+    #[error("{} has no line that workload `{workload}` could ask for", path.display())]
+    NoLines {
+        /// The workload's id.
+        workload: String,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The right answer to a workload's request.
+#[derive(Clone, Debug)]
+pub struct RightAnswer {
+    status: u16,
+    content_type: String,
+    /// Names in lower case.
+    headers: Vec<(String, String)>,
+    body: RightBody,
+}
+
+#[derive(Clone, Debug)]
+enum RightBody {
+    Exact(Vec<u8>),
+    LineOf(LineOf),
+    Patch(Patch),
+}
+
+impl RightAnswer {
+    /// The right answer of `workload`, made from the files in the folder `assets`.
+    pub fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
+        let expected = &workload.answer;
+        let headers = expected.headers.iter();
+        Ok(Self {
+            status: expected.status,
+            content_type: expected.content_type.clone(),
+            headers: headers
+                .map(|(name, value)| (name.to_lowercase(), value.clone()))
+                .collect(),
+            body: RightBody::new(workload, assets)?,
+        })
+    }
+
+    /// Whether several answers must differ (see [`draws_vary`]).
+    pub fn is_drawn(&self) -> bool {
+        matches!(&self.body, RightBody::LineOf(lines) if lines.count() > 1)
+    }
+
+    fn check_status(&self, answer: &Answer) -> Result<(), Mismatch> {
+        if answer.status == self.status {
+            return Ok(());
+        }
+        Err(Mismatch {
+            expected: format!("status {}", self.status),
+            came: format!("status {} with {}", answer.status, excerpt(&answer.body, 0)),
+        })
+    }
+
+    fn check_content_type(&self, answer: &Answer) -> Result<(), Mismatch> {
+        let came = answer.header("content-type");
+        let media_type = came.and_then(|value| value.split(';').next());
+        if media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(&self.content_type)) {
+            return Ok(());
+        }
+        Err(Mismatch {
+            expected: format!("content-type {}", self.content_type),
+            came: came.map_or("no content-type".into(), |came| {
+                format!("content-type {came}")
+            }),
+        })
+    }
+
+    fn check_headers(&self, answer: &Answer) -> Result<(), Mismatch> {
+        for (name, expected) in &self.headers {
+            let came: Vec<_> = answer
+                .headers
+                .iter()
+                .filter(|(field, _)| field == name)
+                .map(|(_, value)| value.trim_ascii())
+                .collect();
+            let is_right = |value: &&[u8]| value.eq_ignore_ascii_case(expected.as_bytes());
+            if !came.iter().any(is_right) {
+                let came = match came.first() {
+                    None => format!("no {name}"),
+                    Some(value) => format!("{name}: {}", value.escape_ascii()),
+                };
+                let expected = format!("{name}: {expected}");
+                return Err(Mismatch { expected, came });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AnswerCheck for RightAnswer {
+    fn check(&self, answer: &Answer) -> Result<(), Mismatch> {
+        self.check_status(answer)?;
+        self.check_content_type(answer)?;
+        self.check_headers(answer)?;
+        match &self.body {
+            RightBody::Exact(body) => same_bytes(body, &answer.body),
+            RightBody::LineOf(lines) => lines.check(&answer.body),
+            RightBody::Patch(patch) => patch.check(&answer.body),
+        }
+    }
+
+    fn body_length(&self) -> Option<u64> {
+        match &self.body {
+            RightBody::Exact(body) => Some(body.len() as u64),
+            RightBody::LineOf(_) | RightBody::Patch(_) => None,
+        }
+    }
+}
+
+impl RightBody {
+    fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
+        let read = |name: &str| {
+            let path = assets.join(name);
+            std::fs::read(&path).map_err(|source| AssetError::Read {
+                workload: workload.id.clone(),
+                path,
+                source,
+            })
+        };
+        Ok(match &workload.answer.body {
+            ExpectedBody::Text(text) => Self::Exact(text.clone().into_bytes()),
+            ExpectedBody::Asset(name) => Self::Exact(read(name)?),
+            ExpectedBody::DatastarPatchOf(name) => Self::Patch(Patch::of(&read(name)?)),
+            ExpectedBody::LineOf(name) => {
+                let lines = LineOf::new(name, &read(name)?).ok_or_else(|| AssetError::NoLines {
+                    workload: workload.id.clone(),
+                    path: assets.join(name),
+                })?;
+                Self::LineOf(lines)
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! A body that is a page as one Datastar event.
+
+use prony_load::Mismatch;
+use prony_load::wire::sse::{Event, EventStream};
+
+use super::difference::excerpt;
+
+const NAME: &str = "datastar-patch-elements";
+
+/// The data lines that the event must have.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    data: Vec<String>,
+}
+
+impl Patch {
+    /// `elements <line>` for every line of the page.
+    pub fn of(page: &[u8]) -> Self {
+        let page = String::from_utf8_lossy(page);
+        let data = page.lines().map(|line| format!("elements {line}"));
+        Self {
+            data: data.collect(),
+        }
+    }
+
+    /// Framing may differ, content may not.
+    pub fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
+        let event = only_event(body)?;
+        if event.name != NAME {
+            return Err(Mismatch {
+                expected: format!("an event named {NAME}"),
+                came: format!("an event named {}", event.name),
+            });
+        }
+        self.check_data(&event.data)
+    }
+
+    fn check_data(&self, data: &str) -> Result<(), Mismatch> {
+        let came: Vec<&str> = data.split('\n').collect();
+        let lines = self.data.len().max(came.len());
+        let differs = |&i: &usize| self.data.get(i).map(String::as_str) != came.get(i).copied();
+        let Some(i) = (0..lines).find(differs) else {
+            return Ok(());
+        };
+        let said = |count: usize, line: Option<&str>| {
+            let line = line.map_or("none".to_owned(), |line| excerpt(line.as_bytes(), 0));
+            format!("{count} lines of data, line {}: {line}", i + 1)
+        };
+        Err(Mismatch {
+            expected: said(self.data.len(), self.data.get(i).map(String::as_str)),
+            came: said(came.len(), came.get(i).copied()),
+        })
+    }
+}
+
+fn only_event(body: &[u8]) -> Result<Event, Mismatch> {
+    let (mut only, mut count) = (None, 0);
+    let read = EventStream::new().eat(body, &mut |event| {
+        only.get_or_insert(event);
+        count += 1;
+    });
+    let mismatch = |came| Mismatch {
+        expected: "one event".to_owned(),
+        came,
+    };
+    match (read, only, count) {
+        (Err(error), ..) => Err(mismatch(error.to_string())),
+        (Ok(()), Some(event), 1) => Ok(event),
+        (Ok(()), Some(_), _) => Err(mismatch(format!("{count} events"))),
+        (Ok(()), None, _) if body.is_empty() => Err(mismatch("nothing".to_owned())),
+        (Ok(()), None, _) => Err(mismatch(format!(
+            "no event that an empty line ends, in {} bytes: {}",
+            body.len(),
+            excerpt(body, 0)
+        ))),
+    }
+}

@@ -1,0 +1,214 @@
+use super::*;
+use crate::workload::{ExpectedAnswer, Request};
+use tempfile::TempDir;
+
+fn workload(body: ExpectedBody) -> Workload {
+    Workload {
+        id: "w".into(),
+        title: String::new(),
+        about: String::new(),
+        origin: String::new(),
+        request: Request {
+            method: "GET".into(),
+            path: "/".into(),
+        },
+        answer: ExpectedAnswer {
+            status: 200,
+            content_type: "text/plain".into(),
+            body,
+            headers: [("Cache-Control".into(), "no-cache".into())].into(),
+            log_lines: 0,
+        },
+    }
+}
+
+fn right(body: ExpectedBody) -> RightAnswer {
+    let assets = TempDir::new().unwrap();
+    std::fs::write(assets.path().join("page.html"), "<p>\n\n  one\n</p>\n").unwrap();
+    std::fs::write(assets.path().join("quotes.txt"), "haste\nwaste\n\n").unwrap();
+    RightAnswer::new(&workload(body), assets.path()).unwrap()
+}
+
+fn answer(body: &str) -> Answer {
+    Answer {
+        status: 200,
+        headers: vec![
+            ("content-type".into(), b"text/plain; charset=utf-8".to_vec()),
+            ("cache-control".into(), b"no-cache".to_vec()),
+        ],
+        body: body.into(),
+    }
+}
+
+/// What is said of the answer: expected, came.
+fn said(right: &RightAnswer, answer: &Answer) -> Option<(String, String)> {
+    right.check(answer).err().map(|m| (m.expected, m.came))
+}
+
+fn pair(expected: &str, came: &str) -> Option<(String, String)> {
+    Some((expected.into(), came.into()))
+}
+
+#[test]
+fn status_type_and_headers_must_be_right() {
+    let hello = right(ExpectedBody::Text("hello\n".into()));
+    let good = answer("hello\n");
+    assert_eq!(said(&hello, &good), None);
+
+    let mut wrong = answer("no such page");
+    wrong.status = 404;
+    assert_eq!(
+        said(&hello, &wrong),
+        pair("status 200", "status 404 with `no such page`")
+    );
+
+    let mut typed = good.clone();
+    for same in ["TEXT/Plain", "text/plain ;charset=x"] {
+        typed.headers[0].1 = same.into();
+        assert_eq!(said(&hello, &typed), None, "{same}");
+    }
+    typed.headers[0].1 = b"text/html".to_vec();
+    let html = pair("content-type text/plain", "content-type text/html");
+    assert_eq!(said(&hello, &typed), html);
+    typed.headers.remove(0);
+    assert_eq!(
+        said(&hello, &typed),
+        pair("content-type text/plain", "no content-type")
+    );
+
+    let mut cached = good.clone();
+    cached.headers[1].1 = b"max-age=5".to_vec();
+    let expected = "cache-control: no-cache";
+    assert_eq!(
+        said(&hello, &cached),
+        pair(expected, "cache-control: max-age=5")
+    );
+    cached.headers.pop();
+    assert_eq!(said(&hello, &cached), pair(expected, "no cache-control"));
+}
+
+#[test]
+fn a_text_or_an_asset_must_be_right_to_the_byte() {
+    let page = right(ExpectedBody::Asset("page.html".into()));
+    assert_eq!(page.body_length(), Some(16));
+    assert_eq!(said(&page, &answer("<p>\n\n  one\n</p>\n")), None);
+    for (body, expected, came) in [
+        (
+            "<p>\n\n  One\n</p>\n",
+            r"16 bytes, at byte 7: `one\n</p>\n`",
+            r"16 bytes, at byte 7: `One\n</p>\n`",
+        ),
+        (
+            "<p>\n\n  one\n</p>",
+            r"16 bytes, at byte 15: `\n`",
+            "15 bytes, at byte 15: its end",
+        ),
+        (
+            "",
+            r"16 bytes, at byte 0: `<p>\n\n  one\n</p>\n`",
+            "0 bytes, at byte 0: nothing",
+        ),
+    ] {
+        assert_eq!(said(&page, &answer(body)), pair(expected, came));
+    }
+    let long = answer(&"x".repeat(99));
+    let came = format!("99 bytes, at byte 0: `{}…`", "x".repeat(40));
+    assert_eq!(said(&page, &long).unwrap().1, came);
+}
+
+#[test]
+fn a_line_must_be_one_of_the_lines() {
+    let quote = right(ExpectedBody::LineOf("quotes.txt".into()));
+    assert_eq!(quote.body_length(), None);
+    assert!(quote.is_drawn());
+    for body in ["haste", "waste\n"] {
+        assert_eq!(said(&quote, &answer(body)), None, "{body:?}");
+    }
+    for body in ["", "\n", "haste\n\n", "hast", "haste\nwaste\n", " haste"] {
+        let (expected, came) = said(&quote, &answer(body)).unwrap();
+        assert_eq!(expected, "one of the 2 lines of quotes.txt");
+        assert!(
+            came.starts_with(&format!("{} bytes: ", body.len())),
+            "{came}"
+        );
+    }
+}
+
+#[test]
+fn a_patch_must_have_the_lines_of_the_page_and_may_be_framed_freely() {
+    let patch = right(ExpectedBody::DatastarPatchOf("page.html".into()));
+    assert_eq!(patch.body_length(), None);
+    let good = "event: datastar-patch-elements\ndata: elements <p>\ndata: elements \n\
+        data: elements   one\ndata: elements </p>\n\n";
+    for framed in [
+        good.to_owned(),
+        good.replace('\n', "\r\n"),
+        good.replace(": ", ":"),
+        format!(": hello\nid: 1\n{good}: bye\n"),
+    ] {
+        assert_eq!(said(&patch, &answer(&framed)), None, "{framed:?}");
+    }
+    for (body, expected, came) in [
+        (
+            good.replace("patch-elements", "merge-fragments"),
+            "an event named datastar-patch-elements",
+            "an event named datastar-merge-fragments",
+        ),
+        (
+            good.replace("  one", "one"),
+            "4 lines of data, line 3: `elements   one`",
+            "4 lines of data, line 3: `elements one`",
+        ),
+        (
+            good.replace("data: elements </p>\n", ""),
+            "4 lines of data, line 4: `elements </p>`",
+            "3 lines of data, line 4: none",
+        ),
+        (
+            good.replace("</p>\n", "</p>\ndata: elements \n"),
+            "4 lines of data, line 5: none",
+            "5 lines of data, line 5: `elements `",
+        ),
+        (good.repeat(2), "one event", "2 events"),
+        (String::new(), "one event", "nothing"),
+        (
+            "event: x\n".to_owned(),
+            "one event",
+            r"no event that an empty line ends, in 9 bytes: `event: x\n`",
+        ),
+    ] {
+        assert_eq!(
+            said(&patch, &answer(&body)),
+            pair(expected, came),
+            "{body:?}"
+        );
+    }
+}
+
+#[test]
+fn draws_that_are_all_the_same_are_no_draws() {
+    let same = vec![answer("haste"); DRAWS];
+    let mismatch = draws_vary(&same).unwrap_err();
+    assert_eq!(mismatch.came, "24 times `haste`");
+    let mut varied = same;
+    varied[DRAWS - 1] = answer("waste");
+    assert_eq!(draws_vary(&varied), Ok(()));
+}
+
+#[test]
+fn an_asset_that_is_not_there_or_has_no_line_is_named() {
+    let assets = TempDir::new().unwrap();
+    let made = |body| {
+        RightAnswer::new(&workload(body), assets.path())
+            .unwrap_err()
+            .to_string()
+    };
+    let text = made(ExpectedBody::Asset("gone.html".into()));
+    assert!(
+        text.contains("gone.html, which workload `w` needs"),
+        "{text}"
+    );
+    std::fs::write(assets.path().join("empty.txt"), "\n\n").unwrap();
+    let text = made(ExpectedBody::LineOf("empty.txt".into()));
+    assert!(text.contains("empty.txt has no line"), "{text}");
+}

@@ -1,0 +1,273 @@
+//! Workloads: a request and its one right answer.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+use crate::nearest::UnknownName;
+use crate::toml_file::{self, FileError};
+
+/// A request and its one right answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// The name of its file, without `.toml`.
+    pub id: String,
+    /// What tables call it.
+    pub title: String,
+    /// What it is, in a sentence.
+    pub about: String,
+    /// The benchmark that it came from.
+    pub origin: String,
+    /// What is asked.
+    pub request: Request,
+    /// What the answer must be.
+    pub answer: ExpectedAnswer,
+}
+
+/// What is asked of the server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The method, such as `GET`.
+    #[serde(deserialize_with = "token")]
+    pub method: String,
+    /// The path, with its slash and its query if it has one.
+    #[serde(deserialize_with = "path")]
+    pub path: String,
+}
+
+/// What the answer must be.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedAnswer {
+    /// The status code.
+    #[serde(deserialize_with = "status")]
+    pub status: u16,
+    /// The media type, without parameters.
+    pub content_type: String,
+    /// The body.
+    pub body: ExpectedBody,
+    /// Header fields that it must have besides: name (in any case) and value.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Lines on the server's standard output that each request owes.
+    #[serde(default)]
+    pub log_lines: u32,
+}
+
+/// What the body must be.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectedBody {
+    /// This text.
+    Text(String),
+    /// This file of the assets, to the byte.
+    Asset(String),
+    /// One line of this file of the assets, drawn for each request. A line feed may follow.
+    LineOf(String),
+    /// This file of the assets as one `datastar-patch-elements` event.
+    DatastarPatchOf(String),
+}
+
+/// A file of a workload.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadFile {
+    title: String,
+    about: String,
+    origin: String,
+    request: Request,
+    answer: ExpectedAnswer,
+}
+
+impl Workload {
+    /// Reads `<folder>/<id>.toml`.
+    fn read(folder: &Path, id: String) -> Result<Self, FileError> {
+        let file: WorkloadFile = toml_file::read(&folder.join(format!("{id}.toml")))?;
+        Ok(Self {
+            id,
+            title: file.title,
+            about: file.about,
+            origin: file.origin,
+            request: file.request,
+            answer: file.answer,
+        })
+    }
+}
+
+/// Every workload there is, by id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workloads(BTreeMap<String, Workload>);
+
+impl Workloads {
+    /// Reads every TOML file of `folder`.
+    pub fn read(folder: &Path) -> Result<Self, FileError> {
+        let ids = toml_file::ids(folder)?.into_iter();
+        ids.map(|id| Ok((id.clone(), Workload::read(folder, id)?)))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// All of them, sorted by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Workload> {
+        self.0.values()
+    }
+
+    /// All ids, sorted.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// The one of this id.
+    pub fn get(&self, id: &str) -> Result<&Workload, UnknownName> {
+        self.0
+            .get(id)
+            .ok_or_else(|| UnknownName::new("workload", id, self.ids()))
+    }
+
+    /// The ones of these ids, in this order.
+    pub fn select<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<&Workload>, UnknownName> {
+        ids.into_iter().map(|id| self.get(id)).collect()
+    }
+}
+
+fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let method = String::deserialize(deserializer)?;
+    match !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        true => Ok(method),
+        false => Err(D::Error::custom(format!(
+            "`{method}` is no method; write one like `GET`"
+        ))),
+    }
+}
+
+fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    match path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(path),
+        false => Err(D::Error::custom(format!(
+            "`{path}` is no path; begin it with `/` and leave no blank in it"
+        ))),
+    }
+}
+
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    match u16::deserialize(deserializer)? {
+        status @ 200..=599 => Ok(status),
+        other => Err(D::Error::custom(format!(
+            "{other} is no final status; write one from 200 to 599"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    const SSE: &str = r#"title = "Server-sent page"
+about = "A page as one event."
+origin = "datastar"
+[request]
+method = "GET"
+path = "/sse"
+[answer]
+status = 200
+content_type = "text/event-stream"
+body = { datastar_patch_of = "page-100k.html" }
+headers = { "cache-control" = "no-cache" }
+log_lines = 1
+"#;
+
+    fn read(text: &str) -> Result<Workloads, String> {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("sse.toml"), text).unwrap();
+        std::fs::write(folder.path().join("README.md"), "no workload").unwrap();
+        Workloads::read(folder.path()).map_err(|error| {
+            let path = format!("{}/", folder.path().display());
+            error.to_string().replace(&path, "")
+        })
+    }
+
+    #[test]
+    fn every_field_is_read() {
+        let workloads = read(SSE).unwrap();
+        assert_eq!(workloads.ids().collect::<Vec<_>>(), ["sse"]);
+        let sse = workloads.get("sse").unwrap();
+        assert_eq!(
+            (sse.id.as_str(), sse.title.as_str()),
+            ("sse", "Server-sent page")
+        );
+        assert_eq!(
+            (sse.about.as_str(), sse.origin.as_str()),
+            ("A page as one event.", "datastar")
+        );
+        assert_eq!(
+            (sse.request.method.as_str(), sse.request.path.as_str()),
+            ("GET", "/sse")
+        );
+        let answer = &sse.answer;
+        assert_eq!((answer.status, answer.log_lines), (200, 1));
+        assert_eq!(answer.content_type, "text/event-stream");
+        assert_eq!(
+            answer.body,
+            ExpectedBody::DatastarPatchOf("page-100k.html".into())
+        );
+        assert_eq!(answer.headers["cache-control"], "no-cache");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
+        for (from, to, said) in [
+            ("about =", "abuot =", "sse.toml:2: unknown field `abuot`"),
+            ("about =", "abuot =", "did you mean `about`?"),
+            ("path =", "pth =", "sse.toml:6: unknown field `pth`"),
+            (
+                "datastar_patch_of",
+                "datastar_pach_of",
+                "did you mean `datastar_patch_of`?",
+            ),
+            ("method = \"GET\"\n", "", "missing field `method`"),
+            ("method = \"GET\"\n", "", "sse.toml:4: "),
+            ("\"/sse\"", "\"sse\"", "sse.toml:6: `sse` is no path"),
+            ("\"GET\"", "\"G T\"", "sse.toml:5: `G T` is no method"),
+            ("200", "99", "sse.toml:8: 99 is no final status"),
+            (
+                "200",
+                "\"ok\"",
+                "sse.toml:8: invalid type: string \"ok\", expected u16",
+            ),
+            ("[answer]", "[answer", "sse.toml:7: "),
+        ] {
+            let error = read(&SSE.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{error}\nlacks {said}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_id_is_answered_with_the_nearest() {
+        let workloads = read(SSE).unwrap();
+        assert_eq!(workloads.select(["sse"]).unwrap().len(), 1);
+        let error = workloads.select(["sse", "sse-2k"]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no workload `sse-2k`; did you mean `sse`?"
+        );
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_named() {
+        let error = Workloads::read(Path::new("no/such/folder")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read no/such/folder: "),
+            "{error}"
+        );
+    }
+}
