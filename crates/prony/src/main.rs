@@ -1,3 +1,23 @@
-//! The command.
+//! Prony measures web servers: it builds them, checks them, loads them, and says what the
+//! numbers can tell apart. This is the command; each subcommand is one file.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod arguments;
+mod command;
+mod exit;
+mod interrupt;
+mod project;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use command::Cli;
+
+fn main() -> ExitCode {
+    // As the guard of a server's processes, this program has another life.
+    if let Some(code) = prony_subject::run_if_asked(std::env::args_os()) {
+        return code;
+    }
+    command::dispatch(Cli::parse()).unwrap_or_else(|error| exit::failure(error.as_ref()))
+}

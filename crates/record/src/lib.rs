@@ -5,12 +5,20 @@
 //! room writes or reads these types.
 #![forbid(unsafe_code)]
 
+mod export;
 mod histogram;
 mod load;
+mod machine;
 mod outcome;
+#[cfg(test)]
+mod published_schema;
 mod run;
+#[cfg(test)]
+mod sample;
+mod store;
 mod trial;
 
+pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use load::{
     Ended, GeneratorCost, LoadResult, LoadShape, LoadSpec, Target, WarmupResult, WrongAnswer,
@@ -19,6 +27,7 @@ pub use outcome::{Outcome, Outcomes};
 pub use run::{
     CpuAssignment, Machine, Run, RunEnd, SubjectRecord, SubjectStatus, VerifyResult, VerifyVerdict,
 };
+pub use store::{RunSummary, Store, StoreError};
 pub use trial::{
     FailureKind, LogLines, MachineNoise, Measurement, ServerCost, Trial, TrialRecord, TrialResult,
 };

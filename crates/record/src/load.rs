@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{LatencySummary, Outcomes};
 
@@ -12,6 +12,15 @@ use crate::{LatencySummary, Outcomes};
 pub enum LoadShape {
     /// Each connection sends its next request when the answer to the last one is whole.
     Closed,
+}
+
+impl LoadShape {
+    /// The name used in JSON, CSV and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LoadShape::Closed => "closed",
+        }
+    }
 }
 
 /// The load that was asked for.
@@ -122,6 +131,7 @@ pub struct LoadResult {
     /// Of these, the ones made again after a server or an error had closed one.
     pub reconnects: u64,
     /// Whole answers by status, in the measured part.
+    #[serde(deserialize_with = "counts_by_status")]
     pub statuses: BTreeMap<u16, u64>,
     /// From the send of a request to the last byte of its answer, ok answers only; `None` where there was none.
     pub latency_ns: Option<LatencySummary>,
@@ -135,4 +145,20 @@ pub struct LoadResult {
     pub first_wrong: Option<WrongAnswer>,
     /// What it cost the generator.
     pub generator: GeneratorCost,
+}
+
+/// Reads the keys as the text they are in JSON. Serde does so by itself, but not inside of a
+/// tagged enum such as [`TrialResult`](crate::TrialResult).
+fn counts_by_status<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<u16, u64>, D::Error> {
+    BTreeMap::<String, u64>::deserialize(deserializer)?
+        .into_iter()
+        .map(|(status, count)| match status.parse() {
+            Ok(status) => Ok((status, count)),
+            Err(_) => Err(serde::de::Error::custom(format!(
+                "`{status}` is not a status code"
+            ))),
+        })
+        .collect()
 }

@@ -49,6 +49,31 @@ pub enum RunEnd {
     Failed,
 }
 
+impl RunEnd {
+    /// Every way a run can end.
+    pub const ALL: [RunEnd; 4] = [
+        RunEnd::Open,
+        RunEnd::Complete,
+        RunEnd::Interrupted,
+        RunEnd::Failed,
+    ];
+
+    /// The name used in JSON, CSV and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RunEnd::Open => "open",
+            RunEnd::Complete => "complete",
+            RunEnd::Interrupted => "interrupted",
+            RunEnd::Failed => "failed",
+        }
+    }
+
+    /// The end of that name.
+    pub fn from_name(name: &str) -> Option<RunEnd> {
+        RunEnd::ALL.into_iter().find(|end| end.name() == name)
+    }
+}
+
 /// The CPUs of server and generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuAssignment {

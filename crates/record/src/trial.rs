@@ -62,6 +62,19 @@ pub enum FailureKind {
     NotReconciled,
 }
 
+impl FailureKind {
+    /// The name used in JSON, CSV and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FailureKind::NotVerified => "not-verified",
+            FailureKind::NotReady => "not-ready",
+            FailureKind::ServerExited => "server-exited",
+            FailureKind::Load => "load",
+            FailureKind::NotReconciled => "not-reconciled",
+        }
+    }
+}
+
 /// The figures of one trial, from both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {

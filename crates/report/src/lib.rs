@@ -1,2 +1,19 @@
-//! (Room being built.)
+//! What a run gave, for people: comparison tables for terminal and Markdown, one self-contained
+//! HTML page with charts, and the charts alone.
 #![forbid(unsafe_code)]
+
+pub mod chart;
+mod comparison;
+pub mod format;
+mod html;
+mod markdown;
+mod prose;
+mod terminal;
+
+pub use chart::{ChartKind, chart_svg};
+pub use comparison::{
+    Absence, Comparison, Figures, Percentile, Row, Standing, SubjectLabel, Table, Why,
+};
+pub use html::html;
+pub use markdown::markdown;
+pub use terminal::terminal;

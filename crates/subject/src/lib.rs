@@ -1,2 +1,47 @@
-//! (Room being built.)
+//! A server under test: its manifest and toolchain, its build, its process, when it is ready, what it
+//! costs, and its end.
+//!
+//! This room knows nothing of loads or suites. Whoever starts a server gives a probe that says
+//! whether an answer is right.
 #![forbid(unsafe_code)]
+
+mod build;
+mod catalogue;
+mod clock;
+mod cpus;
+mod guard;
+mod layout;
+mod manifest;
+mod nearest;
+mod port;
+mod readiness;
+mod sampling;
+mod server;
+mod subject;
+mod tail;
+mod toolchain;
+
+pub use build::{BuildError, Built, build};
+pub use catalogue::{BrokenSubject, Catalogue, SelectError};
+pub use clock::monotonic_ns;
+pub use cpus::{
+    CpuListError, allowed_cpus, default_assignment, format_cpu_list, parse_cpu_list,
+    pin_current_thread,
+};
+pub use guard::{Exit, GuardProgram, Guarded, RunError, SpawnError, Task, run_if_asked};
+pub use layout::{Layout, LayoutError};
+pub use manifest::{
+    Class, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Places, Template,
+    VersionSource, Wire,
+};
+pub use nearest::nearest;
+pub use port::{FreePorts, PortSource, says_address_in_use};
+pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
+pub use sampling::{NoiseMeter, ProcessTree, Sampler, TreeUsage};
+pub use server::{Launch, Server, StartError};
+pub use subject::{Subject, SubjectError};
+pub use tail::tail;
+pub use toolchain::{
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, ProvideError,
+    Source, TOOLCHAINS, ToolReport, ToolState, Toolbox, Toolchain, Version,
+};

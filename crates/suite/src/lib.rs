@@ -5,6 +5,7 @@
 mod answer;
 mod nearest;
 mod plan;
+pub mod run;
 mod suite;
 mod toml_file;
 mod workload;

@@ -135,6 +135,10 @@ impl AnswerCheck for RightAnswer {
         }
     }
 
+    fn status(&self) -> Option<u16> {
+        Some(self.status)
+    }
+
     fn body_length(&self) -> Option<u64> {
         match &self.body {
             RightBody::Exact(body) => Some(body.len() as u64),

@@ -1,0 +1,60 @@
+//! Values on the command line, written as wrk's users write them.
+
+use std::time::Duration;
+
+/// A duration: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as wrk has them.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    if let Ok(seconds) = text.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string());
+    }
+    humantime::parse_duration(text)
+        .map_err(|_| format!("`{text}` is not a duration; write for instance 10s, 500ms or 2m"))
+}
+
+/// A count: `400`, `10k`, `2M`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => match text.strip_suffix('M') {
+            Some(digits) => (digits, 1_000_000),
+            None => (text, 1),
+        },
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| format!("`{text}` is not a count; write for instance 400, 10k or 2M"))
+}
+
+/// A count that is at least one and fits the machine.
+pub fn positive(text: &str) -> Result<usize, String> {
+    match count(text)? {
+        0 => Err("it must be at least 1".into()),
+        number => usize::try_from(number).map_err(|error| error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_with_and_without_a_unit() {
+        assert_eq!(duration("10").unwrap(), Duration::from_secs(10));
+        assert_eq!(duration("0.5").unwrap(), Duration::from_millis(500));
+        assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
+        assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
+        assert!(duration("-1").is_err() && duration("soon").is_err() && duration("").is_err());
+    }
+
+    #[test]
+    fn counts_are_read_with_their_suffix() {
+        assert_eq!(count("400").unwrap(), 400);
+        assert_eq!(count("10k").unwrap(), 10_000);
+        assert_eq!(count("2M").unwrap(), 2_000_000);
+        assert!(count("k").is_err() && count("1.5k").is_err());
+        assert!(count("99999999999999999999k").is_err());
+        assert!(positive("0").is_err());
+    }
+}

@@ -1,0 +1,115 @@
+//! `prony list`: the suites, subjects and workloads there are.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use prony_subject::{Availability, Catalogue, GuardProgram, Layout, Subject, Toolbox};
+use prony_suite::{Suite, Workloads};
+
+use crate::exit::{FAILURE, Outcome};
+use crate::project;
+
+/// What to list: everything where nothing is chosen.
+#[derive(Args)]
+pub struct Arguments {
+    /// What to list
+    #[arg(value_enum)]
+    what: Option<What>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    Suites,
+    Subjects,
+    Workloads,
+}
+
+/// Lists them; what cannot be read is told last, and makes the exit status 1.
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let layout = project::layout(project)?;
+    let wanted = |what| arguments.what.is_none_or(|chosen| chosen == what);
+    let mut broken = Vec::new();
+    if wanted(What::Suites) {
+        suites(&layout, &mut broken)?;
+    }
+    if wanted(What::Subjects) {
+        subjects(&layout, &mut broken)?;
+    }
+    if wanted(What::Workloads) {
+        println!("Workloads");
+        for workload in Workloads::read(&layout.workloads())?.iter() {
+            let path = format!("{} {}", workload.request.method, workload.request.path);
+            println!("  {:18} {:22} {}", workload.id, path, workload.about);
+        }
+    }
+    for text in &broken {
+        eprintln!("error: {text}");
+    }
+    Ok(if broken.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(FAILURE)
+    })
+}
+
+fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
+    println!("Suites");
+    for id in Suite::ids(&layout.suites())? {
+        match Suite::read(&layout.suites(), &id) {
+            Ok(suite) => println!(
+                "  {:18} {} ({} subjects: {}; {} rounds)",
+                suite.id,
+                suite.about,
+                suite.subjects.len(),
+                suite.workloads().join(", "),
+                suite.rounds,
+            ),
+            Err(error) => broken.push(error.to_string()),
+        }
+    }
+    println!();
+    Ok(())
+}
+
+fn subjects(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
+    let catalogue = Catalogue::read(layout)?;
+    let toolbox = Toolbox::new(layout, &GuardProgram::current()?);
+    println!("Subjects");
+    for subject in &catalogue.subjects {
+        let manifest = &subject.manifest;
+        println!(
+            "  {:18} {:10} {:18} {:10} {}",
+            subject.id,
+            manifest.language,
+            manifest.framework,
+            manifest.class.name(),
+            availability(&toolbox, subject),
+        );
+    }
+    println!();
+    broken.extend(
+        catalogue
+            .broken
+            .iter()
+            .map(|broken| broken.error.to_string()),
+    );
+    Ok(())
+}
+
+fn availability(toolbox: &Toolbox, subject: &Subject) -> String {
+    let unmet = subject
+        .manifest
+        .needs
+        .iter()
+        .find_map(|need| match toolbox.find(need) {
+            Availability::Found(_) => None,
+            Availability::Obtainable(how) => {
+                Some(format!("Prony makes {need} when it is needed ({how})"))
+            }
+            Availability::Missing(missing) => {
+                Some(format!("{} is missing: {}", missing.what, missing.install))
+            }
+        });
+    unmet.unwrap_or_else(|| "its toolchain is here".into())
+}

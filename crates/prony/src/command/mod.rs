@@ -1,0 +1,64 @@
+//! The subcommands, one a file.
+
+mod ceiling;
+mod doctor;
+mod export;
+mod list;
+mod load;
+mod report;
+mod run;
+mod verify;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Outcome;
+
+/// Measures web servers: builds them, checks them, loads them, and says what the numbers can
+/// and cannot tell apart.
+#[derive(Parser)]
+#[command(name = "prony", version, arg_required_else_help = true)]
+pub struct Cli {
+    /// The project's folder; otherwise it is looked for from here upwards
+    #[arg(long, global = true, value_name = "FOLDER")]
+    project: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build, verify, load and compare the subjects of a suite
+    Run(run::Arguments),
+    /// Put load on a server that already runs, with wrk's flags
+    Load(load::Arguments),
+    /// Check every workload's answer of every subject, without load
+    Verify(verify::Arguments),
+    /// Show the suites, subjects and workloads there are
+    List(list::Arguments),
+    /// Show which toolchains are here, which are missing, and how to get them
+    Doctor(doctor::Arguments),
+    /// Show a recorded run again, and write its report anew
+    Report(report::Arguments),
+    /// Write a recorded run as JSON or CSV
+    Export(export::Arguments),
+    /// Serve as the built-in reference server (the subject `ceiling`)
+    #[command(hide = true)]
+    Ceiling,
+}
+
+/// Does what the command line asks for.
+pub fn dispatch(cli: Cli) -> Outcome {
+    let project = cli.project.as_deref();
+    match cli.command {
+        Command::Run(arguments) => run::run(project, &arguments),
+        Command::Load(arguments) => load::run(&arguments),
+        Command::Verify(arguments) => verify::run(project, &arguments),
+        Command::List(arguments) => list::run(project, &arguments),
+        Command::Doctor(arguments) => doctor::run(project, &arguments),
+        Command::Report(arguments) => report::run(project, &arguments),
+        Command::Export(arguments) => export::run(project, &arguments),
+        Command::Ceiling => ceiling::run(),
+    }
+}

@@ -1,0 +1,81 @@
+//! `prony report [RUN]`: a recorded run again.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use prony_record::Store;
+
+use crate::exit::Outcome;
+use crate::project;
+use crate::view::report_files;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony report                   the newest run
+  prony report --list            every run there is
+  prony report 20261121-203000-tour-4711 --out site";
+
+/// Which run, and where to.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The run's id; the newest where none is given
+    run: Option<String>,
+    /// List the recorded runs
+    #[arg(long)]
+    list: bool,
+    /// Write the report into this folder instead of the run's own
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// The record file [default: .prony/prony.sqlite]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// Shows the comparison and writes the report anew.
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let layout = project::layout(project)?;
+    let store = Store::open_read(
+        arguments
+            .store
+            .clone()
+            .unwrap_or_else(|| project::record_file(&layout)),
+    )?;
+    if arguments.list {
+        list(&store)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let run = match &arguments.run {
+        Some(id) => store.run(id)?,
+        None => store.latest()?,
+    };
+    let trials = store.trials(&run.id)?;
+    report_files::show(&run, &trials);
+    let folder = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| layout.runs().join(&run.id));
+    let files = report_files::write(&folder, &run, &trials)?;
+    println!(
+        "report   {}\n         {}",
+        files.html.display(),
+        files.markdown.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(store: &Store) -> Result<(), prony_record::StoreError> {
+    for run in store.runs()? {
+        println!(
+            "{:34} {:12} {:20} {} subjects, {} trials, {} failed",
+            run.id,
+            run.end.name(),
+            run.started_at,
+            run.subjects,
+            run.trials,
+            run.failed_trials,
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! `prony verify [SUBJECT…]`: right or wrong, without load.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use prony_record::{SubjectStatus, VerifyVerdict};
+use prony_subject::{Catalogue, FreePorts, Layout, Subject};
+use prony_suite::Workloads;
+use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_subject};
+
+use crate::exit::{FAILURE, INTERRUPTED, Outcome};
+use crate::interrupt;
+use crate::project;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony verify                          every subject, every workload
+  prony verify go-nethttp bun           these two
+  prony verify --workloads sse,quote    only these workloads
+  prony verify ../my-server             a subject's folder anywhere
+
+Exit status: 0 where every answer was right (a subject whose toolchain is missing is skipped),
+1 where one was wrong or a subject failed, 130 where you stopped it.";
+
+/// What to verify.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Ids of subjects, or folders of subjects; all subjects where none is given
+    subjects: Vec<String>,
+    /// Only these workloads, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    workloads: Vec<String>,
+    /// Fail where a toolchain is missing, instead of skipping its subjects
+    #[arg(long)]
+    require_toolchains: bool,
+}
+
+/// What came of one subject.
+#[derive(PartialEq, Eq)]
+enum Verdict {
+    Right,
+    Wrong,
+    Skipped,
+    Interrupted,
+}
+
+/// Builds, starts and asks the subjects one after the other.
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let layout = project::layout(project)?;
+    let catalogue = Catalogue::read(&layout)?;
+    let outside = outside(&arguments.subjects)?;
+    let subjects = select(&catalogue, &outside, &arguments.subjects)?;
+    let tasks = tasks(&layout, &arguments.workloads)?;
+    let interrupt = interrupt::on_signals()?;
+    let logs = layout.runs().join("verify").join("logs");
+    let bench = project::bench(&layout, project::cpus(None, None)?, logs)?;
+    let prepared = prepare(&bench, &subjects, &interrupt, &mut |event| {
+        if let Event::Preparing {
+            subject,
+            step: "building",
+        } = event
+        {
+            eprintln!("building {subject}");
+        }
+    });
+    let mut verdicts = Vec::new();
+    // A broken manifest is a failure where all subjects were asked for.
+    if arguments.subjects.is_empty() {
+        for broken in &catalogue.broken {
+            println!("FAILED   {}: {}", broken.id, broken.error);
+            verdicts.push(Verdict::Wrong);
+        }
+    }
+    for (subject, prepared) in subjects.iter().zip(&prepared) {
+        let tasks: Vec<&Task> = tasks
+            .iter()
+            .filter(|task| subject.manifest.workloads.contains(&task.workload.id))
+            .collect();
+        verdicts.push(verify_one(&bench, prepared, &tasks, &interrupt));
+    }
+    if prepared.len() < subjects.len() || verdicts.contains(&Verdict::Interrupted) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(exit_code(&verdicts, arguments.require_toolchains))
+}
+
+/// The subjects that were given as folders.
+fn outside(names: &[String]) -> Result<Vec<Subject>, Box<dyn Error>> {
+    let folders = names
+        .iter()
+        .filter(|name| is_folder(name))
+        .map(PathBuf::from);
+    folders.map(|folder| Ok(Subject::open(&folder)?)).collect()
+}
+
+fn is_folder(name: &str) -> bool {
+    name.contains('/') || name == "." || name == ".."
+}
+
+fn select<'a>(
+    catalogue: &'a Catalogue,
+    outside: &'a [Subject],
+    names: &[String],
+) -> Result<Vec<&'a Subject>, Box<dyn Error>> {
+    let ids: Vec<&String> = names.iter().filter(|name| !is_folder(name)).collect();
+    let mut subjects: Vec<&Subject> = outside.iter().collect();
+    if subjects.is_empty() || !ids.is_empty() {
+        subjects.extend(catalogue.select(&ids)?);
+    }
+    Ok(subjects)
+}
+
+fn tasks(layout: &Layout, chosen: &[String]) -> Result<Vec<Task>, Box<dyn Error>> {
+    let workloads = Workloads::read(&layout.workloads())?;
+    let selected = if chosen.is_empty() {
+        workloads.iter().collect()
+    } else {
+        workloads.select(chosen.iter().map(String::as_str))?
+    };
+    selected
+        .into_iter()
+        .map(|workload| Ok(Task::new(workload, layout)?))
+        .collect()
+}
+
+fn verify_one(
+    bench: &Bench,
+    prepared: &Prepared,
+    tasks: &[&Task],
+    interrupt: &std::sync::atomic::AtomicBool,
+) -> Verdict {
+    let id = &prepared.record.id;
+    let Some(built) = &prepared.built else {
+        return unbuilt(id, &prepared.record.status);
+    };
+    match verify_subject(bench, id, built, tasks, &mut FreePorts, interrupt) {
+        Verification::Interrupted => Verdict::Interrupted,
+        Verification::NotStarted(reason) => {
+            println!("FAILED   {id}: {reason}");
+            Verdict::Wrong
+        }
+        Verification::Answered(results) => {
+            let mut verdict = Verdict::Right;
+            for result in results {
+                let workload = &result.workload;
+                match result.verdict {
+                    VerifyVerdict::Right => println!("right    {id} × {workload}"),
+                    VerifyVerdict::Wrong { expected, came } => {
+                        println!(
+                            "WRONG    {id} × {workload}\n  expected {expected}\n  came     {came}"
+                        );
+                        verdict = Verdict::Wrong;
+                    }
+                }
+            }
+            verdict
+        }
+    }
+}
+
+fn unbuilt(id: &str, status: &SubjectStatus) -> Verdict {
+    match status {
+        SubjectStatus::Skipped { missing, install } => {
+            println!("SKIPPED  {id}: {missing} is missing; install it: {install}");
+            Verdict::Skipped
+        }
+        SubjectStatus::BuildFailed { output: reason } | SubjectStatus::StartFailed { reason } => {
+            println!("FAILED   {id}: {reason}");
+            Verdict::Wrong
+        }
+        SubjectStatus::Ready => Verdict::Right,
+    }
+}
+
+fn exit_code(verdicts: &[Verdict], require_toolchains: bool) -> ExitCode {
+    let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
+    let (wrong, skipped) = (count(Verdict::Wrong), count(Verdict::Skipped));
+    println!(
+        "{} subjects right, {wrong} wrong, {skipped} skipped",
+        count(Verdict::Right)
+    );
+    if wrong > 0 || (require_toolchains && skipped > 0) {
+        ExitCode::from(FAILURE)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

@@ -1,0 +1,44 @@
+//! Where the project's files are, and what every subcommand that starts servers needs.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use prony_record::CpuAssignment;
+use prony_subject::{GuardProgram, Layout, default_assignment, parse_cpu_list};
+use prony_suite::run::Bench;
+
+/// The layout of the project given, or of the one that the current folder is in.
+pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
+    let start = match project {
+        Some(folder) => folder.to_owned(),
+        None => std::env::current_dir()?,
+    };
+    Ok(Layout::find(&start)?)
+}
+
+/// The record file of a project.
+pub fn record_file(layout: &Layout) -> PathBuf {
+    layout.state().join("prony.sqlite")
+}
+
+/// The CPUs that were asked for; those not asked for as the machine suggests.
+pub fn cpus(server: Option<&str>, load: Option<&str>) -> Result<CpuAssignment, Box<dyn Error>> {
+    let mut cpus = default_assignment()?;
+    if let Some(list) = server {
+        cpus.server = parse_cpu_list(list)?;
+    }
+    if let Some(list) = load {
+        cpus.load = parse_cpu_list(list)?;
+    }
+    Ok(cpus)
+}
+
+/// A bench whose servers write their output to `logs`.
+pub fn bench(layout: &Layout, cpus: CpuAssignment, logs: PathBuf) -> Result<Bench, Box<dyn Error>> {
+    Ok(Bench {
+        layout: layout.clone(),
+        guard: GuardProgram::current()?,
+        cpus,
+        logs,
+    })
+}

@@ -1,0 +1,6 @@
+//! What the command shows while it works and when it is done.
+
+pub mod load_progress;
+pub mod load_summary;
+pub mod report_files;
+pub mod run_progress;

@@ -1,0 +1,63 @@
+//! The reports of a run: on the terminal, and as files.
+
+use std::error::Error;
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use prony_record::{Run, TrialRecord, export_json};
+use prony_report::{ChartKind, Comparison, chart_svg, html, markdown, terminal};
+
+/// Wide enough where nobody says how wide the terminal is.
+const DEFAULT_WIDTH: usize = 100;
+
+/// Where the reports were written.
+pub struct ReportFiles {
+    /// The report as Markdown.
+    pub markdown: PathBuf,
+    /// The report as one HTML page with charts.
+    pub html: PathBuf,
+}
+
+/// Prints the comparison.
+pub fn show(run: &Run, trials: &[TrialRecord]) {
+    let stdout = console::Term::stdout();
+    let on_terminal = std::io::stdout().is_terminal();
+    let width = match stdout.size_checked() {
+        Some((_, columns)) if on_terminal => usize::from(columns),
+        _ => DEFAULT_WIDTH,
+    };
+    let colour = on_terminal && console::colors_enabled();
+    print!("{}", terminal(&Comparison::of(run, trials), width, colour));
+}
+
+/// Writes the reports, the charts and the raw record into `folder`.
+pub fn write(
+    folder: &Path,
+    run: &Run,
+    trials: &[TrialRecord],
+) -> Result<ReportFiles, Box<dyn Error>> {
+    let comparison = Comparison::of(run, trials);
+    let files = ReportFiles {
+        markdown: folder.join("report.md"),
+        html: folder.join("report.html"),
+    };
+    let cannot = |path: &Path, error| format!("cannot write {}: {error}", path.display());
+    let charts = folder.join("charts");
+    fs::create_dir_all(&charts).map_err(|error| cannot(&charts, error))?;
+    let put =
+        |path: &Path, text: String| fs::write(path, text).map_err(|error| cannot(path, error));
+    put(&files.markdown, markdown(run, &comparison))?;
+    put(&files.html, html(run, &comparison))?;
+    for table in &comparison.tables {
+        for kind in ChartKind::ALL {
+            let name = format!("{}-{}.svg", table.workload, kind.name());
+            put(&charts.join(name), chart_svg(kind, table))?;
+        }
+    }
+    let record = serde_json::to_string_pretty(&export_json(run, trials))?;
+    put(&folder.join("record.json"), record)?;
+    // The logs of trials that went well are gone; an empty folder says nothing.
+    let _ = fs::remove_dir(folder.join("logs"));
+    Ok(files)
+}

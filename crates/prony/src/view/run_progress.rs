@@ -1,0 +1,223 @@
+//! The live view of a run: what runs now, what is done, the time that is left.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use prony_record::{SubjectRecord, SubjectStatus, Trial, TrialRecord, TrialResult, VerifyVerdict};
+use prony_report::format;
+use prony_suite::run::{Event, RunRequest};
+
+/// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that
+/// moves.
+pub struct RunProgress {
+    bar: ProgressBar,
+    on_terminal: bool,
+    /// What each subject that is being prepared is at.
+    preparing: BTreeMap<String, String>,
+    rounds: u32,
+    round_told: u32,
+    trials: usize,
+    done: usize,
+    measuring_since: Instant,
+}
+
+impl RunProgress {
+    /// Says what is about to run.
+    pub fn start(request: &RunRequest<'_>) -> Self {
+        let on_terminal = std::io::stderr().is_terminal();
+        let bar = if on_terminal {
+            ProgressBar::new(0)
+        } else {
+            ProgressBar::hidden()
+        };
+        bar.set_style(style("{spinner} {wide_msg}"));
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let view = Self {
+            bar,
+            on_terminal,
+            preparing: BTreeMap::new(),
+            rounds: request.rounds,
+            round_told: 0,
+            trials: 0,
+            done: 0,
+            measuring_since: Instant::now(),
+        };
+        let cpus = &request.bench.cpus;
+        view.line(&format!(
+            "{} ({}): {} subjects, {} workloads, {} rounds, seed {}",
+            request.suite.title,
+            request.suite.id,
+            request.subjects.len(),
+            request.measures.len(),
+            request.rounds,
+            request.seed,
+        ));
+        view.line(&format!(
+            "servers on CPU {}, load on CPU {}{}",
+            prony_subject::format_cpu_list(&cpus.server),
+            prony_subject::format_cpu_list(&cpus.load),
+            if cpus.shared() {
+                ": they share CPUs, which blurs every figure"
+            } else {
+                ""
+            },
+        ));
+        view
+    }
+
+    /// Shows an event.
+    pub fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Preparing { subject, step } => {
+                self.preparing
+                    .insert((*subject).to_owned(), (*step).to_owned());
+                self.show_preparing();
+            }
+            Event::Prepared { subject } => {
+                self.preparing.remove(&subject.id);
+                self.line(&prepared(subject));
+                self.show_preparing();
+            }
+            Event::Verifying { subject } => {
+                self.bar
+                    .set_message(format!("checking the answers of {subject}"));
+            }
+            Event::Verified { subject } => {
+                verified(subject).iter().for_each(|line| self.line(line))
+            }
+            Event::Planned { trials } => self.planned(*trials),
+            Event::Trial { trial } => self.trial(trial),
+            Event::Measured { record } => self.measured(record),
+        }
+    }
+
+    /// Clears the line that moves.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+        eprintln!();
+    }
+
+    fn line(&self, text: &str) {
+        if self.on_terminal {
+            self.bar.println(text);
+        } else {
+            eprintln!("{text}");
+        }
+    }
+
+    fn show_preparing(&self) {
+        let steps: Vec<String> = self
+            .preparing
+            .iter()
+            .map(|(subject, step)| format!("{subject}: {step}"))
+            .collect();
+        self.bar.set_message(steps.join("   "));
+    }
+
+    fn planned(&mut self, trials: usize) {
+        self.trials = trials;
+        self.measuring_since = Instant::now();
+        self.bar
+            .set_style(style("{elapsed:>4} {bar:24} {pos}/{len}  {wide_msg}"));
+        self.bar.set_length(trials as u64);
+        self.line(&format!("{trials} trials"));
+    }
+
+    fn trial(&mut self, trial: &Trial) {
+        self.bar.set_message(format!(
+            "round {}/{}: {} × {}{}",
+            trial.round,
+            self.rounds,
+            trial.subject,
+            trial.workload,
+            self.time_left()
+                .map_or(String::new(), |left| format!("   {left} left")),
+        ));
+        // In a pipe a line a round is enough.
+        if !self.on_terminal && trial.round > self.round_told {
+            self.round_told = trial.round;
+            let left = self
+                .time_left()
+                .map_or(String::new(), |left| format!(", {left} left"));
+            self.line(&format!("round {} of {}{left}", trial.round, self.rounds));
+        }
+    }
+
+    fn measured(&mut self, record: &TrialRecord) {
+        self.done += 1;
+        self.bar.set_position(self.done as u64);
+        if let TrialResult::Failed { kind, message } = &record.result {
+            let trial = &record.trial;
+            let first = message.lines().next().unwrap_or_default();
+            self.line(&format!(
+                "FAILED   {} × {}, round {} ({}): {first}",
+                trial.subject,
+                trial.workload,
+                trial.round,
+                kind.name(),
+            ));
+        }
+    }
+
+    /// From the trials so far, which all take about as long.
+    fn time_left(&self) -> Option<String> {
+        if self.done == 0 {
+            return None;
+        }
+        let each = self.measuring_since.elapsed() / u32::try_from(self.done).ok()?;
+        let left = each * u32::try_from(self.trials.saturating_sub(self.done)).ok()?;
+        let seconds = left.as_secs() + 1;
+        Some(match seconds / 60 {
+            0 => format!("{seconds} s"),
+            minutes => format!("{minutes} min {:02} s", seconds % 60),
+        })
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+fn prepared(subject: &SubjectRecord) -> String {
+    let id = &subject.id;
+    let version = subject.version.as_deref().unwrap_or("");
+    match &subject.status {
+        SubjectStatus::Ready => match subject.build_s {
+            Some(seconds) => {
+                format!(
+                    "built    {id} {version} in {}",
+                    format::seconds((seconds * 10.0).round() / 10.0)
+                )
+            }
+            None => format!("ready    {id} {version}"),
+        },
+        SubjectStatus::Skipped { missing, install } => {
+            format!("SKIPPED  {id}: {missing} is missing; install it: {install}")
+        }
+        SubjectStatus::BuildFailed { output } => format!("FAILED   {id}: {output}"),
+        SubjectStatus::StartFailed { reason } => format!("FAILED   {id}: {reason}"),
+    }
+}
+
+fn verified(subject: &SubjectRecord) -> Vec<String> {
+    if let SubjectStatus::StartFailed { reason } = &subject.status {
+        return vec![format!("FAILED   {}: {reason}", subject.id)];
+    }
+    let wrong = subject
+        .verified
+        .iter()
+        .filter_map(|result| match &result.verdict {
+            VerifyVerdict::Right => None,
+            VerifyVerdict::Wrong { expected, came } => Some(format!(
+                "WRONG    {} × {}: expected {expected}; came {came}",
+                subject.id, result.workload
+            )),
+        });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() {
+        return vec![format!("verified {}", subject.id)];
+    }
+    wrong
+}

@@ -1,0 +1,158 @@
+//! Tests: what this program writes is what `schema/` publishes, no field more and none less.
+
+use jsonschema::{Registry, Resource, Validator};
+use serde_json::{Value, json};
+
+use crate::{export_json, sample};
+
+fn schema(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn load_schema() -> Value {
+    schema(include_str!("../../../schema/load.schema.json"))
+}
+
+fn run_schema() -> Value {
+    schema(include_str!("../../../schema/run.schema.json"))
+}
+
+fn with_validator(schema: &Value, check: impl FnOnce(&Validator)) {
+    jsonschema::meta::validate(schema).unwrap();
+    let load = load_schema();
+    let id = load["$id"].as_str().unwrap().to_owned();
+    let registry = Registry::new()
+        .add(id.as_str(), Resource::from_contents(load))
+        .unwrap()
+        .prepare()
+        .unwrap();
+    let validator = jsonschema::options()
+        .with_registry(&registry)
+        .build(schema)
+        .unwrap();
+    check(&validator);
+}
+
+fn accept(validator: &Validator, document: &Value) {
+    if let Err(error) = validator.validate(document) {
+        panic!("{error} at {}", error.instance_path());
+    }
+}
+
+/// Every field of every object is needed: without it the document is refused, and so is one with
+/// a field that the schema does not know. `path` leads to the object, in JSON Pointer's notation.
+fn every_field_is_bound(validator: &Validator, document: &Value, path: &str) {
+    let fields = document.pointer(path).unwrap().as_object().unwrap();
+    for name in fields.keys() {
+        let mut broken = document.clone();
+        broken
+            .pointer_mut(path)
+            .unwrap()
+            .as_object_mut()
+            .unwrap()
+            .remove(name);
+        assert!(!validator.is_valid(&broken), "valid without {path}/{name}");
+    }
+    let mut broken = document.clone();
+    broken.pointer_mut(path).unwrap()["unheard_of"] = json!(1);
+    assert!(!validator.is_valid(&broken), "valid with {path}/unheard_of");
+}
+
+#[test]
+fn a_load_result_is_what_the_schema_says() {
+    with_validator(&load_schema(), |validator| {
+        let mut result = sample::load_result();
+        let document = serde_json::to_value(&result).unwrap();
+        accept(validator, &document);
+        for path in [
+            "",
+            "/target",
+            "/load",
+            "/outcomes",
+            "/warmup",
+            "/latency_ns",
+            "/generator",
+        ] {
+            every_field_is_bound(validator, &document, path);
+        }
+        (result.latency_ns, result.warmup, result.first_wrong) = (None, None, None);
+        (result.load.duration_s, result.load.requests) = (None, Some(10));
+        accept(validator, &serde_json::to_value(&result).unwrap());
+    });
+}
+
+#[test]
+fn broken_load_results_are_refused() {
+    let document = serde_json::to_value(sample::load_result()).unwrap();
+    with_validator(&load_schema(), |validator| {
+        for (path, value) in [
+            ("/duration_s", json!("1 s")),
+            ("/requests", json!(-1)),
+            ("/outcomes/ok", json!(1.5)),
+            ("/ended", json!("bored")),
+            ("/load/shape", json!("square")),
+            ("/within_stdev", json!(1.2)),
+            ("/statuses", json!({"teapot": 1})),
+            ("/histogram", json!("not base64!")),
+            ("/generator/loop", json!(null)),
+            ("/first_wrong/outcome", json!("ok")),
+        ] {
+            let mut broken = document.clone();
+            *broken.pointer_mut(path).unwrap() = value;
+            assert!(!validator.is_valid(&broken), "{path}");
+        }
+    });
+}
+
+#[test]
+fn an_exported_run_is_what_the_schema_says() {
+    let trials = [
+        sample::measured("go-nethttp", 1),
+        sample::failed("bun", "gone"),
+    ];
+    let document = export_json(&sample::run("r"), &trials);
+    with_validator(&run_schema(), |validator| {
+        accept(validator, &document);
+        accept(validator, &export_json(&sample::run("r"), &[]));
+        for path in [
+            "",
+            "/run",
+            "/run/machine",
+            "/run/cpus",
+            "/run/subjects/0",
+            "/run/subjects/2/status",
+            "/run/subjects/0/verified/1",
+            "/trials/0",
+            "/trials/0/trial",
+            "/trials/0/result",
+            "/trials/0/result/load",
+            "/trials/0/result/server",
+            "/trials/0/result/noise",
+            "/trials/0/result/log_lines",
+            "/trials/1/result",
+        ] {
+            every_field_is_bound(validator, &document, path);
+        }
+    });
+}
+
+#[test]
+fn broken_runs_are_refused() {
+    let document = export_json(&sample::run("r"), &[sample::measured("bun", 1)]);
+    with_validator(&run_schema(), |validator| {
+        for (path, value) in [
+            ("/schema", json!("prony-run/0")),
+            ("/run/end", json!("happily")),
+            ("/run/started_at", json!("yesterday")),
+            ("/run/subjects/0/class", json!("fast")),
+            ("/run/subjects/0/status/status", json!("maybe")),
+            ("/trials/0/trial/round", json!(0)),
+            ("/trials/0/result/result", json!("guessed")),
+            ("/trials/0/result/load/outcomes/ok", json!(-3)),
+        ] {
+            let mut broken = document.clone();
+            *broken.pointer_mut(path).unwrap() = value;
+            assert!(!validator.is_valid(&broken), "{path}");
+        }
+    });
+}

@@ -1,0 +1,182 @@
+//! Records for this crate's tests.
+
+use std::collections::BTreeMap;
+
+use crate::*;
+
+pub(crate) fn run(id: &str) -> Run {
+    Run {
+        id: id.into(),
+        suite: "tour".into(),
+        title: "A tour".into(),
+        notes: vec!["Trials are short.".into()],
+        started_at: "2026-11-21T20:30:00Z".into(),
+        finished_at: None,
+        end: RunEnd::Open,
+        prony_version: "0.1.0".into(),
+        command: vec!["prony".into(), "run".into()],
+        seed: u64::MAX,
+        rounds: 3,
+        machine: Machine {
+            cpu_model: "Fast 9000".into(),
+            cpus: 2,
+            memory_bytes: 1 << 32,
+            virtualization: Some("virtual machine".into()),
+            ..Machine::default()
+        },
+        cpus: CpuAssignment {
+            server: vec![0],
+            load: vec![1],
+        },
+        subjects: vec![
+            subject("go-nethttp", SubjectStatus::Ready),
+            subject("bun", SubjectStatus::Ready),
+            subject(
+                "zig-std",
+                SubjectStatus::Skipped {
+                    missing: "zig".into(),
+                    install: "get zig".into(),
+                },
+            ),
+            subject(
+                "rust-axum",
+                SubjectStatus::BuildFailed {
+                    output: "error".into(),
+                },
+            ),
+        ],
+    }
+}
+
+fn subject(id: &str, status: SubjectStatus) -> SubjectRecord {
+    SubjectRecord {
+        id: id.into(),
+        language: "Language".into(),
+        framework: "Framework".into(),
+        version: None,
+        class: "stdlib".into(),
+        source_hash: "ab12".into(),
+        run_command: vec!["./server".into()],
+        artefact_bytes: Some(4096),
+        build_s: Some(0.1 + 0.2),
+        status,
+        verified: vec![
+            VerifyResult {
+                workload: "hello".into(),
+                verdict: VerifyVerdict::Right,
+            },
+            VerifyResult {
+                workload: "sse".into(),
+                verdict: VerifyVerdict::Wrong {
+                    expected: "a".into(),
+                    came: "b".into(),
+                },
+            },
+        ],
+    }
+}
+
+fn trial(subject: &str, round: u32) -> Trial {
+    Trial {
+        sequence: round,
+        subject: subject.into(),
+        workload: "hello".into(),
+        load: load_spec(),
+        round,
+    }
+}
+
+fn load_spec() -> LoadSpec {
+    LoadSpec {
+        shape: LoadShape::Closed,
+        connections: 64,
+        threads: 1,
+        duration_s: Some(1.0),
+        requests: None,
+        warmup_s: 0.5,
+        timeout_s: 2.0,
+    }
+}
+
+pub(crate) fn failed(subject: &str, message: &str) -> TrialRecord {
+    TrialRecord {
+        trial: trial(subject, 1),
+        started_at: "2026-11-21T20:31:00Z".into(),
+        result: TrialResult::Failed {
+            kind: FailureKind::ServerExited,
+            message: message.into(),
+        },
+    }
+}
+
+pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
+    TrialRecord {
+        trial: trial(subject, round),
+        started_at: "2026-11-21T20:31:00Z".into(),
+        result: TrialResult::Measured(Measurement {
+            load: load_result(),
+            server: ServerCost {
+                cpu_user_s: 0.25,
+                cpu_system_s: 0.5,
+                peak_memory_bytes: 12 << 20,
+                processes: 1,
+            },
+            startup_ns: 1_500_000,
+            noise: MachineNoise {
+                steal_share: 0.01,
+                idle_share: 0.1,
+            },
+            log_lines: Some(LogLines {
+                written: 100,
+                least: 100,
+                most: 102,
+            }),
+        }),
+    }
+}
+
+pub(crate) fn load_result() -> LoadResult {
+    let mut histogram = LatencyHistogram::new();
+    (1..=100).for_each(|i| histogram.record(i * 100));
+    let mut outcomes = Outcomes::default();
+    outcomes[Outcome::Ok] = 100;
+    outcomes[Outcome::TimedOut] = 2;
+    LoadResult {
+        target: Target {
+            url: "http://127.0.0.1:8080/hello".into(),
+            method: "GET".into(),
+            address: "127.0.0.1:8080".into(),
+        },
+        load: load_spec(),
+        ended: Ended::Duration,
+        duration_s: 1.000_000_1,
+        requests: 102,
+        outcomes,
+        warmup: Some(WarmupResult {
+            duration_s: 0.5,
+            outcomes: Outcomes::default(),
+        }),
+        rate_per_s: 99.999_99,
+        bytes_read: 10_000,
+        bytes_written: 5_000,
+        connections_opened: 64,
+        reconnects: 0,
+        statuses: BTreeMap::from([(200, 100)]),
+        latency_ns: histogram.summary(),
+        connect_ns: None,
+        histogram: histogram.to_base64(),
+        within_stdev: 0.58,
+        first_wrong: Some(WrongAnswer {
+            outcome: "timed_out".into(),
+            detail: "no answer within 2 s".into(),
+        }),
+        generator: GeneratorCost {
+            cpu_user_s: 0.1,
+            cpu_system_s: 0.2,
+            busy_max: 0.3,
+            event_loop: "epoll".into(),
+            client_limited: false,
+            cpus: vec![1],
+        },
+    }
+}

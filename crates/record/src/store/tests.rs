@@ -1,0 +1,353 @@
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use super::*;
+use crate::{RunEnd, TrialResult, sample};
+
+/// Where the crashing writer (see below) finds its record file.
+const CRASH_PATH: &str = "PRONY_TEST_CRASH_PATH";
+
+fn place() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("made/for/it/prony.db");
+    (folder, path)
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    let mut run = sample::run("20261121-203000-tour");
+    store.begin_run(&run).unwrap();
+    let trials = vec![
+        sample::measured("go-nethttp", 1),
+        sample::failed("bun", "gone"),
+    ];
+    for trial in &trials {
+        store.add_trial(&run.id, trial).unwrap();
+    }
+    run.notes.push("Another.".into());
+    store.update_run(&run).unwrap();
+    store
+        .finish_run(&run.id, RunEnd::Complete, "2026-11-21T20:40:00Z")
+        .unwrap();
+    drop(store);
+
+    let store = Store::open_read(&path).unwrap();
+    run.end = RunEnd::Complete;
+    run.finished_at = Some("2026-11-21T20:40:00Z".into());
+    assert_eq!(store.run(&run.id).unwrap(), run);
+    assert_eq!(store.latest().unwrap(), run);
+    assert_eq!(store.trials(&run.id).unwrap(), trials);
+    let summary = &store.runs().unwrap()[0];
+    assert_eq!((summary.trials, summary.failed_trials), (2, 1));
+    assert_eq!((summary.subjects, summary.end), (4, RunEnd::Complete));
+}
+
+#[test]
+fn the_columns_hold_what_one_filters_by() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    store.add_trial("r", &sample::measured("bun", 2)).unwrap();
+    let found: (i64, f64, i64) = store
+        .connection
+        .query_row(
+            "SELECT p99_ns, rate_per_s, errors FROM trial WHERE run = 'r' AND subject = 'bun'
+             AND workload = 'hello' AND round = 2 AND result = 'measured' AND NOT client_limited",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .unwrap();
+    let TrialResult::Measured(measured) = sample::measured("bun", 2).result else {
+        unreachable!()
+    };
+    let p99 = measured.load.latency_ns.unwrap().p99 as i64;
+    assert_eq!(found, (p99, measured.load.rate_per_s, 2));
+}
+
+#[test]
+fn the_latest_run_is_the_one_started_last() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    assert!(matches!(store.latest(), Err(StoreError::NoRuns { .. })));
+    for (id, at) in [("b", "2026-11-22T00:00:00Z"), ("a", "2026-11-21T00:00:00Z")] {
+        let mut run = sample::run(id);
+        run.started_at = at.into();
+        store.begin_run(&run).unwrap();
+    }
+    assert_eq!(store.latest().unwrap().id, "b");
+    assert!(store.trials("a").unwrap().is_empty());
+}
+
+#[test]
+fn an_unknown_run_is_answered_with_the_nearest() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    store
+        .begin_run(&sample::run("20261121-203000-tour"))
+        .unwrap();
+    let error = store.run("20261121-203000-tuor").unwrap_err().to_string();
+    assert!(
+        error.contains("did you mean `20261121-203000-tour`?"),
+        "{error}"
+    );
+    let error = store.trials("xyz").unwrap_err().to_string();
+    assert!(
+        error.contains("no run `xyz`") && !error.contains("did you mean"),
+        "{error}"
+    );
+    let trial = sample::measured("bun", 1);
+    assert!(matches!(
+        store.add_trial("xyz", &trial),
+        Err(StoreError::UnknownRun { .. })
+    ));
+    assert!(matches!(
+        store.finish_run("xyz", RunEnd::Failed, "2026-11-21T20:40:00Z"),
+        Err(StoreError::UnknownRun { .. })
+    ));
+}
+
+#[test]
+fn a_run_id_is_taken_once() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    assert!(matches!(
+        store.begin_run(&sample::run("r")),
+        Err(StoreError::RunExists { .. })
+    ));
+}
+
+#[test]
+fn a_full_disk_is_named_and_loses_nothing_that_was_written() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    let pages: i64 = store
+        .connection
+        .pragma_query_value(None, "page_count", |row| row.get(0))
+        .unwrap();
+    store
+        .connection
+        .pragma_update_and_check(None, "max_page_count", pages + 8, |_| Ok(()))
+        .unwrap();
+    let mut written = 0;
+    let error = loop {
+        match store.add_trial("r", &sample::measured("bun", written + 1)) {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+        assert!(written < 1000, "the limit was never met");
+    };
+    assert!(written > 0);
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+    let text = error.to_string();
+    assert!(
+        text.contains("prony.db") && text.contains("free some space"),
+        "{text}"
+    );
+    assert_eq!(store.trials("r").unwrap().len(), written as usize);
+    drop(store);
+    assert_eq!(
+        Store::open(&path).unwrap().trials("r").unwrap().len(),
+        written as usize
+    );
+}
+
+#[test]
+fn a_full_disk_is_found_when_the_file_is_opened() {
+    let (_folder, path) = place();
+    drop(Store::open(&path).unwrap());
+    let mut store = Store::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
+    let connection = &store.connection;
+    connection.execute("DROP TABLE opened", []).unwrap();
+    connection
+        .execute_batch("PRAGMA user_version = 0; DROP TABLE trial; DROP TABLE run; VACUUM")
+        .unwrap();
+    connection
+        .pragma_update_and_check(None, "max_page_count", 1, |_| Ok(()))
+        .unwrap();
+    let error = store.prepare_for_writing().unwrap_err();
+    assert!(matches!(error, StoreError::DiskFull { .. }), "{error:?}");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_found_at_once() {
+    let (folder, _) = place();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Store::open(file.join("beneath/prony.db")).unwrap_err();
+    assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
+    assert!(error.to_string().contains("another path"), "{error}");
+    let error = Store::open(folder.path()).unwrap_err();
+    assert!(matches!(error, StoreError::NotARecord { .. }), "{error:?}");
+}
+
+#[test]
+fn a_read_only_file_is_named_as_such() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    drop(store);
+    let mut read_only = Store::open_read(&path).unwrap();
+    let error = read_only.prepare_for_writing().unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    let error = read_only
+        .begin_run(&sample::run("s"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("prony.db") && error.contains("make it writable"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_record_on_read_only_media_can_be_read() {
+    let (_folder, path) = place();
+    let odd = path.with_file_name("100% odd?#.db");
+    let store = Store::open(&odd).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    drop(store);
+    let store = Store::connect_immutable(&odd).unwrap();
+    assert_eq!(store.run("r").unwrap().id, "r");
+    assert!(matches!(
+        store.begin_run(&sample::run("s")),
+        Err(StoreError::ReadOnly { .. })
+    ));
+}
+
+#[test]
+fn files_that_are_no_records_are_refused_and_left_as_they_are() {
+    let (folder, _) = place();
+    let text = folder.path().join("notes.txt");
+    let content = "not a database, but long enough to have a header\n".repeat(100);
+    fs::write(&text, &content).unwrap();
+    let foreign = folder.path().join("foreign.db");
+    let connection = rusqlite::Connection::open(&foreign).unwrap();
+    connection.execute("CREATE TABLE theirs (x)", []).unwrap();
+    drop(connection);
+    for path in [&text, &foreign] {
+        for opened in [Store::open(path), Store::open_read(path)] {
+            let error = opened.unwrap_err();
+            assert!(matches!(error, StoreError::NotARecord { .. }), "{error:?}");
+            assert!(error.to_string().contains(path.to_str().unwrap()));
+        }
+    }
+    assert_eq!(fs::read_to_string(&text).unwrap(), content);
+}
+
+#[test]
+fn a_newer_prony_s_file_is_refused() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    store
+        .connection
+        .pragma_update(None, "user_version", 99)
+        .unwrap();
+    drop(store);
+    for opened in [Store::open(&path), Store::open_read(&path)] {
+        let error = opened.unwrap_err();
+        assert!(
+            matches!(error, StoreError::NewerSchema { found: 99, .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn a_missing_and_an_empty_file_are_told_apart() {
+    let (folder, path) = place();
+    assert!(matches!(
+        Store::open_read(&path),
+        Err(StoreError::Missing { .. })
+    ));
+    assert!(!path.exists());
+    let empty = folder.path().join("empty.db");
+    fs::write(&empty, "").unwrap();
+    assert!(matches!(
+        Store::open_read(&empty),
+        Err(StoreError::NoRuns { .. })
+    ));
+}
+
+#[test]
+fn a_record_that_could_not_be_read_back_is_not_written() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    let mut trial = sample::measured("bun", 1);
+    if let TrialResult::Measured(measured) = &mut trial.result {
+        measured.load.rate_per_s = f64::NAN;
+    }
+    assert!(matches!(
+        store.add_trial("r", &trial),
+        Err(StoreError::Record { .. })
+    ));
+    assert!(store.trials("r").unwrap().is_empty());
+}
+
+#[test]
+fn another_process_reads_while_a_run_writes() {
+    let (_folder, path) = place();
+    let writer = Store::open(&path).unwrap();
+    writer.begin_run(&sample::run("r")).unwrap();
+    let reader = Store::open_read(&path).unwrap();
+    assert!(reader.trials("r").unwrap().is_empty());
+    writer.add_trial("r", &sample::measured("bun", 1)).unwrap();
+    assert_eq!(reader.trials("r").unwrap().len(), 1);
+}
+
+/// Not a test of its own: the process that [`sigkill_loses_no_trial`] kills.
+#[test]
+#[ignore = "is run by sigkill_loses_no_trial"]
+fn crashing_writer() {
+    let Some(path) = std::env::var_os(CRASH_PATH) else {
+        return;
+    };
+    let store = Store::open(path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    for round in 1..=3 {
+        store
+            .add_trial("r", &sample::measured("bun", round))
+            .unwrap();
+    }
+    // A fourth is begun and never committed.
+    store.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.add_trial("r", &sample::measured("bun", 4)).unwrap();
+    println!("written");
+    std::thread::park(); // Until it is killed.
+}
+
+#[test]
+fn sigkill_loses_no_trial() {
+    let (_folder, path) = place();
+    let mut writer = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--ignored",
+            "--exact",
+            "--nocapture",
+            "store::tests::crashing_writer",
+        ])
+        .env(CRASH_PATH, &path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let ready = lines
+        .map_while(Result::ok)
+        .any(|line| line.ends_with("written"));
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    assert!(ready, "the writer ended before it had written");
+
+    assert_eq!(
+        Store::open_read(&path).unwrap().trials("r").unwrap().len(),
+        3
+    );
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.trials("r").unwrap().len(), 3);
+    assert_eq!(store.run("r").unwrap().end, RunEnd::Open);
+    store.add_trial("r", &sample::measured("bun", 4)).unwrap();
+}

@@ -1,0 +1,206 @@
+//! The figures of one subject under one load, over all its rounds.
+
+use prony_record::{LatencyHistogram, LatencySummary, Measurement, Outcome, Outcomes};
+use prony_stats::Estimate;
+
+use crate::format;
+
+/// What the measured rounds of one subject gave together.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Ok answers a second.
+    pub rate: Estimate,
+    /// Latency in nanoseconds, of the histograms of all rounds merged; `None` where no answer was ok.
+    pub latency: Option<LatencySummary>,
+    /// How many answers the latency rests on.
+    pub latency_count: u64,
+    /// Rounds whose histogram could not be read, and so is not in the latency.
+    pub unreadable_histograms: usize,
+    /// Bytes received a second, heads included; the median of the rounds.
+    pub transfer_per_s: f64,
+    /// What became of the requests of all rounds, warm-ups not counted.
+    pub outcomes: Outcomes,
+    /// Server CPU time for one ok answer, in nanoseconds, both warm-up included; `None` where no
+    /// answer was ok.
+    pub cpu_ns_per_request: Option<Estimate>,
+    /// The most memory that the server held in any round, in bytes.
+    pub peak_memory_bytes: u64,
+    /// From the spawn of the server to its first right answer, in nanoseconds.
+    pub startup_ns: Option<Estimate>,
+    /// Connections made again, for one request.
+    pub reconnects_per_request: f64,
+    /// Rounds that gave no figures.
+    pub failed_rounds: usize,
+    /// Whether the generator was the limit in any round.
+    pub client_limited: bool,
+    /// The greatest share of CPU time that the hypervisor gave to others in any round.
+    pub steal_share: f64,
+    /// The first wrong answer, where there was one.
+    pub first_wrong: Option<String>,
+}
+
+/// More stolen CPU time than this is worth a word.
+const STEAL_WORTH_TELLING: f64 = 0.02;
+
+impl Figures {
+    /// `None` where there is no measured round.
+    pub(super) fn of(rounds: &[&Measurement], failed_rounds: usize) -> Option<Figures> {
+        let rate = over(rounds, |round| Some(round.load.rate_per_s))?;
+        let (histogram, unreadable_histograms) = merged(rounds);
+        let mut outcomes = Outcomes::default();
+        for round in rounds {
+            outcomes.merge(&round.load.outcomes);
+        }
+        let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
+        let transfer = over(rounds, |round| {
+            Some(round.load.bytes_read as f64 / round.load.duration_s)
+        });
+        Some(Figures {
+            rate,
+            latency: histogram.summary(),
+            latency_count: histogram.count(),
+            unreadable_histograms,
+            transfer_per_s: transfer.map_or(0.0, |estimate| estimate.median),
+            outcomes,
+            cpu_ns_per_request: over(rounds, cpu_ns_per_request),
+            peak_memory_bytes: rounds
+                .iter()
+                .map(|round| round.server.peak_memory_bytes)
+                .max()
+                .unwrap_or(0),
+            startup_ns: over(rounds, |round| Some(round.startup_ns as f64)),
+            reconnects_per_request: reconnects as f64 / outcomes.total().max(1) as f64,
+            failed_rounds,
+            client_limited: rounds
+                .iter()
+                .any(|round| round.load.generator.client_limited),
+            steal_share: rounds
+                .iter()
+                .map(|round| round.noise.steal_share)
+                .fold(0.0, f64::max),
+            first_wrong: rounds.iter().find_map(|round| {
+                let wrong = round.load.first_wrong.as_ref()?;
+                Some(format!("{}: {}", wrong.outcome, wrong.detail))
+            }),
+        })
+    }
+
+    /// Whether an answer that came whole was not the right one. Bodies are compared in samples
+    /// only, so one wrong body speaks for many.
+    pub(super) fn has_wrong_answers(&self) -> bool {
+        self.outcomes[Outcome::WrongBody] > 0 || self.outcomes[Outcome::Malformed] > 0
+    }
+
+    /// Ok answers for one second of server CPU time.
+    pub fn requests_per_cpu_s(&self) -> Option<f64> {
+        let nanoseconds = self.cpu_ns_per_request?.median;
+        (nanoseconds > 0.0).then(|| 1e9 / nanoseconds)
+    }
+
+    /// A latency percentile in nanoseconds, where enough answers were counted for at least one to
+    /// lie beyond it.
+    pub fn percentile(&self, percentile: Percentile) -> Option<f64> {
+        let (beyond, value) = match (percentile, self.latency.as_ref()?) {
+            (Percentile::P50, latency) => (0.5, latency.p50),
+            (Percentile::P90, latency) => (0.1, latency.p90),
+            (Percentile::P99, latency) => (0.01, latency.p99),
+            (Percentile::P999, latency) => (0.001, latency.p999),
+        };
+        let enough = self.latency_count as f64 * beyond >= 1.0 - 1e-9;
+        (enough || percentile == Percentile::P50).then_some(value as f64)
+    }
+
+    /// The kinds of errors with their counts, none that is zero.
+    pub fn errors(&self) -> Vec<(Outcome, u64)> {
+        self.outcomes
+            .iter()
+            .filter(|(outcome, count)| outcome.is_error() && *count > 0)
+            .collect()
+    }
+
+    /// What went wrong in the rounds, a few words each.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let mut flags: Vec<String> = self
+            .errors()
+            .into_iter()
+            .map(|(outcome, count)| {
+                let name = outcome.name().replace('_', " ");
+                format!("{} {name}", format::count(count as f64))
+            })
+            .collect();
+        match self.failed_rounds {
+            0 => {}
+            1 => flags.push("1 round failed".to_owned()),
+            n => flags.push(format!("{n} rounds failed")),
+        }
+        if self.unreadable_histograms > 0 {
+            flags.push(format!(
+                "latency of {} rounds unreadable",
+                self.unreadable_histograms
+            ));
+        }
+        if self.steal_share >= STEAL_WORTH_TELLING {
+            flags.push(format!("{} CPU stolen", format::share(self.steal_share)));
+        }
+        flags
+    }
+}
+
+/// The percentiles that tables and charts show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// 90 % took no longer.
+    P90,
+    /// 99 % took no longer.
+    P99,
+    /// 99.9 % took no longer.
+    P999,
+}
+
+impl Percentile {
+    /// All of them, ascending.
+    pub const ALL: [Percentile; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
+
+    /// `p99.9` and the like.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+        }
+    }
+}
+
+/// The estimate over the rounds that have the figure.
+fn over(rounds: &[&Measurement], figure: impl Fn(&Measurement) -> Option<f64>) -> Option<Estimate> {
+    let values: Vec<f64> = rounds
+        .iter()
+        .filter_map(|round| figure(round))
+        .filter(|value| value.is_finite())
+        .collect();
+    Estimate::of(&values)
+}
+
+/// CPU time includes the warm-up, so its answers do too.
+fn cpu_ns_per_request(round: &Measurement) -> Option<f64> {
+    let warmup = round.load.warmup.as_ref();
+    let answers =
+        round.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok]);
+    (answers > 0).then(|| round.server.cpu_s() * 1e9 / answers as f64)
+}
+
+/// The histograms of all rounds in one, and how many could not be read.
+fn merged(rounds: &[&Measurement]) -> (LatencyHistogram, usize) {
+    let mut merged = LatencyHistogram::new();
+    let mut unreadable = 0;
+    for round in rounds {
+        match LatencyHistogram::from_base64(&round.load.histogram) {
+            Ok(histogram) => merged.merge(&histogram),
+            Err(_) => unreadable += 1,
+        }
+    }
+    (merged, unreadable)
+}

@@ -1,0 +1,118 @@
+//! Makes the tables: groups trials by workload and load, sums each subject up, and ranks.
+
+use prony_record::{LoadSpec, Measurement, Run, TrialRecord, TrialResult};
+use prony_stats::{Estimate, rank_bands, ratio_of_medians};
+
+use super::{Figures, Row, Standing, SubjectLabel, Table};
+
+pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
+    groups(run, trials)
+        .into_iter()
+        .map(|(workload, load)| {
+            let here: Vec<_> = trials
+                .iter()
+                .filter(|record| record.trial.workload == workload && record.trial.load == load)
+                .collect();
+            Table {
+                rows: rows(run, &here),
+                workload,
+                load,
+            }
+        })
+        .collect()
+}
+
+/// Every workload and load that was tried. Trials are shuffled; the subjects' lists of verified
+/// workloads have the suite's order.
+fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
+    let mut groups: Vec<(String, LoadSpec)> = Vec::new();
+    for record in trials {
+        let (workload, load) = (&record.trial.workload, &record.trial.load);
+        if !groups.iter().any(|(w, l)| w == workload && l == load) {
+            groups.push((workload.clone(), load.clone()));
+        }
+    }
+    let order: Vec<&str> = run
+        .subjects
+        .iter()
+        .map(|subject| &subject.verified)
+        .max_by_key(|verified| verified.len())
+        .map(|verified| verified.iter().map(|v| v.workload.as_str()).collect())
+        .unwrap_or_default();
+    let place = |workload: &str| order.iter().position(|w| *w == workload);
+    groups.sort_by_key(|(workload, load)| {
+        (
+            place(workload).unwrap_or(usize::MAX),
+            workload.clone(),
+            load.connections,
+        )
+    });
+    groups
+}
+
+fn rows(run: &Run, trials: &[&TrialRecord]) -> Vec<Row> {
+    let mut rows: Vec<Row> = run
+        .subjects
+        .iter()
+        .filter_map(|subject| {
+            let label = SubjectLabel::from(subject);
+            let own = trials.iter().filter(|r| r.trial.subject == subject.id);
+            let measured: Vec<&Measurement> = own.clone().filter_map(|r| measurement(r)).collect();
+            let failed = own.count() - measured.len();
+            let figures = Figures::of(&measured, failed)?;
+            Some(Row {
+                standing: standing(&label, &figures),
+                subject: label,
+                figures,
+                share_of_ceiling: None,
+            })
+        })
+        .collect();
+    relate_to_ceiling(&mut rows);
+    rank(&mut rows);
+    rows.sort_by(|a, b| {
+        let place = |row: &Row| row.rank().unwrap_or(usize::MAX);
+        let by_rate = b.figures.rate.median.total_cmp(&a.figures.rate.median);
+        place(a).cmp(&place(b)).then(by_rate)
+    });
+    rows
+}
+
+fn measurement(record: &TrialRecord) -> Option<&Measurement> {
+    match &record.result {
+        TrialResult::Measured(measurement) => Some(measurement),
+        TrialResult::Failed { .. } => None,
+    }
+}
+
+/// Ranks are given later; here only what speaks against one.
+fn standing(label: &SubjectLabel, figures: &Figures) -> Standing {
+    if figures.has_wrong_answers() {
+        Standing::WrongAnswers
+    } else if figures.client_limited {
+        Standing::ClientLimited
+    } else if label.is_reference() {
+        Standing::Reference
+    } else {
+        Standing::Ranked(1)
+    }
+}
+
+fn relate_to_ceiling(rows: &mut [Row]) {
+    let ceiling = rows
+        .iter()
+        .find(|row| row.is_reference())
+        .map(|row| row.figures.rate);
+    for row in rows.iter_mut().filter(|row| !row.is_reference()) {
+        row.share_of_ceiling =
+            ceiling.and_then(|ceiling| ratio_of_medians(&row.figures.rate, &ceiling));
+    }
+}
+
+fn rank(rows: &mut [Row]) {
+    let mut ranked: Vec<&mut Row> = rows.iter_mut().filter(|row| row.rank().is_some()).collect();
+    let rates: Vec<Estimate> = ranked.iter().map(|row| row.figures.rate).collect();
+    for (row, band) in ranked.iter_mut().zip(rank_bands(&rates)) {
+        row.standing = Standing::Ranked(band);
+    }
+}

@@ -1,0 +1,242 @@
+//! Numbers as people read them: three significant digits and the unit that fits.
+
+/// Shown where there is no figure.
+pub const NONE: &str = "–";
+
+/// A count or rate: `512`, `45.3 k`, `1.20 M`. Whole numbers below a thousand stay whole.
+pub fn count(value: f64) -> String {
+    if value.abs() < 999.5 && value.fract() == 0.0 {
+        return format!("{value:.0}");
+    }
+    scaled(value, 1000.0, &["", " k", " M", " G", " T"])
+}
+
+/// A count of things to the last one: `1,234,567`.
+pub fn exact(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Requests a second: `45.3 k req/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{} req/s", count(per_second))
+}
+
+/// A duration given in nanoseconds: `512 ns`, `45.3 µs`, `3.40 ms`, `1.20 s`.
+pub fn duration(nanoseconds: f64) -> String {
+    scaled(nanoseconds, 1000.0, &[" ns", " µs", " ms", " s"])
+}
+
+/// A duration given in seconds, as it stands in a load: `10 s`, `0.5 s`.
+pub fn seconds(seconds: f64) -> String {
+    format!("{} s", (seconds * 1000.0).round() / 1000.0)
+}
+
+/// A size: `640 B`, `12.7 MiB`.
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
+}
+
+/// A transfer rate: `812 MiB/s`.
+pub fn transfer(bytes_per_second: f64) -> String {
+    format!("{}/s", bytes(bytes_per_second))
+}
+
+/// A share of one: `82 %`, `4.2 %`, `0.05 %`.
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        p if p == 0.0 || p >= 9.95 => format!("{percent:.0} %"),
+        p if p >= 0.095 => format!("{percent:.1} %"),
+        p if p >= 0.01 => format!("{percent:.2} %"),
+        _ => "< 0.01 %".to_owned(),
+    }
+}
+
+/// An interval of counts in the unit of its upper end: `44.9–46.0 k`; the unit is told once.
+pub fn count_interval(low: f64, high: f64) -> String {
+    interval(&count(low), &count(high))
+}
+
+/// An interval of durations given in nanoseconds: `3.10–3.40 ms`.
+pub fn duration_interval(low: f64, high: f64) -> String {
+    interval(&duration(low), &duration(high))
+}
+
+/// A round figure without the zeros that say nothing: `50 k` for `50.0 k`.
+pub fn short(figure: &str) -> String {
+    let (number, unit) = match figure.split_once(' ') {
+        Some((number, unit)) => (number, format!(" {unit}")),
+        None => (figure, String::new()),
+    };
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    format!("{number}{unit}")
+}
+
+fn interval(low: &str, high: &str) -> String {
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
+    if low == high {
+        return high.to_owned();
+    }
+    match (unit(low), unit(high)) {
+        (Some(a), Some(b)) if a == b => {
+            let number = low.split(' ').next().unwrap_or(low);
+            format!("{number}–{high}")
+        }
+        (None, None) => format!("{low}–{high}"),
+        _ => format!("{low} – {high}"),
+    }
+}
+
+/// Three significant digits, in the first unit that leaves less than a full step before the point.
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let mut rest = value;
+    let mut unit = 0;
+    // Against the rounded number, so that 999.7 becomes `1.00 k` and not `1000`; and against 1000
+    // for bytes too, so that there are never four digits.
+    while rounded(rest).abs() >= 1000.0 && unit + 1 < units.len() {
+        rest /= step;
+        unit += 1;
+    }
+    let unit_name = units[unit];
+    if unit == 0 && rest.fract() == 0.0 {
+        return format!("{rest:.0}{unit_name}");
+    }
+    format!("{:.*}{unit_name}", decimals(rounded(rest)), rest)
+}
+
+/// The number to three significant digits, or to whole ones from 100 on.
+fn rounded(value: f64) -> f64 {
+    let factor = 10f64.powi(decimals(value) as i32);
+    (value * factor).round() / factor
+}
+
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counts_have_three_digits_and_a_unit() {
+        let cases = [
+            (0.0, "0"),
+            (0.256, "0.26"),
+            (7.0, "7"),
+            (99.97, "100"),
+            (512.0, "512"),
+            (999.4, "999"),
+            (999.7, "1.00 k"),
+            (1_200.0, "1.20 k"),
+            (45_312.0, "45.3 k"),
+            (999_600.0, "1.00 M"),
+            (1_234_567.0, "1.23 M"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(count(value), text);
+        }
+        assert_eq!(rate(45_312.0), "45.3 k req/s");
+        assert_eq!(exact(1_234_567), "1,234,567");
+        assert_eq!((exact(0), exact(100)), ("0".into(), "100".into()));
+    }
+
+    #[test]
+    fn durations_pick_their_unit() {
+        let cases = [
+            (512.0, "512 ns"),
+            (512_000.0, "512 µs"),
+            (3_400_000.0, "3.40 ms"),
+            (999_999.0, "1.00 ms"),
+            (61_000_000_000.0, "61.0 s"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(duration(value), text);
+        }
+        assert_eq!(
+            (seconds(10.0), seconds(0.5)),
+            ("10 s".into(), "0.5 s".into())
+        );
+    }
+
+    #[test]
+    fn sizes_are_binary() {
+        assert_eq!(bytes(640.0), "640 B");
+        assert_eq!(bytes(13_316_915.0), "12.7 MiB");
+        assert_eq!(bytes(1023.9 * 1024.0), "1.00 MiB");
+        assert_eq!(bytes(1016.0 * 1024.0), "0.99 MiB");
+        assert_eq!(transfer(851_443_712.0), "812 MiB/s");
+    }
+
+    #[test]
+    fn shares_keep_small_ones_visible() {
+        let cases = [
+            (0.823, "82 %"),
+            (0.042, "4.2 %"),
+            (0.0005, "0.05 %"),
+            (0.0, "0 %"),
+            (1e-7, "< 0.01 %"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(share(value), text);
+        }
+    }
+
+    #[test]
+    fn intervals_tell_a_common_unit_once() {
+        assert_eq!(count_interval(44_900.0, 46_000.0), "44.9–46.0 k");
+        assert_eq!(count_interval(990.0, 1_100.0), "990 – 1.10 k");
+        assert_eq!(count_interval(12.0, 15.0), "12–15");
+        assert_eq!(count_interval(500.0, 500.0), "500");
+        assert_eq!(duration_interval(3.1e6, 3.4e6), "3.10–3.40 ms");
+    }
+
+    #[test]
+    fn short_figures_lose_only_empty_zeros() {
+        let cases = [
+            ("50.0 k", "50 k"),
+            ("2.50 ms", "2.5 ms"),
+            ("100", "100"),
+            ("0 B", "0 B"),
+        ];
+        for (figure, text) in cases {
+            assert_eq!(short(figure), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_shown_as_none() {
+        assert_eq!(count(f64::NAN), NONE);
+        assert_eq!(duration(f64::INFINITY), NONE);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_within_half_a_percent(value in 1f64..1e12) {
+            let text = count(value);
+            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+            let factor = match unit { "" => 1.0, "k" => 1e3, "M" => 1e6, "G" => 1e9, _ => 1e12 };
+            let shown = number.parse::<f64>().unwrap() * factor;
+            prop_assert!((shown - value).abs() <= value * 0.005_01, "{value} {text}");
+        }
+    }
+}

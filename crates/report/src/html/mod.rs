@@ -1,0 +1,114 @@
+//! The whole report as one HTML page: style and charts are in it, it loads nothing and runs nothing.
+
+mod conditions;
+mod overview;
+mod workload;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use prony_record::Run;
+
+use crate::{Comparison, prose};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The whole report as one self-contained HTML page, light or dark as the reader's system has it.
+pub fn html(run: &Run, comparison: &Comparison) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (run.title) " · Prony" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (head(run, comparison))
+                main {
+                    (overview::section(comparison))
+                    @for (i, table) in comparison.tables.iter().enumerate() {
+                        (workload::section(table, comparison, i))
+                    }
+                    (absences(comparison))
+                    (reading(comparison))
+                    (conditions::section(run))
+                }
+                footer { "Made by Prony " (run.prony_version) " · run " code { (run.id) } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn head(run: &Run, comparison: &Comparison) -> Markup {
+    let machine = &run.machine;
+    html! {
+        header {
+            p class="kicker" { "Prony · " (run.suite) }
+            h1 { (run.title) }
+            dl class="facts" {
+                (fact("Servers", &run.subjects.len().to_string()))
+                (fact("Workloads", &comparison.tables.len().to_string()))
+                (fact("Rounds", &run.rounds.to_string()))
+                (fact("Machine", &format!("{} · {}", machine.cpu_model, prose::plural(machine.cpus, "CPU"))))
+                (fact("Date", run.started_at.split('T').next().unwrap_or("")))
+            }
+            @for note in run.notes.iter().map(String::as_str).chain(prose::end(run)) {
+                p class="note" { (note) }
+            }
+            nav {
+                @for (i, table) in comparison.tables.iter().enumerate() {
+                    a href={ "#" (workload::anchor(i)) } { (table.workload) }
+                }
+                @if !comparison.absences.is_empty() { a href="#absent" { "Not measured" } }
+                a href="#reading" { "How to read this" }
+                a href="#conditions" { "Conditions" }
+            }
+        }
+    }
+}
+
+fn fact(name: &str, value: &str) -> Markup {
+    html! { div { dt { (name) } dd { (value) } } }
+}
+
+fn absences(comparison: &Comparison) -> Markup {
+    html! {
+        @if !comparison.absences.is_empty() {
+            section id="absent" {
+                h2 { "Not measured" }
+                ul class="absent" {
+                    @for absence in &comparison.absences {
+                        li {
+                            p {
+                                strong { (absence.subject.id) }
+                                @if let Some(workload) = absence.why.workload() { " · " (workload) }
+                                " " span class="tag bad" { (absence.why.label()) }
+                            }
+                            pre { (absence.why.text()) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn reading(comparison: &Comparison) -> Markup {
+    let intervals = prose::intervals(comparison);
+    html! {
+        section id="reading" {
+            h2 { "How to read this" }
+            ul class="reading" {
+                @for text in prose::READING.into_iter().chain(intervals.iter().map(String::as_str)) {
+                    @if let Some((term, rest)) = text.split_once(": ") {
+                        li { strong { (term) ". " } (rest) }
+                    } @else {
+                        li { (text) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What a comparison says of a run.
+
+mod sample;
+
+use prony_record::{LatencyHistogram, Outcome, Run, TrialRecord, TrialResult};
+use prony_report::{Comparison, Percentile, Row, Standing, Table, Why};
+
+fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {
+    let mut tables = comparison.tables.iter();
+    tables.find(|table| table.workload == workload).unwrap()
+}
+
+fn row<'a>(table: &'a Table, subject: &str) -> &'a Row {
+    let mut rows = table.rows.iter();
+    rows.find(|row| row.subject.id == subject).unwrap()
+}
+
+fn changed(change: impl Fn(&mut TrialRecord)) -> (Run, Vec<TrialRecord>) {
+    let mut trials = sample::trials();
+    trials.iter_mut().for_each(change);
+    (sample::run(), trials)
+}
+
+fn compare(change: impl Fn(&mut TrialRecord)) -> Comparison {
+    let (run, trials) = changed(change);
+    Comparison::of(&run, &trials)
+}
+
+#[test]
+fn tables_have_the_suite_s_order_however_trials_were_shuffled() {
+    let mut trials = sample::trials();
+    trials.reverse();
+    let comparison = Comparison::of(&sample::run(), &trials);
+    let names: Vec<_> = comparison
+        .tables
+        .iter()
+        .map(|t| t.workload.as_str())
+        .collect();
+    assert_eq!(names, ["hello", "page", "sse", "quote"]);
+}
+
+#[test]
+fn the_same_workload_under_another_load_has_its_own_table() {
+    let comparison = compare(|record| {
+        if record.trial.round > 3 {
+            record.trial.load.connections *= 4;
+        }
+    });
+    let hello: Vec<_> = comparison
+        .tables
+        .iter()
+        .filter(|t| t.workload == "hello")
+        .collect();
+    assert_eq!(hello.len(), 2);
+    assert_eq!(
+        [hello[0].load.connections, hello[1].load.connections],
+        [64, 256]
+    );
+    assert_eq!(
+        hello[0].rows[0].figures.rate.n + hello[1].rows[0].figures.rate.n,
+        5
+    );
+}
+
+#[test]
+fn client_limited_and_reference_rows_are_never_ranked() {
+    let comparison = compare(|_| {});
+    let hello = table(&comparison, "hello");
+    assert_eq!(row(hello, "rust-hyper").standing, Standing::ClientLimited);
+    assert_eq!(row(hello, "ceiling").standing, Standing::Reference);
+    assert_eq!(row(hello, "rust-axum").rank(), Some(1));
+    assert_eq!(
+        row(table(&comparison, "page"), "rust-hyper").rank(),
+        Some(1)
+    );
+    for table in &comparison.tables {
+        for row in &table.rows {
+            assert!(row.rank().is_none() || !(row.figures.client_limited || row.is_reference()));
+        }
+        let ranks: Vec<_> = table
+            .rows
+            .iter()
+            .map(|row| row.rank().unwrap_or(usize::MAX))
+            .collect();
+        assert!(ranks.is_sorted(), "{ranks:?}");
+    }
+}
+
+#[test]
+fn wrong_answers_under_load_cost_the_rank() {
+    let comparison = compare(|record| {
+        if let TrialResult::Measured(measured) = &mut record.result
+            && record.trial.subject == "rust-axum"
+            && record.trial.round == 4
+        {
+            measured.load.outcomes[Outcome::WrongBody] = 1;
+        }
+    });
+    let row = row(table(&comparison, "quote"), "rust-axum");
+    assert_eq!(row.standing, Standing::WrongAnswers);
+    assert!(row.flags().contains(&"wrong answers".to_owned()));
+}
+
+#[test]
+fn percentiles_come_from_merged_histograms() {
+    // Four rounds of quick answers and one of slow ones: the median of all is quick, where an
+    // average of the five medians would lie between, and p90 is slow.
+    let comparison = compare(|record| {
+        let slow = record.trial.round == 5;
+        if let TrialResult::Measured(measured) = &mut record.result {
+            let mut histogram = LatencyHistogram::new();
+            (0..1000).for_each(|_| histogram.record(if slow { 9_000_000 } else { 1_000 }));
+            measured.load.histogram = histogram.to_base64();
+        }
+    });
+    let figures = &row(table(&comparison, "hello"), "bun").figures;
+    assert_eq!(figures.latency_count, 5000);
+    assert_eq!(figures.percentile(Percentile::P50), Some(1_000.0));
+    assert!(figures.percentile(Percentile::P90).unwrap() > 8_900_000.0);
+}
+
+#[test]
+fn a_histogram_that_cannot_be_read_is_flagged() {
+    let comparison = compare(|record| {
+        if let TrialResult::Measured(measured) = &mut record.result
+            && record.trial.round == 1
+        {
+            measured.load.histogram = "not one".into();
+        }
+    });
+    let row = row(table(&comparison, "hello"), "bun");
+    assert_eq!(row.figures.latency_count, 4 * 4000);
+    assert!(row.flags().iter().any(|flag| flag.contains("unreadable")));
+}
+
+#[test]
+fn a_percentile_without_an_answer_beyond_it_is_not_shown() {
+    let comparison = compare(|record| {
+        if let TrialResult::Measured(measured) = &mut record.result {
+            let mut histogram = LatencyHistogram::new();
+            (0..30).for_each(|i| histogram.record(1_000 + i));
+            measured.load.histogram = histogram.to_base64();
+        }
+    });
+    let figures = &row(table(&comparison, "hello"), "bun").figures;
+    assert!(figures.percentile(Percentile::P99).is_some()); // 150 answers.
+    assert_eq!(figures.percentile(Percentile::P999), None);
+}
+
+#[test]
+fn cpu_is_shared_out_over_the_answers_of_warm_up_and_measurement() {
+    let comparison = compare(|record| {
+        if let TrialResult::Measured(measured) = &mut record.result {
+            (measured.server.cpu_user_s, measured.server.cpu_system_s) = (0.5, 1.5);
+            measured.load.outcomes[Outcome::Ok] = 150_000;
+            measured.load.warmup.as_mut().unwrap().outcomes[Outcome::Ok] = 50_000;
+        }
+    });
+    let figures = &row(table(&comparison, "hello"), "bun").figures;
+    assert_eq!(figures.cpu_ns_per_request.unwrap().median, 10_000.0);
+    assert_eq!(figures.requests_per_cpu_s(), Some(100_000.0));
+}
+
+#[test]
+fn memory_is_the_most_and_rate_the_median_of_the_rounds() {
+    let rates = [10.0, 50.0, 30.0, 20.0, 40.0];
+    let comparison = compare(|record| {
+        let round = record.trial.round as usize;
+        if let TrialResult::Measured(measured) = &mut record.result {
+            measured.load.rate_per_s = rates[round - 1];
+            measured.server.peak_memory_bytes = [7, 9, 8, 1, 2][round - 1];
+        }
+    });
+    let row = row(table(&comparison, "hello"), "bun");
+    assert_eq!(
+        (
+            row.figures.rate.low,
+            row.figures.rate.median,
+            row.figures.rate.high
+        ),
+        (10.0, 30.0, 50.0)
+    );
+    assert_eq!(row.figures.peak_memory_bytes, 9);
+    assert_eq!(row.share_of_ceiling, Some(1.0));
+}
+
+#[test]
+fn nobody_is_missing_in_silence() {
+    let comparison = compare(|record| {
+        let gone = (
+            record.trial.subject.as_str(),
+            record.trial.workload.as_str(),
+        ) == ("bun", "quote");
+        if gone {
+            record.result = TrialResult::Failed {
+                kind: prony_record::FailureKind::NotReady,
+                message: "no right answer within 10 s".into(),
+            };
+        }
+    });
+    for table in &comparison.tables {
+        for subject in &sample::run().subjects {
+            let shown = table.rows.iter().any(|row| row.subject.id == subject.id);
+            let told = comparison.absences.iter().any(|absence| {
+                let workload = absence.why.workload();
+                absence.subject.id == subject.id && workload.is_none_or(|w| w == table.workload)
+            });
+            assert!(shown != told, "{} on {}", subject.id, table.workload);
+        }
+    }
+    let whys: Vec<_> = comparison
+        .absences
+        .iter()
+        .map(|absence| &absence.why)
+        .collect();
+    assert!(
+        whys.iter()
+            .any(|why| matches!(why, Why::Failed { trials: 5, .. }))
+    );
+    assert!(
+        whys.iter()
+            .any(|why| matches!(why, Why::Wrong { workload, .. } if workload == "sse"))
+    );
+}
+
+#[test]
+fn a_workload_without_trials_for_a_ready_subject_is_told() {
+    let mut trials = sample::trials();
+    trials.retain(|r| !(r.trial.subject == "go-nethttp" && r.trial.workload == "quote"));
+    let comparison = Comparison::of(&sample::run(), &trials);
+    let told = comparison.absences.iter().any(|absence| {
+        absence.subject.id == "go-nethttp"
+            && absence.why
+                == Why::NotTried {
+                    workload: "quote".into(),
+                }
+    });
+    assert!(told);
+}
+
+#[test]
+fn a_round_that_failed_is_flagged_and_the_others_count() {
+    let comparison = compare(|_| {});
+    let row = row(table(&comparison, "page"), "go-nethttp");
+    assert_eq!((row.figures.rate.n, row.figures.failed_rounds), (4, 1));
+    assert!(row.flags().contains(&"1 round failed".to_owned()));
+    assert!(row.rank().is_some());
+}
+
+#[test]
+fn a_run_without_trials_compares_to_nothing_but_its_absences() {
+    let comparison = Comparison::of(&sample::run(), &[]);
+    assert!(comparison.tables.is_empty());
+    assert_eq!(comparison.absences.len(), 3);
+}

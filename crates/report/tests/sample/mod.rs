@@ -1,0 +1,299 @@
+//! A made-up run, shaped like a real one.
+
+use std::collections::BTreeMap;
+
+use prony_record::*;
+
+/// id, language, framework, version, class, relative speed, memory in MiB, startup in ms.
+type Kind = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    f64,
+    u64,
+    f64,
+);
+
+const SERVERS: [Kind; 6] = [
+    (
+        "ceiling",
+        "Rust",
+        "reference server",
+        "0.1.0",
+        "reference",
+        1.00,
+        3,
+        1.4,
+    ),
+    (
+        "rust-hyper",
+        "Rust",
+        "hyper",
+        "1.8.1",
+        "framework",
+        0.83,
+        6,
+        2.1,
+    ),
+    (
+        "rust-axum",
+        "Rust",
+        "axum",
+        "0.8.7",
+        "framework",
+        0.81,
+        7,
+        2.3,
+    ),
+    (
+        "go-nethttp",
+        "Go",
+        "net/http",
+        "1.26.1",
+        "stdlib",
+        0.48,
+        19,
+        4.8,
+    ),
+    (
+        "bun",
+        "JavaScript",
+        "Bun",
+        "1.3.4",
+        "framework",
+        0.55,
+        48,
+        21.0,
+    ),
+    (
+        "python-httpserver",
+        "Python",
+        "http.server",
+        "3.14.0",
+        "stdlib",
+        0.021,
+        17,
+        74.0,
+    ),
+];
+
+const WORKLOADS: [(&str, f64, usize); 4] = [
+    ("hello", 152_000.0, 64),
+    ("page", 61_000.0, 32),
+    ("sse", 9_300.0, 32),
+    ("quote", 149_000.0, 64),
+];
+
+pub const ROUNDS: u32 = 5;
+
+pub fn run() -> Run {
+    let mut subjects: Vec<SubjectRecord> = SERVERS.iter().map(subject).collect();
+    subjects[4].verified[2].verdict = VerifyVerdict::Wrong {
+        expected: "one `datastar-patch-elements` event with 1,503 `elements` lines".into(),
+        came: "1,502 lines; line 1,503 is missing".into(),
+    };
+    subjects.push(SubjectRecord {
+        status: SubjectStatus::Skipped {
+            missing: "zig (0.15 or newer)".into(),
+            install: "apt-get install -y zig".into(),
+        },
+        verified: vec![],
+        ..subject(&("zig-std", "Zig", "std.http", "", "stdlib", 0.7, 2, 1.2))
+    });
+    subjects.push(SubjectRecord {
+        status: SubjectStatus::BuildFailed {
+            output: "src/main.c:4:10: fatal error: no such file\n  4 | #include <nope.h>\ncompilation terminated.".into(),
+        },
+        verified: vec![],
+        ..subject(&("c-example", "C", "C", "", "tuned", 0.9, 1, 0.6))
+    });
+    Run {
+        id: "20261121-203000-tour".into(),
+        suite: "tour".into(),
+        title: "A tour of web servers".into(),
+        notes: vec!["Trials are short (2 s): this is a tour, not a verdict.".into()],
+        started_at: "2026-11-21T20:30:00Z".into(),
+        finished_at: Some("2026-11-21T20:35:12Z".into()),
+        end: RunEnd::Complete,
+        prony_version: "0.1.0".into(),
+        command: vec!["prony".into(), "run".into()],
+        seed: 4_242,
+        rounds: ROUNDS,
+        machine: Machine {
+            cpu_model: "Example CPU 3000".into(),
+            cpus: 2,
+            memory_bytes: 8 << 30,
+            os: "Debian GNU/Linux 12 (bookworm)".into(),
+            kernel: "6.12.0".into(),
+            virtualization: Some("virtual machine (KVM)".into()),
+            governor: None,
+            mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
+            tcp_settings: vec!["net.core.somaxconn = 4096".into(), "lo mtu = 65536".into()],
+        },
+        cpus: CpuAssignment {
+            server: vec![0],
+            load: vec![1],
+        },
+        subjects,
+    }
+}
+
+pub fn subject(kind: &Kind) -> SubjectRecord {
+    SubjectRecord {
+        id: kind.0.into(),
+        language: kind.1.into(),
+        framework: kind.2.into(),
+        version: (!kind.3.is_empty()).then(|| kind.3.into()),
+        class: kind.4.into(),
+        source_hash: "3f1c9a".repeat(10) + "abcd",
+        run_command: vec!["./server".into()],
+        artefact_bytes: Some((kind.6 << 20) / 2 + 12_345),
+        build_s: Some(4.2),
+        status: SubjectStatus::Ready,
+        verified: WORKLOADS
+            .iter()
+            .map(|(workload, ..)| VerifyResult {
+                workload: (*workload).into(),
+                verdict: VerifyVerdict::Right,
+            })
+            .collect(),
+    }
+}
+
+pub fn trials() -> Vec<TrialRecord> {
+    let mut noise = Noise(7);
+    let mut trials = Vec::new();
+    for round in 1..=ROUNDS {
+        for (workload, full, connections) in WORKLOADS {
+            for kind in &SERVERS {
+                if (kind.0, workload) == ("bun", "sse") {
+                    continue; // It failed verification.
+                }
+                let rate = full * kind.5 * (1.0 + 0.03 * noise.next());
+                let trial = Trial {
+                    sequence: trials.len() as u32,
+                    subject: kind.0.into(),
+                    workload: workload.into(),
+                    load: spec(connections),
+                    round,
+                };
+                trials.push(record(trial, kind, rate, &mut noise));
+            }
+        }
+    }
+    trials
+}
+
+pub fn spec(connections: usize) -> LoadSpec {
+    LoadSpec {
+        shape: LoadShape::Closed,
+        connections,
+        threads: 1,
+        duration_s: Some(2.0),
+        requests: None,
+        warmup_s: 0.5,
+        timeout_s: 2.0,
+    }
+}
+
+fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecord {
+    let failed = (kind.0, trial.workload.as_str(), trial.round) == ("go-nethttp", "page", 3);
+    let result = match failed {
+        true => TrialResult::Failed {
+            kind: FailureKind::ServerExited,
+            message: "the server ended with exit status 2".into(),
+        },
+        false => TrialResult::Measured(measurement(&trial, kind, rate, noise)),
+    };
+    TrialRecord {
+        trial,
+        started_at: "2026-11-21T20:31:00Z".into(),
+        result,
+    }
+}
+
+fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Measurement {
+    let mut histogram = LatencyHistogram::new();
+    let mean = trial.load.connections as f64 / rate * 1e9;
+    for i in 0..4000 {
+        let tail = if i % 97 == 0 { 5.0 } else { 1.0 };
+        histogram.record((mean * tail * (1.0 + 0.4 * noise.next()).abs()) as u64);
+    }
+    let mut outcomes = Outcomes::default();
+    outcomes[Outcome::Ok] = (rate * 2.0) as u64;
+    if kind.0 == "python-httpserver" {
+        outcomes[Outcome::Reset] = 14;
+        outcomes[Outcome::TimedOut] = 2;
+    }
+    let limited = trial.workload == "hello" && kind.0 == "rust-hyper" && trial.round == 2;
+    let mut warm = Outcomes::default();
+    warm[Outcome::Ok] = (rate * 0.5) as u64;
+    Measurement {
+        load: LoadResult {
+            target: Target {
+                url: "http://127.0.0.1:9/".into(),
+                method: "GET".into(),
+                address: "127.0.0.1:9".into(),
+            },
+            load: trial.load.clone(),
+            ended: Ended::Duration,
+            duration_s: 2.0,
+            requests: outcomes.total(),
+            outcomes,
+            warmup: Some(WarmupResult {
+                duration_s: 0.5,
+                outcomes: warm,
+            }),
+            rate_per_s: rate,
+            bytes_read: (rate * 2.0 * 140.0) as u64,
+            bytes_written: 1_000,
+            connections_opened: 64,
+            reconnects: if kind.0 == "python-httpserver" {
+                6_000
+            } else {
+                0
+            },
+            statuses: BTreeMap::from([(200, 1)]),
+            latency_ns: histogram.summary(),
+            connect_ns: None,
+            histogram: histogram.to_base64(),
+            within_stdev: 0.7,
+            first_wrong: None,
+            generator: GeneratorCost {
+                cpu_user_s: 0.2,
+                cpu_system_s: 1.0,
+                busy_max: 0.6,
+                event_loop: "epoll".into(),
+                client_limited: limited,
+                cpus: vec![1],
+            },
+        },
+        server: ServerCost {
+            cpu_user_s: 0.8,
+            cpu_system_s: 1.6,
+            peak_memory_bytes: (kind.6 << 20) + (u64::from(trial.round) << 16),
+            processes: 1,
+        },
+        startup_ns: (kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64,
+        noise: MachineNoise {
+            steal_share: 0.004,
+            idle_share: 0.1,
+        },
+        log_lines: None,
+    }
+}
+
+/// The same noise each time, between -1 and 1.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}

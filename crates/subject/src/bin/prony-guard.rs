@@ -1,0 +1,43 @@
+//! The guard as a program of its own, for tests.
+//!
+//! `prony-guard hold LOG PROGRAM ARGUMENT…` plays Prony: it runs the command under a guard until it is itself killed.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use prony_subject::{GuardProgram, Task, run_if_asked};
+
+fn main() -> ExitCode {
+    if let Some(code) = run_if_asked(std::env::args_os()) {
+        return code;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match &args[..] {
+        [hold, log, command @ ..] if hold == "hold" => match run(log, command) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        },
+        _ => {
+            eprintln!("usage: prony-guard hold LOG PROGRAM ARGUMENT…");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(log: &str, command: &[String]) -> Result<(), Box<dyn std::error::Error>> {
+    let task = Task {
+        command: command.to_vec(),
+        folder: std::env::current_dir()?,
+        env: Vec::new(),
+        log: log.into(),
+        cpus: Vec::new(),
+    };
+    let mut guarded = GuardProgram::current()?.spawn(&task)?;
+    println!("{}", guarded.guard_pid());
+    while guarded.wait(Duration::from_secs(1)).is_none() {}
+    Ok(())
+}

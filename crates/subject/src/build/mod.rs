@@ -1,0 +1,314 @@
+//! Building a subject, unless the same build is there already.
+
+mod version;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::guard::{Exit, GuardProgram, RunError, SpawnError, Task, new_log};
+use crate::manifest::Places;
+use crate::tail::tail_or_note;
+use crate::toolchain::{Found, search_path};
+use crate::{Layout, Subject};
+
+/// How many of the last lines of a failed build are shown.
+const TAIL_LINES: usize = 20;
+
+/// A subject that can be started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Built {
+    /// The command that runs it.
+    pub run: Vec<String>,
+    /// Variables that it gets beside those of the contract.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder it runs in.
+    pub folder: PathBuf,
+    /// Size of its artefacts in bytes, where its manifest names any.
+    pub artefact_bytes: Option<u64>,
+    /// The version of its framework or toolchain, where it could be read.
+    pub version: Option<String>,
+    /// How long the build took, in seconds; `None` where an earlier one was used or there is nothing to build.
+    pub build_s: Option<f64>,
+    /// The output of the build.
+    pub log: PathBuf,
+}
+
+/// Why a subject could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A command could not be started.
+    #[error("cannot run `{command}`: {source}")]
+    Spawn {
+        /// The command.
+        command: String,
+        /// Why.
+        source: SpawnError,
+    },
+    /// A command failed.
+    #[error("`{command}` {exit}:\n{tail}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        exit: Exit,
+        /// The last lines of its output.
+        tail: String,
+        /// All of its output.
+        log: PathBuf,
+    },
+    /// The commands succeeded but did not make what the manifest names.
+    #[error(
+        "the build did not make {artefact}, which the manifest names as artefact; last lines of its output:\n{tail}"
+    )]
+    NoArtefact {
+        /// The file.
+        artefact: PathBuf,
+        /// The last lines of the output.
+        tail: String,
+    },
+    /// A file of the build cannot be written or read.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Builds `subject` with the toolchains `found` for its needs; an earlier build of the same sources,
+/// toolchains and commands is used again.
+///
+/// # Errors
+/// Where a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
+pub fn build(
+    subject: &Subject,
+    layout: &Layout,
+    found: &[Found],
+    guard: &GuardProgram,
+    interrupt: &AtomicBool,
+) -> Result<Built, BuildError> {
+    let build = Build::new(subject, layout, found, guard)?;
+    let build_s = if build.is_there() {
+        None
+    } else {
+        build.make(guard, interrupt)?
+    };
+    Ok(Built {
+        run: build.filled(&subject.manifest.run),
+        artefact_bytes: build.artefact_bytes()?,
+        version: version::read(subject, found),
+        folder: subject.folder.clone(),
+        env: build.env,
+        log: build.log,
+        build_s,
+    })
+}
+
+/// What an earlier build was made from and what it made. The same stamp means the same build.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    source_hash: String,
+    toolchains: BTreeMap<String, String>,
+    commands: Vec<Vec<String>>,
+    env: BTreeMap<String, String>,
+    /// Size and time of change in nanoseconds of every artefact: another build of the same id may have
+    /// written over it in a target folder that they share.
+    artefacts: Vec<(PathBuf, u64, u128)>,
+}
+
+struct Build<'a> {
+    subject: &'a Subject,
+    found: &'a [Found],
+    places: Places,
+    env: Vec<(OsString, OsString)>,
+    artefacts: Vec<PathBuf>,
+    commands: Vec<Vec<String>>,
+    log: PathBuf,
+    stamp: PathBuf,
+}
+
+impl<'a> Build<'a> {
+    fn new(
+        subject: &'a Subject,
+        layout: &Layout,
+        found: &'a [Found],
+        guard: &GuardProgram,
+    ) -> Result<Build<'a>, BuildError> {
+        let absolute =
+            |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
+        let name = format!("{}-{}", subject.id, subject.short_hash());
+        let out = absolute(&layout.builds().join(name))?;
+        let places = Places {
+            prony: absolute(guard.path())?,
+            cargo_target: absolute(&layout.cargo_target())?,
+            out,
+        };
+        let manifest = &subject.manifest;
+        let artefacts = manifest.artefacts.iter();
+        let commands = manifest.build.iter();
+        Ok(Build {
+            env: env(subject, found, &places),
+            artefacts: artefacts
+                .map(|artefact| subject.folder.join(artefact.fill(&places)))
+                .collect(),
+            commands: commands
+                .map(|words| words.iter().map(|word| word.fill(&places)).collect())
+                .collect(),
+            log: places.out.join("build.log"),
+            stamp: places.out.join("stamp.json"),
+            subject,
+            found,
+            places,
+        })
+    }
+
+    fn filled(&self, words: &[crate::manifest::Template]) -> Vec<String> {
+        words.iter().map(|word| word.fill(&self.places)).collect()
+    }
+
+    /// Whether the same build was made before and what it made is still there.
+    fn is_there(&self) -> bool {
+        let earlier = fs::read(&self.stamp)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<Stamp>(&bytes).ok());
+        match (earlier, self.current_stamp()) {
+            (Some(earlier), Ok(current)) => earlier == current,
+            _ => false,
+        }
+    }
+
+    fn make(
+        &self,
+        guard: &GuardProgram,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<f64>, BuildError> {
+        // No stamp may outlive what it stands for.
+        match fs::remove_file(&self.stamp) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_error(&self.stamp, error));
+            }
+            _ => {}
+        }
+        new_log(&self.log).map_err(|source| io_error(&self.log, source))?;
+        let start = Instant::now();
+        for command in &self.commands {
+            self.run(command, guard, interrupt)?;
+        }
+        let build_s = start.elapsed().as_secs_f64();
+        let stamp = self.current_stamp()?;
+        serde_json::to_vec(&stamp)
+            .map_err(io::Error::other)
+            .and_then(|bytes| fs::write(&self.stamp, bytes))
+            .map_err(|source| io_error(&self.stamp, source))?;
+        Ok((!self.commands.is_empty()).then_some(build_s))
+    }
+
+    fn run(
+        &self,
+        command: &[String],
+        guard: &GuardProgram,
+        interrupt: &AtomicBool,
+    ) -> Result<(), BuildError> {
+        let task = Task {
+            command: command.to_vec(),
+            folder: self.subject.folder.clone(),
+            env: self.env.clone(),
+            log: self.log.clone(),
+            cpus: Vec::new(),
+        };
+        let text = command.join(" ");
+        match guard.run(&task, interrupt) {
+            Ok(exit) if exit.success() => Ok(()),
+            Ok(exit) => Err(BuildError::Failed {
+                command: text,
+                exit,
+                tail: tail_or_note(&self.log, TAIL_LINES),
+                log: self.log.clone(),
+            }),
+            Err(RunError::Interrupted) => Err(BuildError::Interrupted),
+            Err(RunError::Spawn(source)) => Err(BuildError::Spawn {
+                command: text,
+                source,
+            }),
+        }
+    }
+
+    /// The stamp of what is there now.
+    fn current_stamp(&self) -> Result<Stamp, BuildError> {
+        let toolchains = self.found.iter();
+        let env = self.subject.manifest.env.iter();
+        Ok(Stamp {
+            source_hash: self.subject.source_hash.clone(),
+            toolchains: toolchains
+                .map(|found| (found.path.display().to_string(), found.version.to_string()))
+                .collect(),
+            commands: self.commands.clone(),
+            env: env
+                .map(|(name, value)| (name.clone(), value.fill(&self.places)))
+                .collect(),
+            artefacts: self
+                .artefacts
+                .iter()
+                .map(|path| {
+                    let file = self.artefact(path)?;
+                    let changed = file.modified().ok();
+                    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                    let changed = changed.map_or(0, |time| time.as_nanos());
+                    Ok((path.clone(), file.len(), changed))
+                })
+                .collect::<Result<_, BuildError>>()?,
+        })
+    }
+
+    fn artefact(&self, path: &Path) -> Result<fs::Metadata, BuildError> {
+        path.metadata().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => BuildError::NoArtefact {
+                artefact: path.to_owned(),
+                tail: tail_or_note(&self.log, TAIL_LINES),
+            },
+            _ => io_error(path, source),
+        })
+    }
+
+    fn artefact_bytes(&self) -> Result<Option<u64>, BuildError> {
+        let sizes = self.artefacts.iter().map(|path| {
+            let file = self.artefact(path)?;
+            Ok(file.len())
+        });
+        let bytes: u64 = sizes.sum::<Result<u64, BuildError>>()?;
+        Ok((!self.artefacts.is_empty()).then_some(bytes))
+    }
+}
+
+/// The variables of the manifest, and those that make the subject's tools be found.
+fn env(subject: &Subject, found: &[Found], places: &Places) -> Vec<(OsString, OsString)> {
+    let own = subject.manifest.env.iter();
+    [
+        (OsString::from("PATH"), search_path(found)),
+        (
+            OsString::from("CARGO_TARGET_DIR"),
+            places.cargo_target.clone().into_os_string(),
+        ),
+    ]
+    .into_iter()
+    .chain(own.map(|(name, value)| (name.into(), value.fill(places).into())))
+    .collect()
+}
+
+fn io_error(path: &Path, source: io::Error) -> BuildError {
+    BuildError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}

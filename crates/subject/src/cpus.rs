@@ -1,0 +1,199 @@
+//! Which CPUs the server gets and which the load; lists of CPUs as the kernel writes them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use prony_record::CpuAssignment;
+
+/// Why text is no list of CPUs such as `0-1,3`.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CpuListError {
+    /// Nothing in it.
+    #[error("the list of CPUs is empty; write for instance 0-1,3")]
+    Empty,
+    /// A part that is no number and no range.
+    #[error("`{0}` is no CPU and no range of CPUs; write for instance 0-1,3")]
+    NotANumber(String),
+    /// A range whose end comes before its start.
+    #[error("the range of CPUs `{0}` runs backwards")]
+    Backwards(String),
+    /// A number beyond what the kernel's affinity call can name.
+    #[error("there is no CPU {0}; the highest that can be named is {highest}", highest = CpuSet::count() - 1)]
+    TooHigh(usize),
+}
+
+/// Reads a list such as `0-1,3`: sorted, each CPU once.
+///
+/// # Errors
+/// Where it is empty, or a part is no CPU and no range.
+pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, CpuListError> {
+    if text.trim().is_empty() {
+        return Err(CpuListError::Empty);
+    }
+    let mut cpus = BTreeSet::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |digits: &str| {
+            digits
+                .trim()
+                .parse::<usize>()
+                .map_err(|_| CpuListError::NotANumber(part.trim().to_owned()))
+        };
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(CpuListError::Backwards(part.trim().to_owned()));
+        }
+        if last >= CpuSet::count() {
+            return Err(CpuListError::TooHigh(last));
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus.into_iter().collect())
+}
+
+/// Writes a sorted list as the kernel does: `0-1,3`.
+pub fn format_cpu_list(cpus: &[usize]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for run in cpus.chunk_by(|a, b| a + 1 == *b) {
+        parts.push(match run {
+            [only] => only.to_string(),
+            [first, .., last] => format!("{first}-{last}"),
+            [] => continue,
+        });
+    }
+    parts.join(",")
+}
+
+/// The CPUs that this process may run on, sorted.
+///
+/// # Errors
+/// Where the kernel does not say.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(Pid::from_raw(0))?;
+    Ok((0..CpuSet::count())
+        .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
+        .collect())
+}
+
+/// The CPUs of this process, halved: the first half for the server, the rest for the load. With
+/// only one CPU both share it.
+///
+/// Hardware threads of one core stay together as far as the halves allow, so that server and load
+/// do not compete for a core.
+///
+/// # Errors
+/// Where the kernel does not say what CPUs there are.
+pub fn default_assignment() -> io::Result<CpuAssignment> {
+    let system = Path::new("/sys/devices/system/cpu");
+    Ok(halves(&allowed_cpus()?, |cpu| {
+        let file = system.join(format!("cpu{cpu}/topology/thread_siblings_list"));
+        let text = std::fs::read_to_string(file).ok()?;
+        parse_cpu_list(&text).ok()?.first().copied()
+    }))
+}
+
+/// Halves `cpus`, those of one core (as `core_of` names it) side by side.
+fn halves(cpus: &[usize], core_of: impl Fn(usize) -> Option<usize>) -> CpuAssignment {
+    let mut by_core = cpus.to_vec();
+    by_core.sort_by_key(|&cpu| (core_of(cpu).unwrap_or(cpu), cpu));
+    let (mut server, mut load) = match by_core.len() {
+        0 | 1 => (by_core.clone(), by_core),
+        n => (by_core[..n / 2].to_vec(), by_core[n / 2..].to_vec()),
+    };
+    server.sort_unstable();
+    load.sort_unstable();
+    CpuAssignment { server, load }
+}
+
+/// Lets the calling thread (and what it spawns) run on `cpus` only; an empty list leaves it as it is.
+///
+/// # Errors
+/// Where none of them is a CPU that this process may use.
+pub fn pin_current_thread(cpus: &[usize]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        set.set(cpu)?;
+    }
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn faulty_lists_say_what_is_wrong() {
+        assert_eq!(parse_cpu_list(" "), Err(CpuListError::Empty));
+        assert_eq!(
+            parse_cpu_list("0,,1"),
+            Err(CpuListError::NotANumber(String::new()))
+        );
+        assert_eq!(
+            parse_cpu_list("0,x-2"),
+            Err(CpuListError::NotANumber("x-2".into()))
+        );
+        assert_eq!(
+            parse_cpu_list("3-1"),
+            Err(CpuListError::Backwards("3-1".into()))
+        );
+        assert_eq!(
+            parse_cpu_list("0-99999999"),
+            Err(CpuListError::TooHigh(99_999_999))
+        );
+    }
+
+    #[test]
+    fn a_list_as_the_kernel_writes_it() {
+        assert_eq!(parse_cpu_list("0-1,3\n"), Ok(vec![0, 1, 3]));
+        assert_eq!(format_cpu_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(format_cpu_list(&[]), "");
+    }
+
+    #[test]
+    fn halves_keep_the_threads_of_a_core_together() {
+        // Four cores, numbered as most machines do: the second threads come after all the first.
+        let split = halves(&[0, 1, 2, 3, 4, 5, 6, 7], |cpu| Some(cpu % 4));
+        assert_eq!(split.server, [0, 1, 4, 5]);
+        assert_eq!(split.load, [2, 3, 6, 7]);
+    }
+
+    #[test]
+    fn one_cpu_is_shared_and_an_odd_one_goes_to_the_load() {
+        let one = halves(&[6], |_| None);
+        assert!(one.shared());
+        let three = halves(&[0, 1, 2], |_| None);
+        assert_eq!((three.server, three.load), (vec![0], vec![1, 2]));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(cpus in prop::collection::btree_set(0usize..1024, 1..60)) {
+            let cpus: Vec<usize> = cpus.into_iter().collect();
+            prop_assert_eq!(parse_cpu_list(&format_cpu_list(&cpus)), Ok(cpus));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused_without_a_panic(text in "[0-9,x -]{0,20}") {
+            if let Ok(cpus) = parse_cpu_list(&text) {
+                prop_assert!(cpus.windows(2).all(|pair| pair[0] < pair[1]));
+            }
+        }
+
+        #[test]
+        fn halves_lose_and_share_nothing(cpus in prop::collection::btree_set(0usize..256, 2..40), cores in 1usize..16) {
+            let cpus: Vec<usize> = cpus.into_iter().collect();
+            let split = halves(&cpus, |cpu| Some(cpu % cores));
+            prop_assert!(!split.shared());
+            let mut all = [split.server, split.load].concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, cpus);
+        }
+    }
+}

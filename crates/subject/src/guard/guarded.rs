@@ -1,0 +1,255 @@
+//! Prony's side of a guarded process.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use super::GuardProgram;
+use super::protocol::{Event, Exit, GUARD};
+use crate::cpus::format_cpu_list;
+
+/// How long the guard may take to say that the command was started.
+const START_TIME: Duration = Duration::from_secs(30);
+
+/// How much longer than the grace the guard may take to end everything.
+const STOP_TIME: Duration = Duration::from_secs(15);
+
+/// A command to run under a guard.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The folder to run it in.
+    pub folder: PathBuf,
+    /// Variables beside those that Prony has itself.
+    pub env: Vec<(OsString, OsString)>,
+    /// The file that its output is appended to.
+    pub log: PathBuf,
+    /// The CPUs it may use; empty for all.
+    pub cpus: Vec<usize>,
+}
+
+/// Why a command could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The command is an empty list.
+    #[error("there is no command to run")]
+    Empty,
+    /// The guard itself could not be started.
+    #[error("cannot start the guard {program}: {source}")]
+    Guard {
+        /// The guard's program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The guard could not start the command.
+    #[error("{0}")]
+    Command(String),
+    /// The guard said nothing sensible in time.
+    #[error("the guard did not say that the command was started")]
+    Silent,
+}
+
+/// Why a command that was to run to its end gave no exit.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A process tree under a guard. Dropping it kills the tree.
+#[derive(Debug)]
+pub struct Guarded {
+    guard: Child,
+    calls: ChildStdin,
+    events: ChildStdout,
+    unread: Vec<u8>,
+    pid: i32,
+    started_at_ns: u64,
+    exit: Option<Exit>,
+}
+
+impl GuardProgram {
+    /// Starts a command under a guard of its own.
+    ///
+    /// # Errors
+    /// Where the guard or the command cannot be started; the text names the command.
+    pub fn spawn(&self, task: &Task) -> Result<Guarded, SpawnError> {
+        if task.command.is_empty() {
+            return Err(SpawnError::Empty);
+        }
+        let guard_error = |source| SpawnError::Guard {
+            program: self.path().to_owned(),
+            source,
+        };
+        if !task.folder.is_dir() {
+            // Otherwise the system would say that the program is not there.
+            let folder = task.folder.display();
+            return Err(SpawnError::Command(format!("there is no folder {folder}")));
+        }
+        // The guard runs in the task's folder, so what was relative to Prony's must not be.
+        let program = std::path::absolute(self.path()).map_err(guard_error)?;
+        let log = std::path::absolute(&task.log).map_err(guard_error)?;
+        let mut guard = Command::new(program)
+            .arg(GUARD)
+            .arg(log)
+            .arg(format_cpu_list(&task.cpus))
+            .args(&task.command)
+            .current_dir(&task.folder)
+            .envs(task.env.iter().map(|(name, value)| (name, value)))
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(guard_error)?;
+        let (Some(calls), Some(events)) = (guard.stdin.take(), guard.stdout.take()) else {
+            return Err(SpawnError::Silent);
+        };
+        let mut guarded = Guarded {
+            guard,
+            calls,
+            events,
+            unread: Vec::new(),
+            pid: 0,
+            started_at_ns: 0,
+            exit: None,
+        };
+        match guarded.await_event(START_TIME) {
+            Some(Event::Started { pid, at_ns }) => {
+                guarded.pid = pid;
+                guarded.started_at_ns = at_ns;
+                Ok(guarded)
+            }
+            Some(Event::Failed(reason)) => Err(SpawnError::Command(reason)),
+            Some(Event::Exited(_)) | None => Err(SpawnError::Silent),
+        }
+    }
+
+    /// Runs a command to its end, or until `interrupt` is set: then all of it is killed.
+    ///
+    /// # Errors
+    /// Where it cannot be started or is interrupted.
+    pub fn run(&self, task: &Task, interrupt: &AtomicBool) -> Result<Exit, RunError> {
+        let mut guarded = self.spawn(task)?;
+        loop {
+            if let Some(exit) = guarded.wait(Duration::from_millis(100)) {
+                return Ok(exit);
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                guarded.stop(Duration::ZERO);
+                return Err(RunError::Interrupted);
+            }
+        }
+    }
+}
+
+impl Guarded {
+    /// The command's process id, which is also its process group's.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// The guard's process id: every process of the tree descends from it.
+    pub fn guard_pid(&self) -> i32 {
+        // Linux keeps process ids below 2^22.
+        self.guard.id() as i32
+    }
+
+    /// When the command was executed: CLOCK_MONOTONIC in nanoseconds.
+    pub fn started_at_ns(&self) -> u64 {
+        self.started_at_ns
+    }
+
+    /// How the command ended, where it has; waits for that no longer than `timeout`.
+    pub fn wait(&mut self, timeout: Duration) -> Option<Exit> {
+        if self.exit.is_none()
+            && let Some(Event::Exited(exit)) = self.await_event(timeout)
+        {
+            self.exit = Some(exit);
+            // The guard has said its last word and ends; no zombie is left of it.
+            let _ = self.guard.wait();
+        }
+        self.exit
+    }
+
+    /// Ends the tree: SIGTERM to the command's process group, and when it has ended or `grace`
+    /// is over, SIGKILL to all that is left.
+    pub fn stop(&mut self, grace: Duration) -> Exit {
+        if let Some(exit) = self.wait(Duration::ZERO) {
+            return exit;
+        }
+        // Where the pipe is broken the guard is gone, and the wait below sees that.
+        let _ = self
+            .calls
+            .write_all(format!("stop {}\n", grace.as_millis()).as_bytes());
+        if let Some(exit) = self.wait(grace + STOP_TIME) {
+            return exit;
+        }
+        // The command dies with its guard.
+        let _ = self.guard.kill();
+        let _ = self.guard.wait();
+        *self.exit.insert(Exit::Lost)
+    }
+
+    /// The guard's next word; `None` where it does not come in time.
+    fn await_event(&mut self, timeout: Duration) -> Option<Event> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(event) = self.take_event() {
+                return Some(event);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let mut fds = [PollFd::new(self.events.as_fd(), PollFlags::POLLIN)];
+            // An interrupted call counts as nothing ready.
+            if poll(&mut fds, timeout).unwrap_or(0) > 0 {
+                let mut buffer = [0; 512];
+                match self.events.read(&mut buffer) {
+                    Ok(0) | Err(_) => return Some(Event::Exited(Exit::Lost)),
+                    Ok(length) => self.unread.extend_from_slice(&buffer[..length]),
+                }
+            } else if Instant::now() >= deadline {
+                return None;
+            }
+        }
+    }
+
+    fn take_event(&mut self) -> Option<Event> {
+        while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            let event = Event::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+            if event.is_some() {
+                return event;
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.stop(Duration::ZERO);
+    }
+}
+
+/// Makes an empty log file, with the folders above it.
+pub(crate) fn new_log(path: &std::path::Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    File::create(path).map(drop)
+}

@@ -1,0 +1,136 @@
+//! Where things lie: the folder with `subjects/`, `suites/` and `workloads/`, and `.prony/` beside them.
+
+use std::path::{Path, PathBuf};
+
+/// The folders that mark the root.
+const MARKS: [&str; 3] = ["subjects", "suites", "workloads"];
+
+/// The folders of one checkout of Prony.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+/// Why no layout was found.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// The folder to start from cannot be resolved.
+    #[error("cannot look for Prony's folders from {start}: {source}")]
+    Start {
+        /// Where the search began.
+        start: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No folder up to the top has them.
+    #[error(
+        "no folder from {start} upwards holds subjects/, suites/ and workloads/; run prony inside its repository"
+    )]
+    NotFound {
+        /// Where the search began.
+        start: PathBuf,
+    },
+}
+
+impl Layout {
+    /// The layout whose root is `root`, as given.
+    pub fn at(root: impl Into<PathBuf>) -> Layout {
+        Layout { root: root.into() }
+    }
+
+    /// The nearest folder from `start` upwards that holds `subjects/`, `suites/` and `workloads/`.
+    ///
+    /// # Errors
+    /// Where `start` does not exist, or no such folder is found.
+    pub fn find(start: &Path) -> Result<Layout, LayoutError> {
+        let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
+            start: start.to_owned(),
+            source,
+        })?;
+        absolute
+            .ancestors()
+            .find(|folder| MARKS.iter().all(|mark| folder.join(mark).is_dir()))
+            .map(Layout::at)
+            .ok_or(LayoutError::NotFound { start: absolute })
+    }
+
+    /// The root itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Everything that Prony makes: `.prony/`.
+    pub fn state(&self) -> PathBuf {
+        self.root.join(".prony")
+    }
+
+    /// The subjects, a folder each.
+    pub fn subjects(&self) -> PathBuf {
+        self.root.join("subjects")
+    }
+
+    /// The suites, a file each.
+    pub fn suites(&self) -> PathBuf {
+        self.root.join("suites")
+    }
+
+    /// The workloads, a file each.
+    pub fn workloads(&self) -> PathBuf {
+        self.root.join("workloads")
+    }
+
+    /// The files that servers answer with.
+    pub fn assets(&self) -> PathBuf {
+        self.workloads().join("assets")
+    }
+
+    /// What builds made, a folder for each subject and source hash.
+    pub fn builds(&self) -> PathBuf {
+        self.state().join("build")
+    }
+
+    /// The toolchains that Prony made for itself.
+    pub fn tools(&self) -> PathBuf {
+        self.state().join("tools")
+    }
+
+    /// The logs and reports of runs.
+    pub fn runs(&self) -> PathBuf {
+        self.state().join("runs")
+    }
+
+    /// Cargo's target folder, shared by all subjects so that their dependencies are built once.
+    pub fn cargo_target(&self) -> PathBuf {
+        self.state().join("cargo-target")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_found_from_a_folder_below_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for mark in MARKS {
+            std::fs::create_dir(folder.path().join(mark)).unwrap();
+        }
+        let below = folder.path().join("subjects/deep");
+        std::fs::create_dir(&below).unwrap();
+        let layout = Layout::find(&below).unwrap();
+        assert_eq!(layout.root(), folder.path().canonicalize().unwrap());
+    }
+
+    #[test]
+    fn without_the_marks_nothing_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(
+            Layout::find(folder.path()),
+            Err(LayoutError::NotFound { .. })
+        ));
+        assert!(matches!(
+            Layout::find(&folder.path().join("none")),
+            Err(LayoutError::Start { .. })
+        ));
+    }
+}

@@ -1,0 +1,80 @@
+//! What can be wrong with a manifest.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::nearest::offer;
+
+/// A fault in a manifest, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestError {
+    /// The manifest.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The field, where it belongs to one.
+    pub field: Option<String>,
+    /// What is wrong.
+    pub problem: Box<ManifestProblem>,
+}
+
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: ", self.file.display(), self.line)?;
+        if let Some(field) = &self.field {
+            write!(f, "field `{field}`: ")?;
+        }
+        write!(f, "{}", self.problem)
+    }
+}
+
+impl std::error::Error for ManifestError {}
+
+/// What is wrong with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestProblem {
+    /// There is no such field.
+    #[error("there is no such field{}", offer(.nearest))]
+    UnknownField {
+        /// The field that was probably meant.
+        nearest: Option<String>,
+    },
+    /// A field that must be there is not.
+    #[error("it is missing; add it")]
+    MissingField,
+    /// A name that is none of those allowed.
+    #[error("there is no {kind} `{name}`{}; known are {known}", offer(.nearest))]
+    UnknownName {
+        /// What it should name: class, wire or toolchain.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+        /// All names allowed.
+        known: String,
+    },
+    /// A placeholder that Prony does not fill in.
+    #[error("there is no placeholder `{{{name}}}`{}; known are {{out}}, {{prony}} and {{cargo_target}}", offer(.nearest))]
+    UnknownPlaceholder {
+        /// What stands between the braces.
+        name: String,
+        /// The placeholder that was probably meant.
+        nearest: Option<String>,
+    },
+    /// Nothing where something must be.
+    #[error("it must not be empty")]
+    Empty,
+    /// The same entry twice.
+    #[error("`{0}` is there twice")]
+    Twice(String),
+    /// A need that is no toolchain with a version.
+    #[error("`{0}` is no need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
+    BadNeed(String),
+    /// A version that is to be a toolchain's which is not among the needs.
+    #[error("its toolchain `{0}` is not among the `needs`; add it there")]
+    VersionWithoutNeed(String),
+    /// No TOML, or a value of the wrong type.
+    #[error("{0}")]
+    Syntax(String),
+}

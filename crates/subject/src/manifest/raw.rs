@@ -1,0 +1,226 @@
+//! A manifest as it is written, and its checks.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::locate::{field_of, line_of};
+use super::{Class, Manifest, ManifestError, ManifestProblem, Template, VersionSource, Wire};
+use crate::nearest::nearest;
+use crate::toolchain::{Need, NeedError};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    title: Spanned<String>,
+    language: Spanned<String>,
+    framework: Spanned<String>,
+    class: Spanned<String>,
+    wire: Spanned<String>,
+    workloads: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    needs: Vec<Spanned<String>>,
+    version: Option<Spanned<RawVersion>>,
+    #[serde(default)]
+    build: Vec<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    artefacts: Vec<Spanned<String>>,
+    run: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    env: BTreeMap<String, Spanned<String>>,
+    notes: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+enum RawVersion {
+    Toolchain(String),
+    CargoLock(String),
+    Text(String),
+}
+
+pub fn read(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
+    let source = Source { file, text };
+    let raw: RawManifest = toml::from_str(text).map_err(|error| source.toml_error(&error))?;
+    source.check(raw)
+}
+
+/// The text that faults are located in.
+struct Source<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn check(&self, raw: RawManifest) -> Result<Manifest, ManifestError> {
+        let needs = self.needs(&raw.needs)?;
+        Ok(Manifest {
+            title: self.filled(raw.title)?,
+            language: self.filled(raw.language)?,
+            framework: self.filled(raw.framework)?,
+            class: self.named("class", &raw.class, Class::ALL, Class::name)?,
+            wire: self.named("wire", &raw.wire, Wire::ALL, Wire::name)?,
+            workloads: self.workloads(raw.workloads)?,
+            version: self.version(raw.version, &needs)?,
+            needs,
+            build: raw
+                .build
+                .iter()
+                .map(|command| self.command(command))
+                .collect::<Result<_, _>>()?,
+            artefacts: self.templates(&raw.artefacts)?,
+            run: self.command(&raw.run)?,
+            env: raw
+                .env
+                .into_iter()
+                .map(|(name, value)| Ok((name, self.template(&value)?)))
+                .collect::<Result<_, _>>()?,
+            notes: raw.notes,
+        })
+    }
+
+    fn filled(&self, value: Spanned<String>) -> Result<String, ManifestError> {
+        if value.get_ref().trim().is_empty() {
+            return Err(self.fault(value.span().start, ManifestProblem::Empty));
+        }
+        Ok(value.into_inner())
+    }
+
+    fn named<T: Copy, const N: usize>(
+        &self,
+        kind: &'static str,
+        value: &Spanned<String>,
+        all: [T; N],
+        name_of: impl Fn(T) -> &'static str,
+    ) -> Result<T, ManifestError> {
+        let name = value.get_ref();
+        all.into_iter()
+            .find(|&each| name_of(each) == name)
+            .ok_or_else(|| {
+                let names = all.map(name_of);
+                let problem = ManifestProblem::UnknownName {
+                    kind,
+                    name: name.clone(),
+                    nearest: nearest(name, names),
+                    known: names.join(", "),
+                };
+                self.fault(value.span().start, problem)
+            })
+    }
+
+    fn workloads(&self, list: Spanned<Vec<Spanned<String>>>) -> Result<Vec<String>, ManifestError> {
+        if list.get_ref().is_empty() {
+            return Err(self.fault(list.span().start, ManifestProblem::Empty));
+        }
+        let mut names: Vec<String> = Vec::new();
+        for name in list.into_inner() {
+            let start = name.span().start;
+            let name = self.filled(name)?;
+            if names.contains(&name) {
+                return Err(self.fault(start, ManifestProblem::Twice(name)));
+            }
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    fn needs(&self, list: &[Spanned<String>]) -> Result<Vec<Need>, ManifestError> {
+        list.iter()
+            .map(|text| {
+                Need::parse(text.get_ref()).map_err(|error| {
+                    let problem = match error {
+                        NeedError::Unknown {
+                            name,
+                            nearest,
+                            known,
+                        } => ManifestProblem::UnknownName {
+                            kind: "toolchain",
+                            name,
+                            nearest,
+                            known,
+                        },
+                        NeedError::Malformed(text) => ManifestProblem::BadNeed(text),
+                    };
+                    self.fault(text.span().start, problem)
+                })
+            })
+            .collect()
+    }
+
+    fn version(
+        &self,
+        version: Option<Spanned<RawVersion>>,
+        needs: &[Need],
+    ) -> Result<Option<VersionSource>, ManifestError> {
+        let Some(version) = version else {
+            return Ok(None);
+        };
+        let start = version.span().start;
+        Ok(Some(match version.into_inner() {
+            RawVersion::CargoLock(package) => VersionSource::CargoLock(package),
+            RawVersion::Text(text) => VersionSource::Text(text),
+            RawVersion::Toolchain(name) => {
+                if !needs.iter().any(|need| need.toolchain().name == name) {
+                    return Err(self.fault(start, ManifestProblem::VersionWithoutNeed(name)));
+                }
+                VersionSource::Toolchain(name)
+            }
+        }))
+    }
+
+    fn command(
+        &self,
+        words: &Spanned<Vec<Spanned<String>>>,
+    ) -> Result<Vec<Template>, ManifestError> {
+        let empty = words
+            .get_ref()
+            .first()
+            .is_none_or(|program| program.get_ref().trim().is_empty());
+        if empty {
+            return Err(self.fault(words.span().start, ManifestProblem::Empty));
+        }
+        self.templates(words.get_ref())
+    }
+
+    fn templates(&self, words: &[Spanned<String>]) -> Result<Vec<Template>, ManifestError> {
+        words.iter().map(|word| self.template(word)).collect()
+    }
+
+    fn template(&self, word: &Spanned<String>) -> Result<Template, ManifestError> {
+        Template::new(word.get_ref()).map_err(|problem| self.fault(word.span().start, problem))
+    }
+
+    fn fault(&self, offset: usize, problem: ManifestProblem) -> ManifestError {
+        ManifestError {
+            file: self.file.to_owned(),
+            line: line_of(self.text, offset),
+            field: field_of(self.text, offset),
+            problem: Box::new(problem),
+        }
+    }
+
+    fn toml_error(&self, error: &toml::de::Error) -> ManifestError {
+        let offset = error.span().map_or(0, |span| span.start);
+        let message = error.message();
+        let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+        let problem = if message.starts_with("missing field") {
+            ManifestProblem::MissingField
+        } else if message.starts_with("unknown field") || message.starts_with("unknown variant") {
+            let known = quoted.iter().skip(1).copied();
+            ManifestProblem::UnknownField {
+                nearest: quoted.first().and_then(|name| nearest(name, known)),
+            }
+        } else {
+            return self.fault(offset, ManifestProblem::Syntax(message.to_owned()));
+        };
+        ManifestError {
+            field: quoted.first().map(|&name| name.to_owned()),
+            ..self.fault(offset, problem)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use super::*;
+
+const GOOD: &str = r#"title = "Go net/http"
+language = "Go"
+framework = "net/http"
+class = "stdlib"
+wire = "http/1.1"
+workloads = ["hello", "byte"]
+needs = ["go >= 1.22"]
+version = { toolchain = "go" }
+build = [
+  ["go", "build", "-o", "{out}/server", "."],
+]
+artefacts = ["{out}/server"]
+run = ["{out}/server"]
+env = { GOGC = "100" }
+notes = "plain"
+"#;
+
+fn fault(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from} is not in the good manifest");
+    let text = GOOD.replacen(from, to, 1);
+    let error = read(Path::new("subjects/go/subject.toml"), &text).unwrap_err();
+    error.to_string()
+}
+
+fn assert_fault(from: &str, to: &str, place: &str, words: &str) {
+    let text = fault(from, to);
+    let place = format!("subjects/go/subject.toml:{place}: ");
+    assert!(text.starts_with(&place), "{text} is not at {place}");
+    assert!(text.contains(words), "{text} lacks {words}");
+}
+
+#[test]
+fn a_good_manifest_is_read() {
+    let manifest = read(Path::new("x"), GOOD).unwrap();
+    assert_eq!(manifest.class, Class::Stdlib);
+    assert_eq!(manifest.wire, Wire::Http11);
+    assert_eq!(manifest.needs[0].to_string(), "go >= 1.22");
+    assert_eq!(
+        manifest.version,
+        Some(VersionSource::Toolchain("go".into()))
+    );
+    assert_eq!(manifest.build[0][3].as_str(), "{out}/server");
+    assert_eq!(manifest.env["GOGC"].as_str(), "100");
+}
+
+#[test]
+fn a_misspelt_field_is_named_with_its_line_and_the_nearest() {
+    assert_fault(
+        "class =",
+        "clas =",
+        "4: field `clas`",
+        "did you mean `class`?",
+    );
+    assert_fault(
+        "{ toolchain =",
+        "{ tolchain =",
+        "8: field `tolchain`",
+        "did you mean `toolchain`?",
+    );
+}
+
+#[test]
+fn a_missing_field_is_named() {
+    assert_fault(
+        "run = [\"{out}/server\"]\n",
+        "",
+        "1: field `run`",
+        "missing",
+    );
+}
+
+#[test]
+fn unknown_names_offer_the_nearest() {
+    assert_fault("\"stdlib\"", "\"stdlb\"", "4: field `class`", "`stdlib`?");
+    assert_fault(
+        "\"http/1.1\"",
+        "\"http/11\"",
+        "5: field `wire`",
+        "`http/1.1`?",
+    );
+    assert_fault(
+        "\"go >= 1.22\"",
+        "\"goo >= 1.22\"",
+        "7: field `needs`",
+        "no toolchain `goo`; did you mean `go`?",
+    );
+    assert_fault(
+        "{out}/server\", \".\"",
+        "{ou}/server\", \".\"",
+        "10: field `build`",
+        "did you mean `out`?",
+    );
+}
+
+#[test]
+fn empty_and_double_values_are_faults() {
+    assert_fault(
+        "run = [\"{out}/server\"]",
+        "run = []",
+        "13: field `run`",
+        "empty",
+    );
+    assert_fault("\"Go\"", "\" \"", "2: field `language`", "empty");
+    assert_fault(
+        "[\"hello\", \"byte\"]",
+        "[]",
+        "6: field `workloads`",
+        "empty",
+    );
+    assert_fault("\"byte\"", "\"hello\"", "6: field `workloads`", "twice");
+}
+
+#[test]
+fn a_version_and_a_need_must_make_sense() {
+    assert_fault(
+        "toolchain = \"go\"",
+        "toolchain = \"zig\"",
+        "8: field `version`",
+        "`zig` is not among the `needs`",
+    );
+    assert_fault(">= 1.22", "1.22", "7: field `needs`", "is no need");
+}
+
+#[test]
+fn wrong_types_and_no_toml_are_located() {
+    assert_fault("\"Go\"", "3", "2: field `language`", "expected a string");
+    assert_fault("\"Go\"", "\"Go", "2: field `language`", "");
+}

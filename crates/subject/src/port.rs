@@ -1,0 +1,160 @@
+//! Free ports, and whose a port is.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener};
+
+/// Where ports for servers come from.
+pub trait PortSource {
+    /// A port of `host` that should be free.
+    ///
+    /// # Errors
+    /// Where there is none.
+    fn next_port(&mut self, host: IpAddr) -> io::Result<u16>;
+}
+
+/// Ports that the kernel says are free. Another program may take one before the server does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FreePorts;
+
+impl PortSource for FreePorts {
+    fn next_port(&mut self, host: IpAddr) -> io::Result<u16> {
+        let listener = TcpListener::bind(SocketAddr::new(host, 0))?;
+        Ok(listener.local_addr()?.port())
+    }
+}
+
+impl<F: FnMut(IpAddr) -> io::Result<u16>> PortSource for F {
+    fn next_port(&mut self, host: IpAddr) -> io::Result<u16> {
+        self(host)
+    }
+}
+
+/// Whether what a server wrote before it ended says that its port was taken.
+pub fn says_address_in_use(output: &str) -> bool {
+    const WORDS: [&str; 4] = [
+        "address already in use",
+        "address in use",
+        "addressinuse",
+        "eaddrinuse",
+    ];
+    let output = output.to_lowercase();
+    let port_in_use = |line: &str| match (line.find("port "), line.find("in use")) {
+        (Some(port), Some(in_use)) => port < in_use,
+        _ => false,
+    };
+    WORDS.iter().any(|words| output.contains(words)) || output.lines().any(port_in_use)
+}
+
+/// Who listens on a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// Only processes of the tree.
+    Ours,
+    /// A process outside the tree, perhaps beside one of it.
+    Foreign,
+    /// The system does not say.
+    Unknown,
+}
+
+/// Who listens on a TCP port, of the processes `pids` or others.
+pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
+    let listening = listening_inodes(port);
+    if listening.is_empty() {
+        return Listener::Unknown;
+    }
+    let mut ours = HashSet::new();
+    for pid in pids {
+        match socket_inodes(*pid) {
+            Ok(inodes) => ours.extend(inodes),
+            // One that has just ended holds no port.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return Listener::Unknown,
+        }
+    }
+    if listening.is_subset(&ours) {
+        Listener::Ours
+    } else {
+        Listener::Foreign
+    }
+}
+
+/// The inodes of the sockets that listen on `port`.
+fn listening_inodes(port: u16) -> HashSet<u64> {
+    ["/proc/self/net/tcp", "/proc/self/net/tcp6"]
+        .into_iter()
+        .filter_map(|table| fs::read_to_string(table).ok())
+        .flat_map(|table| {
+            table
+                .lines()
+                .filter_map(|line| listening_inode(line, port))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The inode of a line of `/proc/net/tcp`, where it listens on `port`.
+fn listening_inode(line: &str, port: u16) -> Option<u64> {
+    const LISTEN: &str = "0A";
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
+    let local_port = u16::from_str_radix(local_port, 16).ok()?;
+    if local_port != port || *fields.get(3)? != LISTEN {
+        return None;
+    }
+    fields.get(9)?.parse().ok()
+}
+
+fn socket_inodes(pid: i32) -> io::Result<Vec<u64>> {
+    let mut inodes = Vec::new();
+    for entry in fs::read_dir(format!("/proc/{pid}/fd"))? {
+        // A descriptor may be closed while the folder is read.
+        let Ok(target) = entry.and_then(|entry| fs::read_link(entry.path())) else {
+            continue;
+        };
+        let target = target.to_string_lossy();
+        let inode = target
+            .strip_prefix("socket:[")
+            .and_then(|rest| rest.strip_suffix(']'));
+        inodes.extend(inode.and_then(|inode| inode.parse::<u64>().ok()));
+    }
+    Ok(inodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_many_languages_for_a_taken_port() {
+        for words in [
+            "listen tcp 127.0.0.1:80: bind: address already in use",
+            "Error: Os { code: 98, kind: AddrInUse, message: \"Address in use\" }",
+            "OSError: [Errno 98] Address already in use",
+            "Failed to start server. Is port 3000 in use?",
+            "syscall: \"listen\", code: \"EADDRINUSE\"",
+            "error: AddressInUse",
+        ] {
+            assert!(says_address_in_use(words), "{words}");
+        }
+        assert!(!says_address_in_use("in use: 3 files\nport 80 opened"));
+    }
+
+    #[test]
+    fn a_port_of_this_process_is_ours_and_to_others_foreign() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let me = i32::try_from(std::process::id()).unwrap();
+        assert_eq!(listener_of(port, &[me]), Listener::Ours);
+        assert_eq!(listener_of(port, &[]), Listener::Foreign);
+        assert_eq!(listener_of(0, &[me]), Listener::Unknown);
+    }
+
+    #[test]
+    fn free_ports_can_be_bound() {
+        let host = IpAddr::from([127, 0, 0, 1]);
+        let port = FreePorts.next_port(host).unwrap();
+        assert_ne!(port, 0);
+    }
+}

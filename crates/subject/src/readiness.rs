@@ -1,0 +1,223 @@
+//! Waiting for a server's first right answer.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::build::Built;
+use crate::clock::monotonic_ns;
+use crate::guard::Exit;
+use crate::port::{Listener, PortSource, listener_of, says_address_in_use};
+use crate::server::{Launch, Server, StartError};
+
+/// The first pause between two tries; each is half as long again as the one before.
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+
+/// A server may answer wrong while it starts, but no longer than this.
+const WRONG_TIME: Duration = Duration::from_secs(2);
+
+/// How many of a server's last lines are shown.
+const TAIL_LINES: usize = 10;
+
+/// In how many of its last lines a word of a taken port is looked for.
+const PORT_TAIL_LINES: usize = 100;
+
+/// How many ports are tried.
+const PORTS: u32 = 3;
+
+/// What came of one try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// The right answer.
+    Right,
+    /// No whole answer: refused, closed, or not in time.
+    NotYet,
+    /// Another answer; this says what was expected and what came.
+    Wrong(String),
+}
+
+/// A server's first right answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// From the execution of its command to that answer, in nanoseconds.
+    pub startup_ns: u64,
+}
+
+/// Why there was none.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// It ended before.
+    #[error(
+        "the server {exit} before it gave a right answer; the last lines of its output:\n{tail}"
+    )]
+    ExitedEarly {
+        /// How it ended.
+        exit: Exit,
+        /// The last lines of its output.
+        tail: String,
+        /// All of its output.
+        log: PathBuf,
+    },
+    /// No answer at all.
+    #[error("the server did not answer within {timeout:?}; the last lines of its output:\n{tail}")]
+    NeverAnswered {
+        /// How long was waited.
+        timeout: Duration,
+        /// The last lines of its output.
+        tail: String,
+        /// All of its output.
+        log: PathBuf,
+    },
+    /// Only wrong answers.
+    #[error("the server answers wrong: {mismatch}")]
+    WrongAnswer {
+        /// What was expected and what came last.
+        mismatch: String,
+    },
+    /// The answers come from another program.
+    #[error("another program listens on port {port}")]
+    PortTaken {
+        /// The port.
+        port: u16,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl NotReady {
+    /// Whether another port would help.
+    fn is_taken_port(&self, server: &Server) -> bool {
+        match self {
+            NotReady::PortTaken { .. } => true,
+            // Some write a long stack after the reason.
+            NotReady::ExitedEarly { .. } => says_address_in_use(&server.log_tail(PORT_TAIL_LINES)),
+            _ => false,
+        }
+    }
+}
+
+/// Why a server could not be brought to its first right answer.
+#[derive(Debug, thiserror::Error)]
+pub enum BringUpError {
+    /// It could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// It gave no right answer.
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
+    /// Every port that was tried was taken when the server came to use it.
+    #[error(
+        "{tries} ports that were free a moment before were taken when the server came to use them; is another program taking ports? Last: {last}"
+    )]
+    PortsTaken {
+        /// How many were tried.
+        tries: u32,
+        /// What happened with the last one.
+        last: NotReady,
+    },
+}
+
+/// Probes a server until it gives its first right answer.
+///
+/// A probe must bound its own time. Of a right answer it is made sure that the server itself gave it.
+///
+/// # Errors
+/// Where the server ends, does not answer within `timeout` or answers wrong, or `interrupt` is set.
+pub fn wait_ready(
+    server: &mut Server,
+    probe: &mut dyn FnMut(SocketAddr) -> Probe,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+) -> Result<Ready, NotReady> {
+    let begin = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    let mut wrong: Option<(Instant, String)> = None;
+    loop {
+        match probe(server.address()) {
+            Probe::Right => {
+                let now = monotonic_ns();
+                confirm(server)?;
+                let startup_ns = now.saturating_sub(server.started_at_ns());
+                return Ok(Ready { startup_ns });
+            }
+            Probe::NotYet => {}
+            Probe::Wrong(mismatch) => {
+                let since = wrong.map_or_else(Instant::now, |(since, _)| since);
+                wrong = Some((since, mismatch));
+            }
+        }
+        fail_if_exited(server)?;
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(NotReady::Interrupted);
+        }
+        let late = begin.elapsed() >= timeout;
+        match wrong {
+            Some((since, mismatch)) if late || since.elapsed() >= WRONG_TIME => {
+                return Err(NotReady::WrongAnswer { mismatch });
+            }
+            None if late => {
+                return Err(NotReady::NeverAnswered {
+                    timeout,
+                    tail: server.log_tail(TAIL_LINES),
+                    log: server.log_path().to_owned(),
+                });
+            }
+            _ => {}
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Starts a server and waits for its first right answer; where its port was taken meanwhile, again
+/// with another, three times in all.
+///
+/// # Errors
+/// As [`Server::start`] and [`wait_ready`]; a server that is not ready has been killed.
+pub fn bring_up(
+    built: &Built,
+    launch: &Launch,
+    ports: &mut dyn PortSource,
+    probe: &mut dyn FnMut(SocketAddr) -> Probe,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+) -> Result<(Server, Ready), BringUpError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut server = Server::start(built, launch, ports)?;
+        match wait_ready(&mut server, probe, timeout, interrupt) {
+            Ok(ready) => return Ok((server, ready)),
+            Err(error) if !error.is_taken_port(&server) => return Err(error.into()),
+            Err(last) if tries == PORTS => return Err(BringUpError::PortsTaken { tries, last }),
+            Err(_) => {}
+        }
+    }
+}
+
+/// The right answer may have come from a program that had the port before.
+fn confirm(server: &mut Server) -> Result<(), NotReady> {
+    fail_if_exited(server)?;
+    let port = server.address().port();
+    let pids = server.tree().pids().unwrap_or_default();
+    match listener_of(port, &pids) {
+        Listener::Foreign => Err(NotReady::PortTaken { port }),
+        Listener::Ours | Listener::Unknown => Ok(()),
+    }
+}
+
+fn fail_if_exited(server: &mut Server) -> Result<(), NotReady> {
+    match server.exited() {
+        None => Ok(()),
+        Some(exit) => Err(NotReady::ExitedEarly {
+            exit,
+            tail: server.log_tail(TAIL_LINES),
+            log: server.log_path().to_owned(),
+        }),
+    }
+}

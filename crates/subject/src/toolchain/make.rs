@@ -1,0 +1,211 @@
+//! Making a toolchain under `.prony/tools`.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::need::Need;
+use super::table::{Source, Toolchain};
+use super::toolbox::{Availability, Found, Missing, Toolbox, install_line, on_path};
+use super::version::Version;
+use crate::guard::{RunError, Task};
+use crate::tail::tail_or_note;
+
+/// The file that says that a toolchain was made to its end.
+pub const COMPLETE: &str = ".complete";
+
+/// How many of the last lines of a failed command's output are shown.
+const TAIL_LINES: usize = 8;
+
+/// Why a toolchain could not be provided.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvideError {
+    /// It is not here and could not be made.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Why making failed, without the words around it.
+enum Failure {
+    Interrupted,
+    Because(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Because(error.to_string())
+    }
+}
+
+impl Toolbox {
+    /// How Prony would make what meets a need, where it can.
+    pub(super) fn makeable(&self, need: &Need) -> Option<String> {
+        let source = need.toolchain().source.as_ref()?;
+        let pinned = source.pinned();
+        let will_do = pinned.is_none_or(|version| need.met_by(&version));
+        (will_do && !on_path(source.installer()).is_empty()).then(|| {
+            let folder = self.folder_of(need.toolchain());
+            format!(
+                "Prony makes it in {} from {}",
+                folder.display(),
+                source.package()
+            )
+        })
+    }
+
+    /// Finds what meets a need, and makes it where Prony can and must. Of two threads or programs
+    /// that want the same toolchain, one makes it and the other waits.
+    ///
+    /// # Errors
+    /// Where it is missing and cannot be made, with the last lines of the output, or `interrupt` is set.
+    pub fn provide(&self, need: &Need, interrupt: &AtomicBool) -> Result<Found, ProvideError> {
+        match self.find(need) {
+            Availability::Found(found) => return Ok(found),
+            Availability::Missing(missing) => return Err(missing.into()),
+            Availability::Obtainable(_) => {}
+        }
+        let toolchain = need.toolchain();
+        let because = match self.make_once(need, interrupt) {
+            Err(Failure::Interrupted) => return Err(ProvideError::Interrupted),
+            Err(Failure::Because(reason)) => reason,
+            Ok(()) => match self.find(need) {
+                Availability::Found(found) => return Ok(found),
+                _ => "what was made does not run here or is of another version".to_owned(),
+            },
+        };
+        Err(ProvideError::Missing(Missing {
+            what: format!("{need} (making it failed: {because})"),
+            install: install_line(toolchain),
+        }))
+    }
+
+    fn make_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let toolchain = need.toolchain();
+        let tools = self.layout.tools();
+        fs::create_dir_all(&tools)?;
+        let lock = File::create(tools.join(format!("{}.lock", toolchain.name)))?;
+        lock_unless(&lock, interrupt)?;
+        // Whoever held the lock may have made it.
+        if matches!(self.find(need), Availability::Found(_)) {
+            return Ok(());
+        }
+        self.make(toolchain, interrupt)
+    }
+
+    fn make(&self, toolchain: &Toolchain, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let Some(source) = &toolchain.source else {
+            return Err(Failure::Because("Prony cannot make it".to_owned()));
+        };
+        let folder = self.folder_of(toolchain);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let log = self.layout.tools().join(format!("{}.log", toolchain.name));
+        File::create(&log)?;
+        for command in source.commands(&folder) {
+            self.run(command, &folder, &log, interrupt)?;
+        }
+        File::create(folder.join(COMPLETE))?;
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        command: Vec<String>,
+        folder: &Path,
+        log: &Path,
+        interrupt: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let task = Task {
+            command,
+            folder: folder.to_owned(),
+            env: vec![(
+                OsString::from("PIP_DISABLE_PIP_VERSION_CHECK"),
+                OsString::from("1"),
+            )],
+            log: log.to_owned(),
+            cpus: Vec::new(),
+        };
+        match self.guard.run(&task, interrupt) {
+            Ok(exit) if exit.success() => Ok(()),
+            Ok(exit) => Err(Failure::Because(format!(
+                "`{}` {exit}:\n{}",
+                task.command.join(" "),
+                tail_or_note(log, TAIL_LINES)
+            ))),
+            Err(RunError::Interrupted) => Err(Failure::Interrupted),
+            Err(RunError::Spawn(error)) => Err(Failure::Because(error.to_string())),
+        }
+    }
+}
+
+impl Source {
+    /// The package with its version.
+    pub fn package(&self) -> &'static str {
+        match self {
+            Source::Python { package, .. } | Source::Npm { package, .. } => package,
+        }
+    }
+
+    /// The version that the package is pinned to, where it is written in full.
+    pub fn pinned(&self) -> Option<Version> {
+        let (_, version) = self.package().rsplit_once(['=', '@'])?;
+        Version::parse(version).filter(|_| version.contains('.'))
+    }
+
+    /// The program of the system that fetches the package.
+    pub fn installer(&self) -> &'static str {
+        match self {
+            Source::Python { .. } => "python3",
+            Source::Npm { .. } => "npm",
+        }
+    }
+
+    fn commands(&self, folder: &Path) -> Vec<Vec<String>> {
+        let place = folder.to_string_lossy();
+        let pip = folder.join("bin/pip");
+        let commands: Vec<Vec<&str>> = match self {
+            Source::Python { package, .. } => vec![
+                vec![self.installer(), "-m", "venv", &place],
+                vec![pip.to_str().unwrap_or("pip"), "install", package],
+            ],
+            Source::Npm { package, .. } => vec![vec![
+                self.installer(),
+                "install",
+                // Bun's own script would move its program away from where it is looked for.
+                "--ignore-scripts",
+                "--include=optional",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                &place,
+                package,
+            ]],
+        };
+        commands
+            .into_iter()
+            .map(|command| command.into_iter().map(str::to_owned).collect())
+            .collect()
+    }
+}
+
+/// Waits for a lock that another thread or program may hold for minutes.
+fn lock_unless(lock: &File, interrupt: &AtomicBool) -> Result<(), Failure> {
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(Failure::Interrupted);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Builds of real subjects in small shell scripts.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use prony_subject::{
+    Availability, BuildError, Built, Found, Layout, Need, Subject, Toolbox, build,
+};
+use support::{GO_ON, guard};
+
+fn subject(layout: &Layout, build: &str, more: &str) -> Subject {
+    let folder = layout.subjects().join("one");
+    fs::create_dir_all(&folder).unwrap();
+    let manifest = format!(
+        r#"
+title = "One"
+language = "sh"
+framework = "none"
+class = "stdlib"
+wire = "http/1.1"
+workloads = ["hello"]
+needs = ["python >= 3.0"]
+build = [["sh", "-c", '''{build}''']]
+run = ["{{out}}/server", "{{prony}}"]
+{more}
+"#
+    );
+    fs::write(folder.join("subject.toml"), manifest).unwrap();
+    Subject::open(&folder).unwrap()
+}
+
+fn found(layout: &Layout) -> Vec<Found> {
+    let need = Need::parse("python").unwrap();
+    match Toolbox::new(layout, &guard()).find(&need) {
+        Availability::Found(found) => vec![found],
+        other => panic!("{other:?}"),
+    }
+}
+
+fn run(layout: &Layout, subject: &Subject) -> Result<Built, BuildError> {
+    build(subject, layout, &found(layout), &guard(), &GO_ON)
+}
+
+const ARTEFACT: &str = "artefacts = [\"{out}/server\"]\nversion = { toolchain = \"python\" }";
+
+fn times_built(root: &Path) -> usize {
+    fs::read_to_string(root.join("times")).map_or(0, |text| text.lines().count())
+}
+
+#[test]
+fn a_build_is_made_once_for_the_same_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let script = "echo x >> ../../times; printf 12345 > {out}/server; echo $CARGO_TARGET_DIR";
+    let one = subject(&layout, script, ARTEFACT);
+    let built = run(&layout, &one).unwrap();
+    assert_eq!(built.artefact_bytes, Some(5));
+    assert!(built.build_s.is_some());
+    assert_eq!(built.version, Some(found(&layout)[0].version.to_string()));
+    let out = layout.builds().join(format!("one-{}", one.short_hash()));
+    assert_eq!(built.run[0], out.join("server").to_string_lossy());
+    assert_eq!(Path::new(&built.run[1]), guard().path());
+    let log = fs::read_to_string(&built.log).unwrap();
+    assert_eq!(log.trim(), layout.cargo_target().to_string_lossy());
+
+    let again = run(&layout, &one).unwrap();
+    assert_eq!((again.build_s, times_built(folder.path())), (None, 1));
+    assert_eq!(again.run, built.run);
+
+    // Another's artefact in its place, or none, is not taken for its own.
+    fs::write(out.join("server"), "123456").unwrap();
+    assert_eq!(run(&layout, &one).unwrap().artefact_bytes, Some(5));
+    fs::remove_file(out.join("server")).unwrap();
+    assert_eq!(run(&layout, &one).unwrap().artefact_bytes, Some(5));
+    assert_eq!(times_built(folder.path()), 3);
+
+    fs::write(one.folder.join("source"), "new").unwrap();
+    let changed = Subject::open(&one.folder).unwrap();
+    assert!(run(&layout, &changed).unwrap().build_s.is_some());
+    assert_eq!(times_built(folder.path()), 4);
+}
+
+#[test]
+fn a_failed_build_gives_its_last_lines_and_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let script = "for i in $(seq 1 50); do echo line $i; done; echo broken >&2; exit 4";
+    let one = subject(&layout, script, "");
+    for _ in 0..2 {
+        match run(&layout, &one).unwrap_err() {
+            BuildError::Failed { exit, tail, .. } => {
+                assert_eq!(exit.to_string(), "ended with exit code 4");
+                assert!(tail.starts_with("line 32\n"), "{tail}");
+                assert!(tail.ends_with("line 50\nbroken"), "{tail}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn a_build_that_makes_nothing_is_an_error_that_names_the_artefact() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let one = subject(&layout, "echo done", ARTEFACT);
+    let error = run(&layout, &one).unwrap_err();
+    assert!(matches!(error, BuildError::NoArtefact { .. }), "{error}");
+    assert!(error.to_string().contains("/server"), "{error}");
+}
+
+#[test]
+fn a_build_can_be_interrupted() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let one = subject(&layout, "sleep 600", "");
+    let interrupt = AtomicBool::new(true);
+    let error = build(&one, &layout, &found(&layout), &guard(), &interrupt).unwrap_err();
+    assert!(matches!(error, BuildError::Interrupted), "{error}");
+}

@@ -1,0 +1,228 @@
+//! No process outlives its stop, or Prony.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use prony_subject::{Exit, RunError, SpawnError, Task, allowed_cpus, monotonic_ns};
+use support::{LONG, alive, guard, pids, stubborn, until};
+
+fn task(folder: &Path, command: &[&str]) -> Task {
+    Task {
+        command: command.iter().map(|&word| word.to_owned()).collect(),
+        folder: folder.to_owned(),
+        env: vec![("GREETING".into(), "hello".into())],
+        log: folder.join("log"),
+        cpus: Vec::new(),
+    }
+}
+
+fn log(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("log")).unwrap()
+}
+
+#[test]
+fn a_command_runs_in_its_folder_with_its_variables_and_its_output_in_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = monotonic_ns();
+    let command = ["sh", "-c", "pwd; echo $GREETING >&2; cat; exit 3"];
+    let mut guarded = guard().spawn(&task(folder.path(), &command)).unwrap();
+    assert!((before..monotonic_ns()).contains(&guarded.started_at_ns()));
+    assert_eq!(guarded.wait(LONG), Some(Exit::Code(3)));
+    let path = folder.path().canonicalize().unwrap();
+    assert_eq!(log(folder.path()), format!("{}\nhello\n", path.display()));
+}
+
+#[test]
+fn a_missing_program_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = guard()
+        .spawn(&task(folder.path(), &["no-such-program", "x"]))
+        .unwrap_err();
+    assert!(matches!(error, SpawnError::Command(_)), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("no-such-program") && text.contains("No such file"),
+        "{text}"
+    );
+    let missing = folder.path().join("none");
+    let error = guard().spawn(&task(&missing, &["true"])).unwrap_err();
+    assert!(error.to_string().contains("there is no folder"), "{error}");
+}
+
+#[test]
+fn a_guard_that_cannot_be_started_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = prony_subject::GuardProgram::new(folder.path().join("no-guard"));
+    let error = guard.spawn(&task(folder.path(), &["true"])).unwrap_err();
+    assert!(matches!(error, SpawnError::Guard { .. }), "{error}");
+}
+
+#[test]
+fn the_command_is_pinned_and_takes_signals_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = *allowed_cpus().unwrap().last().unwrap();
+    let mut task = task(
+        folder.path(),
+        &[
+            "grep",
+            "-E",
+            "Cpus_allowed_list|SigBlk",
+            "/proc/self/status",
+        ],
+    );
+    task.cpus = vec![cpu];
+    let exit = guard().run(&task, &AtomicBool::new(false)).unwrap();
+    assert!(exit.success());
+    let log = log(folder.path());
+    assert!(
+        log.contains(&format!("Cpus_allowed_list:\t{cpu}\n")),
+        "{log}"
+    );
+    assert!(log.contains("SigBlk:\t0000000000000000"), "{log}");
+}
+
+#[test]
+fn a_cpu_that_is_not_there_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut task = task(folder.path(), &["true"]);
+    task.cpus = vec![1023];
+    let error = guard().spawn(&task).unwrap_err();
+    assert!(error.to_string().contains("CPUs 1023"), "{error}");
+}
+
+#[test]
+fn stop_gives_the_command_its_grace() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done";
+    let mut guarded = guard()
+        .spawn(&task(folder.path(), &["sh", "-c", script]))
+        .unwrap();
+    until("the trap", || {
+        log(folder.path()).contains("ready").then_some(())
+    });
+    assert_eq!(guarded.stop(LONG), Exit::Code(7));
+    assert_eq!(
+        guarded.stop(LONG),
+        Exit::Code(7),
+        "the second stop changes nothing"
+    );
+    assert!(log(folder.path()).contains("bye"));
+}
+
+#[test]
+fn stop_kills_what_ignores_sigterm_forks_twice_and_leaves_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    stubborn(folder.path());
+    let mut guarded = guard()
+        .spawn(&task(folder.path(), &["python3", "stubborn.py"]))
+        .unwrap();
+    let pids = pids(&folder.path().join("pids"), 4);
+    assert!(pids.iter().all(|&pid| alive(pid)));
+    let exit = guarded.stop(Duration::from_millis(50));
+    assert_eq!(exit, Exit::Signal(9));
+    assert!(pids.iter().all(|&pid| !alive(pid)), "{pids:?}");
+    assert!(!alive(guarded.guard_pid()));
+}
+
+#[test]
+fn what_a_command_leaves_behind_is_killed_when_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "setsid sh -c 'echo $$ >> pids; sleep 600' & while ! [ -s pids ]; do sleep 0.01; done";
+    let task = task(folder.path(), &["sh", "-c", script]);
+    assert!(
+        guard()
+            .run(&task, &AtomicBool::new(false))
+            .unwrap()
+            .success()
+    );
+    assert!(!alive(pids(&folder.path().join("pids"), 1)[0]));
+}
+
+#[test]
+fn a_drop_kills_the_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    stubborn(folder.path());
+    let guarded = guard()
+        .spawn(&task(folder.path(), &["python3", "stubborn.py"]))
+        .unwrap();
+    let pids = pids(&folder.path().join("pids"), 4);
+    drop(guarded);
+    assert!(pids.iter().all(|&pid| !alive(pid)), "{pids:?}");
+}
+
+#[test]
+fn an_interrupt_ends_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let task = task(folder.path(), &["sh", "-c", "echo $$ > pids; sleep 600"]);
+    let interrupt = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| guard().run(&task, &interrupt));
+        let pid = pids(&folder.path().join("pids"), 1)[0];
+        interrupt.store(true, Ordering::Relaxed);
+        let error = run.join().unwrap().unwrap_err();
+        assert!(matches!(error, RunError::Interrupted), "{error}");
+        assert!(!alive(pid));
+    });
+}
+
+/// Starts a stand-in for Prony that holds the stubborn tree; its id, its guard's and the tree's.
+fn hold(folder: &Path) -> (std::process::Child, i32, Vec<i32>) {
+    stubborn(folder);
+    let mut prony = Command::new(guard().path())
+        .args(["hold", "log", "python3", "stubborn.py"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(prony.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    (
+        prony,
+        line.trim().parse().unwrap(),
+        pids(&folder.join("pids"), 4),
+    )
+}
+
+#[test]
+fn sigkill_of_prony_kills_the_whole_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut prony, guard_pid, pids) = hold(folder.path());
+    assert!(pids.iter().all(|&pid| alive(pid)));
+    prony.kill().unwrap();
+    prony.wait().unwrap();
+    until("the end of the tree", || {
+        let all = pids.iter().chain([&guard_pid]);
+        (!all.copied().any(alive)).then_some(())
+    });
+}
+
+#[test]
+fn sigterm_to_the_guard_kills_the_whole_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut prony, guard_pid, pids) = hold(folder.path());
+    let status = Command::new("kill").arg(guard_pid.to_string()).status();
+    assert!(status.unwrap().success());
+    assert!(prony.wait().unwrap().success(), "the stand-in sees the end");
+    assert!(pids.iter().all(|&pid| !alive(pid)), "{pids:?}");
+}
+
+#[test]
+fn sigkill_of_the_guard_kills_the_command_and_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut guarded = guard()
+        .spawn(&task(folder.path(), &["sleep", "600"]))
+        .unwrap();
+    let pid = guarded.pid();
+    let kill = ["-9".to_owned(), guarded.guard_pid().to_string()];
+    assert!(Command::new("kill").args(kill).status().unwrap().success());
+    assert_eq!(guarded.wait(LONG), Some(Exit::Lost));
+    until("the end of the command", || (!alive(pid)).then_some(()));
+}

@@ -1,0 +1,277 @@
+//! Servers that start, fail to, and are measured.
+
+mod support;
+
+use std::io;
+use std::net::{IpAddr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use prony_subject::{
+    BringUpError, Exit, FreePorts, NotReady, PortSource, Probe, Sampler, Server, StartError,
+    TreeUsage, allowed_cpus, bring_up, wait_ready,
+};
+use support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
+
+fn not_ready(error: BringUpError) -> NotReady {
+    match error {
+        BringUpError::NotReady(error) => error,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_server_gets_its_contract_comes_up_and_logs_its_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = r#"
+with open("env", "w") as file:
+    file.write(" ".join(os.environ[name] for name in ["HOST", "PORT", "CPUS", "ASSETS"]))
+"#;
+    let built = python_server(folder.path(), "right", more);
+    let mut launch = launch(folder.path());
+    launch.cpus = vec![allowed_cpus().unwrap()[0]];
+    let (mut server, ready) =
+        bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
+    assert!(ready.startup_ns > 0 && u128::from(ready.startup_ns) < LONG.as_nanos());
+    let env = std::fs::read_to_string(folder.path().join("env")).unwrap();
+    let port = server.address().port();
+    let assets = folder.path().display();
+    assert_eq!(env, format!("127.0.0.1 {port} 1 {assets}"));
+    let lines = server.log_lines().unwrap();
+    for _ in 0..5 {
+        assert_eq!(probe(server.address()), Probe::Right);
+    }
+    until("the lines", || {
+        (server.log_lines().unwrap() == lines + 5).then_some(())
+    });
+    assert_eq!(server.log_tail(1), "a line");
+    assert_eq!(server.exited(), None);
+    assert_eq!(server.stop(LONG), Exit::Signal(15));
+    assert_eq!(server.log_lines().unwrap(), lines + 5);
+    assert!(server.usage().is_err(), "nothing is left to sample");
+}
+
+#[test]
+fn a_server_that_ends_early_is_told_with_its_last_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo one; echo two >&2; exit 9";
+    let built = built(folder.path(), &["sh", "-c", script]);
+    let launch = launch(folder.path());
+    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
+    match not_ready(error) {
+        NotReady::ExitedEarly { exit, tail, .. } => {
+            assert_eq!((exit, tail.as_str()), (Exit::Code(9), "one\ntwo"));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_server_that_never_answers_is_told_with_its_last_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["sh", "-c", "echo waiting; exec sleep 600"]);
+    let mut server = Server::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
+    until("the line", || {
+        (server.log_lines().unwrap() == 1).then_some(())
+    });
+    let timeout = Duration::from_millis(50);
+    match wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err() {
+        NotReady::NeverAnswered { tail, .. } => assert_eq!(tail, "waiting"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_server_that_answers_wrong_is_told_with_what_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = python_server(folder.path(), "wrong", "");
+    let launch = launch(folder.path());
+    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
+    let text = not_ready(error).to_string();
+    assert!(text.contains("expected `right`, came `wrong`"), "{text}");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["sleep", "600"]);
+    let mut server = Server::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
+    let interrupt = AtomicBool::new(true);
+    let error = wait_ready(&mut server, &mut probe, LONG, &interrupt).unwrap_err();
+    assert!(matches!(error, NotReady::Interrupted), "{error}");
+}
+
+#[test]
+fn a_missing_program_is_an_error_of_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["./no-server"]);
+    let error = Server::start(&built, &launch(folder.path()), &mut FreePorts).unwrap_err();
+    assert!(matches!(error, StartError::Spawn(_)), "{error}");
+    assert!(error.to_string().contains("./no-server"), "{error}");
+}
+
+/// Gives the taken port `taken` times before free ones, and counts how often it was asked.
+fn ports_with(taken: u16, times: usize, asked: &mut usize) -> impl PortSource {
+    move |host: IpAddr| -> io::Result<u16> {
+        *asked += 1;
+        if *asked <= times {
+            Ok(taken)
+        } else {
+            FreePorts.next_port(host)
+        }
+    }
+}
+
+#[test]
+fn a_taken_port_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let built = python_server(folder.path(), "right", "");
+    let launch = launch(folder.path());
+    let mut refuse_taken = |address: std::net::SocketAddr| {
+        if address.port() == port {
+            Probe::NotYet
+        } else {
+            probe(address)
+        }
+    };
+    let mut asked = 0;
+    let mut ports = ports_with(port, 2, &mut asked);
+    let (server, _) =
+        bring_up(&built, &launch, &mut ports, &mut refuse_taken, LONG, &GO_ON).unwrap();
+    assert_ne!(server.address().port(), port);
+    drop(ports);
+    assert_eq!(asked, 3);
+}
+
+#[test]
+fn ports_that_are_all_taken_are_a_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let built = python_server(folder.path(), "right", "");
+    let launch = launch(folder.path());
+    let mut asked = 0;
+    let mut ports = ports_with(port, usize::MAX, &mut asked);
+    let mut never = |_| Probe::NotYet;
+    let error = bring_up(&built, &launch, &mut ports, &mut never, LONG, &GO_ON).unwrap_err();
+    assert!(
+        matches!(error, BringUpError::PortsTaken { tries: 3, .. }),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("Address already in use"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_right_answer_of_another_program_is_not_taken_for_the_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let other_folder = tempfile::tempdir().unwrap();
+    let other = bring_up_python(other_folder.path(), "");
+    let port = other.address().port();
+    // It never listens, but something at its port answers right.
+    let built = built(folder.path(), &["sleep", "600"]);
+    let launch = launch(folder.path());
+    let mut ports = move |_: IpAddr| -> io::Result<u16> { Ok(port) };
+    let mut server = Server::start(&built, &launch, &mut ports).unwrap();
+    let error = wait_ready(&mut server, &mut probe, LONG, &GO_ON).unwrap_err();
+    assert!(matches!(error, NotReady::PortTaken { .. }), "{error}");
+}
+
+#[test]
+fn a_server_killed_in_the_middle_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = bring_up_python(folder.path(), "");
+    let pid = server.pid().to_string();
+    let kill = std::process::Command::new("kill")
+        .args(["-9", &pid])
+        .status();
+    assert!(kill.unwrap().success());
+    let exit = until("the exit", || server.exited());
+    assert_eq!(exit, Exit::Signal(9));
+}
+
+/// Holds 40 MiB and burns half a second of CPU time in a child that ends, and keeps two workers.
+const FORKING: &str = r#"
+import time
+def fork(work):
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+def burn():
+    while time.process_time() < 0.5:
+        pass
+def hold():
+    memory = bytearray(os.urandom(1024)) * (20 * 1024)
+    open(f"holds-{os.getpid()}", "w").close()
+    time.sleep(600)
+def orphan():
+    fork(burn)
+fork(hold)
+fork(hold)
+while len([name for name in os.listdir(".") if name.startswith("holds-")]) < 2:
+    time.sleep(0.01)
+import threading
+def on_call():
+    while not os.path.exists("burn"):
+        time.sleep(0.01)
+    fork(burn)
+    fork(orphan)
+    os.wait()
+    os.wait()
+    open("burnt", "w").close()
+threading.Thread(target=on_call, daemon=True).start()
+"#;
+
+#[test]
+fn the_cost_of_a_forking_server_is_that_of_its_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = bring_up_python(folder.path(), FORKING);
+    let sampler = Sampler::start(server.tree(), Duration::from_millis(10)).unwrap();
+    let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
+    let before = server.usage().unwrap();
+    assert_eq!(before.processes, 3);
+    std::fs::write(folder.path().join("burn"), "").unwrap();
+    // The child burns, and so does an orphan whose parent does not wait for it.
+    until("both to have burnt", || {
+        let usage = server.usage().ok()?;
+        let burnt = cpu_s(usage) - cpu_s(before) >= 0.9;
+        (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
+    });
+    let cost = sampler.finish().unwrap();
+    assert!(
+        (0.9..LONG.as_secs_f64()).contains(&cost.cpu_s()),
+        "{cost:?}"
+    );
+    assert!(cost.processes >= 4, "{cost:?}");
+    let held = 2 * 20 * 1024 * 1024;
+    assert!(
+        (held..10 * held).contains(&cost.peak_memory_bytes),
+        "{cost:?}"
+    );
+}
+
+#[test]
+fn the_memory_of_a_single_process_is_its_peak() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = "memory = bytearray(64 * 1024 * 1024)\ndel memory\n";
+    let server = bring_up_python(folder.path(), more);
+    let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).unwrap();
+    let cost = sampler.finish().unwrap();
+    assert_eq!(cost.processes, 1);
+    assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
+    let now = server.usage().unwrap().resident_bytes;
+    assert!(now < cost.peak_memory_bytes, "the peak is over: {now}");
+}
+
+#[test]
+fn a_sampler_says_that_the_server_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = bring_up_python(folder.path(), "");
+    let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).unwrap();
+    server.stop(LONG);
+    assert!(sampler.finish().is_err());
+}

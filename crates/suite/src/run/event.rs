@@ -1,0 +1,45 @@
+//! What a run tells of itself while it goes on.
+
+use prony_record::{SubjectRecord, Trial, TrialRecord};
+
+/// Something that happened in a run.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A toolchain is being made, or a subject built.
+    Preparing {
+        /// The subject.
+        subject: &'a str,
+        /// What is being done.
+        step: &'a str,
+    },
+    /// A subject is built, skipped or failed.
+    Prepared {
+        /// The subject, with its status.
+        subject: &'a SubjectRecord,
+    },
+    /// A subject's answers are being checked.
+    Verifying {
+        /// The subject.
+        subject: &'a str,
+    },
+    /// A subject's answers are checked.
+    Verified {
+        /// The subject, with what was found.
+        subject: &'a SubjectRecord,
+    },
+    /// So many trials are to be made.
+    Planned {
+        /// How many.
+        trials: usize,
+    },
+    /// A trial begins.
+    Trial {
+        /// The trial.
+        trial: &'a Trial,
+    },
+    /// A trial is over.
+    Measured {
+        /// What came of it.
+        record: &'a TrialRecord,
+    },
+}

@@ -1,0 +1,289 @@
+//! Runs a suite: prepares its subjects, verifies them, and makes its trials one after the other.
+//!
+//! What is measured is in the store as soon as its trial is over, so that nothing is lost
+//! however the run ends.
+
+mod event;
+mod prepare;
+mod trial;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::SystemTime;
+
+use prony_record::{
+    CpuAssignment, Machine, Run, RunEnd, Store, StoreError, SubjectRecord, SubjectStatus,
+    TrialRecord, VerifyVerdict,
+};
+use prony_subject::{Built, GuardProgram, Layout, PortSource, Subject, pin_current_thread};
+
+use crate::answer::{AssetError, RightAnswer};
+use crate::plan::{Measure, Plan};
+use crate::suite::Suite;
+use crate::workload::Workload;
+
+pub use event::Event;
+pub use prepare::{Prepared, prepare};
+pub use trial::TrialSetup;
+pub use verify::{Verification, verify_subject};
+
+/// A workload with its right answer, ready to be asked for.
+pub struct Task {
+    /// The workload.
+    pub workload: Workload,
+    /// Its right answer.
+    pub right: std::sync::Arc<RightAnswer>,
+}
+
+impl Task {
+    /// The workload with its answer made from the files in `assets`.
+    ///
+    /// # Errors
+    /// Where a file that the answer is made from cannot be read.
+    pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
+        Ok(Self {
+            right: RightAnswer::new(workload, &layout.assets())?.into(),
+            workload: workload.clone(),
+        })
+    }
+}
+
+/// What is the same for every server that is started.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    /// Where the project's files are.
+    pub layout: Layout,
+    /// What guards every process that is started.
+    pub guard: GuardProgram,
+    /// Which CPUs the server has, and which the load.
+    pub cpus: CpuAssignment,
+    /// Where the servers' output goes.
+    pub logs: PathBuf,
+}
+
+/// Everything a run is made of.
+pub struct RunRequest<'a> {
+    /// The bench.
+    pub bench: Bench,
+    /// The suite, for its name and notes.
+    pub suite: &'a Suite,
+    /// The subjects.
+    pub subjects: Vec<&'a Subject>,
+    /// The workloads with their right answers.
+    pub tasks: Vec<Task>,
+    /// The workloads and their loads.
+    pub measures: Vec<Measure>,
+    /// How many rounds.
+    pub rounds: u32,
+    /// The seed of the order.
+    pub seed: u64,
+    /// The run's id.
+    pub id: String,
+    /// The command line that asked for it.
+    pub command: Vec<String>,
+    /// Prony's version.
+    pub prony_version: String,
+    /// Where ports come from.
+    pub ports: Box<dyn PortSource + 'a>,
+}
+
+/// A run that is over, as far as it came.
+pub struct Finished {
+    /// The run.
+    pub run: Run,
+    /// Its trials.
+    pub trials: Vec<TrialRecord>,
+    /// Why it could not be recorded any more, where it could not: then the last of `trials` are
+    /// only here.
+    pub unsaved: Option<StoreError>,
+}
+
+/// Runs the suite. Every trial is in `store` as soon as it is over; when `interrupt` is set, the
+/// trial that is running is dropped and the run ends.
+///
+/// # Errors
+/// Where the store cannot even take the run. Later trouble with it is in [`Finished`].
+pub fn run(
+    mut request: RunRequest<'_>,
+    store: &Store,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Finished, StoreError> {
+    let mut run = new_run(&request);
+    store.begin_run(&run)?;
+    let prepared = prepare(&request.bench, &request.subjects, interrupt, observe);
+    run.subjects = prepared.iter().map(|one| one.record.clone()).collect();
+    // From here on this process must not disturb the server: it keeps to the load's CPUs.
+    let pinned = pin_current_thread(&request.bench.cpus.load);
+    if let Err(error) = pinned {
+        run.notes
+            .push(format!("Prony could not keep to its CPUs: {error}."));
+    }
+    let built = ready(prepared);
+    verify_all(&mut request, &mut run, &built, interrupt, observe);
+    let mut trials = Vec::new();
+    let mut unsaved = store.update_run(&run).err();
+    if unsaved.is_none() {
+        unsaved = measure(
+            &mut request,
+            &run,
+            &built,
+            &mut trials,
+            store,
+            interrupt,
+            observe,
+        )
+        .err();
+    }
+    run.end = match (&unsaved, interrupt.load(Relaxed)) {
+        (Some(_), _) => RunEnd::Failed,
+        (None, true) => RunEnd::Interrupted,
+        (None, false) => RunEnd::Complete,
+    };
+    let finished_at = now();
+    run.finished_at = Some(finished_at.clone());
+    let closed = store.finish_run(&run.id, run.end, &finished_at).err();
+    Ok(Finished {
+        run,
+        trials,
+        unsaved: unsaved.or(closed),
+    })
+}
+
+fn new_run(request: &RunRequest<'_>) -> Run {
+    Run {
+        id: request.id.clone(),
+        suite: request.suite.id.clone(),
+        title: request.suite.title.clone(),
+        notes: request.suite.notes.clone(),
+        started_at: now(),
+        finished_at: None,
+        end: RunEnd::Open,
+        prony_version: request.prony_version.clone(),
+        command: request.command.clone(),
+        seed: request.seed,
+        rounds: request.rounds,
+        machine: Machine::detect(),
+        cpus: request.bench.cpus.clone(),
+        subjects: Vec::new(),
+    }
+}
+
+/// The present, RFC 3339, UTC.
+pub(crate) fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// The subjects that can be started, by id.
+fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Built> {
+    prepared
+        .into_iter()
+        .filter_map(|one| Some((one.record.id, one.built?)))
+        .collect()
+}
+
+fn verify_all(
+    request: &mut RunRequest<'_>,
+    run: &mut Run,
+    built: &BTreeMap<String, Built>,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Event<'_>),
+) {
+    for record in &mut run.subjects {
+        let Some(built) = built.get(&record.id) else {
+            continue;
+        };
+        if interrupt.load(Relaxed) {
+            return;
+        }
+        observe(Event::Verifying {
+            subject: &record.id,
+        });
+        let tasks: Vec<&Task> = request.tasks.iter().collect();
+        let (bench, ports) = (&request.bench, request.ports.as_mut());
+        match verify_subject(bench, &record.id, built, &tasks, ports, interrupt) {
+            Verification::Answered(verified) => record.verified = verified,
+            Verification::NotStarted(reason) => {
+                record.status = SubjectStatus::StartFailed { reason };
+            }
+            Verification::Interrupted => return,
+        }
+        observe(Event::Verified { subject: record });
+    }
+}
+
+fn measure(
+    request: &mut RunRequest<'_>,
+    run: &Run,
+    built: &BTreeMap<String, Built>,
+    trials: &mut Vec<TrialRecord>,
+    store: &Store,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<(), StoreError> {
+    let plan = plan(request, run);
+    observe(Event::Planned {
+        trials: plan.trials.len(),
+    });
+    for trial in &plan.trials {
+        if interrupt.load(Relaxed) {
+            break;
+        }
+        let (Some(built), Some(task)) = (
+            built.get(&trial.subject),
+            request
+                .tasks
+                .iter()
+                .find(|task| task.workload.id == trial.workload),
+        ) else {
+            continue;
+        };
+        observe(Event::Trial { trial });
+        let setup = TrialSetup {
+            bench: &request.bench,
+            built,
+            task,
+            trial,
+        };
+        let Some(record) = setup.run(request.ports.as_mut(), interrupt) else {
+            break;
+        };
+        observe(Event::Measured { record: &record });
+        trials.push(record);
+        if let Some(record) = trials.last() {
+            store.add_trial(&run.id, record)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every round holds each subject with each workload that it has answered right.
+fn plan(request: &RunRequest<'_>, run: &Run) -> Plan {
+    let subjects: Vec<String> = run
+        .subjects
+        .iter()
+        .filter(|record| record.status == SubjectStatus::Ready)
+        .map(|record| record.id.clone())
+        .collect();
+    let mut plan = Plan::interleaved(&subjects, &request.measures, request.rounds, request.seed);
+    plan.trials.retain(|trial| {
+        let record = run
+            .subjects
+            .iter()
+            .find(|record| record.id == trial.subject);
+        record.is_some_and(|record| answers_right(record, &trial.workload))
+    });
+    for (sequence, trial) in (0..).zip(&mut plan.trials) {
+        trial.sequence = sequence;
+    }
+    plan
+}
+
+fn answers_right(record: &SubjectRecord, workload: &str) -> bool {
+    record
+        .verified
+        .iter()
+        .any(|result| result.workload == workload && result.verdict == VerifyVerdict::Right)
+}

@@ -1,0 +1,230 @@
+//! One trial: start, ready, load and sample, reconcile, stop.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use prony_load::{AnswerCheck, LoadPlan, Sampling};
+use prony_record::{
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
+    TrialResult,
+};
+use prony_subject::{
+    BringUpError, Built, NoiseMeter, NotReady, PortSource, Probe, Ready, Sampler, Server,
+};
+
+use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, request, settle_log, start};
+use super::{Bench, Task, now};
+
+/// Every how manieth answer is compared with the right one during a load. Comparing costs the
+/// generator time, so most are only held against the right status and length.
+const SAMPLE_EVERY: u64 = 1000;
+/// How many of a server's last lines are shown when it fails.
+const TAIL_LINES: usize = 10;
+
+/// One trial, ready to be made.
+pub struct TrialSetup<'a> {
+    /// The bench.
+    pub bench: &'a Bench,
+    /// The subject.
+    pub built: &'a Built,
+    /// The workload.
+    pub task: &'a Task,
+    /// The trial.
+    pub trial: &'a Trial,
+}
+
+/// Why a trial gave no figures.
+enum Stop {
+    Failed(FailureKind, String),
+    Interrupted,
+}
+
+fn failed(kind: FailureKind) -> impl Fn(String) -> Stop {
+    move |message| Stop::Failed(kind, message)
+}
+
+impl TrialSetup<'_> {
+    /// Makes the trial. `None` where it was interrupted.
+    pub fn run(&self, ports: &mut dyn PortSource, interrupt: &AtomicBool) -> Option<TrialRecord> {
+        let started_at = now();
+        let result = match self.measure(ports, interrupt) {
+            Ok(measurement) => TrialResult::Measured(measurement),
+            Err(Stop::Failed(kind, message)) => TrialResult::Failed { kind, message },
+            Err(Stop::Interrupted) => return None,
+        };
+        Some(TrialRecord {
+            trial: self.trial.clone(),
+            started_at,
+            result,
+        })
+    }
+
+    fn measure(
+        &self,
+        ports: &mut dyn PortSource,
+        interrupt: &AtomicBool,
+    ) -> Result<Measurement, Stop> {
+        let (mut server, ready, answered) = self.bring_up(ports, interrupt)?;
+        let logged = u64::from(self.task.workload.answer.log_lines);
+        settle_log(&mut server, logged * answered);
+        let lines_before = lines(&mut server)?;
+        let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
+        let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).map_err(io_failed)?;
+        let noise = NoiseMeter::start().map_err(io_failed)?;
+        let load = self.load(&mut server, interrupt)?;
+        let noise = noise.finish().map_err(io_failed)?;
+        let cost = sampler.finish();
+        self.fail_if_exited(&mut server)?;
+        let log_lines = (logged > 0)
+            .then(|| self.reconcile(&mut server, lines_before, &load))
+            .transpose()?;
+        server.stop(STOP_GRACE);
+        self.discard_log(&server);
+        Ok(Measurement {
+            load,
+            server: cost.map_err(io_failed)?,
+            startup_ns: ready.startup_ns,
+            noise,
+            log_lines,
+        })
+    }
+
+    /// Starts the server; also tells how many right answers it has given by then.
+    fn bring_up(
+        &self,
+        ports: &mut dyn PortSource,
+        interrupt: &AtomicBool,
+    ) -> Result<(Server, Ready, u64), Stop> {
+        let mut answered = 0;
+        let mut probe = |address: SocketAddr| match ask(address, self.task, ANSWER_TIMEOUT) {
+            Err(_) => Probe::NotYet,
+            Ok(answer) => match self.task.right.check(&answer) {
+                Ok(()) => {
+                    answered += 1;
+                    Probe::Right
+                }
+                Err(wrong) => {
+                    Probe::Wrong(format!("expected {}, got {}", wrong.expected, wrong.came))
+                }
+            },
+        };
+        let name = format!(
+            "{:04}-{}-{}",
+            self.trial.sequence, self.trial.subject, self.trial.workload
+        );
+        match start(self.bench, &name, self.built, ports, &mut probe, interrupt) {
+            Ok((server, ready)) => Ok((server, ready, answered)),
+            Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
+            Err(error) => Err(Stop::Failed(FailureKind::NotReady, error.to_string())),
+        }
+    }
+
+    /// Loads the server; a server that ends meanwhile ends the load.
+    fn load(&self, server: &mut Server, interrupt: &AtomicBool) -> Result<LoadResult, Stop> {
+        let plan = self.plan(server.address())?;
+        let stop = AtomicBool::new(false);
+        let result = prony_load::run(&plan, &stop, &mut |_| {
+            if interrupt.load(Relaxed) || server.exited().is_some() {
+                stop.store(true, Relaxed);
+            }
+        });
+        if interrupt.load(Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        self.fail_if_exited(server)?;
+        let result = result.map_err(|error| error.to_string());
+        result.map_err(failed(FailureKind::Load))
+    }
+
+    fn plan(&self, address: SocketAddr) -> Result<LoadPlan, Stop> {
+        let LoadSpec {
+            shape: prony_record::LoadShape::Closed,
+            connections,
+            threads,
+            duration_s,
+            requests,
+            warmup_s,
+            timeout_s,
+        } = self.trial.load;
+        let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
+        let check: std::sync::Arc<dyn AnswerCheck> = self.task.right.clone();
+        Ok(LoadPlan {
+            address,
+            url: url.as_str().to_owned(),
+            request,
+            connections,
+            threads,
+            duration: duration_s.map(Duration::from_secs_f64),
+            requests,
+            warmup: Duration::from_secs_f64(warmup_s),
+            timeout: Duration::from_secs_f64(timeout_s),
+            cpus: self.bench.cpus.load.clone(),
+            sampling: Some(Sampling {
+                check,
+                every: SAMPLE_EVERY,
+            }),
+        })
+    }
+
+    fn fail_if_exited(&self, server: &mut Server) -> Result<(), Stop> {
+        match server.exited() {
+            None => Ok(()),
+            Some(exit) => Err(Stop::Failed(
+                FailureKind::ServerExited,
+                format!(
+                    "the server {exit} during the load; the last lines of its output:\n{}",
+                    server.log_tail(TAIL_LINES)
+                ),
+            )),
+        }
+    }
+
+    /// Holds the server's own count, its log, against the client's.
+    fn reconcile(
+        &self,
+        server: &mut Server,
+        lines_before: u64,
+        load: &LoadResult,
+    ) -> Result<LogLines, Stop> {
+        let each = u64::from(self.task.workload.answer.log_lines);
+        let count = |outcome: Outcome| {
+            let warmup = load
+                .warmup
+                .as_ref()
+                .map_or(0, |warmup| warmup.outcomes[outcome]);
+            load.outcomes[outcome] + warmup
+        };
+        let answered = count(Outcome::Ok) + count(Outcome::WrongBody);
+        let sent: u64 = Outcome::ALL.into_iter().map(count).sum::<u64>() - count(Outcome::Refused);
+        settle_log(server, lines_before + each * answered);
+        let lines = LogLines {
+            written: lines(server)? - lines_before,
+            least: each * answered,
+            most: each * sent,
+        };
+        if lines.reconciled() {
+            return Ok(lines);
+        }
+        Err(Stop::Failed(
+            FailureKind::NotReconciled,
+            format!(
+                "the server logged {} lines, but {} whole answers came and {} requests were sent",
+                lines.written, answered, sent
+            ),
+        ))
+    }
+
+    /// The log of a trial that went well says nothing that the record does not.
+    fn discard_log(&self, server: &Server) {
+        // Nothing depends on it: a log that stays only takes room.
+        let _ = fs::remove_file(server.log_path());
+    }
+}
+
+fn lines(server: &mut Server) -> Result<u64, Stop> {
+    server
+        .log_lines()
+        .map_err(|error| Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}")))
+}
