@@ -47,7 +47,7 @@ pub fn export_csv(run: &Run, trials: &[TrialRecord], mut writer: impl Write) -> 
 ///
 /// Durations named `_ns` are nanoseconds and `_s` seconds; sizes are bytes; shares run from 0 to 1.
 /// The columns from `ok` to `unfinished` are counts of requests by outcome.
-pub const CSV_COLUMNS: [&str; 57] = [
+pub const CSV_COLUMNS: [&str; 58] = [
     "run",
     "sequence",
     "started_at",
@@ -97,6 +97,7 @@ pub const CSV_COLUMNS: [&str; 57] = [
     "client_limited",
     "server_cpu_user_s",
     "server_cpu_system_s",
+    "server_busy_share",
     "peak_memory_bytes",
     "processes",
     "startup_ns",
@@ -190,9 +191,10 @@ impl Line<'_> {
             self.of(|m| m.load.generator.cpu_system_s),
             self.of(|m| m.load.generator.busy_max),
             self.of(|m| m.load.generator.event_loop.clone()),
-            self.of(|m| m.load.generator.client_limited),
+            self.of(Measurement::client_limited),
             self.of(|m| m.server.cpu_user_s),
             self.of(|m| m.server.cpu_system_s),
+            self.of(|m| m.server.busy_share),
             self.of(|m| m.server.peak_memory_bytes),
             self.of(|m| m.server.processes),
             self.of(|m| m.startup_ns),

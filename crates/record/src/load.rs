@@ -95,7 +95,8 @@ pub struct GeneratorCost {
     /// The event loop that ran: `epoll`.
     #[serde(rename = "loop")]
     pub event_loop: String,
-    /// Whether the generator, not the server, was the limit: a worker was above 90 % busy.
+    /// Whether the generator may have been the limit: a worker was above 90 % busy. What the server
+    /// had left is not known here.
     pub client_limited: bool,
     /// The CPUs that the workers were pinned to; empty where they were not.
     pub cpus: Vec<usize>,

@@ -116,6 +116,7 @@ pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
         result: TrialResult::Measured(Measurement {
             load: load_result(),
             server: ServerCost {
+                busy_share: 0.5,
                 cpu_user_s: 0.25,
                 cpu_system_s: 0.5,
                 peak_memory_bytes: 12 << 20,

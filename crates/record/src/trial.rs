@@ -90,6 +90,17 @@ pub struct Measurement {
     pub log_lines: Option<LogLines>,
 }
 
+impl Measurement {
+    /// Whether the generator, not the server, was the limit: a worker was nearly always busy
+    /// while the server was not. Where both were, the server had no more to give.
+    pub fn client_limited(&self) -> bool {
+        self.load.generator.client_limited && self.server.busy_share < SATURATED
+    }
+}
+
+/// From this share on, a server is taken to have kept its CPUs busy all the time.
+const SATURATED: f64 = 0.95;
+
 /// What a load cost the server, over its whole process tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerCost {
@@ -97,6 +108,9 @@ pub struct ServerCost {
     pub cpu_user_s: f64,
     /// CPU time in the kernel during the load (warm-up included), in seconds.
     pub cpu_system_s: f64,
+    /// CPU time as a share of the load's time on all CPUs that it was given: 1 where it kept them
+    /// all busy.
+    pub busy_share: f64,
     /// The most memory it held at once since its start, in bytes: resident set of a single process;
     /// sum of the proportional sets where it has several.
     pub peak_memory_bytes: u64,

@@ -47,7 +47,7 @@ pub fn plus_minus(estimate: &Estimate) -> String {
 /// The rank as it stands in a table.
 pub fn rank(row: &Row) -> String {
     row.rank()
-        .map_or(format::NONE.to_owned(), |band| band.to_string())
+        .map_or(format::NONE.to_owned(), |rank| rank.to_string())
 }
 
 /// How many lines tell of a run's end; a complete one needs no word.
@@ -86,12 +86,12 @@ pub fn intervals(comparison: &Comparison) -> Vec<String> {
 
 /// How to read the tables, a paragraph each.
 pub const READING: [&str; 6] = [
-    "Rank: rows are ordered by the median of their rounds. A row shares its rank with the band's first row \
-     while their intervals overlap: the data cannot tell such rows apart.",
+    "Rank: rows are ordered by the median of their rounds. A rank says how many rows are faster with their whole \
+     interval: rank 3 means that two are. Rows whose intervals overlap are not told apart by these data.",
     "Ceiling: the built-in reference server does the least work that still answers right. It shows what \
      this machine can do at all and is never ranked.",
-    "Client-limited: in at least one round the generator was the limit, not the server. The server can do more \
-     than the figure says, so such a row is never ranked.",
+    "Client-limited: in at least one round the generator was busy nearly all the time while the server was not. \
+     The server can do more than the figure says, so such a row is never ranked.",
     "Latency: from the send of a request to the last byte of its answer, ok answers only, from the histograms of \
      all rounds merged. It is measured in a closed loop: a connection sends its next request only when it has \
      its answer, so a server that stalls is asked less while it does. Compare it between rows of one table; it is \

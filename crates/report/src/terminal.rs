@@ -20,7 +20,7 @@ pub fn terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
                 .flat_map(|text| wrapped(text, width)),
         );
         lines.extend(wrapped(
-            "Rows that share a rank cannot be told apart by these data. Latency is of a closed loop.",
+            "Rank: one more than the rows whose whole interval lies above. Latency is of a closed loop.",
             width,
         ));
     }

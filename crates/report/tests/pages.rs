@@ -191,7 +191,7 @@ fn the_terminal_keeps_to_its_width_and_colours_only_when_asked() {
 }
 
 #[test]
-fn the_terminal_shows_bands_and_leaves_unranked_rows_without_a_number() {
+fn the_terminal_shows_ranks_and_leaves_unranked_rows_without_a_number() {
     let (run, trials) = made();
     let text = terminal(&Comparison::of(&run, &trials), 100, false);
     let page: Vec<&str> = text
@@ -208,7 +208,7 @@ fn the_terminal_shows_bands_and_leaves_unranked_rows_without_a_number() {
     );
     assert_eq!(
         (rank_of("bun"), rank_of("ceiling (reference)")),
-        ("2".into(), "–".into())
+        ("3".into(), "–".into())
     );
     let hello = text
         .lines()

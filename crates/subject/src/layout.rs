@@ -24,7 +24,7 @@ pub enum LayoutError {
     },
     /// No folder up to the top has them.
     #[error(
-        "no folder from {start} upwards holds subjects/, suites/ and workloads/; run prony inside its repository"
+        "no folder from {start} upwards holds subjects/, suites/ and workloads/; run prony inside of them, or name their folder with --project"
     )]
     NotFound {
         /// Where the search began.

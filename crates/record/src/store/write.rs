@@ -141,7 +141,7 @@ fn insert_trial(
             ":server_cpu_s": server.map(|server| server.cpu_s()),
             ":peak_memory_bytes": server.map(|server| integer(server.peak_memory_bytes)),
             ":startup_ns": measured.map(|measured| integer(measured.startup_ns)),
-            ":client_limited": load.map(|load| load.generator.client_limited),
+            ":client_limited": measured.map(|measured| measured.client_limited()),
             ":record": json,
         })?;
     Ok(())

@@ -71,9 +71,7 @@ impl Figures {
             startup_ns: over(rounds, |round| Some(round.startup_ns as f64)),
             reconnects_per_request: reconnects as f64 / outcomes.total().max(1) as f64,
             failed_rounds,
-            client_limited: rounds
-                .iter()
-                .any(|round| round.load.generator.client_limited),
+            client_limited: rounds.iter().any(|round| round.client_limited()),
             steal_share: rounds
                 .iter()
                 .map(|round| round.noise.steal_share)

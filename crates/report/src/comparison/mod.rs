@@ -47,7 +47,7 @@ pub struct Row {
 /// A row's rank, or why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The band it shares, from 1.
+    /// Its rank, from 1: one more than the rows whose whole interval lies above.
     Ranked(usize),
     /// It is the reference server: a limit of the machine, not a competitor.
     Reference,
@@ -105,10 +105,10 @@ impl Table {
 }
 
 impl Row {
-    /// The band it shares, from 1; `None` where it is not ranked.
+    /// Its rank, from 1; `None` where it is not ranked.
     pub fn rank(&self) -> Option<usize> {
         match self.standing {
-            Standing::Ranked(band) => Some(band),
+            Standing::Ranked(rank) => Some(rank),
             _ => None,
         }
     }

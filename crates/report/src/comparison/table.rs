@@ -1,7 +1,7 @@
 //! Makes the tables: groups trials by workload and load, sums each subject up, and ranks.
 
 use prony_record::{LoadSpec, Measurement, Run, TrialRecord, TrialResult};
-use prony_stats::{Estimate, rank_bands, ratio_of_medians};
+use prony_stats::{Estimate, ranks, ratio_of_medians};
 
 use super::{Figures, Row, Standing, SubjectLabel, Table};
 
@@ -112,7 +112,7 @@ fn relate_to_ceiling(rows: &mut [Row]) {
 fn rank(rows: &mut [Row]) {
     let mut ranked: Vec<&mut Row> = rows.iter_mut().filter(|row| row.rank().is_some()).collect();
     let rates: Vec<Estimate> = ranked.iter().map(|row| row.figures.rate).collect();
-    for (row, band) in ranked.iter_mut().zip(rank_bands(&rates)) {
-        row.standing = Standing::Ranked(band);
+    for (row, rank) in ranked.iter_mut().zip(ranks(&rates)) {
+        row.standing = Standing::Ranked(rank);
     }
 }

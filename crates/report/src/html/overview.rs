@@ -11,8 +11,8 @@ pub(super) fn section(comparison: &Comparison) -> Markup {
             section id="overview" {
                 h2 { "At a glance" }
                 p class="lead" {
-                    "Requests per second, median of the rounds. The small figure is the rank; rows that share one \
-                     cannot be told apart. Bars are drawn against the fastest of each workload."
+                    "Requests per second, median of the rounds. The small figure is the rank: one more than the \
+                     rows whose whole interval lies above. Bars are drawn against the fastest of each workload."
                 }
                 div class="scroll" tabindex="0" {
                     table class="overview" {
@@ -128,7 +128,7 @@ fn absent(comparison: &Comparison) -> Markup {
 fn standing(row: &Row) -> Markup {
     html! {
         @match row.rank() {
-            Some(band) => span class={ "rank" @if band == 1 { " first" } } title={ "rank " (band) } { (band) },
+            Some(rank) => span class={ "rank" @if rank == 1 { " first" } } title={ "rank " (rank) } { (rank) },
             None => span class="rank" title=(row.flags().join(", ")) { (format::NONE) },
         }
     }

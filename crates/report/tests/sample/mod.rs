@@ -271,6 +271,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             },
         },
         server: ServerCost {
+            busy_share: 0.5,
             cpu_user_s: 0.8,
             cpu_system_s: 1.6,
             peak_memory_bytes: (kind.6 << 20) + (u64::from(trial.round) << 16),

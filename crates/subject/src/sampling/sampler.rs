@@ -69,6 +69,7 @@ impl Sampler {
             ));
         }
         Ok(ServerCost {
+            busy_share: 0.0,
             cpu_user_s: (end.cpu_user_s - self.start.cpu_user_s).max(0.0),
             cpu_system_s: (end.cpu_system_s - self.start.cpu_system_s).max(0.0),
             peak_memory_bytes: peaks.memory_bytes,

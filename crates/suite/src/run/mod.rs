@@ -11,7 +11,7 @@ mod verify;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use prony_record::{
     CpuAssignment, Machine, Run, RunEnd, Store, StoreError, SubjectRecord, SubjectStatus,
@@ -61,6 +61,8 @@ pub struct Bench {
     pub cpus: CpuAssignment,
     /// Where the servers' output goes.
     pub logs: PathBuf,
+    /// How long a server may take to its first right answer.
+    pub ready_timeout: Duration,
 }
 
 /// Everything a run is made of.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use prony_load::{AnswerCheck, LoadPlan, Sampling};
 use prony_record::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
-    TrialResult,
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ServerCost, Trial,
+    TrialRecord, TrialResult,
 };
 use prony_subject::{
     BringUpError, Built, NoiseMeter, NotReady, PortSource, Probe, Ready, Sampler, Server,
@@ -82,9 +82,11 @@ impl TrialSetup<'_> {
             .transpose()?;
         server.stop(STOP_GRACE);
         self.discard_log(&server);
+        let mut cost = cost.map_err(io_failed)?;
+        cost.busy_share = self.busy_share(&cost, &load);
         Ok(Measurement {
             load,
-            server: cost.map_err(io_failed)?,
+            server: cost,
             startup_ns: ready.startup_ns,
             noise,
             log_lines,
@@ -118,6 +120,17 @@ impl TrialSetup<'_> {
             Ok((server, ready)) => Ok((server, ready, answered)),
             Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
             Err(error) => Err(Stop::Failed(FailureKind::NotReady, error.to_string())),
+        }
+    }
+
+    /// The sampler cannot know how long the load was on it and how many CPUs it had.
+    fn busy_share(&self, cost: &ServerCost, load: &LoadResult) -> f64 {
+        let warmup_s = load.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s);
+        let cpu_seconds = (load.duration_s + warmup_s) * self.bench.cpus.server.len() as f64;
+        if cpu_seconds > 0.0 {
+            cost.cpu_s() / cpu_seconds
+        } else {
+            0.0
         }
     }
 

@@ -16,8 +16,6 @@ use crate::answer::{DRAWS, draws_vary};
 
 /// How long one answer may take while there is no load.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a server may take to its first right answer.
-pub(super) const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a server may take from SIGTERM to its end.
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long log lines may take from the answer to the log.
@@ -95,7 +93,7 @@ pub(super) fn start(
         assets: bench.layout.assets(),
         log: bench.logs.join(format!("{name}.log")),
     };
-    bring_up(built, &launch, ports, probe, READY_TIMEOUT, interrupt)
+    bring_up(built, &launch, ports, probe, bench.ready_timeout, interrupt)
 }
 
 /// The URL and request of a workload on a server.
