@@ -1,6 +1,7 @@
 //! How the command ends: its exit codes, and the last word on an error.
 
 use std::error::Error;
+use std::fmt;
 use std::process::ExitCode;
 
 /// What a subcommand returns.
@@ -8,11 +9,34 @@ pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 
 /// Something went wrong, or was found wrong: a failed verification, a load without one ok answer.
 pub const FAILURE: u8 = 1;
+/// The command line is wrong, as clap has it.
+pub const USAGE: u8 = 2;
 /// The user stopped it. What was measured is kept.
 pub const INTERRUPTED: u8 = 130;
 
+/// An error of the command line that clap cannot see: a name that nothing has, an URL that is none.
+#[derive(Debug)]
+pub struct Usage(Box<dyn Error>);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Usage {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Says that the command line is to blame: for `map_err`.
+pub fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {
+    Box::new(Usage(error.into()))
+}
+
 /// Tells an error with all its causes, and gives the code for it.
-pub fn failure(error: &dyn Error) -> ExitCode {
+pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
     eprint!("error: {error}");
     let mut said = error.to_string();
     let mut cause = error.source();
@@ -26,5 +50,5 @@ pub fn failure(error: &dyn Error) -> ExitCode {
         cause = error.source();
     }
     eprintln!();
-    ExitCode::from(FAILURE)
+    ExitCode::from(if error.is::<Usage>() { USAGE } else { FAILURE })
 }

@@ -2,10 +2,13 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use prony_record::CpuAssignment;
-use prony_subject::{GuardProgram, Layout, default_assignment, parse_cpu_list};
+use prony_subject::{GuardProgram, Layout, SelectError, default_assignment, parse_cpu_list};
 use prony_suite::run::Bench;
+
+use crate::exit::usage;
 
 /// The layout of the project given, or of the one that the current folder is in.
 pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
@@ -25,20 +28,35 @@ pub fn record_file(layout: &Layout) -> PathBuf {
 pub fn cpus(server: Option<&str>, load: Option<&str>) -> Result<CpuAssignment, Box<dyn Error>> {
     let mut cpus = default_assignment()?;
     if let Some(list) = server {
-        cpus.server = parse_cpu_list(list)?;
+        cpus.server = parse_cpu_list(list).map_err(usage)?;
     }
     if let Some(list) = load {
-        cpus.load = parse_cpu_list(list)?;
+        cpus.load = parse_cpu_list(list).map_err(usage)?;
     }
     Ok(cpus)
 }
 
+/// Why subjects cannot be selected: a name that nothing has is the command line's fault, a faulty
+/// manifest is not.
+pub fn not_selected(error: SelectError) -> Box<dyn Error> {
+    match error {
+        SelectError::Unknown { .. } => usage(error),
+        SelectError::Broken { .. } => error.into(),
+    }
+}
+
 /// A bench whose servers write their output to `logs`.
-pub fn bench(layout: &Layout, cpus: CpuAssignment, logs: PathBuf) -> Result<Bench, Box<dyn Error>> {
+pub fn bench(
+    layout: &Layout,
+    cpus: CpuAssignment,
+    logs: PathBuf,
+    ready_timeout: Duration,
+) -> Result<Bench, Box<dyn Error>> {
     Ok(Bench {
         layout: layout.clone(),
         guard: GuardProgram::current()?,
         cpus,
         logs,
+        ready_timeout,
     })
 }

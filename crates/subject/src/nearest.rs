@@ -14,11 +14,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// A third of the letters may be wrong, or the one name begins with the other.
+/// A third of the letters may be wrong, or the one name is a part of the other.
 fn near(distance: usize, name: &str, candidate: &str) -> bool {
+    let candidate = candidate.to_lowercase();
     let longest = name.chars().count().max(candidate.chars().count());
-    let begins = name.len() >= 2 && candidate.to_lowercase().starts_with(name);
-    begins || distance <= (longest / 3).max(1)
+    let begins = name.len() >= 2 && candidate.starts_with(name);
+    let is_part = (name.len() >= 3 && candidate.contains(name))
+        || (candidate.len() >= 3 && name.contains(&candidate));
+    begins || is_part || distance <= (longest / 3).max(1)
 }
 
 /// `; did you mean X?` or nothing, for the end of an error text.
@@ -38,6 +41,7 @@ mod tests {
         let known = ["go-nethttp", "rust-axum", "bun", "zig-std"];
         assert_eq!(nearest("go-nethtp", known).as_deref(), Some("go-nethttp"));
         assert_eq!(nearest("Bnu", known).as_deref(), Some("bun"));
+        assert_eq!(nearest("axum", known).as_deref(), Some("rust-axum"));
         assert_eq!(nearest("zig", known).as_deref(), Some("zig-std"));
         assert_eq!(nearest("erlang-cowboy", known), None);
     }

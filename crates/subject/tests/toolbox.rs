@@ -16,6 +16,7 @@ fn toolchain(package: &Path) -> &'static Toolchain {
     Box::leak(Box::new(Toolchain {
         name: "made-up",
         program: "prony-made-up-tool",
+        itself_args: &[],
         version_args: &["--version"],
         usual_folders: &[],
         packages: Packages {

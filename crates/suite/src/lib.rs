@@ -3,16 +3,17 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod nearest;
+
 mod plan;
 pub mod run;
 mod suite;
 mod toml_file;
+mod unknown_name;
 mod workload;
 
 pub use answer::{AssetError, DRAWS, RightAnswer, draws_vary};
-pub use nearest::{UnknownName, nearest};
 pub use plan::{Measure, Plan};
 pub use suite::{MeasureSpec, Suite, SuiteError, SuiteLoad};
 pub use toml_file::FileError;
+pub use unknown_name::UnknownName;
 pub use workload::{ExpectedAnswer, ExpectedBody, Request, Workload, Workloads};

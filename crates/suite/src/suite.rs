@@ -7,9 +7,9 @@ use std::time::Duration;
 use prony_record::{LoadShape, LoadSpec};
 use serde::Deserialize;
 
-use crate::nearest::UnknownName;
 use crate::plan::Measure;
 use crate::toml_file::{self, FileError};
+use crate::unknown_name::UnknownName;
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
-use crate::nearest::nearest;
+use prony_subject::nearest;
 
 /// Why a file of the project could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +82,7 @@ fn meant(message: &str) -> Option<String> {
     }
     let mut names = message.split('`').skip(1).step_by(2);
     let wrong = names.next()?;
-    nearest(wrong, names).map(str::to_owned)
+    nearest(wrong, names)
 }
 
 /// The ids of the TOML files in `folder`: their names without `.toml`, sorted.

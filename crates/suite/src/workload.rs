@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use crate::nearest::UnknownName;
 use crate::toml_file::{self, FileError};
+use crate::unknown_name::UnknownName;
 
 /// A request and its one right answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use prony_load::{HttpUrl, LoadPlan, Request};
+use prony_load::{HttpUrl, LoadPlan, Request, TargetError};
 use prony_record::{Ended, LoadResult, Outcome as RequestOutcome};
 use prony_subject::parse_cpu_list;
 
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome};
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::view::{load_progress::LoadProgress, load_summary};
 
@@ -96,16 +96,21 @@ pub fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn plan(arguments: &Arguments) -> Result<LoadPlan, Box<dyn std::error::Error>> {
-    let url: HttpUrl = arguments.url.parse()?;
+    let url: HttpUrl = arguments
+        .url
+        .parse()
+        .map_err(|error: TargetError| usage(error))?;
     let body = arguments
         .body
         .as_deref()
         .map_or(Ok(Vec::new()), read_body)?;
-    let request = Request::new(&arguments.method, &url, &arguments.headers, &body)?;
+    let request =
+        Request::new(&arguments.method, &url, &arguments.headers, &body).map_err(usage)?;
     let cpus = arguments
         .cpus
         .as_deref()
-        .map_or(Ok(Vec::new()), parse_cpu_list)?;
+        .map_or(Ok(Vec::new()), parse_cpu_list)
+        .map_err(usage)?;
     let by_duration = arguments
         .requests
         .is_none()
@@ -125,7 +130,7 @@ fn plan(arguments: &Arguments) -> Result<LoadPlan, Box<dyn std::error::Error>> {
         cpus,
         sampling: None,
     };
-    plan.validate()?;
+    plan.validate().map_err(usage)?;
     plan.address = url.connectable_address(arguments.timeout)?;
     Ok(plan)
 }

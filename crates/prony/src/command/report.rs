@@ -35,13 +35,10 @@ pub struct Arguments {
 
 /// Shows the comparison and writes the report anew.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
-    let store = Store::open_read(
-        arguments
-            .store
-            .clone()
-            .unwrap_or_else(|| project::record_file(&layout)),
-    )?;
+    let store = Store::open_read(match &arguments.store {
+        Some(file) => file.clone(),
+        None => project::record_file(&project::layout(project)?),
+    })?;
     if arguments.list {
         list(&store)?;
         return Ok(ExitCode::SUCCESS);
@@ -52,10 +49,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let trials = store.trials(&run.id)?;
     report_files::show(&run, &trials);
-    let folder = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| layout.runs().join(&run.id));
+    let folder = match &arguments.out {
+        Some(folder) => folder.clone(),
+        None => project::layout(project)?.runs().join(&run.id),
+    };
     let files = report_files::write(&folder, &run, &trials)?;
     println!(
         "report   {}\n         {}",

@@ -10,10 +10,10 @@ use clap::Args;
 use prony_record::{RunEnd, Store, SubjectStatus, TrialResult, VerifyVerdict};
 use prony_subject::{Catalogue, FreePorts, Layout, Subject};
 use prony_suite::run::{Finished, RunRequest, Task, run as run_suite};
-use prony_suite::{Measure, Suite, Workloads};
+use prony_suite::{Measure, Suite, SuiteError, Workloads};
 
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome};
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
 use crate::view::{report_files, run_progress::RunProgress};
@@ -51,6 +51,9 @@ pub struct Arguments {
     /// Warm each trial up for so long instead of the suite's warm-up
     #[arg(long, value_parser = arguments::duration)]
     warmup: Option<Duration>,
+    /// How long a server may take from its start to its first right answer
+    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    ready_timeout: Duration,
     /// The seed of the shuffled order, to repeat an order
     #[arg(long)]
     seed: Option<u64>,
@@ -104,7 +107,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// The suite with what the command line changes in it.
 fn suite(layout: &Layout, arguments: &Arguments) -> Result<Suite, Box<dyn Error>> {
-    let mut suite = Suite::read(&layout.suites(), &arguments.suite)?;
+    let mut suite =
+        Suite::read(&layout.suites(), &arguments.suite).map_err(|error| match error {
+            SuiteError::Unknown(_) => usage(error),
+            SuiteError::File(_) => error.into(),
+        })?;
     for measure in &mut suite.measures {
         if let Some(duration) = arguments.duration {
             measure.load.duration = duration;
@@ -125,12 +132,14 @@ fn subjects<'a>(
     suite: &Suite,
     arguments: &Arguments,
 ) -> Result<Vec<&'a Subject>, Box<dyn Error>> {
-    let ids = if arguments.subjects.is_empty() {
-        &suite.subjects
+    if arguments.subjects.is_empty() {
+        let in_suite = |error| format!("the suite `{}`: {error}", suite.id);
+        Ok(catalogue.select(&suite.subjects).map_err(in_suite)?)
     } else {
-        &arguments.subjects
-    };
-    Ok(catalogue.select(ids)?)
+        catalogue
+            .select(&arguments.subjects)
+            .map_err(project::not_selected)
+    }
 }
 
 fn request<'a>(
@@ -147,7 +156,12 @@ fn request<'a>(
     let (tasks, measures) = measures(layout, suite, &arguments.workloads, load_cpus)?;
     let id = run_id(&suite.id);
     Ok(RunRequest {
-        bench: project::bench(layout, cpus, layout.runs().join(&id).join("logs"))?,
+        bench: project::bench(
+            layout,
+            cpus,
+            layout.runs().join(&id).join("logs"),
+            arguments.ready_timeout,
+        )?,
         suite,
         subjects,
         tasks,
@@ -171,16 +185,17 @@ fn measures(
     load_cpus: NonZeroUsize,
 ) -> Result<(Vec<Task>, Vec<Measure>), Box<dyn Error>> {
     let workloads = Workloads::read(&layout.workloads())?;
-    workloads.select(chosen.iter().map(String::as_str))?;
+    workloads
+        .select(chosen.iter().map(String::as_str))
+        .map_err(usage)?;
     let mut measures = suite.measures_on(load_cpus);
     measures.retain(|measure| chosen.is_empty() || chosen.contains(&measure.workload));
     if measures.is_empty() {
-        return Err(format!(
+        return Err(usage(format!(
             "the suite `{}` has none of these workloads; it has: {}",
             suite.id,
             suite.workloads().join(", ")
-        )
-        .into());
+        )));
     }
     let mut tasks: Vec<Task> = Vec::new();
     for workload in workloads.select(measures.iter().map(|measure| measure.workload.as_str()))? {

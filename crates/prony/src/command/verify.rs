@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use prony_record::{SubjectStatus, VerifyVerdict};
@@ -10,7 +11,8 @@ use prony_subject::{Catalogue, FreePorts, Layout, Subject};
 use prony_suite::Workloads;
 use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_subject};
 
-use crate::exit::{FAILURE, INTERRUPTED, Outcome};
+use crate::arguments;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
 
@@ -33,6 +35,9 @@ pub struct Arguments {
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     workloads: Vec<String>,
+    /// How long a server may take from its start to its first answer
+    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    ready_timeout: Duration,
     /// Fail where a toolchain is missing, instead of skipping its subjects
     #[arg(long)]
     require_toolchains: bool,
@@ -56,7 +61,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let tasks = tasks(&layout, &arguments.workloads)?;
     let interrupt = interrupt::on_signals()?;
     let logs = layout.runs().join("verify").join("logs");
-    let bench = project::bench(&layout, project::cpus(None, None)?, logs)?;
+    let cpus = project::cpus(None, None)?;
+    let bench = project::bench(&layout, cpus, logs, arguments.ready_timeout)?;
     let prepared = prepare(&bench, &subjects, &interrupt, &mut |event| {
         if let Event::Preparing {
             subject,
@@ -108,7 +114,7 @@ fn select<'a>(
     let ids: Vec<&String> = names.iter().filter(|name| !is_folder(name)).collect();
     let mut subjects: Vec<&Subject> = outside.iter().collect();
     if subjects.is_empty() || !ids.is_empty() {
-        subjects.extend(catalogue.select(&ids)?);
+        subjects.extend(catalogue.select(&ids).map_err(project::not_selected)?);
     }
     Ok(subjects)
 }
@@ -118,7 +124,9 @@ fn tasks(layout: &Layout, chosen: &[String]) -> Result<Vec<Task>, Box<dyn Error>
     let selected = if chosen.is_empty() {
         workloads.iter().collect()
     } else {
-        workloads.select(chosen.iter().map(String::as_str))?
+        workloads
+            .select(chosen.iter().map(String::as_str))
+            .map_err(usage)?
     };
     selected
         .into_iter()

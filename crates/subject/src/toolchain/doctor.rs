@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::need::Need;
 use super::packages::PackageManager;
 use super::table::{EXTRAS, TOOLCHAINS, Toolchain};
-use super::toolbox::{Availability, Toolbox, install_line};
+use super::toolbox::{Availability, Toolbox};
 use super::version::Version;
 
 /// Whether a tool is here.
@@ -77,7 +77,7 @@ impl Doctor {
                 name: toolchain.name,
                 need: need.to_string(),
                 state,
-                install: install_line(toolchain),
+                install: toolchain.install_line(),
                 packages: packages(toolchain),
             }
         });
@@ -88,7 +88,7 @@ impl Doctor {
                 Some((path, version)) => ToolState::Found { path, version },
                 None => ToolState::Missing(tool.name.to_owned()),
             },
-            install: install_line(tool),
+            install: tool.install_line(),
             packages: packages(tool),
         });
         Doctor {

@@ -8,14 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::need::Need;
-use super::table::{Source, Toolchain};
-use super::toolbox::{Availability, Found, Missing, Toolbox, install_line, on_path};
-use super::version::Version;
+use super::path::on_path;
+use super::source::COMPLETE;
+use super::table::Toolchain;
+use super::toolbox::{Availability, Found, Missing, Toolbox};
 use crate::guard::{RunError, Task};
 use crate::tail::tail_or_note;
-
-/// The file that says that a toolchain was made to its end.
-pub const COMPLETE: &str = ".complete";
 
 /// How many of the last lines of a failed command's output are shown.
 const TAIL_LINES: usize = 8;
@@ -81,7 +79,7 @@ impl Toolbox {
         };
         Err(ProvideError::Missing(Missing {
             what: format!("{need} (making it failed: {because})"),
-            install: install_line(toolchain),
+            install: toolchain.install_line(),
         }))
     }
 
@@ -143,56 +141,6 @@ impl Toolbox {
             Err(RunError::Interrupted) => Err(Failure::Interrupted),
             Err(RunError::Spawn(error)) => Err(Failure::Because(error.to_string())),
         }
-    }
-}
-
-impl Source {
-    /// The package with its version.
-    pub fn package(&self) -> &'static str {
-        match self {
-            Source::Python { package, .. } | Source::Npm { package, .. } => package,
-        }
-    }
-
-    /// The version that the package is pinned to, where it is written in full.
-    pub fn pinned(&self) -> Option<Version> {
-        let (_, version) = self.package().rsplit_once(['=', '@'])?;
-        Version::parse(version).filter(|_| version.contains('.'))
-    }
-
-    /// The program of the system that fetches the package.
-    pub fn installer(&self) -> &'static str {
-        match self {
-            Source::Python { .. } => "python3",
-            Source::Npm { .. } => "npm",
-        }
-    }
-
-    fn commands(&self, folder: &Path) -> Vec<Vec<String>> {
-        let place = folder.to_string_lossy();
-        let pip = folder.join("bin/pip");
-        let commands: Vec<Vec<&str>> = match self {
-            Source::Python { package, .. } => vec![
-                vec![self.installer(), "-m", "venv", &place],
-                vec![pip.to_str().unwrap_or("pip"), "install", package],
-            ],
-            Source::Npm { package, .. } => vec![vec![
-                self.installer(),
-                "install",
-                // Bun's own script would move its program away from where it is looked for.
-                "--ignore-scripts",
-                "--include=optional",
-                "--no-audit",
-                "--no-fund",
-                "--prefix",
-                &place,
-                package,
-            ]],
-        };
-        commands
-            .into_iter()
-            .map(|command| command.into_iter().map(str::to_owned).collect())
-            .collect()
     }
 }
 

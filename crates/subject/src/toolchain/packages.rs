@@ -1,8 +1,6 @@
 //! The system's package manager.
 
-use std::path::PathBuf;
-
-use super::toolbox::on_path;
+use super::path::on_path;
 
 /// A package manager that Prony knows how to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +90,4 @@ impl Packages {
             PackageManager::Brew => self.brew,
         }
     }
-}
-
-/// The folders of `PATH`.
-pub fn path_folders() -> Vec<PathBuf> {
-    std::env::var_os("PATH")
-        .map(|path| std::env::split_paths(&path).collect())
-        .unwrap_or_default()
 }

@@ -1,6 +1,7 @@
 //! The toolchains that Prony knows. To teach it another, add an entry.
 
-use super::packages::Packages;
+use super::packages::{PackageManager, Packages};
+use super::source::Source;
 
 /// A toolchain, as data.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,6 +12,10 @@ pub struct Toolchain {
     pub program: &'static str,
     /// The arguments that make the program print its version.
     pub version_args: &'static [&'static str],
+    /// The arguments that make the program print where it really lies, where what is on `PATH` may
+    /// be a version manager's stand-in, whose own time would count as the server's startup. Empty
+    /// where that does not happen or does not matter.
+    pub itself_args: &'static [&'static str],
     /// Folders beside those of `PATH` where its installer puts it; `~` is the user's home.
     pub usual_folders: &'static [&'static str],
     /// Its packages.
@@ -21,33 +26,21 @@ pub struct Toolchain {
     pub source: Option<Source>,
 }
 
-/// Where Prony gets a toolchain that it makes for itself under `.prony/tools`.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Source {
-    /// From a Python package, in a virtual environment of its own.
-    Python {
-        /// The package with its version, as pip takes it.
-        package: &'static str,
-        /// The program below `site-packages`.
-        program: &'static str,
-    },
-    /// From an npm package, in a folder of its own.
-    Npm {
-        /// The package with its version, as npm takes it.
-        package: &'static str,
-        /// The folder below `node_modules` with a folder for each variant of the program.
-        variants: &'static str,
-        /// What the folders of the variants that can run here begin with.
-        prefix: &'static str,
-        /// The program below a variant.
-        program: &'static str,
-    },
-}
-
 impl Toolchain {
     /// The toolchain of this name.
     pub fn named(name: &str) -> Option<&'static Toolchain> {
         TOOLCHAINS.iter().find(|toolchain| toolchain.name == name)
+    }
+
+    /// The one line that installs it on this system.
+    pub fn install_line(&self) -> String {
+        match PackageManager::detect() {
+            Some(manager) if !self.packages.of(manager).is_empty() => {
+                let command = manager.install(self.packages.of(manager)).join(" ");
+                format!("{command} (or {})", self.install)
+            }
+            _ => self.install.to_owned(),
+        }
     }
 }
 
@@ -57,6 +50,7 @@ pub static TOOLCHAINS: [Toolchain; 6] = [
         name: "go",
         program: "go",
         version_args: &["version"],
+        itself_args: &[],
         usual_folders: &["/usr/local/go/bin", "~/go/bin"],
         packages: Packages {
             apt: &["golang-go"],
@@ -72,6 +66,7 @@ pub static TOOLCHAINS: [Toolchain; 6] = [
         name: "cargo",
         program: "cargo",
         version_args: &["--version"],
+        itself_args: &[],
         usual_folders: &["~/.cargo/bin"],
         packages: Packages {
             apt: &["cargo"],
@@ -87,6 +82,7 @@ pub static TOOLCHAINS: [Toolchain; 6] = [
         name: "zig",
         program: "zig",
         version_args: &["version"],
+        itself_args: &[],
         usual_folders: &[],
         packages: Packages {
             apt: &[],
@@ -105,6 +101,7 @@ pub static TOOLCHAINS: [Toolchain; 6] = [
         name: "bun",
         program: "bun",
         version_args: &["--version"],
+        itself_args: &[],
         usual_folders: &["~/.bun/bin"],
         packages: Packages {
             apt: &[],
@@ -125,6 +122,7 @@ pub static TOOLCHAINS: [Toolchain; 6] = [
         name: "python",
         program: "python3",
         version_args: &["--version"],
+        itself_args: &["-c", "import sys; print(sys.executable)"],
         usual_folders: &[],
         packages: Packages {
             apt: &["python3", "python3-venv"],
@@ -140,6 +138,7 @@ pub static TOOLCHAINS: [Toolchain; 6] = [
         name: "node",
         program: "node",
         version_args: &["--version"],
+        itself_args: &["-p", "process.execPath"],
         usual_folders: &[],
         packages: Packages {
             apt: &["nodejs", "npm"],
@@ -159,6 +158,7 @@ pub static EXTRAS: [Toolchain; 2] = [
         name: "wrk",
         program: "wrk",
         version_args: &["--version"],
+        itself_args: &[],
         usual_folders: &[],
         packages: Packages {
             apt: &["wrk"],
@@ -174,6 +174,7 @@ pub static EXTRAS: [Toolchain; 2] = [
         name: "perf",
         program: "perf",
         version_args: &["--version"],
+        itself_args: &[],
         usual_folders: &[],
         packages: Packages {
             apt: &["linux-perf"],

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use super::need::Need;
-use super::packages::{PackageManager, path_folders};
-use super::table::{Source, Toolchain};
+use super::path::{is_program, on_path, path_folders};
+use super::table::Toolchain;
 use super::version::Version;
 use crate::{GuardProgram, Layout};
 
@@ -77,7 +76,7 @@ impl Toolbox {
             if need.met_by(&version) {
                 return Availability::Found(Found {
                     name: toolchain.name,
-                    path,
+                    path: itself(path, toolchain),
                     version,
                 });
             }
@@ -91,7 +90,7 @@ impl Toolbox {
         });
         Availability::Missing(Missing {
             what: format!("{need}{instead}"),
-            install: install_line(toolchain),
+            install: toolchain.install_line(),
         })
     }
 
@@ -129,55 +128,6 @@ impl Toolbox {
     }
 }
 
-impl Source {
-    /// The programs that it has put below `folder`, of which the first that runs is the one.
-    pub(super) fn programs(&self, folder: &Path) -> Vec<PathBuf> {
-        if !folder.join(super::make::COMPLETE).is_file() {
-            return Vec::new();
-        }
-        let programs = match self {
-            Source::Python { program, .. } => subfolders(&folder.join("lib"), "python3")
-                .into_iter()
-                .map(|python| python.join("site-packages").join(program))
-                .collect::<Vec<_>>(),
-            Source::Npm {
-                variants,
-                prefix,
-                program,
-                ..
-            } => subfolders(&folder.join("node_modules").join(variants), prefix)
-                .into_iter()
-                .map(|variant| variant.join(program))
-                .collect(),
-        };
-        programs
-            .into_iter()
-            .filter(|path| is_program(path))
-            .collect()
-    }
-}
-
-/// The one line that installs a tool.
-pub(super) fn install_line(tool: &Toolchain) -> String {
-    match PackageManager::detect() {
-        Some(manager) if !tool.packages.of(manager).is_empty() => {
-            let command = manager.install(tool.packages.of(manager)).join(" ");
-            format!("{command} (or {})", tool.install)
-        }
-        _ => tool.install.to_owned(),
-    }
-}
-
-/// Every program of that name on `PATH`, in its order.
-pub(crate) fn on_path(program: &str) -> Vec<PathBuf> {
-    path_folders()
-        .into_iter()
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(program))
-        .filter(|path| is_program(path))
-        .collect()
-}
-
 /// `PATH` with the folders of `found` before it, where `PATH` alone would not lead to them.
 pub(crate) fn search_path(found: &[Found]) -> OsString {
     let unreached = found.iter().filter(|found| {
@@ -212,22 +162,22 @@ fn system_candidates(tool: &Toolchain) -> Vec<PathBuf> {
     candidates
 }
 
-fn is_program(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-/// The folders in `folder` whose names begin with `prefix`, sorted.
-fn subfolders(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
-        .map(|entry| entry.path())
-        .collect();
-    folders.sort();
-    folders
+/// The program behind a stand-in; the path itself where it does not say.
+fn itself(path: PathBuf, toolchain: &Toolchain) -> PathBuf {
+    if toolchain.itself_args.is_empty() {
+        return path;
+    }
+    let output = Command::new(&path)
+        .args(toolchain.itself_args)
+        .stdin(Stdio::null())
+        .output();
+    let said = output
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok());
+    match said.map(|text| PathBuf::from(text.trim())) {
+        Some(real) if real.is_absolute() && is_program(&real) => real,
+        _ => path,
+    }
 }
 
 /// The exit code does not matter: some programs print their version and fail.

@@ -203,7 +203,12 @@ fn verify_all(
         observe(Event::Verifying {
             subject: &record.id,
         });
-        let tasks: Vec<&Task> = request.tasks.iter().collect();
+        // A workload that a subject does not claim to serve is not held against it.
+        let subject = request.subjects.iter().find(|one| one.id == record.id);
+        let serves = |task: &&Task| {
+            subject.is_some_and(|one| one.manifest.workloads.contains(&task.workload.id))
+        };
+        let tasks: Vec<&Task> = request.tasks.iter().filter(serves).collect();
         let (bench, ports) = (&request.bench, request.ports.as_mut());
         match verify_subject(bench, &record.id, built, &tasks, ports, interrupt) {
             Verification::Answered(verified) => record.verified = verified,

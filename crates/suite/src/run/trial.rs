@@ -1,6 +1,5 @@
 //! One trial: start, ready, load and sample, reconcile, stop.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use prony_subject::{
     BringUpError, Built, NoiseMeter, NotReady, PortSource, Probe, Ready, Sampler, Server,
 };
 
-use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, request, settle_log, start};
+use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
 use super::{Bench, Task, now};
 
 /// Every how manieth answer is compared with the right one during a load. Comparing costs the
@@ -81,7 +80,7 @@ impl TrialSetup<'_> {
             .then(|| self.reconcile(&mut server, lines_before, &load))
             .transpose()?;
         server.stop(STOP_GRACE);
-        self.discard_log(&server);
+        discard_log(&server);
         let mut cost = cost.map_err(io_failed)?;
         cost.busy_share = self.busy_share(&cost, &load);
         Ok(Measurement {
@@ -227,12 +226,6 @@ impl TrialSetup<'_> {
                 lines.written, answered, sent
             ),
         ))
-    }
-
-    /// The log of a trial that went well says nothing that the record does not.
-    fn discard_log(&self, server: &Server) {
-        // Nothing depends on it: a log that stays only takes room.
-        let _ = fs::remove_file(server.log_path());
     }
 }
 

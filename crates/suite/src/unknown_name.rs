@@ -1,28 +1,8 @@
-//! The name that was probably meant.
+//! A name that nothing has, and the one that was probably meant.
 
 use std::fmt;
 
-/// The candidate nearest to `name`, where one is near enough to have been meant.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Below this, the offer would puzzle more than it helps.
-    const LEAST_LIKENESS: f64 = 0.7;
-    let lower = name.to_lowercase();
-    candidates
-        .into_iter()
-        .map(|candidate| (likeness(&lower, candidate), candidate))
-        .filter(|(likeness, _)| *likeness >= LEAST_LIKENESS)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, candidate)| candidate)
-}
-
-/// From 0 to 1. A part of the name (`axum` for `rust-axum`) counts as near.
-fn likeness(name: &str, candidate: &str) -> f64 {
-    const PART: f64 = 0.75;
-    let candidate = candidate.to_lowercase();
-    let typed = strsim::jaro_winkler(name, &candidate);
-    let is_part = name.len() >= 3 && candidate.contains(name);
-    if is_part { typed.max(PART) } else { typed }
-}
+use prony_subject::nearest;
 
 /// A name that nothing has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +28,7 @@ impl UnknownName {
         Self {
             kind,
             name: name.to_owned(),
-            nearest: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
+            nearest: nearest(name, known.iter().map(String::as_str)),
             known,
         }
     }
@@ -71,26 +51,6 @@ mod tests {
     use super::*;
 
     const SUBJECTS: [&str; 4] = ["ceiling", "go-nethttp", "rust-axum", "rust-hyper"];
-
-    #[test]
-    fn a_slip_or_a_part_finds_the_name() {
-        for (name, meant) in [
-            ("go-nethtp", "go-nethttp"),
-            ("cieling", "ceiling"),
-            ("axum", "rust-axum"),
-            ("Rust-Hyper", "rust-hyper"),
-            ("rust_hyper", "rust-hyper"),
-        ] {
-            assert_eq!(nearest(name, SUBJECTS), Some(meant), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_is_like_nothing_finds_nothing() {
-        assert_eq!(nearest("zzz", SUBJECTS), None);
-        assert_eq!(nearest("", SUBJECTS), None);
-        assert_eq!(nearest("axum", []), None);
-    }
 
     #[test]
     fn the_text_offers_the_nearest_or_else_all() {
