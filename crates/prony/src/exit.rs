@@ -37,18 +37,18 @@ pub fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {
 
 /// Tells an error with all its causes, and gives the code for it.
 pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
-    eprint!("error: {error}");
+    err!("error: {error}");
     let mut said = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
         // Many errors already tell their cause in their own words.
         if !said.contains(&text) {
-            eprint!(": {text}");
+            err!(": {text}");
             said.push_str(&text);
         }
         cause = error.source();
     }
-    eprintln!();
+    errln!();
     ExitCode::from(if error.is::<Usage>() { USAGE } else { FAILURE })
 }

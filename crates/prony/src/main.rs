@@ -1,6 +1,10 @@
 //! Prony measures web servers: it builds them, checks them, loads them, and says what the
 //! numbers can tell apart. This is the command; each subcommand is one file.
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)] // They panic where the reader has gone.
+
+#[macro_use]
+mod output;
 
 mod arguments;
 mod command;

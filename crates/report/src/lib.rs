@@ -16,4 +16,5 @@ pub use comparison::{
 };
 pub use html::html;
 pub use markdown::markdown;
+pub use prose::end as end_of_run;
 pub use terminal::terminal;

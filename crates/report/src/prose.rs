@@ -50,7 +50,7 @@ pub fn rank(row: &Row) -> String {
         .map_or(format::NONE.to_owned(), |rank| rank.to_string())
 }
 
-/// How many lines tell of a run's end; a complete one needs no word.
+/// What must be said of a run that did not come to its end; a complete one needs no word.
 pub fn end(run: &Run) -> Option<&'static str> {
     match run.end {
         RunEnd::Complete => None,

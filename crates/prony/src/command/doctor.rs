@@ -39,7 +39,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let mut doctor = examine();
     if arguments.fix {
         match doctor.fix() {
-            None => println!("The package manager has nothing that is missing."),
+            None => outln!("The package manager has nothing that is missing."),
             Some(command) if install(&command, arguments.yes)? => doctor = examine(),
             Some(_) => {}
         }
@@ -48,16 +48,16 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 }
 
 fn show(doctor: &Doctor) -> ExitCode {
-    println!("Toolchains of the subjects");
+    outln!("Toolchains of the subjects");
     doctor.toolchains.iter().for_each(show_tool);
-    println!("Tools that Prony can be compared with, or measure with");
+    outln!("Tools that Prony can be compared with, or measure with");
     doctor.extras.iter().for_each(show_tool);
     let missing = doctor
         .toolchains
         .iter()
         .any(|tool| matches!(tool.state, ToolState::Missing(_)));
     if missing {
-        println!("\n`prony doctor --fix` installs what the system's package manager has.");
+        outln!("\n`prony doctor --fix` installs what the system's package manager has.");
         return ExitCode::from(FAILURE);
     }
     ExitCode::SUCCESS
@@ -67,27 +67,27 @@ fn show_tool(tool: &ToolReport) {
     match &tool.state {
         ToolState::Found { path, version } => {
             let version = version.as_ref().map_or(String::new(), ToString::to_string);
-            println!(
+            outln!(
                 "  here      {:16} {version:10} {}",
                 tool.need,
                 path.display()
             );
         }
         ToolState::Obtainable(how) => {
-            println!(
+            outln!(
                 "  on demand {:16} Prony makes it when it is needed: {how}",
                 tool.need
             );
         }
-        ToolState::Missing(what) => println!("  MISSING   {what:16} {}", tool.install),
+        ToolState::Missing(what) => outln!("  MISSING   {what:16} {}", tool.install),
     }
 }
 
 /// Runs the package manager; false where the user does not want it.
 fn install(command: &[String], yes: bool) -> Result<bool, Box<dyn std::error::Error>> {
-    println!("{}", command.join(" "));
+    outln!("{}", command.join(" "));
     if !yes && !confirmed()? {
-        println!("Nothing was installed.");
+        outln!("Nothing was installed.");
         return Ok(false);
     }
     let Some((program, arguments)) = command.split_first() else {
@@ -109,10 +109,10 @@ fn install(command: &[String], yes: bool) -> Result<bool, Box<dyn std::error::Er
 
 fn confirmed() -> io::Result<bool> {
     if !io::stdin().is_terminal() {
-        println!("Nobody is there to ask: use --yes to install.");
+        outln!("Nobody is there to ask: use --yes to install.");
         return Ok(false);
     }
-    print!("Run this? [y/N] ");
+    out!("Run this? [y/N] ");
     io::stdout().flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

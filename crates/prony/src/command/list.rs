@@ -37,14 +37,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         subjects(&layout, &mut broken)?;
     }
     if wanted(What::Workloads) {
-        println!("Workloads");
+        outln!("Workloads");
         for workload in Workloads::read(&layout.workloads())?.iter() {
             let path = format!("{} {}", workload.request.method, workload.request.path);
-            println!("  {:18} {:22} {}", workload.id, path, workload.about);
+            outln!("  {:18} {:22} {}", workload.id, path, workload.about);
         }
     }
     for text in &broken {
-        eprintln!("error: {text}");
+        errln!("error: {text}");
     }
     Ok(if broken.is_empty() {
         ExitCode::SUCCESS
@@ -54,10 +54,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 }
 
 fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
-    println!("Suites");
+    outln!("Suites");
     for id in Suite::ids(&layout.suites())? {
         match Suite::read(&layout.suites(), &id) {
-            Ok(suite) => println!(
+            Ok(suite) => outln!(
                 "  {:18} {} ({} subjects: {}; {} rounds)",
                 suite.id,
                 suite.about,
@@ -68,17 +68,17 @@ fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::
             Err(error) => broken.push(error.to_string()),
         }
     }
-    println!();
+    outln!();
     Ok(())
 }
 
 fn subjects(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
     let catalogue = Catalogue::read(layout)?;
     let toolbox = Toolbox::new(layout, &GuardProgram::current()?);
-    println!("Subjects");
+    outln!("Subjects");
     for subject in &catalogue.subjects {
         let manifest = &subject.manifest;
-        println!(
+        outln!(
             "  {:18} {:10} {:18} {:10} {}",
             subject.id,
             manifest.language,
@@ -87,7 +87,7 @@ fn subjects(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std
             availability(&toolbox, subject),
         );
     }
-    println!();
+    outln!();
     broken.extend(
         catalogue
             .broken

@@ -85,9 +85,9 @@ pub fn run(arguments: &Arguments) -> Outcome {
         .is_some_and(|path| path.as_os_str() == "-");
     let summary = load_summary::text(&result, arguments.latency);
     if to_stdout {
-        eprint!("{summary}");
+        err!("{summary}");
     } else {
-        print!("{summary}");
+        out!("{summary}");
     }
     if let Some(path) = &arguments.json {
         write_json(&result, path, to_stdout)?;

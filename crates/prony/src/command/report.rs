@@ -54,7 +54,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         None => project::layout(project)?.runs().join(&run.id),
     };
     let files = report_files::write(&folder, &run, &trials)?;
-    println!(
+    outln!(
         "report   {}\n         {}",
         files.html.display(),
         files.markdown.display()
@@ -64,7 +64,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 fn list(store: &Store) -> Result<(), prony_record::StoreError> {
     for run in store.runs()? {
-        println!(
+        outln!(
             "{:34} {:12} {:20} {} subjects, {} trials, {} failed",
             run.id,
             run.end.name(),

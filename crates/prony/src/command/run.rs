@@ -92,12 +92,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         return unsaved(error, written.is_ok(), &folder, &finished);
     }
     let files = written?;
-    println!(
+    outln!(
         "report   {}\n         {}",
         files.html.display(),
         files.markdown.display()
     );
-    println!(
+    outln!(
         "record   {} (run {})",
         record_file.display(),
         finished.run.id
@@ -223,12 +223,12 @@ fn unsaved(
     finished: &Finished,
 ) -> Outcome {
     if written {
-        eprintln!("note: all that was measured is in {}", folder.display());
+        errln!("note: all that was measured is in {}", folder.display());
     } else {
         let fallback = std::env::temp_dir().join(&finished.run.id);
         match report_files::write(&fallback, &finished.run, &finished.trials) {
-            Ok(_) => eprintln!("note: all that was measured is in {}", fallback.display()),
-            Err(error) => eprintln!("note: the reports could not be written either: {error}"),
+            Ok(_) => errln!("note: all that was measured is in {}", fallback.display()),
+            Err(error) => errln!("note: the reports could not be written either: {error}"),
         }
     }
     Err(error.to_string().into())

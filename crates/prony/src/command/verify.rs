@@ -69,14 +69,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             step: "building",
         } = event
         {
-            eprintln!("building {subject}");
+            errln!("building {subject}");
         }
     });
     let mut verdicts = Vec::new();
     // A broken manifest is a failure where all subjects were asked for.
     if arguments.subjects.is_empty() {
         for broken in &catalogue.broken {
-            println!("FAILED   {}: {}", broken.id, broken.error);
+            outln!("FAILED   {}: {}", broken.id, broken.error);
             verdicts.push(Verdict::Wrong);
         }
     }
@@ -147,7 +147,7 @@ fn verify_one(
     match verify_subject(bench, id, built, tasks, &mut FreePorts, interrupt) {
         Verification::Interrupted => Verdict::Interrupted,
         Verification::NotStarted(reason) => {
-            println!("FAILED   {id}: {reason}");
+            outln!("FAILED   {id}: {reason}");
             Verdict::Wrong
         }
         Verification::Answered(results) => {
@@ -155,9 +155,9 @@ fn verify_one(
             for result in results {
                 let workload = &result.workload;
                 match result.verdict {
-                    VerifyVerdict::Right => println!("right    {id} × {workload}"),
+                    VerifyVerdict::Right => outln!("right    {id} × {workload}"),
                     VerifyVerdict::Wrong { expected, came } => {
-                        println!(
+                        outln!(
                             "WRONG    {id} × {workload}\n  expected {expected}\n  came     {came}"
                         );
                         verdict = Verdict::Wrong;
@@ -172,11 +172,11 @@ fn verify_one(
 fn unbuilt(id: &str, status: &SubjectStatus) -> Verdict {
     match status {
         SubjectStatus::Skipped { missing, install } => {
-            println!("SKIPPED  {id}: {missing} is missing; install it: {install}");
+            outln!("SKIPPED  {id}: {missing} is missing; install it: {install}");
             Verdict::Skipped
         }
         SubjectStatus::BuildFailed { output: reason } | SubjectStatus::StartFailed { reason } => {
-            println!("FAILED   {id}: {reason}");
+            outln!("FAILED   {id}: {reason}");
             Verdict::Wrong
         }
         SubjectStatus::Ready => Verdict::Right,
@@ -186,7 +186,7 @@ fn unbuilt(id: &str, status: &SubjectStatus) -> Verdict {
 fn exit_code(verdicts: &[Verdict], require_toolchains: bool) -> ExitCode {
     let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
     let (wrong, skipped) = (count(Verdict::Wrong), count(Verdict::Skipped));
-    println!(
+    outln!(
         "{} subjects right, {wrong} wrong, {skipped} skipped",
         count(Verdict::Right)
     );

@@ -64,7 +64,7 @@ impl LoadProgress {
         let line = line(progress, elapsed);
         if self.plain && now >= self.next_line {
             self.next_line = now + self.pause;
-            eprintln!("  {:>5.1} s  {line}", elapsed.as_secs_f64());
+            errln!("  {:>5.1} s  {line}", elapsed.as_secs_f64());
         }
         self.bar.set_message(line);
     }

@@ -106,6 +106,14 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> std::fmt::Result {
     if !kinds.is_empty() {
         writeln!(out, "  Not ok: {}", kinds.join(", "))?;
     }
+    let unfinished = result.outcomes[Outcome::Unfinished];
+    if unfinished > 0 {
+        writeln!(
+            out,
+            "  On their way when the load ended: {}",
+            format::exact(unfinished)
+        )?;
+    }
     if let Some(wrong) = &result.first_wrong {
         writeln!(
             out,
@@ -128,7 +136,7 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> std::fmt::Result {
 fn not_ok(outcomes: &Outcomes) -> Vec<String> {
     outcomes
         .iter()
-        .filter(|&(outcome, count)| outcome != Outcome::Ok && count > 0)
+        .filter(|&(outcome, count)| outcome.is_error() && count > 0)
         .map(|(outcome, count)| format!("{} {}", format::exact(count), words(outcome.name())))
         .collect()
 }

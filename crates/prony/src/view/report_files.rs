@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_record::{Run, TrialRecord, export_json};
-use prony_report::{ChartKind, Comparison, chart_svg, html, markdown, terminal};
+use prony_report::{ChartKind, Comparison, chart_svg, end_of_run, html, markdown, terminal};
 
 /// Wide enough where nobody says how wide the terminal is.
 const DEFAULT_WIDTH: usize = 100;
@@ -19,7 +19,7 @@ pub struct ReportFiles {
     pub html: PathBuf,
 }
 
-/// Prints the comparison.
+/// Prints the comparison, and where the run did not come to its end, that.
 pub fn show(run: &Run, trials: &[TrialRecord]) {
     let stdout = console::Term::stdout();
     let on_terminal = std::io::stdout().is_terminal();
@@ -28,7 +28,10 @@ pub fn show(run: &Run, trials: &[TrialRecord]) {
         _ => DEFAULT_WIDTH,
     };
     let colour = on_terminal && console::colors_enabled();
-    print!("{}", terminal(&Comparison::of(run, trials), width, colour));
+    out!("{}", terminal(&Comparison::of(run, trials), width, colour));
+    if let Some(end) = end_of_run(run) {
+        outln!("{end}");
+    }
 }
 
 /// Writes the reports, the charts and the raw record into `folder`.

@@ -1,11 +1,13 @@
 //! The live view of a run: what runs now, what is done, the time that is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use prony_record::{SubjectRecord, SubjectStatus, Trial, TrialRecord, TrialResult, VerifyVerdict};
+use prony_record::{
+    FailureKind, SubjectRecord, SubjectStatus, Trial, TrialRecord, TrialResult, VerifyVerdict,
+};
 use prony_report::format;
 use prony_suite::run::{Event, RunRequest};
 
@@ -21,6 +23,8 @@ pub struct RunProgress {
     trials: usize,
     done: usize,
     measuring_since: Instant,
+    /// Failures that were shown in full: subject, workload and kind.
+    failures: BTreeSet<(String, String, &'static str)>,
 }
 
 impl RunProgress {
@@ -43,6 +47,7 @@ impl RunProgress {
             trials: 0,
             done: 0,
             measuring_since: Instant::now(),
+            failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
         view.line(&format!(
@@ -96,14 +101,14 @@ impl RunProgress {
     /// Clears the line that moves.
     pub fn finish(self) {
         self.bar.finish_and_clear();
-        eprintln!();
+        errln!();
     }
 
     fn line(&self, text: &str) {
         if self.on_terminal {
             self.bar.println(text);
         } else {
-            eprintln!("{text}");
+            errln!("{text}");
         }
     }
 
@@ -149,15 +154,27 @@ impl RunProgress {
         self.done += 1;
         self.bar.set_position(self.done as u64);
         if let TrialResult::Failed { kind, message } = &record.result {
-            let trial = &record.trial;
-            let first = message.lines().next().unwrap_or_default();
-            self.line(&format!(
-                "FAILED   {} × {}, round {} ({}): {first}",
-                trial.subject,
-                trial.workload,
-                trial.round,
-                kind.name(),
-            ));
+            self.failed(&record.trial, *kind, message);
+        }
+    }
+
+    /// The first failure of a kind in full, with the server's last lines; the ones like it in a line.
+    fn failed(&mut self, trial: &Trial, kind: FailureKind, message: &str) {
+        let Trial {
+            subject,
+            workload,
+            round,
+            ..
+        } = trial;
+        let kind = kind.name();
+        let head = format!("FAILED   {subject} × {workload}, round {round} ({kind})");
+        let is_new = self
+            .failures
+            .insert((subject.clone(), workload.clone(), kind));
+        if is_new {
+            self.line(&format!("{head}: {message}"));
+        } else {
+            self.line(&format!("{head} again"));
         }
     }
 

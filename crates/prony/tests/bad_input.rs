@@ -1,0 +1,442 @@
+//! What a user gets wrong, and servers that fail: told clearly, and all that is good goes on.
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use common::project::{Project, manifest, trials};
+use common::{leave_out, run};
+
+/// The faulty subject of `project` must be told of so, and the one beside it measured.
+fn beside_a_good_one(project: &Project, faulty: &str, more: &[&str]) -> common::Ended {
+    project.handler("good", "    pass");
+    let subjects = format!("{faulty},good");
+    let mut more = more.to_vec();
+    more.extend(["--rounds", "2"]);
+    let ended = run(project.measure(&subjects, "hello", &more)).with(1);
+    let record = project.export();
+    assert_eq!(trials(&record, "good", "measured").len(), 2);
+    assert_eq!(trials(&record, faulty, "measured").len(), 0);
+    assert_eq!(record["run"]["end"], "complete");
+    let (table, not_measured) = ended.stdout.split_once("Not measured").unwrap();
+    assert!(table.contains("good") && !table.contains(faulty), "{table}");
+    assert!(not_measured.contains(faulty), "{not_measured}");
+    ended
+}
+
+#[test]
+fn unknown_names_are_told_with_the_nearest() {
+    let project = Project::new().with(&["ceiling", "python-httpserver"]);
+    for (arguments, told) in [
+        (
+            &["run", "tuor"][..],
+            &["no suite `tuor`", "did you mean `tour`?"][..],
+        ),
+        (
+            &["run", "--subjects", "cieling"],
+            &["`cieling`", "did you mean `ceiling`?"],
+        ),
+        (
+            &["run", "--subjects", "ceiling", "--workloads", "helo"],
+            &["`helo`", "did you mean `hello`?"],
+        ),
+        (
+            &["run", "--subjects", "ceiling", "--workloads", "quote"],
+            &["the suite `tour` has none", "hello, page, sse"],
+        ),
+        (
+            &["run", "--subjects", "ceiling", "--server-cpus", "one"],
+            &["`one` is no CPU"],
+        ),
+        (
+            &["verify", "python-httpsever"],
+            &["did you mean `python-httpserver`?"],
+        ),
+        (
+            &["verify", "zzz"],
+            &["known are ceiling, python-httpserver"],
+        ),
+        (
+            &["verify", "--workloads", "pages"],
+            &["did you mean `page`?"],
+        ),
+        (&["list", "workload"], &["workloads"]),
+        (&["rnu"], &["'rnu'"]),
+    ] {
+        let mut ended = project.run(arguments).with(2);
+        for text in told {
+            ended = ended.says(text);
+        }
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+    assert!(!project.state("prony.sqlite").exists(), "nothing was begun");
+}
+
+#[test]
+fn an_unknown_run_is_told_with_the_nearest() {
+    let project = Project::new().with(&["ceiling"]);
+    let none = project.run(&["report"]).with(1);
+    none.says("there is no record file")
+        .says("`prony run` makes one");
+    run(project.measure("ceiling", "hello", &["--rounds", "1"])).with(0);
+    let record = project.export();
+    let id = record["run"]["id"].as_str().unwrap();
+    let nearly = id.replace("tour", "tuor");
+    for command in ["report", "export"] {
+        let told = format!("no run `{nearly}`");
+        let ended = project.run(&[command, &nearly]).with(1).says(&told);
+        ended.says(&format!("did you mean `{id}`?"));
+    }
+}
+
+#[test]
+fn a_faulty_manifest_is_told_with_file_line_and_field_and_the_good_ones_are_listed() {
+    let project = Project::new().with(&["ceiling"]);
+    let right = manifest(&["true"]);
+    let without = right.replace("class = \"stdlib\"\n", "");
+    let misspelt = right.replace("workloads =", "worklaods =");
+    let class = right.replace("\"stdlib\"", "\"stdlip\"");
+    let missing = project.manifest("missing-field", &without);
+    let misspelt = project.manifest("misspelt-field", &misspelt);
+    let class = project.manifest("wrong-class", &class);
+    let told = [
+        format!("{}:1: field `class`: it is missing", shown(&missing)),
+        format!(
+            "{}:6: field `worklaods`: there is no such field; did you mean `workloads`?",
+            shown(&misspelt)
+        ),
+        format!(
+            "{}:4: field `class`: there is no class `stdlip`; did you mean `stdlib`?",
+            shown(&class)
+        ),
+    ];
+    let mut listed = project.run(&["list"]).with(1).prints("  ceiling ");
+    for text in &told {
+        listed = listed.says(text);
+    }
+    // Whoever asks for a good one is not bothered.
+    project
+        .run(&["verify", "ceiling", "--workloads", "hello"])
+        .with(0);
+    let all = project.run(&["verify", "--workloads", "hello"]).with(1);
+    let all = all.prints("right    ceiling × hello");
+    all.prints("FAILED   missing-field: ").prints(&told[0]);
+    let more = ["--rounds", "1"];
+    let ended = run(project.measure("ceiling,misspelt-field", "hello", &more));
+    ended.with(1).says(&told[1]);
+}
+
+fn shown(path: &Path) -> String {
+    path.canonicalize().unwrap().display().to_string()
+}
+
+#[test]
+fn a_broken_suite_is_told_with_file_and_line() {
+    let project = Project::new().with(&["ceiling"]);
+    let suites = project.path().join("suites");
+    let right = fs::read_to_string(suites.join("tour.toml")).unwrap();
+    let at = |text: &str, part: &str| text[..text.find(part).unwrap()].matches('\n').count() + 1;
+    let misspelt = right.replacen("rounds =", "ronuds =", 1);
+    fs::write(suites.join("misspelt.toml"), &misspelt).unwrap();
+    let unfinished = right.replacen("title = \"Tour\"", "title = \"Tour", 1);
+    fs::write(suites.join("unfinished.toml"), unfinished).unwrap();
+    let workload = right.replacen("[\"hello\"]", "[\"helo\"]", 1);
+    fs::write(suites.join("workload.toml"), workload).unwrap();
+    let line = at(&misspelt, "ronuds");
+    project
+        .run(&["run", "misspelt", "--subjects", "ceiling"])
+        .with(1)
+        .says(&format!("misspelt.toml:{line}: unknown field `ronuds`"))
+        .says("did you mean `rounds`?");
+    project
+        .run(&["run", "unfinished", "--subjects", "ceiling"])
+        .with(1)
+        .says("unfinished.toml:1: ");
+    project
+        .run(&["run", "workload", "--subjects", "ceiling"])
+        .with(1)
+        .says("did you mean `hello`?");
+    // A suite whose subjects are not here.
+    project
+        .run(&["run", "tour"])
+        .with(1)
+        .says("the suite `tour`: there is no subject `rust-hyper`");
+    project
+        .run(&["list", "suites"])
+        .with(1)
+        .prints("tour")
+        .says("misspelt.toml")
+        .says("unfinished.toml");
+}
+
+#[test]
+fn outside_of_a_project_it_is_told_what_was_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for arguments in [
+        &["run"][..],
+        &["verify"],
+        &["list"],
+        &["doctor"],
+        &["report"],
+        &["export"],
+    ] {
+        let mut command = common::prony(arguments);
+        command.current_dir(&folder);
+        run(command)
+            .with(1)
+            .says("subjects/, suites/ and workloads/")
+            .says("--project");
+    }
+    let mut command = common::prony(["list", "--project", "nowhere"]);
+    command.current_dir(&folder);
+    run(command).with(1).says("nowhere");
+    // With it, the place does not matter.
+    let project = Project::new().with(&["ceiling"]);
+    let mut command = common::prony(["list", "subjects", "--project"]);
+    command.arg(project.path()).current_dir(&folder);
+    run(command).with(0).prints("ceiling");
+}
+
+#[test]
+fn a_build_that_fails_shows_its_last_lines_and_the_others_go_on() {
+    let project = Project::new();
+    let build = "echo first >&2; seq 100; echo 'error: no semicolon' >&2; exit 7";
+    let build = format!("build = [[\"sh\", \"-c\", {build:?}]]\n");
+    project.manifest("unbuildable", &(manifest(&["true"]) + &build));
+    let ended = beside_a_good_one(&project, "unbuildable", &[]);
+    let ended = ended
+        .says("FAILED   unbuildable: `sh -c ")
+        .says("ended with exit code 7:\n")
+        .says("\n100\nerror: no semicolon\n");
+    assert!(!ended.stderr.contains("first\n"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("error: no semicolon"));
+    project
+        .run(&["verify", "--workloads", "hello"])
+        .with(1)
+        .prints("error: no semicolon")
+        .prints("right    good × hello");
+}
+
+#[test]
+fn a_server_that_cannot_be_executed_is_named() {
+    let project = Project::new();
+    project.command("no-program", &["./not-there"]);
+    beside_a_good_one(&project, "no-program", &[]).says("cannot execute ./not-there");
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let project = Project::new();
+    let silent = "
+import socket
+listener = socket.create_server((os.environ['HOST'], int(os.environ['PORT'])))
+print('I listen', flush=True)
+time.sleep(3600)
+";
+    project.python("silent", silent, "server");
+    let ended = beside_a_good_one(&project, "silent", &["--ready-timeout", "1s"]);
+    ended
+        .says("FAILED   silent: the server did not answer within 1s")
+        .says("\nI listen\n");
+    project
+        .run(&["verify", "silent", "--ready-timeout", "1s"])
+        .with(1)
+        .prints("FAILED   silent: the server did not answer within 1s");
+}
+
+#[test]
+fn a_server_that_ends_early_is_shown_with_its_output() {
+    let project = Project::new();
+    let changes = "
+print('starting')
+sys.exit('there is no configuration')
+";
+    project.python("early", changes, "server");
+    beside_a_good_one(&project, "early", &[])
+        .says("FAILED   early: the server ended with exit code 1 before it gave a right answer")
+        .says("there is no configuration");
+}
+
+#[test]
+fn a_server_that_answers_wrong_is_told_with_what_came() {
+    let project = Project::new();
+    project.handler(
+        "wrong",
+        "
+    def do_GET(self):
+        self.answer('text/plain', b'goodbye')",
+    );
+    beside_a_good_one(&project, "wrong", &[])
+        .says("WRONG    wrong × hello: expected 17 bytes")
+        .says("`goodbye`");
+}
+
+#[test]
+fn a_server_that_is_killed_in_mid_trial_fails_that_trial_and_is_shown_with_its_output() {
+    let project = Project::new();
+    project.handler(
+        "mortal",
+        "
+    served = 0
+    def do_GET(self):
+        super().do_GET()
+        Changed.served += 1
+        if Changed.served == 20:
+            print('I feel unwell', flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)",
+    );
+    let ended = beside_a_good_one(&project, "mortal", &["--duration", "5s"]);
+    ended
+        .says("FAILED   mortal × hello, round 1 (server-exited): the server was killed by SIGKILL")
+        .says("FAILED   mortal × hello, round 2 (server-exited) again")
+        .says("I feel unwell");
+    let record = project.export();
+    let failed = trials(&record, "mortal", "failed");
+    assert_eq!(failed.len(), 2);
+    for trial in failed {
+        assert_eq!(trial["result"]["kind"], "server-exited");
+        let message = trial["result"]["message"].as_str().unwrap();
+        assert!(message.contains("I feel unwell"), "{message}");
+    }
+}
+
+#[test]
+fn a_server_whose_log_is_short_of_lines_under_load_is_not_reconciled() {
+    let project = Project::new();
+    project.handler(
+        "forgetful",
+        "
+    asked = 0
+    def log_line(self):
+        Changed.asked += 1
+        if Changed.asked <= 10:
+            super().log_line()",
+    );
+    let more = ["--rounds", "1", "--duration", "400ms"];
+    run(project.measure("forgetful", "sse", &more))
+        .with(1)
+        .says("FAILED   forgetful × sse, round 1 (not-reconciled): the server logged ");
+    let record = project.export();
+    assert_eq!(trials(&record, "forgetful", "failed").len(), 1);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
+    let project = Project::new();
+    project.handler("good", "    pass");
+    fs::write(project.path().join("file"), "not a folder").unwrap();
+    for (store, told) in [
+        (
+            "file/prony.sqlite",
+            "cannot make the folder file for the record file",
+        ),
+        ("file", "is not a record file of Prony"),
+        ("subjects", "is not a record file of Prony"),
+    ] {
+        let more = ["--store", store];
+        let ended = run(project.measure("good", "hello", &more))
+            .with(1)
+            .says(told);
+        assert_eq!(ended.stdout, "");
+        assert!(!ended.stderr.contains("good"), "{}", ended.stderr);
+    }
+    assert!(!project.state("runs").exists(), "no server was started");
+}
+
+/// Runs a command whose output nobody reads; its exit code.
+fn unread(mut command: Command) -> Option<i32> {
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    command.stdout(closed()).stderr(closed());
+    command.status().unwrap().code()
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault_and_no_result_is_lost() {
+    let project = Project::new().with(&["ceiling"]);
+    assert_eq!(unread(project.prony(&["list"])), Some(0));
+    let verify = ["verify", "--workloads", "hello"];
+    assert_eq!(unread(project.prony(&verify)), Some(0));
+    let measure = project.measure("ceiling", "hello", &["--rounds", "1"]);
+    assert_eq!(unread(measure), Some(0));
+    let record = project.export();
+    assert_eq!(record["run"]["end"], "complete");
+    let id = record["run"]["id"].as_str().unwrap();
+    assert!(project.state("runs").join(id).join("report.html").is_file());
+    for command in ["report", "export"] {
+        assert_eq!(unread(project.prony(&[command])), Some(0), "{command}");
+    }
+    assert_eq!(unread(project.prony(&["run", "tuor"])), Some(2));
+
+    let server = common::http_server::HttpServer::start();
+    let mut load = project.prony(&["load", "-n20", "-c1", "--json", "result.json"]);
+    load.arg(server.url());
+    assert_eq!(unread(load), Some(0));
+    let result = fs::read_to_string(project.path().join("result.json")).unwrap();
+    assert_eq!(common::schema::load(&result)["requests"], 20);
+}
+
+/// The command, with a file system of so many KiB at `place`: within a namespace of its own, so
+/// that nothing of it is left. `None` where the system does not permit that.
+fn with_small_disk(place: &Path, kib: u32, command: &Command) -> Option<Command> {
+    let mount = format!("mount -t tmpfs -o size={kib}k none \"$0\"");
+    let unshared = |flags: &str, script: &str| {
+        let mut unshared = Command::new("unshare");
+        unshared.args([flags, "sh", "-c", script]).arg(place);
+        unshared
+    };
+    let permitted = |flags: &&str| {
+        let tried = unshared(flags, &mount).output();
+        tried.is_ok_and(|output| output.status.success())
+    };
+    let flags = ["-rm", "-m"].into_iter().find(permitted)?;
+    let mut limited = unshared(flags, &format!("{mount} && exec \"$@\""));
+    limited
+        .arg(command.get_program())
+        .args(command.get_args())
+        .current_dir(command.get_current_dir()?)
+        .process_group(0);
+    Some(limited)
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_loses_nothing() {
+    let project = Project::new().with(&["ceiling"]);
+    let temporary = tempfile::tempdir().unwrap();
+    // Where everything of Prony's is on the full disk, and where the record file alone is.
+    for (small, kib, store) in [
+        (".prony", 512, ".prony/prony.sqlite"),
+        ("small", 256, "small/prony.sqlite"),
+    ] {
+        let place = project.path().join(small);
+        fs::create_dir_all(&place).unwrap();
+        let more = ["--rounds", "300", "--duration", "10ms", "--store", store];
+        let measure = project.measure("ceiling", "hello", &more);
+        let Some(mut limited) = with_small_disk(&place, kib, &measure) else {
+            leave_out("a full disk", "no file system can be mounted here");
+            return;
+        };
+        limited.env("TMPDIR", temporary.path());
+        let ended = run(limited)
+            .with(1)
+            .says("no room left on the disk for the record file")
+            .says("note: all that was measured is in ")
+            .prints(" –  ceiling");
+        let told = ended.stderr.split("all that was measured is in ").nth(1);
+        let folder = Path::new(told.unwrap().lines().next().unwrap());
+        let json = fs::read_to_string(folder.join("record.json")).unwrap();
+        let record = common::schema::run(&json);
+        let measured = trials(&record, "ceiling", "measured").len();
+        assert!((1..300).contains(&measured), "{measured} trials");
+        assert_eq!(record["run"]["end"], "failed");
+        assert!(folder.join("report.html").is_file());
+        let full = place.canonicalize().unwrap();
+        assert!(!folder.starts_with(full), "{}", folder.display());
+    }
+}

@@ -1,0 +1,77 @@
+//! A server within the test that counts and keeps what it is asked.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// A request as it came.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// Request line and headers, each with a line feed.
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+/// It answers 200 to everything, over connections that stay open.
+pub struct HttpServer {
+    pub address: SocketAddr,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl HttpServer {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let all = Arc::clone(&received);
+        // It ends with the test's process.
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let all = Arc::clone(&all);
+                thread::spawn(move || while answer(&stream, &all).is_some() {});
+            }
+        });
+        Self { address, received }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.address)
+    }
+
+    pub fn count(&self) -> usize {
+        self.received.lock().unwrap().len()
+    }
+
+    pub fn first(&self) -> Received {
+        self.received.lock().unwrap()[0].clone()
+    }
+}
+
+/// `None` where no more comes.
+fn answer(stream: &TcpStream, all: &Mutex<Vec<Received>>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head.push_str(line);
+        head.push('\n');
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    all.lock().unwrap().push(Received { head, body });
+    let mut writer = stream;
+    writer
+        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        .ok()
+}

@@ -1,0 +1,182 @@
+//! What the tests of the command share: projects of their own, the command as a user runs it, and
+//! what it leaves behind.
+#![allow(dead_code)] // Each test program uses a part of it.
+
+pub mod http_server;
+pub mod processes;
+pub mod project;
+pub mod schema;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+/// Far longer than anything here takes: only a fault reaches it.
+pub const LONG: Duration = Duration::from_secs(120);
+
+/// The repository that these tests belong to.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// `prony` with arguments.
+pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+    command.args(arguments);
+    command
+}
+
+/// Whether every toolchain must be there, as it must be where the project itself is checked.
+pub fn toolchains_are_required() -> bool {
+    std::env::var_os("PRONY_REQUIRE_TOOLCHAINS").is_some_and(|value| value == "1")
+}
+
+/// Says that something is left out; an error where nothing may be.
+pub fn leave_out(what: &str, why: &str) {
+    assert!(!toolchains_are_required(), "{what}: {why}");
+    eprintln!("LEFT OUT {what}: {why}");
+}
+
+/// Waits for something that comes unless there is a fault.
+pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let give_up = Instant::now() + LONG;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < give_up, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A command that runs, its output in files. It is killed where the test gives up.
+pub struct Running {
+    child: Child,
+    output: TempDir,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` where a signal ended it.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let output = tempfile::tempdir().unwrap();
+        let file = |name| fs::File::create(output.path().join(name)).unwrap();
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file("stdout"))
+            .stderr(file("stderr"))
+            .spawn()
+            .unwrap();
+        Self { child, output }
+    }
+
+    fn written(&self, name: &str) -> String {
+        let bytes = fs::read(self.output.path().join(name)).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Waits until it has said something on standard error.
+    pub fn await_stderr(&mut self, text: &str) {
+        until(text, || {
+            let said = self.written("stderr");
+            let ended = self.child.try_wait().unwrap();
+            assert!(
+                said.contains(text) || ended.is_none(),
+                "ended ({ended:?}) without `{text}`: {said}"
+            );
+            said.contains(text).then_some(())
+        });
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        kill(Pid::from_raw(pid), signal).unwrap();
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Ended {
+        let give_up = Instant::now() + LONG;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            let said = || format!("{}{}", self.written("stdout"), self.written("stderr"));
+            assert!(Instant::now() < give_up, "it does not end: {}", said());
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        Ended {
+            code: status.code(),
+            stdout: self.written("stdout"),
+            stderr: self.written("stderr"),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Where it has ended there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: Command) -> Ended {
+    Running::start(command).end()
+}
+
+impl Ended {
+    /// It must have ended with this exit code.
+    #[track_caller]
+    pub fn with(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.all());
+        self
+    }
+
+    /// Standard error must hold this.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(
+            self.stderr.contains(text),
+            "no `{text}` on standard error in {}",
+            self.all()
+        );
+        self
+    }
+
+    /// Standard output must hold this.
+    #[track_caller]
+    pub fn prints(self, text: &str) -> Self {
+        assert!(
+            self.stdout.contains(text),
+            "no `{text}` on standard output in {}",
+            self.all()
+        );
+        self
+    }
+
+    /// The lines of standard output that begin with `start`.
+    pub fn lines(&self, start: &str) -> Vec<&str> {
+        let lines = self.stdout.lines();
+        lines.filter(|line| line.starts_with(start)).collect()
+    }
+
+    pub fn all(&self) -> String {
+        format!(
+            "exit code {:?}\n--- standard output\n{}\n--- standard error\n{}",
+            self.code, self.stdout, self.stderr
+        )
+    }
+}

@@ -1,0 +1,163 @@
+//! However Prony ends, no process of a server is left, and what was measured is kept.
+
+mod common;
+
+use common::processes::{await_none, token, with};
+use common::project::{Project, manifest, trials};
+use common::{Ended, Running, until};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// Processes that do all they can to stay: they ignore SIGTERM and SIGINT, leave the session, and
+/// lose their parent.
+const STUBBORN: &str = "
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() != 0:
+        os._exit(0)
+    time.sleep(3600)
+";
+
+/// The guard, the server, and the one that has left.
+const PROCESSES: usize = 3;
+
+/// A run of a stubborn server that is in the middle of a trial; the trials of a round are in the
+/// store.
+fn in_mid_trial(project: &Project, token: &str) -> Running {
+    project.python("stubborn", STUBBORN, token);
+    let more = ["--rounds", "100", "--duration", "1s"];
+    let mut running = Running::start(project.measure("stubborn", "hello", &more));
+    running.await_stderr("round 2 of 100");
+    until("the server", || {
+        (with(token).len() >= PROCESSES).then_some(())
+    });
+    running
+}
+
+#[test]
+fn when_prony_is_killed_its_servers_die_and_its_record_stays() {
+    let (project, token) = (Project::new(), token());
+    let running = in_mid_trial(&project, &token);
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.end().code, None);
+    await_none(&token);
+
+    let record = project.export();
+    assert_eq!(record["run"]["end"], "open");
+    assert!(!trials(&record, "stubborn", "measured").is_empty());
+    let report = project.run(&["report"]).with(0).prints("stubborn");
+    let id = record["run"]["id"].as_str().unwrap();
+    let markdown = project.state("runs").join(id).join("report.md");
+    let markdown = std::fs::read_to_string(markdown).unwrap();
+    for text in [&report.stdout, &markdown] {
+        assert!(text.contains("Prony was killed in it"), "{text}");
+    }
+    let list = project.run(&["report", "--list"]).with(0);
+    assert!(list.lines(id)[0].contains("open"), "{}", list.stdout);
+}
+
+/// Stops a run with a signal; how it ended, and its record.
+fn stopped_by(signal: Signal) -> (Ended, Value) {
+    let (project, token) = (Project::new(), token());
+    let running = in_mid_trial(&project, &token);
+    running.signal(signal);
+    let ended = running.end().with(130).prints("stubborn").prints("report ");
+    // It has ended only after its servers.
+    assert_eq!(with(&token), Vec::<i32>::new());
+    let record = project.export();
+    let id = record["run"]["id"].as_str().unwrap();
+    let folder = project.state("runs").join(id);
+    let markdown = std::fs::read_to_string(folder.join("report.md")).unwrap();
+    assert!(markdown.contains("stopped by its user"), "{markdown}");
+    assert!(folder.join("report.html").is_file());
+    (ended, record)
+}
+
+#[test]
+fn when_prony_is_stopped_its_servers_die_and_what_was_measured_is_reported() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let (ended, record) = stopped_by(signal);
+        assert_eq!(record["run"]["end"], "interrupted");
+        assert!(record["run"]["finished_at"].is_string());
+        let all = record["trials"].as_array().unwrap().len();
+        let measured = trials(&record, "stubborn", "measured").len();
+        assert!(measured > 0);
+        // The trial that was stopped is no failure of the server.
+        assert_eq!(all, measured, "{}", ended.all());
+        assert!(
+            ended.stdout.contains("stopped by its user"),
+            "{}",
+            ended.all()
+        );
+    }
+}
+
+#[test]
+fn two_signals_end_prony_and_its_servers_with_it() {
+    let (project, token) = (Project::new(), token());
+    // It accepts connections and says nothing: the check of its answers takes its time.
+    let changes = "
+class Slow(right.Handler):
+    def do_GET(self):
+        if self.path == '/hello':
+            super().do_GET()
+        else:
+            time.sleep(3600)
+right.Handler = Slow
+";
+    project.python("slow", changes, &token);
+    let running = Running::start(project.prony(&["verify", "slow"]));
+    until("the server", || (with(&token).len() >= 2).then_some(()));
+    running.signal(Signal::SIGINT);
+    // The two are one where the first is not yet taken.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    running.signal(Signal::SIGINT);
+    running.end().with(130);
+    await_none(&token);
+}
+
+#[test]
+fn a_build_ends_with_prony() {
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let (project, token) = (Project::new(), token());
+        let sleeps = format!("(sh -c 'sleep 3600' {token}; true) & sh -c 'sleep 3600' {token}");
+        let build = format!("build = [[\"sh\", \"-c\", {sleeps:?}]]\n");
+        project.manifest("slow-build", &(manifest(&["true"]) + &build));
+        let more = ["--rounds", "1"];
+        let running = Running::start(project.measure("slow-build", "hello", &more));
+        until("the build", || (with(&token).len() >= 2).then_some(()));
+        running.signal(signal);
+        let code = running.end().code;
+        assert_eq!(code, (signal == Signal::SIGINT).then_some(130));
+        await_none(&token);
+    }
+}
+
+#[test]
+fn what_a_finished_run_started_is_gone() {
+    let (project, token) = (Project::new(), token());
+    project.python("stubborn", STUBBORN, &token);
+    let more = ["--rounds", "1"];
+    common::run(project.measure("stubborn", "hello", &more)).with(0);
+    assert_eq!(with(&token), Vec::<i32>::new());
+    let logs: Vec<_> = walk(&project.state("runs"), "log");
+    let verify_only = logs.iter().all(|name| name.contains("verify"));
+    assert!(verify_only, "logs of trials that went well: {logs:?}");
+}
+
+/// The names of the files below `folder` with an extension.
+fn walk(folder: &std::path::Path, extension: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            names.extend(walk(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            names.push(path.display().to_string());
+        }
+    }
+    names
+}
