@@ -116,10 +116,16 @@ def compare(arguments, workload, connections, url, counters) -> None:
     rounds = []
     for number in range(arguments.rounds):
         order = GENERATORS if number % 2 == 0 else GENERATORS[::-1]
-        rounds.append({name: turn(arguments, name, connections, url, counters) for name in order})
-    print(f"\n{workload}, {connections} connections, 1 thread, {arguments.rounds} rounds")
+        rounds.append(
+            {name: turn(arguments, name, connections, url, counters) for name in order}
+        )
+    print(
+        f"\n{workload}, {connections} connections, 1 thread, {arguments.rounds} rounds"
+    )
     for figure in rounds[0]["wrk"]:
-        wrk, prony = (statistics.median(r[name][figure] for r in rounds) for name in GENERATORS)
+        wrk, prony = (
+            statistics.median(r[name][figure] for r in rounds) for name in GENERATORS
+        )
         ratios = sorted(r["prony"][figure] / r["wrk"][figure] for r in rounds)
         print(
             f"  {figure:26} wrk {wrk:>12,.0f}   prony {prony:>12,.0f}   "
@@ -137,7 +143,16 @@ def turn(arguments, name, connections, url, counters) -> dict[str, float]:
     command = ["taskset", "-c", arguments.load_cpu, *command]
     with tempfile.NamedTemporaryFile("r") as counted:
         if counters:
-            command = ["perf", "stat", "-x,", "-o", counted.name, "-e", COUNTERS, *command]
+            command = [
+                "perf",
+                "stat",
+                "-x,",
+                "-o",
+                counted.name,
+                "-e",
+                COUNTERS,
+                *command,
+            ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -152,7 +167,10 @@ def turn(arguments, name, connections, url, counters) -> dict[str, float]:
             for value, event in re.findall(r"^(\d+),,(\w+:[uk]),", perf, re.MULTILINE)
         }
         for event in ("cycles", "instructions"):
-            whole, kernel = count[f"{event}:u"] + count[f"{event}:k"], count[f"{event}:k"]
+            whole, kernel = (
+                count[f"{event}:u"] + count[f"{event}:k"],
+                count[f"{event}:k"],
+            )
             figures[f"{event} per request"] = whole / requests
             figures[f"  of these in the kernel ({event[0]})"] = kernel / requests
     else:

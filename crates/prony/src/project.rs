@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_record::CpuAssignment;
-use prony_subject::{GuardProgram, Layout, SelectError, default_assignment, parse_cpu_list};
+use prony_subject::{
+    GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment, parse_cpu_list,
+};
+use prony_suite::Workloads;
 use prony_suite::run::Bench;
 
 use crate::exit::usage;
@@ -43,6 +46,20 @@ pub fn not_selected(error: SelectError) -> Box<dyn Error> {
         SelectError::Unknown { .. } => usage(error),
         SelectError::Broken { .. } => error.into(),
     }
+}
+
+/// The project's workloads, among them all those that the subjects say they serve.
+pub fn workloads(layout: &Layout, subjects: &[&Subject]) -> Result<Workloads, Box<dyn Error>> {
+    let workloads = Workloads::read(&layout.workloads())?;
+    for subject in subjects {
+        let manifest = subject.folder.join(MANIFEST_FILE);
+        for id in &subject.manifest.workloads {
+            workloads
+                .get(id)
+                .map_err(|error| format!("{}: field `workloads`: {error}", manifest.display()))?;
+        }
+    }
+    Ok(workloads)
 }
 
 /// A bench whose servers write their output to `logs`.

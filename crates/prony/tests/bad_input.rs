@@ -129,6 +129,17 @@ fn a_faulty_manifest_is_told_with_file_line_and_field_and_the_good_ones_are_list
     ended.with(1).says(&told[1]);
 }
 
+#[test]
+fn a_workload_that_a_manifest_names_and_nothing_defines_is_told() {
+    let project = Project::new().with(&["ceiling"]);
+    let wrong = manifest(&["true"]).replace("\"hello\"", "\"helo\"");
+    let path = project.manifest("mistaken", &wrong);
+    let ended = project.run(&["verify", "mistaken"]).with(1);
+    ended
+        .says(&shown(&path))
+        .says("there is no workload `helo`; did you mean `hello`?");
+}
+
 fn shown(path: &Path) -> String {
     path.canonicalize().unwrap().display().to_string()
 }

@@ -54,7 +54,7 @@ fn the_subjects_of_the_repository_answer_right() {
     came.sort_unstable();
     right.sort_unstable();
     assert_eq!(came, right);
-    let all = format!("{} subjects right, 0 wrong, 0 skipped", subjects.len());
+    let all = format!("subjects: {} right, 0 wrong, 0 skipped", subjects.len());
     ended.prints(&all);
 }
 
@@ -178,7 +178,7 @@ fn every_lie_is_told_with_subject_workload_what_was_expected_and_what_came() {
         }
     }
     assert_eq!(ended.lines("WRONG").len(), LIES.len(), "{}", ended.all());
-    ended.prints("1 subjects right, 8 wrong, 0 skipped");
+    ended.prints("subjects: 1 right, 8 wrong, 0 skipped");
 }
 
 #[test]

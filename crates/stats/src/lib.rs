@@ -9,4 +9,4 @@ mod ratio;
 
 pub use estimate::{Estimate, TARGET_COVERAGE, median};
 pub use rank::ranks;
-pub use ratio::{paired_ratio, ratio_of_medians};
+pub use ratio::ratio_of_medians;

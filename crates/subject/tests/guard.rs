@@ -215,14 +215,24 @@ fn sigterm_to_the_guard_kills_the_whole_tree() {
 }
 
 #[test]
-fn sigkill_of_the_guard_kills_the_command_and_is_told() {
+fn sigkill_of_the_guard_kills_the_command_and_its_group_and_is_told() {
     let folder = tempfile::tempdir().unwrap();
+    let script = "sleep 600 & echo forked $!; wait";
     let mut guarded = guard()
-        .spawn(&task(folder.path(), &["sleep", "600"]))
+        .spawn(&task(folder.path(), &["sh", "-c", script]))
         .unwrap();
+    let child = until("the fork", || {
+        let log = log(folder.path());
+        log.strip_prefix("forked ")?
+            .strip_suffix('\n')?
+            .parse()
+            .ok()
+    });
     let pid = guarded.pid();
     let kill = ["-9".to_owned(), guarded.guard_pid().to_string()];
     assert!(Command::new("kill").args(kill).status().unwrap().success());
     assert_eq!(guarded.wait(LONG), Some(Exit::Lost));
-    until("the end of the command", || (!alive(pid)).then_some(()));
+    until("the end of the command", || {
+        (!alive(pid) && !alive(child)).then_some(())
+    });
 }

@@ -153,7 +153,9 @@ fn request<'a>(
         arguments.load_cpus.as_deref(),
     )?;
     let load_cpus = NonZeroUsize::new(cpus.load.len()).unwrap_or(NonZeroUsize::MIN);
-    let (tasks, measures) = measures(layout, suite, &arguments.workloads, load_cpus)?;
+    let workloads = project::workloads(layout, &subjects)?;
+    let chosen = &arguments.workloads;
+    let (tasks, measures) = measures(layout, suite, &workloads, chosen, load_cpus)?;
     let id = run_id(&suite.id);
     Ok(RunRequest {
         bench: project::bench(
@@ -181,10 +183,10 @@ fn request<'a>(
 fn measures(
     layout: &Layout,
     suite: &Suite,
+    workloads: &Workloads,
     chosen: &[String],
     load_cpus: NonZeroUsize,
 ) -> Result<(Vec<Task>, Vec<Measure>), Box<dyn Error>> {
-    let workloads = Workloads::read(&layout.workloads())?;
     workloads
         .select(chosen.iter().map(String::as_str))
         .map_err(usage)?;

@@ -58,7 +58,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let catalogue = Catalogue::read(&layout)?;
     let outside = outside(&arguments.subjects)?;
     let subjects = select(&catalogue, &outside, &arguments.subjects)?;
-    let tasks = tasks(&layout, &arguments.workloads)?;
+    let workloads = project::workloads(&layout, &subjects)?;
+    let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
     let interrupt = interrupt::on_signals()?;
     let logs = layout.runs().join("verify").join("logs");
     let cpus = project::cpus(None, None)?;
@@ -69,7 +70,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             step: "building",
         } = event
         {
-            errln!("building {subject}");
+            errln!("preparing {subject}");
         }
     });
     let mut verdicts = Vec::new();
@@ -119,8 +120,11 @@ fn select<'a>(
     Ok(subjects)
 }
 
-fn tasks(layout: &Layout, chosen: &[String]) -> Result<Vec<Task>, Box<dyn Error>> {
-    let workloads = Workloads::read(&layout.workloads())?;
+fn tasks(
+    layout: &Layout,
+    workloads: &Workloads,
+    chosen: &[String],
+) -> Result<Vec<Task>, Box<dyn Error>> {
     let selected = if chosen.is_empty() {
         workloads.iter().collect()
     } else {
@@ -187,7 +191,7 @@ fn exit_code(verdicts: &[Verdict], require_toolchains: bool) -> ExitCode {
     let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
     let (wrong, skipped) = (count(Verdict::Wrong), count(Verdict::Skipped));
     outln!(
-        "{} subjects right, {wrong} wrong, {skipped} skipped",
+        "subjects: {} right, {wrong} wrong, {skipped} skipped",
         count(Verdict::Right)
     );
     if wrong > 0 || (require_toolchains && skipped > 0) {

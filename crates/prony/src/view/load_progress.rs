@@ -11,7 +11,9 @@ use prony_report::format;
 pub struct LoadProgress {
     bar: ProgressBar,
     plain: bool,
-    measuring_since: Option<Instant>,
+    /// When measuring began, as far as is known: at the start, or when the warm-up was seen to end.
+    measuring_since: Instant,
+    warms_up: bool,
     whole: Whole,
     next_line: Instant,
     pause: Duration,
@@ -44,7 +46,8 @@ impl LoadProgress {
         Self {
             bar,
             plain,
-            measuring_since: None,
+            measuring_since: Instant::now(),
+            warms_up: !plan.warmup.is_zero(),
             whole,
             next_line: Instant::now() + pause,
             pause,
@@ -53,12 +56,15 @@ impl LoadProgress {
 
     /// Shows the figures of now.
     pub fn show(&mut self, progress: &Progress) {
+        let now = Instant::now();
         if !progress.measuring {
-            self.bar.set_message("warming up");
+            if self.warms_up {
+                self.measuring_since = now;
+                self.bar.set_message("warming up");
+            }
             return;
         }
-        let now = Instant::now();
-        let elapsed = now - *self.measuring_since.get_or_insert(now);
+        let elapsed = now - self.measuring_since;
         self.bar
             .set_position((self.done(progress, elapsed) * 1000.0) as u64);
         let line = line(progress, elapsed);

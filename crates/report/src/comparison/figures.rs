@@ -51,7 +51,6 @@ impl Figures {
         for round in rounds {
             outcomes.merge(&round.load.outcomes);
         }
-        let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
         let transfer = over(rounds, |round| {
             Some(round.load.bytes_read as f64 / round.load.duration_s)
         });
@@ -69,7 +68,7 @@ impl Figures {
                 .max()
                 .unwrap_or(0),
             startup_ns: over(rounds, |round| Some(round.startup_ns as f64)),
-            reconnects_per_request: reconnects as f64 / outcomes.total().max(1) as f64,
+            reconnects_per_request: reconnects_per_request(rounds),
             failed_rounds,
             client_limited: rounds.iter().any(|round| round.client_limited()),
             steal_share: rounds
@@ -180,6 +179,17 @@ fn over(rounds: &[&Measurement], figure: impl Fn(&Measurement) -> Option<f64>) -
         .filter(|value| value.is_finite())
         .collect();
     Estimate::of(&values)
+}
+
+/// Reconnects are counted with the warm-up, so its requests are too.
+fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
+    let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
+    let requests = |round: &&&Measurement| {
+        let warmup = round.load.warmup.as_ref();
+        round.load.requests + warmup.map_or(0, |warmup| warmup.outcomes.total())
+    };
+    let requests: u64 = rounds.iter().map(|round| requests(&round)).sum();
+    reconnects as f64 / requests.max(1) as f64
 }
 
 /// CPU time includes the warm-up, so its answers do too.

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::GuardProgram;
 use super::protocol::{Event, Exit, GUARD};
@@ -180,6 +182,9 @@ impl Guarded {
             && let Some(Event::Exited(exit)) = self.await_event(timeout)
         {
             self.exit = Some(exit);
+            if exit == Exit::Lost {
+                self.kill_group();
+            }
             // The guard has said its last word and ends; no zombie is left of it.
             let _ = self.guard.wait();
         }
@@ -201,8 +206,18 @@ impl Guarded {
         }
         // The command dies with its guard.
         let _ = self.guard.kill();
+        self.kill_group();
         let _ = self.guard.wait();
         *self.exit.insert(Exit::Lost)
+    }
+
+    /// Without its guard the command itself is dead, but not what it had started: nobody is left
+    /// who knows of those that have gone to another group.
+    fn kill_group(&self) {
+        if self.pid > 0 {
+            // There may be nobody left in it.
+            let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
+        }
     }
 
     /// The guard's next word; `None` where it does not come in time.

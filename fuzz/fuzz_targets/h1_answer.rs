@@ -1,0 +1,88 @@
+//! The bytes of a connection mean the same however they are cut, and whether bodies are read or skipped.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prony_load::Answer;
+use prony_load::wire::h1::{AnswerReader, Collect, Ignore, Malformed, OnClose, Whole};
+
+/// Longer heads are refused; at which byte that is seen may depend on the cut.
+const LONGEST_HEAD: usize = 64 * 1024;
+
+/// How a connection's bytes end.
+#[derive(Debug, PartialEq)]
+enum End {
+    Malformed(Malformed),
+    Closed(OnClose),
+}
+
+fuzz_target!(|input: (u16, bool, &[u8])| {
+    let (cut, to_head, bytes) = input;
+    if bytes.len() > LONGEST_HEAD {
+        return;
+    }
+    let whole = read(to_head, &[bytes]);
+    let cut = usize::from(cut) % (bytes.len() + 1);
+    assert_eq!(read(to_head, &[&bytes[..cut], &bytes[cut..]]), whole);
+    let read_short: Vec<Whole> = whole.0.iter().map(|(_, short)| *short).collect();
+    assert_eq!(skim(to_head, bytes), (read_short, whole.1));
+    for (answer, short) in &whole.0 {
+        assert_eq!(answer.status, short.status);
+        assert_eq!(answer.body.len() as u64, short.body_bytes);
+    }
+});
+
+/// Every answer in the pieces, and how they end, with the body of one that the close ends.
+fn read(to_head: bool, pieces: &[&[u8]]) -> (Vec<(Answer, Whole)>, End) {
+    let mut reader = AnswerReader::new(to_head);
+    let (mut answers, mut collect) = (Vec::new(), Collect::default());
+    for piece in pieces {
+        let mut rest = *piece;
+        while !rest.is_empty() {
+            let eaten = match reader.eat(rest, &mut collect) {
+                Ok(eaten) => eaten,
+                Err(malformed) => return (answers, End::Malformed(malformed)),
+            };
+            assert!(eaten.bytes > 0, "no progress");
+            assert!(eaten.whole.is_some() || eaten.bytes == rest.len());
+            rest = &rest[eaten.bytes..];
+            if let Some(whole) = eaten.whole {
+                answers.push((std::mem::take(&mut collect).into_answer(), whole));
+            }
+        }
+    }
+    let close = reader.close();
+    if let OnClose::Whole(whole) = close {
+        answers.push((collect.into_answer(), whole));
+    }
+    (answers, End::Closed(close))
+}
+
+/// The same, with everything skipped that may be and the rest eaten byte by byte.
+fn skim(to_head: bool, bytes: &[u8]) -> (Vec<Whole>, End) {
+    let mut reader = AnswerReader::new(to_head);
+    let mut answers = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let whole = match reader.skippable() {
+            0 => match reader.eat(&bytes[at..=at], &mut Ignore) {
+                Ok(eaten) => {
+                    at += 1;
+                    eaten.whole
+                }
+                Err(malformed) => return (answers, End::Malformed(malformed)),
+            },
+            skippable => {
+                let length = skippable.min((bytes.len() - at) as u64);
+                at += length as usize;
+                reader.skip(length)
+            }
+        };
+        answers.extend(whole);
+    }
+    let close = reader.close();
+    if let OnClose::Whole(whole) = close {
+        answers.push(whole);
+    }
+    (answers, End::Closed(close))
+}
