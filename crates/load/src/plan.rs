@@ -18,7 +18,7 @@ pub struct LoadPlan {
     pub url: String,
     /// What is sent.
     pub request: Request,
-    /// How many connections, over all threads.
+    /// How many connections, over all threads; no more are opened than there are `requests`.
     pub connections: usize,
     /// How many threads.
     pub threads: usize,
@@ -41,7 +41,8 @@ pub struct LoadPlan {
 pub struct Sampling {
     /// What the right answer is.
     pub check: Arc<dyn AnswerCheck>,
-    /// Every how manieth answer of a thread is compared; the first always is. At least 1.
+    /// Every how manieth answer of a thread is compared; the first one asked for in the warm-up and
+    /// the first one asked for after it always are. At least 1.
     pub every: u64,
 }
 

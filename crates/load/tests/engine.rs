@@ -5,14 +5,16 @@
 mod scripted;
 
 use std::io::Write;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
 use prony_load::{Answer, AnswerCheck, HttpUrl, LoadPlan, Mismatch, Request, Sampling, run};
 use prony_record::{Ended, LoadResult, Outcome};
 use scripted::{After, ScriptedServer};
+use socket2::{Domain, Socket, Type};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -57,6 +59,7 @@ fn load_and_reconcile(plan: &LoadPlan, server: &ScriptedServer) -> LoadResult {
         .as_ref()
         .map_or(0, |warmup| warmup.outcomes.total());
     let connected = result.requests + warmup - result.outcomes[Outcome::Refused];
+    server.catch_up(connected, result.connections_opened);
     assert_eq!(
         connected,
         server.requests(),
@@ -243,9 +246,14 @@ fn what_is_on_its_way_at_the_end_is_unfinished() {
 
 #[test]
 fn where_nothing_listens_every_request_is_refused_and_it_still_ends() {
+    // Bound, so that nobody else gets the port, but not listening.
+    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    bound
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
     let server = ScriptedServer::answering(HELLO, After::Keep);
-    let plan = plan(&server, 9);
-    drop(server);
+    let mut plan = plan(&server, 9);
+    plan.address = bound.local_addr().unwrap().as_socket().unwrap();
     let result = load(&plan);
     assert_eq!(result.outcomes[Outcome::Refused], 9);
     assert_eq!(result.connections_opened, 0);
@@ -349,6 +357,32 @@ fn sampled_answers_are_compared_and_all_lengths_are() {
         20,
         "lengths are always compared"
     );
+}
+
+/// Counts how often it is asked.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl AnswerCheck for Counting {
+    fn check(&self, _: &Answer) -> Result<(), Mismatch> {
+        self.0.fetch_add(1, SeqCst);
+        Ok(())
+    }
+}
+
+#[test]
+fn however_seldom_the_measured_part_is_sampled_too() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 5);
+    (plan.connections, plan.threads) = (1, 1);
+    plan.warmup = Duration::from_millis(50);
+    let check = Arc::new(Counting::default());
+    plan.sampling = Some(Sampling {
+        check: check.clone(),
+        every: u64::MAX,
+    });
+    load_and_reconcile(&plan, &server);
+    assert_eq!(check.0.load(SeqCst), 2);
 }
 
 #[test]

@@ -26,11 +26,13 @@ pub(super) enum Activity {
     Awaiting { since: Nanoseconds },
 }
 
-/// What came of reading all that was there.
+/// What came of reading what was there.
 #[derive(Debug)]
 pub(super) enum Received {
-    /// The answer is not whole yet.
+    /// The answer is not whole yet, and nothing more is there.
     Partly,
+    /// The answer is not whole yet, and more may be there: the other connections come first.
+    More,
     /// The answer is whole.
     Whole(Whole),
     /// The answer is whole, but more came than it says it has.
@@ -77,6 +79,10 @@ const SMALL_LOOK: usize = 4 * 1024;
 const LARGE_LOOK: usize = 64 * 1024;
 /// From here on a body is cheaper to throw away in the kernel than to copy.
 const WORTH_SKIPPING: u64 = 8 * 1024;
+/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+const READS_AT_ONCE: u32 = 16;
+/// The `retry_at` of a connection that is not to be made again.
+pub(super) const NEVER: Nanoseconds = Nanoseconds::MAX;
 
 impl Buffers {
     pub(super) fn new() -> Self {
@@ -106,12 +112,17 @@ impl Connection {
     pub(super) fn new(answers_head: bool) -> Self {
         Self {
             socket: None,
-            activity: Activity::Closed { retry_at: 0 },
+            activity: Activity::Closed { retry_at: NEVER },
             reader: AnswerReader::new(answers_head),
             sample: None,
             refusals: 0,
             was_connected: false,
         }
+    }
+
+    /// Its socket, where it has one.
+    pub(super) fn socket(&self) -> Option<&Socket> {
+        self.socket.as_ref()
     }
 
     /// Begins to connect. The socket must be watched for what comes of it.
@@ -154,13 +165,17 @@ impl Connection {
         let Some(socket) = &self.socket else {
             return Err(Errno::ENOTCONN);
         };
-        match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
-            Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
-            other => other,
+        loop {
+            match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return Ok(0),
+                other => return other,
+            }
         }
     }
 
-    /// Reads until the answer is whole or nothing more is there. `bytes_read` is counted up.
+    /// Reads until the answer is whole, nothing more is there, or it is the others' turn.
+    /// `bytes_read` is counted up.
     ///
     /// The socket is watched edge-triggered: a read that gives less than there was room for has
     /// emptied it, and whatever comes later makes a new edge. Only a close that the kernel has
@@ -171,7 +186,7 @@ impl Connection {
         peer_closed: bool,
         bytes_read: &mut u64,
     ) -> Received {
-        loop {
+        for _ in 0..READS_AT_ONCE {
             let skippable = if self.sample.is_none() {
                 self.reader.skippable()
             } else {
@@ -189,6 +204,7 @@ impl Connection {
                 Err(end) => return end,
             }
         }
+        Received::More
     }
 
     /// Throws body bytes away inside the kernel.

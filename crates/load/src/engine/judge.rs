@@ -23,6 +23,11 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// The next answer is sampled in any case: a phase of the load begins.
+    pub(super) fn begin_phase(&mut self) {
+        self.until_sample = 0;
+    }
+
     /// Whether the next answer is kept to be looked at whole.
     #[inline]
     pub(super) fn samples_next(&mut self) -> bool {

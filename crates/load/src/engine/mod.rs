@@ -5,13 +5,16 @@ mod connection;
 mod cost;
 mod judge;
 mod pacer;
+mod phase;
 mod poller;
 mod progress;
 mod result;
 mod tally;
 mod worker;
 
+use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -77,6 +80,8 @@ pub fn run(
         .map(|_| WorkerProgress::default())
         .collect();
     let clock = Clock::start();
+    // Nothing is ever sent: that no sender is left says that every worker has ended.
+    let (running, ended) = channel::<Infallible>();
     let results: Vec<WorkerResult> = thread::scope(|scope| {
         let workers: Vec<_> = (0..plan.threads)
             .zip(&progress)
@@ -87,12 +92,17 @@ pub fn run(
                     interrupt,
                     progress,
                 };
-                scope.spawn(move || run_worker(shared, index))
+                let running = running.clone();
+                scope.spawn(move || {
+                    let _running = running;
+                    run_worker(shared, index)
+                })
             })
             .collect();
-        while !workers.iter().all(|worker| worker.is_finished()) {
+        drop(running);
+        let pause = OBSERVE.min(plan.duration.unwrap_or(OBSERVE) / 10);
+        while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             observe(Progress::of(&progress));
-            thread::sleep(OBSERVE.min(plan.duration.unwrap_or(OBSERVE) / 10));
         }
         workers
             .into_iter()
@@ -108,9 +118,11 @@ fn run_worker(shared: Shared<'_>, index: usize) -> Result<WorkerResult, LoadErro
         pin_to(plan.cpus[index % plan.cpus.len()])?;
     }
     let share = |whole: u64| share_of(whole, plan.threads as u64, index as u64);
-    let pacer = Closed::new(plan.requests.map(share), !plan.warmup.is_zero());
+    let requests = plan.requests.map(share);
+    let connections = share(plan.connections as u64).min(requests.unwrap_or(u64::MAX));
+    let pacer = Closed::new(requests, !plan.warmup.is_zero());
     let poller = Poller::new().map_err(refused("make an epoll instance"))?;
-    Worker::new(shared, poller, share(plan.connections as u64), pacer)
+    Worker::new(shared, poller, connections, pacer)
         .run()
         .map_err(refused("wait for events"))
 }

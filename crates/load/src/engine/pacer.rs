@@ -17,7 +17,8 @@ pub(super) trait Pacer {
     /// Whether nothing will ever be due any more.
     fn exhausted(&self) -> bool;
 
-    /// Measuring begins with `in_flight` requests on their way, which count as measured ones.
+    /// Measuring begins with `in_flight` requests on their way, which count as measured ones: they
+    /// must not be more than may be measured.
     fn begin_measuring(&mut self, in_flight: u64);
 }
 

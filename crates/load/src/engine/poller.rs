@@ -24,14 +24,23 @@ impl Poller {
         })
     }
 
-    /// Watches a socket for everything, edge-triggered, once and for all: no further system call
-    /// is needed for as long as it lives.
+    /// Watches a socket for everything, edge-triggered, once and for all: as long as it is always
+    /// read until it is empty, no further system call is needed.
     pub(super) fn watch(&self, socket: impl AsFd, index: usize) -> Result<(), Errno> {
+        self.epoll.add(socket, Self::interest(index))
+    }
+
+    /// Makes a new edge of what is there already, for a socket that was not read until it was empty.
+    pub(super) fn tell_again(&self, socket: impl AsFd, index: usize) -> Result<(), Errno> {
+        self.epoll.modify(socket, &mut Self::interest(index))
+    }
+
+    fn interest(index: usize) -> EpollEvent {
         let flags = EpollFlags::EPOLLIN
             | EpollFlags::EPOLLOUT
             | EpollFlags::EPOLLRDHUP
             | EpollFlags::EPOLLET;
-        self.epoll.add(socket, EpollEvent::new(flags, index as u64))
+        EpollEvent::new(flags, index as u64)
     }
 
     /// Waits for events, at most `longest`, rounded up to a millisecond. Returns how many came.

@@ -3,8 +3,9 @@
 use prony_record::{Ended, GeneratorCost, LoadResult, Outcome, WarmupResult};
 
 use super::clock::seconds;
+use super::phase::PhaseResult;
 use super::tally::Tally;
-use super::worker::{PhaseResult, WorkerResult};
+use super::worker::WorkerResult;
 use crate::plan::LoadPlan;
 
 /// Busier than this, a worker is taken to have been the limit.

@@ -7,10 +7,10 @@ use nix::sys::epoll::EpollFlags;
 use prony_record::{Ended, Outcome};
 
 use super::clock::{Clock, Nanoseconds, nanoseconds};
-use super::connection::{Activity, Buffers, Connection, Received};
-use super::cost::ThreadCpu;
+use super::connection::{Activity, Buffers, Connection, NEVER, Received};
 use super::judge::Judge;
 use super::pacer::{Next, Pacer};
+use super::phase::{Phase, PhaseResult};
 use super::poller::Poller;
 use super::progress::WorkerProgress;
 use super::tally::Tally;
@@ -25,18 +25,16 @@ const PUBLISH: Nanoseconds = 200_000_000;
 const FIRST_RETRY: Nanoseconds = 10_000_000;
 const LONGEST_RETRY: Nanoseconds = 1_000_000_000;
 
+/// How many connections are begun before those that are there have their turn: otherwise thousands
+/// would overrun the server's queue, and each would seem to take as long as all.
+const OPEN_AT_ONCE: usize = 64;
+
 /// What the kernel says of a connection that the server has closed.
 const CLOSED: EpollFlags = EpollFlags::EPOLLRDHUP
     .union(EpollFlags::EPOLLHUP)
     .union(EpollFlags::EPOLLERR);
-
-/// What one phase of one worker gave.
-#[derive(Debug)]
-pub(super) struct PhaseResult {
-    pub(super) tally: Tally,
-    pub(super) duration: Nanoseconds,
-    pub(super) cpu: ThreadCpu,
-}
+/// What the kernel says where there is something to read, were it only the end.
+const READABLE: EpollFlags = CLOSED.union(EpollFlags::EPOLLIN);
 
 /// What one worker gave.
 #[derive(Debug)]
@@ -65,20 +63,11 @@ pub(super) struct Worker<'a, P> {
     judge: Judge<'a>,
     tally: Tally,
     phase: Phase,
+    warmup: Option<PhaseResult>,
     in_flight: u64,
     connections_opened: u64,
     reconnects: u64,
     timeout: Nanoseconds,
-}
-
-/// Where in the load the worker is.
-struct Phase {
-    began: Nanoseconds,
-    cpu: ThreadCpu,
-    /// When it ends by time.
-    ends: Nanoseconds,
-    warmup: Option<PhaseResult>,
-    measuring: bool,
 }
 
 impl<'a, P: Pacer> Worker<'a, P> {
@@ -94,13 +83,8 @@ impl<'a, P: Pacer> Worker<'a, P> {
             pacer,
             judge: Judge::new(plan.sampling.as_ref()),
             tally: Tally::new(),
-            phase: Phase {
-                began: 0,
-                cpu: ThreadCpu::default(),
-                ends: 0,
-                warmup: None,
-                measuring: false,
-            },
+            phase: Phase::begin(shared.clock.now(), plan),
+            warmup: None,
             in_flight: 0,
             connections_opened: 0,
             reconnects: 0,
@@ -111,14 +95,19 @@ impl<'a, P: Pacer> Worker<'a, P> {
 
     /// Makes the load until it ends.
     pub(super) fn run(mut self) -> Result<WorkerResult, Errno> {
-        self.begin();
         let mut next_tick = self.now() + TICK;
         let mut next_publish = self.now() + PUBLISH;
-        for index in 0..self.connections.len() {
-            self.open(index);
-        }
+        let mut unopened = 0..self.connections.len();
         loop {
-            let until = next_tick.min(self.phase.ends);
+            unopened
+                .by_ref()
+                .take(OPEN_AT_ONCE)
+                .for_each(|index| self.open(index));
+            let until = if unopened.is_empty() {
+                next_tick.min(self.phase.ends)
+            } else {
+                0
+            };
             let count = self.poller.wait(until.saturating_sub(self.now()))?;
             for at in 0..count {
                 let (index, flags) = self.poller.event(at);
@@ -149,44 +138,13 @@ impl<'a, P: Pacer> Worker<'a, P> {
         self.shared.clock.now()
     }
 
-    fn begin(&mut self) {
-        let now = self.now();
-        let plan = self.shared.plan;
-        self.phase.began = now;
-        self.phase.cpu = ThreadCpu::now();
-        self.phase.measuring = plan.warmup.is_zero();
-        self.phase.ends = if self.phase.measuring {
-            self.measured_end(now)
-        } else {
-            now.saturating_add(nanoseconds(plan.warmup))
-        };
-    }
-
-    fn measured_end(&self, began: Nanoseconds) -> Nanoseconds {
-        let duration = self
-            .shared
-            .plan
-            .duration
-            .map_or(Nanoseconds::MAX, nanoseconds);
-        began.saturating_add(duration)
-    }
-
     /// Ends the warm-up: what ends from here on is measured.
     fn begin_measuring(&mut self, now: Nanoseconds) {
-        self.phase.warmup = Some(self.close_phase(now));
-        self.phase.began = now;
-        self.phase.cpu = ThreadCpu::now();
-        self.phase.ends = self.measured_end(now);
-        self.phase.measuring = true;
+        let tally = std::mem::replace(&mut self.tally, Tally::new());
+        self.warmup = Some(self.phase.close(now, tally));
+        self.phase = Phase::begin_measuring(now, self.shared.plan);
+        self.judge.begin_phase();
         self.pacer.begin_measuring(self.in_flight);
-    }
-
-    fn close_phase(&mut self, now: Nanoseconds) -> PhaseResult {
-        PhaseResult {
-            tally: std::mem::replace(&mut self.tally, Tally::new()),
-            duration: now - self.phase.began,
-            cpu: ThreadCpu::now().since(&self.phase.cpu),
-        }
     }
 
     fn ended(&self, now: Nanoseconds) -> Option<Ended> {
@@ -206,17 +164,12 @@ impl<'a, P: Pacer> Worker<'a, P> {
         self.shared
             .progress
             .publish(&self.tally, self.phase.measuring);
-        let last = self.close_phase(now);
+        let last = self.phase.close(now, self.tally);
         // Interrupted in the warm-up, there is nothing measured.
         let (warmup, measured) = if self.phase.measuring {
-            (self.phase.warmup, last)
+            (self.warmup, last)
         } else {
-            let nothing = PhaseResult {
-                tally: Tally::new(),
-                duration: 0,
-                cpu: ThreadCpu::default(),
-            };
-            (Some(last), nothing)
+            (Some(last), PhaseResult::nothing())
         };
         WorkerResult {
             warmup,
@@ -229,30 +182,43 @@ impl<'a, P: Pacer> Worker<'a, P> {
 
     fn on_event(&mut self, index: usize, flags: EpollFlags) {
         match self.connections[index].activity {
-            Activity::Closed { .. } => {}
-            Activity::Connecting { since } => self.on_connected(index, since),
-            Activity::Idle => self.on_idle_event(index, flags),
+            Activity::Awaiting { since } => self.receive(index, since, flags),
             Activity::Sending { since, sent } => {
                 self.send(index, since, sent);
-                if flags.intersects(EpollFlags::EPOLLIN | EpollFlags::EPOLLHUP) {
-                    self.receive(index, since, flags);
-                }
+                self.on_readable(index, flags);
             }
-            Activity::Awaiting { since } => self.receive(index, since, flags),
+            Activity::Connecting { since } => {
+                self.on_connected(index, since);
+                self.on_readable(index, flags);
+            }
+            Activity::Idle => self.on_readable(index, flags),
+            Activity::Closed { .. } => {}
+        }
+    }
+
+    /// Reads what came with the event that let the connection send: it makes no edge of its own.
+    /// Where the sending has failed, the connection is another one by now, of which nothing was told.
+    fn on_readable(&mut self, index: usize, flags: EpollFlags) {
+        if !flags.intersects(READABLE) {
+            return;
+        }
+        match self.connections[index].activity {
+            Activity::Sending { since, .. } | Activity::Awaiting { since } => {
+                self.receive(index, since, flags);
+            }
+            Activity::Idle if flags.intersects(CLOSED) => self.connections[index].close(NEVER),
+            _ => {}
         }
     }
 
     fn open(&mut self, index: usize) {
         let now = self.now();
         let address = self.shared.plan.address;
-        let connection = &mut self.connections[index];
-        let again = connection.was_connected;
-        let watched = connection
+        let watched = self.connections[index]
             .open(address, now)
             .and_then(|socket| self.poller.watch(socket, index).map_err(Into::into));
-        match watched {
-            Ok(()) => self.reconnects += u64::from(again),
-            Err(error) => self.refused(index, &error),
+        if let Err(error) = watched {
+            self.refused(index, &error);
         }
     }
 
@@ -265,6 +231,7 @@ impl<'a, P: Pacer> Worker<'a, P> {
         self.tally.connect.record(now - since);
         let connection = &mut self.connections[index];
         connection.refusals = 0;
+        self.reconnects += u64::from(connection.was_connected);
         connection.was_connected = true;
         self.next_request(index, now);
     }
@@ -333,15 +300,39 @@ impl<'a, P: Pacer> Worker<'a, P> {
         let peer_closed = flags.intersects(CLOSED);
         match connection.receive(&mut self.buffers, peer_closed, &mut self.tally.bytes_read) {
             Received::Partly => {}
-            Received::Whole(whole) => {
-                let stays = whole.keep_alive
-                    && sent_whole
-                    && !peer_closed
-                    && !self.shared.plan.request.closes();
+            Received::More => self.receive_later(index),
+            Received::Whole(whole) if sent_whole => {
+                let stays = whole.keep_alive && !peer_closed && !self.shared.plan.request.closes();
                 self.answered(index, since, whole, stays);
             }
+            Received::Whole(whole) => self.answered_early(index, whole),
             other => self.broken(index, &other),
         }
+    }
+
+    #[cold]
+    fn receive_later(&mut self, index: usize) {
+        if let Some(socket) = self.connections[index].socket()
+            && let Err(errno) = self.poller.tell_again(socket, index)
+        {
+            self.failed(index, Outcome::Reset, || format!("cannot watch: {errno}"));
+        }
+    }
+
+    /// The answer is whole before the request is: the server has not read what it answers. Taken
+    /// as ok, that would be the fastest of all.
+    #[cold]
+    fn answered_early(&mut self, index: usize, whole: Whole) {
+        self.tally.status(whole.status);
+        let sample = self.connections[index].sample.take();
+        let (outcome, detail) = match self.judge.verdict(whole, sample) {
+            Err(wrong) => wrong,
+            Ok(()) => (
+                Outcome::Malformed,
+                "the whole answer came before the request was sent whole".to_owned(),
+            ),
+        };
+        self.failed(index, outcome, || detail);
     }
 
     #[inline]
@@ -357,7 +348,7 @@ impl<'a, P: Pacer> Worker<'a, P> {
         if stays {
             self.next_request(index, now);
         } else {
-            self.reopen(index, now);
+            self.reopen(index);
         }
     }
 
@@ -378,7 +369,7 @@ impl<'a, P: Pacer> Worker<'a, P> {
             ),
             Received::Malformed(malformed) => (Outcome::Malformed, malformed.to_string()),
             Received::Broken(errno) => (Outcome::Reset, format!("the connection broke: {errno}")),
-            Received::Partly | Received::Whole(_) => return,
+            Received::Partly | Received::More | Received::Whole(_) => return,
         };
         self.failed(index, outcome, || detail);
     }
@@ -388,24 +379,14 @@ impl<'a, P: Pacer> Worker<'a, P> {
     fn failed(&mut self, index: usize, outcome: Outcome, detail: impl FnOnce() -> String) {
         self.in_flight -= 1;
         self.tally.not_ok(outcome, detail);
-        let now = self.now();
-        self.reopen(index, now);
+        self.reopen(index);
     }
 
     /// Closes the connection, and makes it anew where there is something left to send.
-    fn reopen(&mut self, index: usize, now: Nanoseconds) {
-        self.connections[index].close(now);
-        if self.pacer.exhausted() {
-            self.connections[index].close(Nanoseconds::MAX);
-        } else {
+    fn reopen(&mut self, index: usize) {
+        self.connections[index].close(NEVER);
+        if !self.pacer.exhausted() {
             self.open(index);
-        }
-    }
-
-    /// Only a close can come on a connection that has nothing to send.
-    fn on_idle_event(&mut self, index: usize, flags: EpollFlags) {
-        if flags.intersects(CLOSED) {
-            self.connections[index].close(Nanoseconds::MAX);
         }
     }
 

@@ -5,6 +5,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// What the server does with one request: the number of the request on its connection is given.
 pub type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
@@ -74,6 +75,16 @@ impl ScriptedServer {
 
     pub fn connections(&self) -> u64 {
         self.connections.load(SeqCst)
+    }
+
+    /// Waits until it has come to see what the client has sent and opened: it may be behind.
+    pub fn catch_up(&self, requests: u64, connections: u64) {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while (self.requests() < requests || self.connections() < connections)
+            && Instant::now() < give_up
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

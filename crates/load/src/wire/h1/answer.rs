@@ -2,7 +2,7 @@
 
 use super::Malformed;
 use super::chunked::{ChunkStep, Chunked};
-use super::head::{Framing, Head, MAX_HEAD};
+use super::head::{BEGINNING, Framing, Head, MAX_HEAD};
 use crate::answer::Answer;
 
 /// What to do with the parts of an answer as they are read.
@@ -21,7 +21,10 @@ impl Keep for Ignore {
     fn body(&mut self, _: &[u8]) {}
 }
 
-/// Keeps everything, to be looked at as an [`Answer`].
+/// The most of a body that is kept: a body without end must not fill the memory.
+const MOST_KEPT: usize = 64 * 1024 * 1024;
+
+/// Keeps everything, to be looked at as an [`Answer`]; of a body, its first 64 MiB.
 #[derive(Clone, Debug, Default)]
 pub struct Collect {
     answer: Answer,
@@ -50,7 +53,10 @@ impl Keep for Collect {
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        self.answer.body.extend_from_slice(bytes);
+        let room = MOST_KEPT.saturating_sub(self.answer.body.len());
+        self.answer
+            .body
+            .extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 }
 
@@ -202,8 +208,9 @@ impl AnswerReader {
         keep: &mut impl Keep,
     ) -> Result<(usize, Option<Whole>), Malformed> {
         let before = self.partial_head.len();
-        // Only a line end can complete a head: without one there is nothing to read anew.
-        let read = if before > 0 && memchr::memchr(b'\n', bytes).is_none() {
+        // Once a head has begun as one, only a line end can tell more: without one there is nothing
+        // to read anew.
+        let read = if before >= BEGINNING.len() && memchr::memchr(b'\n', bytes).is_none() {
             self.partial_head.extend_from_slice(bytes);
             None
         } else if before == 0 {
@@ -447,12 +454,31 @@ mod tests {
     }
 
     #[test]
+    fn garbage_is_refused_at_once_in_pieces_too() {
+        let mut reader = AnswerReader::new(false);
+        assert_eq!(reader.eat(b"HTT", &mut Ignore).unwrap().whole, None);
+        assert_eq!(reader.eat(b"X", &mut Ignore), Err(Malformed::StatusLine));
+    }
+
+    #[test]
     fn a_head_that_never_ends_is_refused_in_pieces_too() {
         let mut reader = AnswerReader::new(false);
         reader.eat(b"HTTP/1.1 200 OK\r\n", &mut Ignore).unwrap();
         let line = format!("x: {}\r\n", "y".repeat(500));
         let refused = (0..200).find_map(|_| reader.eat(line.as_bytes(), &mut Ignore).err());
         assert_eq!(refused, Some(Malformed::HeadTooLong));
+    }
+
+    #[test]
+    fn a_body_without_end_does_not_fill_the_memory() {
+        let mut reader = AnswerReader::new(false);
+        let mut collect = Collect::default();
+        reader.eat(CLOSING.as_bytes(), &mut collect).unwrap();
+        let piece = vec![b'x'; MOST_KEPT / 4];
+        for _ in 0..5 {
+            reader.eat(&piece, &mut collect).unwrap();
+        }
+        assert_eq!(collect.into_answer().body.len(), MOST_KEPT);
     }
 
     proptest! {

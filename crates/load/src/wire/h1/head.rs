@@ -7,6 +7,9 @@ use super::Malformed;
 /// The longest head that is read, in bytes.
 pub const MAX_HEAD: usize = 64 * 1024;
 
+/// What every head begins with.
+pub(super) const BEGINNING: &[u8] = b"HTTP/1.";
+
 /// How the end of a body is found (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -77,7 +80,6 @@ fn next_line(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
 
 /// Refuses garbage at once, without waiting for a line end that may never come.
 fn check_status_beginning(bytes: &[u8]) -> Result<(), Malformed> {
-    const BEGINNING: &[u8] = b"HTTP/1.";
     let common = bytes.len().min(BEGINNING.len());
     if bytes[..common] == BEGINNING[..common] {
         Ok(())
@@ -142,15 +144,16 @@ impl FramingFields {
 
     /// Several equal values are one (RFC 9112, section 6.3, rule 5).
     fn take_length(&mut self, value: &[u8]) -> Result<(), Malformed> {
-        for part in list(value) {
+        let mut parts = list(value).peekable();
+        if parts.peek().is_none() {
+            return Err(Malformed::ContentLength);
+        }
+        for part in parts {
             let length = decimal(part).ok_or(Malformed::ContentLength)?;
             if self.length.is_some_and(|before| before != length) {
                 return Err(Malformed::ContentLength);
             }
             self.length = Some(length);
-        }
-        if self.length.is_none() {
-            return Err(Malformed::ContentLength);
         }
         Ok(())
     }
@@ -275,7 +278,16 @@ mod tests {
             read("HTTP/1.1 200 OK\r\nno colon\r\n"),
             Err(Malformed::HeaderLine)
         );
-        for length in ["x", "-1", "", "99999999999999999999", "1, 2", "1 2"] {
+        let empty_after_another = "1\r\ncontent-length: ,";
+        for length in [
+            "x",
+            "-1",
+            "",
+            "99999999999999999999",
+            "1, 2",
+            "1 2",
+            empty_after_another,
+        ] {
             let text = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
             assert_eq!(read(&text), Err(Malformed::ContentLength), "{length:?}");
         }
