@@ -14,7 +14,8 @@ pub enum Outcome {
     WrongStatus,
     /// The whole answer came, with a body that is not the right one.
     WrongBody,
-    /// What came is not an HTTP answer.
+    /// What came is not an HTTP answer, more came than the answer says it has, or it was whole
+    /// before the request was sent whole.
     Malformed,
     /// The connection was closed in the middle of an answer.
     Truncated,

@@ -11,10 +11,12 @@ use crate::guard::Exit;
 use crate::port::{Listener, PortSource, listener_of, says_address_in_use};
 use crate::server::{Launch, Server, StartError};
 
-/// The first pause between two tries; each is half as long again as the one before.
-const FIRST_PAUSE: Duration = Duration::from_micros(200);
+/// The pause between two tries is this part of the time waited so far, so that it makes a startup
+/// time at most so much too long.
+const PAUSE_PART: u32 = 20;
 
-/// The longest pause between two tries.
+/// The shortest and the longest pause.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// A server may answer wrong while it starts, but no longer than this.
@@ -135,7 +137,6 @@ pub fn wait_ready(
     interrupt: &AtomicBool,
 ) -> Result<Ready, NotReady> {
     let begin = Instant::now();
-    let mut pause = FIRST_PAUSE;
     let mut wrong: Option<(Instant, String)> = None;
     loop {
         match probe(server.address()) {
@@ -169,8 +170,8 @@ pub fn wait_ready(
             }
             _ => {}
         }
-        std::thread::sleep(pause);
-        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        let pause = begin.elapsed() / PAUSE_PART;
+        std::thread::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
     }
 }
 

@@ -341,11 +341,14 @@ impl<'a, P: Pacer> Worker<'a, P> {
         self.in_flight -= 1;
         self.tally.status(whole.status);
         let sample = self.connections[index].sample.take();
+        let compared = sample.is_some();
         match self.judge.verdict(whole, sample) {
             Ok(()) => self.tally.ok(now - since),
             Err((outcome, detail)) => self.tally.not_ok(outcome, || detail),
         }
         if stays {
+            // The time that comparing took is not the next answer's.
+            let now = if compared { self.now() } else { now };
             self.next_request(index, now);
         } else {
             self.reopen(index);

@@ -158,8 +158,8 @@ fn write_generator(out: &mut String, result: &LoadResult) -> std::fmt::Result {
     if generator.client_limited {
         writeln!(
             out,
-            "  CLIENT-LIMITED: the generator was the limit, not the server. Give it more threads \
-             (-t) or CPUs, or read these figures as a lower bound."
+            "  CLIENT-LIMITED: the generator may have been the limit, not the server. Give it more \
+             threads (-t) or CPUs, or read these figures as a lower bound."
         )?;
     }
     Ok(())

@@ -28,6 +28,9 @@ const KILL_TIME: Duration = Duration::from_secs(10);
 
 /// Guards one command: `LOG CPUS PROGRAM ARGUMENT…`.
 pub fn guard_main(args: Vec<OsString>) -> ExitCode {
+    // So that `killall prony` does not hit the guards of the servers as well. Only a name: that it
+    // could not be set would change nothing.
+    let _ = nix::sys::prctl::set_name(c"server-guard");
     let event = match Guard::start(&args) {
         Ok((mut guard, started)) => {
             tell(&started);

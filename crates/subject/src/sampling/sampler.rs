@@ -28,8 +28,9 @@ struct Peaks {
 }
 
 impl Sampler {
-    /// How often is sampled: often enough to see memory grow, seldom enough to cost nothing.
-    pub const INTERVAL: Duration = Duration::from_millis(100);
+    /// How often is sampled. A sample reads all of `/proc` (about a millisecond) on a CPU of the
+    /// load, so it is seldom; of a single process the kernel keeps the peak between samples.
+    pub const INTERVAL: Duration = Duration::from_millis(500);
 
     /// Begins to sample; CPU time counts from here.
     ///
