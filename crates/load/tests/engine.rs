@@ -2,6 +2,7 @@
 //!
 //! Every test holds the client's count against the server's own.
 
+mod plans;
 mod scripted;
 
 use std::io::Write;
@@ -11,7 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{Answer, AnswerCheck, HttpUrl, LoadPlan, Mismatch, Request, Sampling, run};
+use plans::plan_to;
+use prony_load::{Answer, AnswerCheck, LoadPlan, Mismatch, Sampling, run};
 use prony_record::{Ended, LoadResult, Outcome};
 use scripted::{After, ScriptedServer};
 use socket2::{Domain, Socket, Type};
@@ -29,21 +31,7 @@ fn plan_with(
     body: &[u8],
     requests: u64,
 ) -> LoadPlan {
-    let url: HttpUrl = format!("http://{}/path", server.address()).parse().unwrap();
-    let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
-    LoadPlan {
-        address: server.address(),
-        url: url.as_str().into(),
-        request: Request::new(method, &url, &headers, body).unwrap(),
-        connections: 3,
-        threads: 2,
-        duration: None,
-        requests: Some(requests),
-        warmup: Duration::ZERO,
-        timeout: Duration::from_secs(20),
-        cpus: Vec::new(),
-        sampling: None,
-    }
+    plan_to(server.address(), method, headers, body, requests)
 }
 
 fn load(plan: &LoadPlan) -> LoadResult {

@@ -1,5 +1,7 @@
 //! The engine against servers that break the rules: what it counts stays exact, and it ends.
 
+mod plans;
+
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -7,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{HttpUrl, LoadPlan, Request, run};
+use plans::plan_to;
+use prony_load::{LoadPlan, run};
 use prony_record::{Ended, LoadResult, Outcome};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -45,20 +48,9 @@ fn plan(address: SocketAddr, requests: u64) -> LoadPlan {
 }
 
 fn with_body(address: SocketAddr, method: &str, body: &[u8], requests: u64) -> LoadPlan {
-    let url: HttpUrl = format!("http://{address}/").parse().unwrap();
-    LoadPlan {
-        address,
-        url: url.as_str().into(),
-        request: Request::new(method, &url, &[], body).unwrap(),
-        connections: 3,
-        threads: 1,
-        duration: None,
-        requests: Some(requests),
-        warmup: Duration::ZERO,
-        timeout: Duration::from_secs(20),
-        cpus: Vec::new(),
-        sampling: None,
-    }
+    let mut plan = plan_to(address, method, &[], body, requests);
+    plan.threads = 1;
+    plan
 }
 
 fn load(plan: &LoadPlan) -> LoadResult {
