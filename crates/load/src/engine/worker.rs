@@ -284,9 +284,9 @@ impl<'a, P: Pacer> Worker<'a, P> {
                     Activity::Sending { since, sent }
                 };
             }
-            // The server may have answered before it closed: reading tells.
+            // What the server did before it closed, reading tells.
             Err(Errno::EPIPE | Errno::ECONNRESET) => {
-                connection.activity = Activity::Awaiting { since };
+                connection.activity = Activity::Sending { since, sent };
                 self.receive(index, since, EpollFlags::EPOLLRDHUP);
             }
             Err(errno) => self.failed(index, Outcome::Reset, || format!("cannot send: {errno}")),
