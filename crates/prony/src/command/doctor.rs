@@ -10,8 +10,17 @@ use prony_subject::{Catalogue, Doctor, GuardProgram, ToolReport, ToolState, Tool
 use crate::exit::{FAILURE, Outcome};
 use crate::project;
 
+const EXAMPLES: &str = "\
+Examples:
+  prony doctor                what is here, what is missing, and the line that installs it
+  prony doctor --fix          shows the package manager's command, asks, and runs it
+  prony doctor --fix --yes    does not ask
+
+Exit status: 0 where no toolchain is missing, 1 where one is.";
+
 /// Whether to look only, or to install.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Install what is missing and what the system's package manager has, after asking
     #[arg(long)]

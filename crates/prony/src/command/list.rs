@@ -10,8 +10,16 @@ use prony_suite::{Suite, Workloads};
 use crate::exit::{FAILURE, Outcome};
 use crate::project;
 
+const EXAMPLES: &str = "\
+Examples:
+  prony list             everything
+  prony list subjects    the servers, and whether their toolchains are here
+
+Exit status: 0, or 1 where a manifest or suite cannot be read (the others are listed).";
+
 /// What to list: everything where nothing is chosen.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// What to list
     #[arg(value_enum)]
