@@ -22,7 +22,8 @@ impl Answer {
 }
 
 /// What was expected, and what came instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, got {came}")]
 pub struct Mismatch {
     /// What was expected.
     pub expected: String,

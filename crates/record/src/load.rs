@@ -148,6 +148,17 @@ pub struct LoadResult {
     pub generator: GeneratorCost,
 }
 
+impl LoadResult {
+    /// Bytes received a second in the measured part, heads included; 0 where nothing was measured.
+    pub fn bytes_read_per_s(&self) -> f64 {
+        if self.duration_s > 0.0 {
+            self.bytes_read as f64 / self.duration_s
+        } else {
+            0.0
+        }
+    }
+}
+
 /// Reads the keys as the text they are in JSON. Serde does so by itself, but not inside of a
 /// tagged enum such as [`TrialResult`](crate::TrialResult).
 fn counts_by_status<'de, D: Deserializer<'de>>(

@@ -241,7 +241,7 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
         let burnt = cpu_s(usage) - cpu_s(before) >= 0.9;
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
     });
-    let cost = sampler.finish().unwrap();
+    let cost = sampler.finish(1.0).unwrap();
     assert!(
         (0.9..LONG.as_secs_f64()).contains(&cost.cpu_s()),
         "{cost:?}"
@@ -260,7 +260,7 @@ fn the_memory_of_a_single_process_is_its_peak() {
     let more = "memory = bytearray(64 * 1024 * 1024)\ndel memory\n";
     let server = bring_up_python(folder.path(), more);
     let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).unwrap();
-    let cost = sampler.finish().unwrap();
+    let cost = sampler.finish(1.0).unwrap();
     assert_eq!(cost.processes, 1);
     assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
     let now = server.usage().unwrap().resident_bytes;
@@ -273,5 +273,5 @@ fn a_sampler_says_that_the_server_has_ended() {
     let mut server = bring_up_python(folder.path(), "");
     let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).unwrap();
     server.stop(LONG);
-    assert!(sampler.finish().is_err());
+    assert!(sampler.finish(1.0).is_err());
 }

@@ -266,18 +266,20 @@ impl Connection {
             }
         };
         match received {
-            Ok(0) => Err(match self.reader.close() {
-                OnClose::Whole(whole) => Received::Whole(whole),
-                OnClose::BeforeAnswer => Received::ClosedEarly { in_answer: false },
-                OnClose::Truncated => Received::ClosedEarly { in_answer: true },
-            }),
+            Ok(0) => Err(self.closed(true)),
             Ok(length) => Ok(Some(length)),
             Err(Errno::EAGAIN) => Ok(None),
-            Err(Errno::ECONNRESET | Errno::EPIPE) => Err(match self.reader.close() {
-                OnClose::BeforeAnswer => Received::ClosedEarly { in_answer: false },
-                OnClose::Whole(_) | OnClose::Truncated => Received::ClosedEarly { in_answer: true },
-            }),
+            Err(Errno::ECONNRESET | Errno::EPIPE) => Err(self.closed(false)),
             Err(errno) => Err(Received::Broken(errno)),
+        }
+    }
+
+    /// The server has closed the connection. Only an orderly close can be the end of an answer.
+    fn closed(&mut self, orderly: bool) -> Received {
+        match self.reader.close() {
+            OnClose::Whole(whole) if orderly => Received::Whole(whole),
+            OnClose::BeforeAnswer => Received::ClosedEarly { in_answer: false },
+            OnClose::Whole(_) | OnClose::Truncated => Received::ClosedEarly { in_answer: true },
         }
     }
 }

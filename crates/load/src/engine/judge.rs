@@ -85,8 +85,5 @@ fn compare(sample: Collect, sampling: &Sampling) -> Result<(), (Outcome, String)
     sampling
         .check
         .check(&sample.into_answer())
-        .map_err(|mismatch| {
-            let detail = format!("expected {}, got {}", mismatch.expected, mismatch.came);
-            (Outcome::WrongBody, detail)
-        })
+        .map_err(|mismatch| (Outcome::WrongBody, mismatch.to_string()))
 }

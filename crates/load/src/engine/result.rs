@@ -23,7 +23,7 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         requests: tally.outcomes.total(),
         outcomes: tally.outcomes,
         warmup: warmup(&workers),
-        rate_per_s: rate(tally.outcomes[Outcome::Ok], measured.duration_s),
+        rate_per_s: per(tally.outcomes[Outcome::Ok] as f64, measured.duration_s),
         bytes_read: tally.bytes_read,
         bytes_written: tally.bytes_written,
         connections_opened: workers.iter().map(|worker| worker.connections_opened).sum(),
@@ -55,12 +55,9 @@ fn merge<'a>(phases: impl Iterator<Item = &'a PhaseResult>) -> Merged {
     merged
 }
 
-fn rate(count: u64, duration_s: f64) -> f64 {
-    if duration_s > 0.0 {
-        count as f64 / duration_s
-    } else {
-        0.0
-    }
+/// `part` for each unit of `whole`; 0 where there was nothing of it.
+fn per(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 fn warmup(workers: &[WorkerResult]) -> Option<WarmupResult> {
@@ -88,7 +85,7 @@ fn ended(workers: &[WorkerResult]) -> Ended {
 }
 
 fn generator(plan: &LoadPlan, workers: &[WorkerResult]) -> GeneratorCost {
-    let busy = |phase: &PhaseResult| rate_of_time(phase.cpu.total_s(), seconds(phase.duration));
+    let busy = |phase: &PhaseResult| per(phase.cpu.total_s(), seconds(phase.duration)).min(1.0);
     let busy_max = workers
         .iter()
         .map(|worker| busy(&worker.measured))
@@ -106,13 +103,5 @@ fn generator(plan: &LoadPlan, workers: &[WorkerResult]) -> GeneratorCost {
         event_loop: "epoll".into(),
         client_limited: busy_max > CLIENT_LIMITED_ABOVE,
         cpus: plan.cpus.clone(),
-    }
-}
-
-fn rate_of_time(busy_s: f64, whole_s: f64) -> f64 {
-    if whole_s > 0.0 {
-        (busy_s / whole_s).clamp(0.0, 1.0)
-    } else {
-        0.0
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use prony_record::Store;
+use prony_report::Comparison;
 
 use crate::exit::Outcome;
 use crate::project;
@@ -48,12 +49,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         None => store.latest()?,
     };
     let trials = store.trials(&run.id)?;
-    report_files::show(&run, &trials);
+    let comparison = Comparison::of(&run, &trials);
+    report_files::show(&run, &comparison);
     let folder = match &arguments.out {
         Some(folder) => folder.clone(),
         None => project::layout(project)?.runs().join(&run.id),
     };
-    let files = report_files::write(&folder, &run, &trials)?;
+    let files = report_files::write(&folder, &run, &trials, &comparison)?;
     outln!(
         "report   {}\n         {}",
         files.html.display(),

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prony_record::{RunEnd, Store, SubjectStatus, TrialResult, VerifyVerdict};
+use prony_report::Comparison;
 use prony_subject::{Catalogue, FreePorts, Layout, Subject};
 use prony_suite::run::{Finished, RunRequest, Task, run as run_suite};
 use prony_suite::{Measure, Suite, SuiteError, Workloads};
@@ -85,11 +86,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let mut view = RunProgress::start(&request);
     let finished = run_suite(request, &store, &interrupt, &mut |event| view.show(&event))?;
     view.finish();
-    report_files::show(&finished.run, &finished.trials);
+    let comparison = Comparison::of(&finished.run, &finished.trials);
+    report_files::show(&finished.run, &comparison);
     // The reports last: their trouble must not hide the table.
-    let written = report_files::write(&folder, &finished.run, &finished.trials);
+    let written = report_files::write(&folder, &finished.run, &finished.trials, &comparison);
     if let Some(error) = &finished.unsaved {
-        return unsaved(error, written.is_ok(), &folder, &finished);
+        return unsaved(error, written.is_ok(), &folder, &finished, &comparison);
     }
     let files = written?;
     outln!(
@@ -223,12 +225,13 @@ fn unsaved(
     written: bool,
     folder: &Path,
     finished: &Finished,
+    comparison: &Comparison,
 ) -> Outcome {
     if written {
         errln!("note: all that was measured is in {}", folder.display());
     } else {
         let fallback = std::env::temp_dir().join(&finished.run.id);
-        match report_files::write(&fallback, &finished.run, &finished.trials) {
+        match report_files::write(&fallback, &finished.run, &finished.trials, comparison) {
             Ok(_) => errln!("note: all that was measured is in {}", fallback.display()),
             Err(error) => errln!("note: the reports could not be written either: {error}"),
         }

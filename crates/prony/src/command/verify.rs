@@ -15,6 +15,7 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
+use crate::view::subject_status;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,11 +83,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         }
     }
     for (subject, prepared) in subjects.iter().zip(&prepared) {
-        let tasks: Vec<&Task> = tasks
-            .iter()
-            .filter(|task| subject.manifest.workloads.contains(&task.workload.id))
-            .collect();
-        verdicts.push(verify_one(&bench, prepared, &tasks, &interrupt));
+        verdicts.push(verify_one(&bench, subject, prepared, &tasks, &interrupt));
     }
     if prepared.len() < subjects.len() || verdicts.contains(&Verdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
@@ -140,20 +137,18 @@ fn tasks(
 
 fn verify_one(
     bench: &Bench,
+    subject: &Subject,
     prepared: &Prepared,
-    tasks: &[&Task],
+    tasks: &[Task],
     interrupt: &std::sync::atomic::AtomicBool,
 ) -> Verdict {
-    let id = &prepared.record.id;
+    let id = &subject.id;
     let Some(built) = &prepared.built else {
-        return unbuilt(id, &prepared.record.status);
+        return not_asked(id, &prepared.record.status);
     };
-    match verify_subject(bench, id, built, tasks, &mut FreePorts, interrupt) {
+    match verify_subject(bench, subject, built, tasks, &mut FreePorts, interrupt) {
         Verification::Interrupted => Verdict::Interrupted,
-        Verification::NotStarted(reason) => {
-            outln!("FAILED   {id}: {reason}");
-            Verdict::Wrong
-        }
+        Verification::NotStarted(reason) => not_asked(id, &SubjectStatus::StartFailed { reason }),
         Verification::Answered(results) => {
             let mut verdict = Verdict::Right;
             for result in results {
@@ -173,16 +168,13 @@ fn verify_one(
     }
 }
 
-fn unbuilt(id: &str, status: &SubjectStatus) -> Verdict {
+fn not_asked(id: &str, status: &SubjectStatus) -> Verdict {
+    if let Some(line) = subject_status::line(id, status) {
+        outln!("{line}");
+    }
     match status {
-        SubjectStatus::Skipped { missing, install } => {
-            outln!("SKIPPED  {id}: {missing} is missing; install it: {install}");
-            Verdict::Skipped
-        }
-        SubjectStatus::BuildFailed { output: reason } | SubjectStatus::StartFailed { reason } => {
-            outln!("FAILED   {id}: {reason}");
-            Verdict::Wrong
-        }
+        SubjectStatus::Skipped { .. } => Verdict::Skipped,
+        SubjectStatus::BuildFailed { .. } | SubjectStatus::StartFailed { .. } => Verdict::Wrong,
         SubjectStatus::Ready => Verdict::Right,
     }
 }

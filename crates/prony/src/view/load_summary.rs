@@ -53,12 +53,11 @@ fn write_summary(out: &mut String, result: &LoadResult, distribution: bool) -> s
         plural(result.reconnects, "reconnect"),
     )?;
     writeln!(out, "Requests/sec: {:>12.2}", result.rate_per_s)?;
-    let per_second = if result.duration_s > 0.0 {
-        result.bytes_read as f64 / result.duration_s
-    } else {
-        0.0
-    };
-    writeln!(out, "Transfer/sec: {:>12}", format::bytes(per_second))?;
+    writeln!(
+        out,
+        "Transfer/sec: {:>12}",
+        format::bytes(result.bytes_read_per_s())
+    )?;
     write_generator(out, result)
 }
 

@@ -4,3 +4,4 @@ pub mod load_progress;
 pub mod load_summary;
 pub mod report_files;
 pub mod run_progress;
+pub mod subject_status;

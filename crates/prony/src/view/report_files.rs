@@ -20,7 +20,7 @@ pub struct ReportFiles {
 }
 
 /// Prints the comparison, and where the run did not come to its end, that.
-pub fn show(run: &Run, trials: &[TrialRecord]) {
+pub fn show(run: &Run, comparison: &Comparison) {
     let stdout = console::Term::stdout();
     let on_terminal = std::io::stdout().is_terminal();
     let width = match stdout.size_checked() {
@@ -28,7 +28,7 @@ pub fn show(run: &Run, trials: &[TrialRecord]) {
         _ => DEFAULT_WIDTH,
     };
     let colour = on_terminal && console::colors_enabled();
-    out!("{}", terminal(&Comparison::of(run, trials), width, colour));
+    out!("{}", terminal(comparison, width, colour));
     if let Some(end) = end_of_run(run) {
         outln!("{end}");
     }
@@ -39,8 +39,8 @@ pub fn write(
     folder: &Path,
     run: &Run,
     trials: &[TrialRecord],
+    comparison: &Comparison,
 ) -> Result<ReportFiles, Box<dyn Error>> {
-    let comparison = Comparison::of(run, trials);
     let files = ReportFiles {
         markdown: folder.join("report.md"),
         html: folder.join("report.html"),
@@ -50,8 +50,8 @@ pub fn write(
     fs::create_dir_all(&charts).map_err(|error| cannot(&charts, error))?;
     let put =
         |path: &Path, text: String| fs::write(path, text).map_err(|error| cannot(path, error));
-    put(&files.markdown, markdown(run, &comparison))?;
-    put(&files.html, html(run, &comparison))?;
+    put(&files.markdown, markdown(run, comparison))?;
+    put(&files.html, html(run, comparison))?;
     for table in &comparison.tables {
         for kind in ChartKind::ALL {
             let name = format!("{}-{}.svg", table.workload, kind.name());

@@ -5,11 +5,11 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use prony_record::{
-    FailureKind, SubjectRecord, SubjectStatus, Trial, TrialRecord, TrialResult, VerifyVerdict,
-};
+use prony_record::{FailureKind, SubjectRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
 use prony_suite::run::{Event, RunRequest};
+
+use super::subject_status;
 
 /// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that
 /// moves.
@@ -198,29 +198,24 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 fn prepared(subject: &SubjectRecord) -> String {
+    subject_status::line(&subject.id, &subject.status).unwrap_or_else(|| ready(subject))
+}
+
+fn ready(subject: &SubjectRecord) -> String {
     let id = &subject.id;
     let version = subject.version.as_deref().unwrap_or("");
-    match &subject.status {
-        SubjectStatus::Ready => match subject.build_s {
-            Some(seconds) => {
-                format!(
-                    "built    {id} {version} in {}",
-                    format::seconds((seconds * 10.0).round() / 10.0)
-                )
-            }
-            None => format!("ready    {id} {version}"),
-        },
-        SubjectStatus::Skipped { missing, install } => {
-            format!("SKIPPED  {id}: {missing} is missing; install it: {install}")
-        }
-        SubjectStatus::BuildFailed { output } => format!("FAILED   {id}: {output}"),
-        SubjectStatus::StartFailed { reason } => format!("FAILED   {id}: {reason}"),
+    match subject.build_s {
+        Some(seconds) => format!(
+            "built    {id} {version} in {}",
+            format::seconds((seconds * 10.0).round() / 10.0)
+        ),
+        None => format!("ready    {id} {version}"),
     }
 }
 
 fn verified(subject: &SubjectRecord) -> Vec<String> {
-    if let SubjectStatus::StartFailed { reason } = &subject.status {
-        return vec![format!("FAILED   {}: {reason}", subject.id)];
+    if let Some(line) = subject_status::line(&subject.id, &subject.status) {
+        return vec![line];
     }
     let wrong = subject
         .verified

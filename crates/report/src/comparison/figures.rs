@@ -51,9 +51,7 @@ impl Figures {
         for round in rounds {
             outcomes.merge(&round.load.outcomes);
         }
-        let transfer = over(rounds, |round| {
-            Some(round.load.bytes_read as f64 / round.load.duration_s)
-        });
+        let transfer = over(rounds, |round| Some(round.load.bytes_read_per_s()));
         Some(Figures {
             rate,
             latency: histogram.summary(),

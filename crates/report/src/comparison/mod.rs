@@ -5,7 +5,6 @@ mod figures;
 mod table;
 
 use prony_record::{LoadSpec, Run, TrialRecord};
-use prony_stats::Estimate;
 
 pub use absence::{Absence, Why};
 pub use figures::{Figures, Percentile};
@@ -96,11 +95,6 @@ impl Table {
     /// The reference server's row, where it took part.
     pub fn ceiling(&self) -> Option<&Row> {
         self.rows.iter().find(|row| row.is_reference())
-    }
-
-    /// Ok answers a second of the reference server, where it took part.
-    pub fn ceiling_rate(&self) -> Option<&Estimate> {
-        self.ceiling().map(|row| &row.figures.rate)
     }
 }
 

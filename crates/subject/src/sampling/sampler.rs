@@ -52,9 +52,12 @@ impl Sampler {
 
     /// Ends sampling: what the server used since the start.
     ///
+    /// `available_cpu_s` is the CPU time that it could have used meanwhile: the seconds that it was
+    /// loaded, times its CPUs.
+    ///
     /// # Errors
     /// Where the tree has ended meanwhile, so that its CPU time cannot be read any more.
-    pub fn finish(self) -> io::Result<ServerCost> {
+    pub fn finish(self, available_cpu_s: f64) -> io::Result<ServerCost> {
         let end = self.tree.usage();
         // A thread that is gone has nothing to be told.
         let _ = self.finish.send(());
@@ -69,10 +72,16 @@ impl Sampler {
                 "the server has ended",
             ));
         }
+        let cpu_user_s = (end.cpu_user_s - self.start.cpu_user_s).max(0.0);
+        let cpu_system_s = (end.cpu_system_s - self.start.cpu_system_s).max(0.0);
         Ok(ServerCost {
-            busy_share: 0.0,
-            cpu_user_s: (end.cpu_user_s - self.start.cpu_user_s).max(0.0),
-            cpu_system_s: (end.cpu_system_s - self.start.cpu_system_s).max(0.0),
+            cpu_user_s,
+            cpu_system_s,
+            busy_share: if available_cpu_s > 0.0 {
+                (cpu_user_s + cpu_system_s) / available_cpu_s
+            } else {
+                0.0
+            },
             peak_memory_bytes: peaks.memory_bytes,
             processes: u32::try_from(peaks.processes).unwrap_or(u32::MAX),
         })

@@ -49,8 +49,8 @@ pub enum Availability {
 pub struct Toolbox {
     pub(super) layout: Layout,
     pub(super) guard: GuardProgram,
-    /// What the programs said of their versions: each is asked once.
-    versions: Mutex<BTreeMap<PathBuf, Option<Version>>>,
+    /// What the programs said of themselves: each is asked once.
+    known: Mutex<BTreeMap<PathBuf, Found>>,
 }
 
 impl Toolbox {
@@ -59,7 +59,7 @@ impl Toolbox {
         Toolbox {
             layout: layout.clone(),
             guard: guard.clone(),
-            versions: Mutex::default(),
+            known: Mutex::default(),
         }
     }
 
@@ -70,17 +70,13 @@ impl Toolbox {
         let toolchain = need.toolchain();
         let mut other = None;
         for path in self.candidates(toolchain) {
-            let Some(version) = self.version_of(&path, toolchain.version_args) else {
+            let Some(found) = self.ask(&path, toolchain) else {
                 continue;
             };
-            if need.met_by(&version) {
-                return Availability::Found(Found {
-                    name: toolchain.name,
-                    path: itself(path, toolchain),
-                    version,
-                });
+            if need.met_by(&found.version) {
+                return Availability::Found(found);
             }
-            other.get_or_insert((version, path));
+            other.get_or_insert((found.version, path));
         }
         if let Some(how) = self.makeable(need) {
             return Availability::Obtainable(how);
@@ -97,7 +93,7 @@ impl Toolbox {
     /// Any version of a tool that is here, with what could be read of it.
     pub(super) fn any(&self, tool: &Toolchain) -> Option<(PathBuf, Option<Version>)> {
         let path = system_candidates(tool).into_iter().next()?;
-        let version = self.version_of(&path, tool.version_args);
+        let version = self.ask(&path, tool).map(|found| found.version);
         Some((path, version))
     }
 
@@ -114,17 +110,20 @@ impl Toolbox {
         candidates
     }
 
-    fn version_of(&self, program: &Path, args: &[&str]) -> Option<Version> {
-        let lock = || self.versions.lock().unwrap_or_else(PoisonError::into_inner);
+    /// What a program says of itself; one that gives no version may be one that is being made right
+    /// now, so it is asked again.
+    fn ask(&self, program: &Path, tool: &Toolchain) -> Option<Found> {
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(program) {
-            return known.clone();
+            return Some(known.clone());
         }
-        let version = ask_version(program, args);
-        if version.is_some() {
-            // A program that gave none may be one that is being made right now.
-            lock().insert(program.to_owned(), version.clone());
-        }
-        version
+        let found = Found {
+            name: tool.name,
+            version: ask_version(program, tool.version_args)?,
+            path: itself(program, tool),
+        };
+        lock().insert(program.to_owned(), found.clone());
+        Some(found)
     }
 }
 
@@ -163,12 +162,12 @@ fn system_candidates(tool: &Toolchain) -> Vec<PathBuf> {
 }
 
 /// The program behind a stand-in; the path itself where it does not say.
-fn itself(path: PathBuf, toolchain: &Toolchain) -> PathBuf {
-    if toolchain.itself_args.is_empty() {
-        return path;
+fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
+    if tool.itself_args.is_empty() {
+        return program.to_owned();
     }
-    let output = Command::new(&path)
-        .args(toolchain.itself_args)
+    let output = Command::new(program)
+        .args(tool.itself_args)
         .stdin(Stdio::null())
         .output();
     let said = output
@@ -176,7 +175,7 @@ fn itself(path: PathBuf, toolchain: &Toolchain) -> PathBuf {
         .and_then(|output| String::from_utf8(output.stdout).ok());
     match said.map(|text| PathBuf::from(text.trim())) {
         Some(real) if real.is_absolute() && is_program(&real) => real,
-        _ => path,
+        _ => program.to_owned(),
     }
 }
 

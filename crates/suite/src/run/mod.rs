@@ -194,7 +194,8 @@ fn verify_all(
     observe: &mut dyn FnMut(Event<'_>),
 ) {
     for record in &mut run.subjects {
-        let Some(built) = built.get(&record.id) else {
+        let subject = request.subjects.iter().find(|one| one.id == record.id);
+        let (Some(subject), Some(built)) = (subject, built.get(&record.id)) else {
             continue;
         };
         if interrupt.load(Relaxed) {
@@ -203,14 +204,8 @@ fn verify_all(
         observe(Event::Verifying {
             subject: &record.id,
         });
-        // A workload that a subject does not claim to serve is not held against it.
-        let subject = request.subjects.iter().find(|one| one.id == record.id);
-        let serves = |task: &&Task| {
-            subject.is_some_and(|one| one.manifest.workloads.contains(&task.workload.id))
-        };
-        let tasks: Vec<&Task> = request.tasks.iter().filter(serves).collect();
         let (bench, ports) = (&request.bench, request.ports.as_mut());
-        match verify_subject(bench, &record.id, built, &tasks, ports, interrupt) {
+        match verify_subject(bench, subject, built, &request.tasks, ports, interrupt) {
             Verification::Answered(verified) => record.verified = verified,
             Verification::NotStarted(reason) => {
                 record.status = SubjectStatus::StartFailed { reason };

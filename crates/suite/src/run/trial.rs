@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use prony_load::{AnswerCheck, LoadPlan, Sampling};
 use prony_record::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ServerCost, Trial,
-    TrialRecord, TrialResult,
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
+    TrialResult,
 };
 use prony_subject::{
     BringUpError, Built, NoiseMeter, NotReady, PortSource, Probe, Ready, Sampler, Server,
@@ -74,18 +74,16 @@ impl TrialSetup<'_> {
         let noise = NoiseMeter::start().map_err(io_failed)?;
         let load = self.load(&mut server, interrupt)?;
         let noise = noise.finish().map_err(io_failed)?;
-        let cost = sampler.finish();
+        let cost = sampler.finish(self.available_cpu_s(&load));
         self.fail_if_exited(&mut server)?;
         let log_lines = (logged > 0)
             .then(|| self.reconcile(&mut server, lines_before, &load))
             .transpose()?;
         server.stop(STOP_GRACE);
         discard_log(&server);
-        let mut cost = cost.map_err(io_failed)?;
-        cost.busy_share = self.busy_share(&cost, &load);
         Ok(Measurement {
             load,
-            server: cost,
+            server: cost.map_err(io_failed)?,
             startup_ns: ready.startup_ns,
             noise,
             log_lines,
@@ -106,9 +104,7 @@ impl TrialSetup<'_> {
                     answered += 1;
                     Probe::Right
                 }
-                Err(wrong) => {
-                    Probe::Wrong(format!("expected {}, got {}", wrong.expected, wrong.came))
-                }
+                Err(mismatch) => Probe::Wrong(mismatch.to_string()),
             },
         };
         let name = format!(
@@ -122,15 +118,10 @@ impl TrialSetup<'_> {
         }
     }
 
-    /// The sampler cannot know how long the load was on it and how many CPUs it had.
-    fn busy_share(&self, cost: &ServerCost, load: &LoadResult) -> f64 {
+    /// The CPU time that the server could have used in a load, warm-up included, in seconds.
+    fn available_cpu_s(&self, load: &LoadResult) -> f64 {
         let warmup_s = load.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s);
-        let cpu_seconds = (load.duration_s + warmup_s) * self.bench.cpus.server.len() as f64;
-        if cpu_seconds > 0.0 {
-            cost.cpu_s() / cpu_seconds
-        } else {
-            0.0
-        }
+        (load.duration_s + warmup_s) * self.bench.cpus.server.len() as f64
     }
 
     /// Loads the server; a server that ends meanwhile ends the load.
