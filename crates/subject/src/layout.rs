@@ -99,6 +99,11 @@ impl Layout {
         self.state().join("runs")
     }
 
+    /// What the subjects' package managers fetch, shared by all subjects so that it is fetched once.
+    pub fn packages(&self) -> PathBuf {
+        self.state().join("packages")
+    }
+
     /// Cargo's target folder, shared by all subjects so that their dependencies are built once.
     pub fn cargo_target(&self) -> PathBuf {
         self.state().join("cargo-target")

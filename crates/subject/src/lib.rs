@@ -9,8 +9,10 @@ mod build;
 mod catalogue;
 mod clock;
 mod cpus;
+mod digest;
 mod guard;
 mod layout;
+mod lock;
 mod manifest;
 mod nearest;
 mod port;
@@ -42,6 +44,6 @@ pub use server::{Launch, Server, StartError};
 pub use subject::{Subject, SubjectError};
 pub use tail::tail;
 pub use toolchain::{
-    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, ProvideError,
-    Source, TOOLCHAINS, ToolReport, ToolState, Toolbox, Toolchain, Version,
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, Part,
+    ProvideError, Source, TOOLCHAINS, ToolReport, ToolState, Toolbox, Toolchain, Version,
 };

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hexadecimal;
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 
 /// Folders that builds make; they are no sources.
@@ -106,11 +107,7 @@ fn source_hash(folder: &Path) -> Result<String, SubjectError> {
             hash.update(part);
         }
     }
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(hexadecimal(hash))
 }
 
 fn source_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), SubjectError> {

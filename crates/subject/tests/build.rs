@@ -7,13 +7,17 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use prony_subject::{
-    Availability, BuildError, Built, Found, Layout, Need, Subject, Toolbox, build,
+    Availability, BuildError, Built, Found, Layout, Need, Subject, Toolbox, Toolchain, Version,
+    build,
 };
 use support::{GO_ON, guard};
 
 fn subject(layout: &Layout, build: &str, more: &str) -> Subject {
-    let folder = layout.subjects().join("one");
-    fs::create_dir_all(&folder).unwrap();
+    subject_in(&layout.subjects().join("one"), build, more)
+}
+
+fn subject_in(folder: &Path, build: &str, more: &str) -> Subject {
+    fs::create_dir_all(folder).unwrap();
     let manifest = format!(
         r#"
 title = "One"
@@ -29,7 +33,7 @@ run = ["{{out}}/server", "{{prony}}"]
 "#
     );
     fs::write(folder.join("subject.toml"), manifest).unwrap();
-    Subject::open(&folder).unwrap()
+    Subject::open(folder).unwrap()
 }
 
 fn found(layout: &Layout) -> Vec<Found> {
@@ -119,4 +123,100 @@ fn a_build_can_be_interrupted() {
     let interrupt = AtomicBool::new(true);
     let error = build(&one, &layout, &found(&layout), &guard(), &interrupt).unwrap_err();
     assert!(matches!(error, BuildError::Interrupted), "{error}");
+}
+
+#[test]
+fn an_input_outside_the_folder_counts_as_a_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path().join("project"));
+    fs::create_dir_all(layout.workloads()).unwrap();
+    // The subject may lie anywhere; the workloads are the project's.
+    let script = "cat {workloads}/echo.proto > {out}/server";
+    let more = "inputs = [\"{workloads}/echo.proto\"]\nartefacts = [\"{out}/server\"]";
+    let one = subject_in(&folder.path().join("elsewhere/one"), script, more);
+    let error = run(&layout, &one).unwrap_err();
+    assert!(matches!(error, BuildError::NoInput { .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("workloads/echo.proto, which the manifest names"),
+        "{text}"
+    );
+
+    let build_with = |content| {
+        fs::write(layout.workloads().join("echo.proto"), content).unwrap();
+        run(&layout, &one).unwrap()
+    };
+    let built = build_with("old");
+    assert_eq!(fs::read_to_string(&built.run[0]).unwrap(), "old");
+    assert_eq!(build_with("old").build_s, None);
+    let built = build_with("new");
+    assert!(built.build_s.is_some());
+    assert_eq!(fs::read_to_string(&built.run[0]).unwrap(), "new");
+}
+
+#[test]
+fn builds_that_share_packages_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    // A second one that comes while the folder is there would fail.
+    let script = "mkdir {packages}/busy && sleep 0.2 && rmdir {packages}/busy";
+    std::thread::scope(|scope| {
+        for id in ["one", "two", "three"] {
+            let one = subject_in(&layout.subjects().join(id), script, "");
+            let layout = &layout;
+            scope.spawn(move || run(layout, &one).unwrap());
+        }
+    });
+    assert!(layout.packages().is_dir());
+}
+
+#[test]
+fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let layout = Layout::at(&root);
+    let bin = root.join("made-up/bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("prony-made-up-tool"), "").unwrap();
+    let toolchain = Toolchain {
+        name: "made-up",
+        program: "prony-made-up-tool",
+        home_variable: Some("MADE_UP_HOME"),
+        ..Toolchain::PLAIN
+    };
+    let found = [Found {
+        toolchain: Box::leak(Box::new(toolchain)),
+        path: bin.join("prony-made-up-tool"),
+        version: Version::parse("1.0").unwrap(),
+    }];
+    let one = subject(&layout, "echo $MADE_UP_HOME; echo $PATH", "");
+    let built = build(&one, &layout, &found, &guard(), &GO_ON).unwrap();
+    let log = fs::read_to_string(&built.log).unwrap();
+    let home = root.join("made-up");
+    let begin = format!("{}\n{}:", home.display(), bin.display());
+    assert!(log.starts_with(&begin), "{log}");
+    let variable = ("MADE_UP_HOME".into(), home.into_os_string());
+    assert!(built.env.contains(&variable), "{:?}", built.env);
+}
+
+#[test]
+fn two_toolchains_of_one_program_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let one = subject(&layout, "true", "");
+    let found = |name, version| Found {
+        toolchain: Toolchain::named(name).unwrap(),
+        path: "/usr/bin/ruby".into(),
+        version: Version::parse(version).unwrap(),
+    };
+    let build_with = |ruby, sinatra| {
+        let found = [found("ruby", ruby), found("sinatra", sinatra)];
+        build(&one, &layout, &found, &guard(), &GO_ON)
+            .unwrap()
+            .build_s
+    };
+    assert!(build_with("3.1", "3.0").is_some());
+    assert_eq!(build_with("3.1", "3.0"), None);
+    assert!(build_with("3.2", "3.0").is_some());
+    assert!(build_with("3.2", "4.0").is_some());
 }

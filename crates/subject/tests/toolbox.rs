@@ -5,9 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use prony_subject::{
-    Availability, Layout, Need, Packages, ProvideError, Source, Toolbox, Toolchain,
-};
+use prony_subject::{Availability, Layout, Need, ProvideError, Source, Toolbox, Toolchain};
 use support::{GO_ON, guard};
 
 /// A toolchain that no machine has, made from the package at `package`.
@@ -16,21 +14,12 @@ fn toolchain(package: &Path) -> &'static Toolchain {
     Box::leak(Box::new(Toolchain {
         name: "made-up",
         program: "prony-made-up-tool",
-        itself_args: &[],
-        version_args: &["--version"],
-        usual_folders: &[],
-        packages: Packages {
-            apt: &[],
-            dnf: &[],
-            pacman: &[],
-            apk: &[],
-            brew: &[],
-        },
         install: "it cannot be installed",
         source: Some(Source::Python {
             package: package.leak(),
             program: "made_up/tool",
         }),
+        ..Toolchain::PLAIN
     }))
 }
 

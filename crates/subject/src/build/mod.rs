@@ -4,18 +4,21 @@ mod version;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::digest::hexadecimal;
 use crate::guard::{Exit, GuardProgram, RunError, SpawnError, Task, new_log};
-use crate::manifest::Places;
+use crate::lock::lock_unless;
+use crate::manifest::{Places, Template};
 use crate::tail::tail_or_note;
-use crate::toolchain::{Found, search_path};
+use crate::toolchain::{Found, environment};
 use crate::{Layout, Subject};
 
 /// How many of the last lines of a failed build are shown.
@@ -73,6 +76,12 @@ pub enum BuildError {
         /// The last lines of the output.
         tail: String,
     },
+    /// A file that the build reads is not there.
+    #[error("there is no {input}, which the manifest names among its inputs")]
+    NoInput {
+        /// The file.
+        input: PathBuf,
+    },
     /// A file of the build cannot be written or read.
     #[error("cannot use {path}: {source}")]
     Io {
@@ -119,7 +128,10 @@ pub fn build(
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     source_hash: String,
-    toolchains: BTreeMap<String, String>,
+    /// The SHA-256 of each file outside the folder that the build reads.
+    inputs: BTreeMap<PathBuf, String>,
+    /// The program and the version of each.
+    toolchains: BTreeMap<String, (PathBuf, String)>,
     commands: Vec<Vec<String>>,
     env: BTreeMap<String, String>,
     /// Size and time of change in nanoseconds of every artefact: another build of the same id may have
@@ -132,6 +144,7 @@ struct Build<'a> {
     found: &'a [Found],
     places: Places,
     env: Vec<(OsString, OsString)>,
+    inputs: BTreeMap<PathBuf, String>,
     artefacts: Vec<PathBuf>,
     commands: Vec<Vec<String>>,
     log: PathBuf,
@@ -152,6 +165,8 @@ impl<'a> Build<'a> {
         let places = Places {
             prony: absolute(guard.path())?,
             cargo_target: absolute(&layout.cargo_target())?,
+            packages: absolute(&layout.packages())?,
+            workloads: absolute(&layout.workloads())?,
             out,
         };
         let manifest = &subject.manifest;
@@ -159,6 +174,7 @@ impl<'a> Build<'a> {
         let commands = manifest.build.iter();
         Ok(Build {
             env: env(subject, found, &places),
+            inputs: inputs(subject, &places)?,
             artefacts: artefacts
                 .map(|artefact| subject.folder.join(artefact.fill(&places)))
                 .collect(),
@@ -173,7 +189,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn filled(&self, words: &[crate::manifest::Template]) -> Vec<String> {
+    fn filled(&self, words: &[Template]) -> Vec<String> {
         words.iter().map(|word| word.fill(&self.places)).collect()
     }
 
@@ -201,6 +217,7 @@ impl<'a> Build<'a> {
             _ => {}
         }
         new_log(&self.log).map_err(|source| io_error(&self.log, source))?;
+        let _alone = self.alone_with_packages(interrupt)?;
         let start = Instant::now();
         for command in &self.commands {
             self.run(command, guard, interrupt)?;
@@ -212,6 +229,21 @@ impl<'a> Build<'a> {
             .and_then(|bytes| fs::write(&self.stamp, bytes))
             .map_err(|source| io_error(&self.stamp, source))?;
         Ok((!self.commands.is_empty()).then_some(build_s))
+    }
+
+    /// Makes the folder of the packages. While this build uses it, others that do so too wait: not
+    /// every package manager bears another one in its cache.
+    fn alone_with_packages(&self, interrupt: &AtomicBool) -> Result<Option<File>, BuildError> {
+        let folder = &self.places.packages;
+        fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
+        let manifest = &self.subject.manifest;
+        let mut words = manifest.build.iter().flatten().chain(manifest.env.values());
+        if !words.any(Template::shares_packages) {
+            return Ok(None);
+        }
+        let file = folder.with_extension("lock");
+        let lock = lock_unless(interrupt, &file).map_err(|source| io_error(&file, source))?;
+        lock.ok_or(BuildError::Interrupted).map(Some)
     }
 
     fn run(
@@ -250,8 +282,15 @@ impl<'a> Build<'a> {
         let env = self.subject.manifest.env.iter();
         Ok(Stamp {
             source_hash: self.subject.source_hash.clone(),
+            inputs: self.inputs.clone(),
             toolchains: toolchains
-                .map(|found| (found.path.display().to_string(), found.version.to_string()))
+                .map(|found| {
+                    let version = found.version.to_string();
+                    (
+                        found.toolchain.name.to_owned(),
+                        (found.path.clone(), version),
+                    )
+                })
                 .collect(),
             commands: self.commands.clone(),
             env: env
@@ -294,16 +333,30 @@ impl<'a> Build<'a> {
 /// The variables of the manifest, and those that make the subject's tools be found.
 fn env(subject: &Subject, found: &[Found], places: &Places) -> Vec<(OsString, OsString)> {
     let own = subject.manifest.env.iter();
-    [
-        (OsString::from("PATH"), search_path(found)),
-        (
-            OsString::from("CARGO_TARGET_DIR"),
-            places.cargo_target.clone().into_os_string(),
-        ),
-    ]
-    .into_iter()
-    .chain(own.map(|(name, value)| (name.into(), value.fill(places).into())))
-    .collect()
+    let mut variables = environment(found);
+    variables.push((
+        "CARGO_TARGET_DIR".into(),
+        places.cargo_target.clone().into(),
+    ));
+    variables.extend(own.map(|(name, value)| (name.into(), value.fill(places).into())));
+    variables
+}
+
+/// The files outside the folder that the build reads, each with the hash of its content.
+fn inputs(subject: &Subject, places: &Places) -> Result<BTreeMap<PathBuf, String>, BuildError> {
+    let inputs = subject.manifest.inputs.iter();
+    inputs
+        .map(|input| {
+            let path = subject.folder.join(input.fill(places));
+            match fs::read(&path) {
+                Ok(content) => Ok((path, hexadecimal(Sha256::new_with_prefix(content)))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Err(BuildError::NoInput { input: path })
+                }
+                Err(error) => Err(io_error(&path, error)),
+            }
+        })
+        .collect()
 }
 
 fn io_error(path: &Path, source: io::Error) -> BuildError {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::template::known_placeholders;
 use crate::nearest::offer;
 
 /// A fault in a manifest, and where it is.
@@ -55,7 +56,7 @@ pub enum ManifestProblem {
         known: String,
     },
     /// A placeholder that Prony does not fill in.
-    #[error("there is no placeholder `{{{name}}}`{}; known are {{out}}, {{prony}} and {{cargo_target}}", offer(.nearest))]
+    #[error("there is no placeholder `{{{name}}}`{}; known are {}", offer(.nearest), known_placeholders())]
     UnknownPlaceholder {
         /// What stands between the braces.
         name: String,

@@ -81,6 +81,12 @@ pub enum VersionSource {
     Toolchain(String),
     /// It is the version of this package in the folder's `Cargo.lock`.
     CargoLock(String),
+    /// It is the version that the folder's `go.mod` requires of this module.
+    GoMod(String),
+    /// It is the version that the folder's `requirements.txt` pins this package to.
+    Requirements(String),
+    /// It is the value of this property in the folder's `pom.xml`.
+    PomProperty(String),
     /// It is this text.
     Text(String),
 }
@@ -104,6 +110,8 @@ pub struct Manifest {
     pub needs: Vec<Need>,
     /// Where its version is read, if anywhere.
     pub version: Option<VersionSource>,
+    /// Files outside its folder that its build reads.
+    pub inputs: Vec<Template>,
     /// The commands that build it, run in its folder one after the other.
     pub build: Vec<Vec<Template>>,
     /// The files whose size is reported.

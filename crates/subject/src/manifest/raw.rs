@@ -24,6 +24,8 @@ struct RawManifest {
     needs: Vec<Spanned<String>>,
     version: Option<Spanned<RawVersion>>,
     #[serde(default)]
+    inputs: Vec<Spanned<String>>,
+    #[serde(default)]
     build: Vec<Spanned<Vec<Spanned<String>>>>,
     #[serde(default)]
     artefacts: Vec<Spanned<String>>,
@@ -38,6 +40,9 @@ struct RawManifest {
 enum RawVersion {
     Toolchain(String),
     CargoLock(String),
+    GoMod(String),
+    Requirements(String),
+    PomProperty(String),
     Text(String),
 }
 
@@ -65,6 +70,7 @@ impl Source<'_> {
             workloads: self.workloads(raw.workloads)?,
             version: self.version(raw.version, &needs)?,
             needs,
+            inputs: self.templates(&raw.inputs)?,
             build: raw
                 .build
                 .iter()
@@ -160,6 +166,9 @@ impl Source<'_> {
         let start = version.span().start;
         Ok(Some(match version.into_inner() {
             RawVersion::CargoLock(package) => VersionSource::CargoLock(package),
+            RawVersion::GoMod(module) => VersionSource::GoMod(module),
+            RawVersion::Requirements(package) => VersionSource::Requirements(package),
+            RawVersion::PomProperty(name) => VersionSource::PomProperty(name),
             RawVersion::Text(text) => VersionSource::Text(text),
             RawVersion::Toolchain(name) => {
                 if !needs.iter().any(|need| need.toolchain().name == name) {

@@ -7,18 +7,44 @@ use crate::nearest::nearest;
 use super::ManifestProblem;
 
 const OUT: &str = "out";
-const PRONY: &str = "prony";
 const CARGO_TARGET: &str = "cargo_target";
+const PACKAGES: &str = "packages";
+const WORKLOADS: &str = "workloads";
+const PRONY: &str = "prony";
+
+const KNOWN: [&str; 5] = [OUT, CARGO_TARGET, PACKAGES, WORKLOADS, PRONY];
 
 /// What the placeholders stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
     /// `{out}`: the folder for what the build makes.
     pub out: PathBuf,
-    /// `{prony}`: Prony's own program.
-    pub prony: PathBuf,
     /// `{cargo_target}`: Cargo's target folder.
     pub cargo_target: PathBuf,
+    /// `{packages}`: the folder for what package managers fetch.
+    pub packages: PathBuf,
+    /// `{workloads}`: the project's workloads.
+    pub workloads: PathBuf,
+    /// `{prony}`: Prony's own program.
+    pub prony: PathBuf,
+}
+
+impl Places {
+    fn of(&self, name: &str) -> Option<&Path> {
+        match name {
+            OUT => Some(&self.out),
+            CARGO_TARGET => Some(&self.cargo_target),
+            PACKAGES => Some(&self.packages),
+            WORKLOADS => Some(&self.workloads),
+            PRONY => Some(&self.prony),
+            _ => None,
+        }
+    }
+}
+
+/// All placeholders, as they are written.
+pub fn known_placeholders() -> String {
+    KNOWN.map(|name| format!("{{{name}}}")).join(", ")
 }
 
 /// A word of a command, its placeholders known to be ones that can be filled in.
@@ -31,7 +57,6 @@ impl Template {
     /// # Errors
     /// Where a placeholder is none that Prony fills in.
     pub fn new(text: &str) -> Result<Template, ManifestProblem> {
-        const KNOWN: [&str; 3] = [OUT, PRONY, CARGO_TARGET];
         match placeholders(text).find(|name| !KNOWN.contains(name)) {
             None => Ok(Template(text.to_owned())),
             Some(name) => Err(ManifestProblem::UnknownPlaceholder {
@@ -48,12 +73,16 @@ impl Template {
 
     /// The word with its placeholders filled in.
     pub fn fill(&self, places: &Places) -> String {
-        let fill = |text: String, name: &str, path: &Path| {
-            text.replace(&format!("{{{name}}}"), &path.to_string_lossy())
+        let fill = |text: String, name: &str| match places.of(name) {
+            Some(path) => text.replace(&format!("{{{name}}}"), &path.to_string_lossy()),
+            None => text,
         };
-        let text = fill(self.0.clone(), OUT, &places.out);
-        let text = fill(text, PRONY, &places.prony);
-        fill(text, CARGO_TARGET, &places.cargo_target)
+        KNOWN.into_iter().fold(self.0.clone(), fill)
+    }
+
+    /// Whether it names the folder that all builds share for what package managers fetch.
+    pub fn shares_packages(&self) -> bool {
+        placeholders(&self.0).any(|name| name == PACKAGES)
     }
 }
 
@@ -76,8 +105,10 @@ mod tests {
     fn places() -> Places {
         Places {
             out: "/o".into(),
-            prony: "/bin/prony".into(),
             cargo_target: "/t".into(),
+            packages: "/p".into(),
+            workloads: "/w".into(),
+            prony: "/bin/prony".into(),
         }
     }
 
@@ -91,6 +122,14 @@ mod tests {
     }
 
     #[test]
+    fn every_placeholder_that_is_known_has_a_place() {
+        let all = Template::new(&known_placeholders()).unwrap();
+        assert_eq!(all.fill(&places()), "/o, /t, /p, /w, /bin/prony");
+        assert!(all.shares_packages());
+        assert!(!Template::new("packages {out}").unwrap().shares_packages());
+    }
+
+    #[test]
     fn an_unknown_placeholder_is_refused_with_the_nearest() {
         let problem = Template::new("{cargo-target}/{cargo_targt}/x").unwrap_err();
         assert_eq!(
@@ -100,6 +139,8 @@ mod tests {
                 nearest: Some("cargo_target".into())
             }
         );
-        assert!(problem.to_string().contains("did you mean `cargo_target`"));
+        let text = problem.to_string();
+        assert!(text.contains("did you mean `cargo_target`"), "{text}");
+        assert!(text.ends_with("{packages}, {workloads}, {prony}"), "{text}");
     }
 }

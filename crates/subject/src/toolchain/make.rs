@@ -1,18 +1,19 @@
 //! Making a toolchain under `.prony/tools`.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
+use super::found::Found;
 use super::need::Need;
 use super::path::on_path;
 use super::source::COMPLETE;
 use super::table::Toolchain;
-use super::toolbox::{Availability, Found, Missing, Toolbox};
+use super::toolbox::{Availability, Missing, Toolbox};
 use crate::guard::{RunError, Task};
+use crate::lock::lock_unless;
 use crate::tail::tail_or_note;
 
 /// How many of the last lines of a failed command's output are shown.
@@ -85,10 +86,8 @@ impl Toolbox {
 
     fn make_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
         let toolchain = need.toolchain();
-        let tools = self.layout.tools();
-        fs::create_dir_all(&tools)?;
-        let lock = File::create(tools.join(format!("{}.lock", toolchain.name)))?;
-        lock_unless(&lock, interrupt)?;
+        let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
+        let _lock = lock_unless(interrupt, &file)?.ok_or(Failure::Interrupted)?;
         // Whoever held the lock may have made it.
         if matches!(self.find(need), Availability::Found(_)) {
             return Ok(());
@@ -140,20 +139,6 @@ impl Toolbox {
             ))),
             Err(RunError::Interrupted) => Err(Failure::Interrupted),
             Err(RunError::Spawn(error)) => Err(Failure::Because(error.to_string())),
-        }
-    }
-}
-
-/// Waits for a lock that another thread or program may hold for minutes.
-fn lock_unless(lock: &File, interrupt: &AtomicBool) -> Result<(), Failure> {
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
-        }
-        if interrupt.load(Ordering::Relaxed) {
-            return Err(Failure::Interrupted);
         }
     }
 }

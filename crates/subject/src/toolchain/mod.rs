@@ -1,6 +1,9 @@
 //! Toolchains: which there are, which of them are here, and how the others are got.
 
+mod ask;
+mod candidates;
 mod doctor;
+mod found;
 mod make;
 mod need;
 mod packages;
@@ -11,12 +14,13 @@ mod toolbox;
 mod version;
 
 pub use doctor::{Doctor, ToolReport, ToolState};
+pub use found::Found;
+pub(crate) use found::environment;
 pub use make::ProvideError;
 pub use need::{Need, NeedError};
 pub use packages::PackageManager;
 pub use packages::Packages;
 pub use source::Source;
-pub use table::{TOOLCHAINS, Toolchain};
-pub(crate) use toolbox::search_path;
-pub use toolbox::{Availability, Found, Missing, Toolbox};
+pub use table::{Part, TOOLCHAINS, Toolchain};
+pub use toolbox::{Availability, Missing, Toolbox};
 pub use version::Version;

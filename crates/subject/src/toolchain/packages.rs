@@ -80,6 +80,15 @@ pub struct Packages {
 }
 
 impl Packages {
+    /// No package manager has it.
+    pub const NONE: Packages = Packages {
+        apt: &[],
+        dnf: &[],
+        pacman: &[],
+        apk: &[],
+        brew: &[],
+    };
+
     /// Those of one package manager.
     pub const fn of(&self, manager: PackageManager) -> &'static [&'static str] {
         match manager {

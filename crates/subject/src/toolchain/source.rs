@@ -65,7 +65,7 @@ impl Source {
             Source::Npm { package, .. } => vec![vec![
                 self.installer(),
                 "install",
-                // Bun's own script would move its program away from where it is looked for.
+                // Their own scripts would move the program away from where it is looked for.
                 "--ignore-scripts",
                 "--include=optional",
                 "--no-audit",

@@ -1,27 +1,16 @@
 //! What toolchains are here.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use super::found::{Found, environment};
 use super::need::Need;
-use super::path::{is_program, on_path, path_folders};
 use super::table::Toolchain;
 use super::version::Version;
+use super::{ask, candidates};
 use crate::{GuardProgram, Layout};
-
-/// A toolchain that is here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Its name.
-    pub name: &'static str,
-    /// Its program, absolute.
-    pub path: PathBuf,
-    /// Its version.
-    pub version: Version,
-}
 
 /// A toolchain that is not here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,8 +38,8 @@ pub enum Availability {
 pub struct Toolbox {
     pub(super) layout: Layout,
     pub(super) guard: GuardProgram,
-    /// What the programs said of themselves: each is asked once.
-    known: Mutex<BTreeMap<PathBuf, Found>>,
+    /// What the programs said of themselves: each is asked once for each toolchain it may be.
+    known: Mutex<BTreeMap<(&'static str, PathBuf), Found>>,
 }
 
 impl Toolbox {
@@ -65,25 +54,20 @@ impl Toolbox {
 
     /// Whether a need is met here, could be, or not.
     ///
-    /// What the system has comes first, then what Prony made.
+    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony made.
     pub fn find(&self, need: &Need) -> Availability {
         let toolchain = need.toolchain();
-        let mut other = None;
-        for path in self.candidates(toolchain) {
-            let Some(found) = self.ask(&path, toolchain) else {
-                continue;
+        let mut instead = None;
+        for found in self.all(toolchain) {
+            match shortfall(&found, need) {
+                None => return Availability::Found(found),
+                Some(why) => instead.get_or_insert(why),
             };
-            if need.met_by(&found.version) {
-                return Availability::Found(found);
-            }
-            other.get_or_insert((found.version, path));
         }
         if let Some(how) = self.makeable(need) {
             return Availability::Obtainable(how);
         }
-        let instead = other.map_or(String::new(), |(version, path)| {
-            format!(" ({} is {version})", path.display())
-        });
+        let instead = instead.map_or(String::new(), |why| format!(" ({why})"));
         Availability::Missing(Missing {
             what: format!("{need}{instead}"),
             install: toolchain.install_line(),
@@ -91,8 +75,9 @@ impl Toolbox {
     }
 
     /// Any version of a tool that is here, with what could be read of it.
-    pub(super) fn any(&self, tool: &Toolchain) -> Option<(PathBuf, Option<Version>)> {
-        let path = system_candidates(tool).into_iter().next()?;
+    pub(super) fn any(&self, tool: &'static Toolchain) -> Option<(PathBuf, Option<Version>)> {
+        let on_path = candidates::first(tool).into_iter();
+        let path = on_path.chain(candidates::usual(tool)).next()?;
         let version = self.ask(&path, tool).map(|found| found.version);
         Some((path, version))
     }
@@ -102,97 +87,70 @@ impl Toolbox {
         self.layout.tools().join(toolchain.name)
     }
 
-    fn candidates(&self, toolchain: &Toolchain) -> Vec<PathBuf> {
-        let mut candidates = system_candidates(toolchain);
-        if let Some(source) = &toolchain.source {
-            candidates.extend(source.programs(&self.folder_of(toolchain)));
-        }
-        candidates
+    /// Every one that is here, in the order of preference; none is asked before it is its turn.
+    fn all(&self, toolchain: &'static Toolchain) -> impl Iterator<Item = Found> {
+        let ask = move |path: PathBuf| self.ask(&path, toolchain);
+        let on_path = candidates::first(toolchain).into_iter().filter_map(ask);
+        let newest_first = std::iter::once_with(move || {
+            let usual = candidates::usual(toolchain).into_iter();
+            let mut usual: Vec<Found> = usual.filter_map(ask).collect();
+            usual.sort_by_key(|found| Reverse(found.version.clone()));
+            usual
+        });
+        let source = toolchain.source.as_ref();
+        let made = source.map(|source| source.programs(&self.folder_of(toolchain)));
+        on_path
+            .chain(newest_first.flatten())
+            .chain(made.into_iter().flatten().filter_map(ask))
     }
 
     /// What a program says of itself; one that gives no version may be one that is being made right
     /// now, so it is asked again.
-    fn ask(&self, program: &Path, tool: &Toolchain) -> Option<Found> {
+    fn ask(&self, program: &Path, tool: &'static Toolchain) -> Option<Found> {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(program) {
+        let key = (tool.name, program.to_owned());
+        if let Some(known) = lock().get(&key) {
             return Some(known.clone());
         }
+        let env = environment(&self.grounds(tool));
         let found = Found {
-            name: tool.name,
-            version: ask_version(program, tool.version_args)?,
-            path: itself(program, tool),
+            toolchain: tool,
+            version: ask::version(program, tool, &env)?,
+            path: ask::itself(program, tool),
         };
-        lock().insert(program.to_owned(), found.clone());
+        lock().insert(key, found.clone());
         Some(found)
     }
-}
 
-/// `PATH` with the folders of `found` before it, where `PATH` alone would not lead to them.
-pub(crate) fn search_path(found: &[Found]) -> OsString {
-    let unreached = found.iter().filter(|found| {
-        let first = found.path.file_name().and_then(|name| name.to_str());
-        first
-            .and_then(|name| on_path(name).into_iter().next())
-            .as_ref()
-            != Some(&found.path)
-    });
-    let folders = unreached
-        .filter_map(|found| found.path.parent().map(Path::to_owned))
-        .chain(path_folders());
-    std::env::join_paths(folders).unwrap_or_else(|_| std::env::var_os("PATH").unwrap_or_default())
-}
-
-fn system_candidates(tool: &Toolchain) -> Vec<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let usual =
-        tool.usual_folders
-            .iter()
-            .filter_map(|folder| match (folder.strip_prefix("~/"), &home) {
-                (Some(below), Some(home)) => Some(home.join(below)),
-                (Some(_), None) => None,
-                (None, _) => Some(PathBuf::from(folder)),
-            });
-    let mut candidates = on_path(tool.program);
-    for path in usual.map(|folder| folder.join(tool.program)) {
-        if is_program(&path) && !candidates.contains(&path) {
-            candidates.push(path);
-        }
-    }
-    candidates
-}
-
-/// The program behind a stand-in; the path itself where it does not say.
-fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
-    if tool.itself_args.is_empty() {
-        return program.to_owned();
-    }
-    let output = Command::new(program)
-        .args(tool.itself_args)
-        .stdin(Stdio::null())
-        .output();
-    let said = output
-        .ok()
-        .and_then(|output| String::from_utf8(output.stdout).ok());
-    match said.map(|text| PathBuf::from(text.trim())) {
-        Some(real) if real.is_absolute() && is_program(&real) => real,
-        _ => program.to_owned(),
+    /// The toolchains that a program runs on, as far as they are here.
+    fn grounds(&self, tool: &Toolchain) -> Vec<Found> {
+        let grounds = tool.runs_on.iter().copied().filter_map(Toolchain::named);
+        grounds
+            .filter_map(|ground| match self.find(&Need::any(ground)) {
+                Availability::Found(found) => Some(found),
+                _ => None,
+            })
+            .collect()
     }
 }
 
-/// The exit code does not matter: some programs print their version and fail.
-fn ask_version(program: &Path, args: &[&str]) -> Option<Version> {
-    let output = Command::new(program)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    Version::find(&String::from_utf8_lossy(&output.stdout))
-        .or_else(|| Version::find(&String::from_utf8_lossy(&output.stderr)))
+/// Why what was found does not meet the need, where it does not.
+fn shortfall(found: &Found, need: &Need) -> Option<String> {
+    let lack = match (need.met_by(&found.version), found.lacks()) {
+        (true, None) => return None,
+        (true, Some(part)) => format!(" without {part}"),
+        (false, _) => String::new(),
+    };
+    let path = found.path.display();
+    Some(format!("{path} is {}{lack}", found.version))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Part;
     use super::*;
+    use std::fs;
+    use std::process::Command;
 
     fn toolbox(root: &Path) -> Toolbox {
         Toolbox::new(&Layout::at(root), &GuardProgram::new("/none"))
@@ -212,25 +170,6 @@ mod tests {
     }
 
     #[test]
-    fn the_search_path_leads_to_what_was_found() {
-        let path = std::env::var_os("PATH").unwrap();
-        let found = |path: PathBuf| Found {
-            name: "python",
-            path,
-            version: Version::parse("3.0").unwrap(),
-        };
-        let first = on_path("python3").remove(0);
-        assert_eq!(search_path(&[found(first.clone())]), path);
-        let folders = |found: Found| {
-            let path = search_path(&[found]);
-            std::env::split_paths(&path).collect::<Vec<_>>()
-        };
-        let elsewhere = folders(found(PathBuf::from("/elsewhere/bin/python3")));
-        assert_eq!(elsewhere[0], Path::new("/elsewhere/bin"));
-        assert_eq!(elsewhere[1..], path_folders());
-    }
-
-    #[test]
     fn a_version_that_is_not_here_is_missing_and_what_is_here_is_said() {
         let folder = tempfile::tempdir().unwrap();
         match toolbox(folder.path()).find(&Need::parse("python >= 999").unwrap()) {
@@ -240,5 +179,115 @@ mod tests {
             }
             other => panic!("{other:?}"),
         }
+    }
+
+    /// A toolchain whose programs are scripts in `root/NAME/bin`, each with the version it prints.
+    fn scripts(root: &Path, program: &'static str, versions: &[(&str, &str)]) -> Toolchain {
+        // Written by a process of its own: a file that this one had open for writing could not be
+        // executed while the child of another test still holds it.
+        let script = "mkdir -p $1 && printf '#!/bin/sh\\necho %s\\n' $3 >$1/$2 && chmod +x $1/$2";
+        for (name, version) in versions {
+            let write = Command::new("sh")
+                .args(["-c", script, "sh"])
+                .arg(root.join(name).join("bin"))
+                .args([program, *version])
+                .status();
+            assert!(write.unwrap().success());
+        }
+        let folders = root.join("*/bin").to_str().unwrap().to_owned();
+        Toolchain {
+            name: "made-up",
+            program,
+            usual_folders: Box::leak(Box::new([&*folders.leak()])),
+            install: "it cannot be installed",
+            ..Toolchain::PLAIN
+        }
+    }
+
+    fn find(root: &Path, toolchain: Toolchain) -> Availability {
+        toolbox(root).find(&Need::any(Box::leak(Box::new(toolchain))))
+    }
+
+    #[test]
+    fn of_what_is_not_on_path_the_newest_that_is_whole_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let versions = [
+            ("a", "9.0.1"),
+            ("b", "17.0.2"),
+            ("c", "11.0"),
+            ("d", "25.0"),
+        ];
+        let tool = |part| Toolchain {
+            part,
+            ..scripts(&root, "prony-made-up-tool", &versions)
+        };
+        let part = |file| {
+            let folders = &["."];
+            Some(Part { file, folders })
+        };
+        let found = |part| match find(&root, tool(part)) {
+            Availability::Found(found) => found.path,
+            other => panic!("{other:?}"),
+        };
+        let program = |name| root.join(name).join("bin/prony-made-up-tool");
+        assert_eq!(found(None), program("d"));
+        fs::write(root.join("b/bin/compiler"), "").unwrap();
+        assert_eq!(found(part("compiler")), program("b"));
+        match find(&root, tool(part("linker"))) {
+            Availability::Missing(missing) => {
+                let newest = program("d");
+                let what = format!("made-up ({} is 25.0 without linker)", newest.display());
+                assert_eq!(missing.what, what);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_on_path_comes_before_what_is_newer() {
+        let folder = tempfile::tempdir().unwrap();
+        let tool = Toolchain {
+            version_args: &["-c", "echo 1.0"],
+            ..scripts(folder.path(), "sh", &[("newer", "99.0")])
+        };
+        match find(folder.path(), tool) {
+            Availability::Found(found) => assert_eq!(found.version.to_string(), "1.0"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_program_can_be_two_toolchains() {
+        let folder = tempfile::tempdir().unwrap();
+        let toolbox = toolbox(folder.path());
+        let found = |name, version_args: &'static [&str]| {
+            let tool = Toolchain {
+                name,
+                version_args,
+                program: "sh",
+                ..Toolchain::PLAIN
+            };
+            match toolbox.find(&Need::any(Box::leak(Box::new(tool)))) {
+                Availability::Found(found) => Some(found.version.to_string()),
+                _ => None,
+            }
+        };
+        let one = found("one", &["-c", "echo 1.0"]);
+        assert_eq!(one.as_deref(), Some("1.0"));
+        let other = found("other", &["-c", "echo 2.0"]);
+        assert_eq!(other.as_deref(), Some("2.0"));
+        assert_eq!(found("none", &["-c", "echo 3.0; exit 1"]), None);
+    }
+
+    #[test]
+    fn a_program_is_asked_on_its_grounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let tool = Toolchain {
+            runs_on: &["python"],
+            ..Toolchain::PLAIN
+        };
+        let grounds = toolbox(folder.path()).grounds(&tool);
+        assert_eq!(grounds[0].toolchain.name, "python");
     }
 }

@@ -15,8 +15,25 @@ impl Version {
             .map(Version)
     }
 
-    /// The first version in what a program printed: the first number with a dot and a number after it.
+    /// The first version in what a program printed: the one that it calls its `version "…"`, else the
+    /// first number with a dot and a number after it.
     pub fn find(output: &str) -> Option<Version> {
+        Version::named(output).or_else(|| Version::dotted(output))
+    }
+
+    /// Java's way: a new one is `version "25"`, and its other numbers are none of a version.
+    fn named(output: &str) -> Option<Version> {
+        output
+            .split("version \"")
+            .skip(1)
+            .filter_map(|rest| {
+                rest.split(|c: char| !(c.is_ascii_digit() || c == '.'))
+                    .next()
+            })
+            .find_map(Version::parse)
+    }
+
+    fn dotted(output: &str) -> Option<Version> {
         output
             .split(|c: char| !(c.is_ascii_digit() || c == '.'))
             .map(|word| word.trim_matches('.'))
@@ -70,6 +87,23 @@ mod tests {
             Some("4.1.0")
         );
         assert_eq!(found("no version 3 here."), None);
+        assert_eq!(
+            found("\u{1b}[1mApache Maven 3.8.7\u{1b}[m\nJava version: 17.0.15").as_deref(),
+            Some("3.8.7")
+        );
+    }
+
+    #[test]
+    fn a_version_in_quotes_needs_no_dot() {
+        let found = |output| Version::find(output).map(|version| version.to_string());
+        let first_of_a_series = "Picked up JAVA_TOOL_OPTIONS: -Da=1.5\nopenjdk version \"25\" 2025-09-16\nOpenJDK (build 25+36)";
+        assert_eq!(found(first_of_a_series).as_deref(), Some("25"));
+        assert_eq!(found("openjdk version \"26-ea\"").as_deref(), Some("26"));
+        assert_eq!(
+            found("java version \"1.8.0_392\"").as_deref(),
+            Some("1.8.0")
+        );
+        assert_eq!(found("version \"x\" of 1.2").as_deref(), Some("1.2"));
     }
 
     #[test]

@@ -46,6 +46,45 @@ fn a_good_manifest_is_read() {
 }
 
 #[test]
+fn every_version_source_is_read() {
+    let version = |source: &str| {
+        let text = GOOD.replace("{ toolchain = \"go\" }", source);
+        read(Path::new("x"), &text).unwrap().version.unwrap()
+    };
+    assert_eq!(
+        version("{ cargo_lock = \"axum\" }"),
+        VersionSource::CargoLock("axum".into())
+    );
+    assert_eq!(
+        version("{ go_mod = \"example.org/a\" }"),
+        VersionSource::GoMod("example.org/a".into())
+    );
+    assert_eq!(
+        version("{ requirements = \"gunicorn\" }"),
+        VersionSource::Requirements("gunicorn".into())
+    );
+    assert_eq!(
+        version("{ pom_property = \"vertx.version\" }"),
+        VersionSource::PomProperty("vertx.version".into())
+    );
+    assert_eq!(
+        version("{ text = \"built in\" }"),
+        VersionSource::Text("built in".into())
+    );
+}
+
+#[test]
+fn inputs_are_templates() {
+    let with = |input: &str| GOOD.replace("notes =", &format!("inputs = [\"{input}\"]\nnotes ="));
+    let manifest = read(Path::new("x"), &with("{workloads}/echo.proto")).unwrap();
+    assert_eq!(manifest.inputs[0].as_str(), "{workloads}/echo.proto");
+    let error = read(Path::new("x"), &with("{workload}/echo.proto")).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("x:15: field `inputs`: "), "{text}");
+    assert!(text.contains("did you mean `workloads`?"), "{text}");
+}
+
+#[test]
 fn a_misspelt_field_is_named_with_its_line_and_the_nearest() {
     assert_fault(
         "class =",
@@ -58,6 +97,12 @@ fn a_misspelt_field_is_named_with_its_line_and_the_nearest() {
         "{ tolchain =",
         "8: field `tolchain`",
         "did you mean `toolchain`?",
+    );
+    assert_fault(
+        "toolchain = \"go\"",
+        "go_mud = \"go\"",
+        "8: field `go_mud`",
+        "did you mean `go_mod`?",
     );
 }
 

@@ -1,0 +1,166 @@
+//! A toolchain that is here, and what leads other programs to it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::path::{on_path, path_folders};
+use super::table::Toolchain;
+use super::version::Version;
+
+/// A toolchain that is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Which it is.
+    pub toolchain: &'static Toolchain,
+    /// Its program, absolute.
+    pub path: PathBuf,
+    /// Its version.
+    pub version: Version,
+}
+
+impl Found {
+    /// The name of the file that the toolchain lacks, where it lacks one.
+    pub(super) fn lacks(&self) -> Option<&'static str> {
+        let part = self.toolchain.part.as_ref()?;
+        let real = self.real_path();
+        let folder = real.parent()?;
+        let places = part.folders.iter().map(|below| folder.join(below));
+        let is_there = places
+            .map(|place| place.join(part.file))
+            .any(|file| file.is_file());
+        (!is_there).then_some(part.file)
+    }
+
+    /// The variable that leads other programs to it, with its folder. A program that does not lie in
+    /// a `bin` is a version manager's stand-in, and no home is above it.
+    fn home(&self) -> Option<(OsString, OsString)> {
+        let variable = self.toolchain.home_variable?;
+        let real = self.real_path();
+        let bin = real.parent().filter(|bin| bin.ends_with("bin"))?;
+        Some((variable.into(), bin.parent()?.into()))
+    }
+
+    /// Whether `PATH` alone leads to it.
+    fn is_reached(&self) -> bool {
+        let first = on_path(self.toolchain.program).into_iter().next();
+        first.is_some_and(|first| {
+            first == self.path || first.canonicalize().ok() == Some(self.real_path())
+        })
+    }
+
+    fn real_path(&self) -> PathBuf {
+        let real = self.path.canonicalize();
+        real.unwrap_or_else(|_| self.path.clone())
+    }
+}
+
+/// The variables with which a program finds these toolchains and no others of their names.
+pub(crate) fn environment(found: &[Found]) -> Vec<(OsString, OsString)> {
+    let homes = found.iter().filter_map(Found::home);
+    [(OsString::from("PATH"), search_path(found))]
+        .into_iter()
+        .chain(homes)
+        .collect()
+}
+
+/// `PATH` with the folders of `found` before it, where `PATH` alone would not lead to them.
+fn search_path(found: &[Found]) -> OsString {
+    let path = path_folders();
+    let unreached = found.iter().filter(|found| !found.is_reached());
+    let mut folders: Vec<PathBuf> = unreached
+        .filter_map(|found| found.path.parent().map(Path::to_owned))
+        .collect();
+    // Those of `PATH` hold much else, which must not come before what another folder is named for.
+    folders.sort_by_key(|folder| path.contains(folder));
+    folders.extend(path);
+    std::env::join_paths(folders).unwrap_or_else(|_| std::env::var_os("PATH").unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn found(name: &str, path: impl Into<PathBuf>) -> Found {
+        Found {
+            toolchain: Toolchain::named(name).unwrap(),
+            path: path.into(),
+            version: Version::parse("3.0").unwrap(),
+        }
+    }
+
+    #[test]
+    fn the_search_path_leads_to_what_was_found() {
+        let path = std::env::var_os("PATH").unwrap();
+        let first = on_path("python3").remove(0);
+        assert_eq!(search_path(&[found("python", &first)]), path);
+        // Under whatever name it says of itself.
+        let real = first.canonicalize().unwrap();
+        assert_eq!(search_path(&[found("python", real)]), path);
+        let folders = |found: Vec<Found>| {
+            let path = search_path(&found);
+            std::env::split_paths(&path).collect::<Vec<_>>()
+        };
+        let elsewhere = found("python", "/elsewhere/bin/python3");
+        let path = folders(vec![elsewhere.clone()]);
+        assert_eq!(path[0], Path::new("/elsewhere/bin"));
+        assert_eq!(path[1..], path_folders());
+        // A folder of PATH that is moved up does not hide what lies elsewhere.
+        let late = path_folders().pop().unwrap();
+        let path = folders(vec![found("go", late.join("no-such-program")), elsewhere]);
+        assert_eq!(path[..2], [PathBuf::from("/elsewhere/bin"), late]);
+    }
+
+    #[test]
+    fn the_home_is_above_the_real_bin() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["jdk/bin", "shims", "links"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for name in ["jdk/bin/java", "shims/java"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        symlink(root.join("jdk/bin/java"), root.join("links/java")).unwrap();
+        let home = |name| {
+            let variables = environment(&[found("java", root.join(name))]);
+            let home = variables.into_iter().find(|(name, _)| name == "JAVA_HOME");
+            home.map(|(_, home)| PathBuf::from(home))
+        };
+        assert_eq!(home("jdk/bin/java"), Some(root.join("jdk")));
+        assert_eq!(home("links/java"), Some(root.join("jdk")));
+        assert_eq!(home("shims/java"), None);
+        let python = environment(&[found("python", "/elsewhere/bin/python3")]);
+        assert_eq!(python.len(), 1);
+    }
+
+    #[test]
+    fn a_part_is_looked_for_beside_the_real_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in [
+            "jre/bin",
+            "links",
+            "nginx/sbin",
+            "nginx/lib64/nginx/modules",
+        ] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        // A javac beside a link is not that of the runtime that the link leads to.
+        for name in ["jre/bin/java", "links/javac", "nginx/sbin/nginx"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        symlink(root.join("jre/bin/java"), root.join("links/java")).unwrap();
+        let lacks = |tool, name| found(tool, root.join(name)).lacks();
+        assert_eq!(lacks("java", "links/java"), Some("javac"));
+        assert_eq!(lacks("nginx", "nginx/sbin/nginx"), None);
+        let module = "ngx_http_js_module.so";
+        assert_eq!(lacks("njs", "nginx/sbin/nginx"), Some(module));
+
+        fs::write(root.join("jre/bin/javac"), "").unwrap();
+        fs::write(root.join("nginx/lib64/nginx/modules").join(module), "").unwrap();
+        assert_eq!(lacks("java", "links/java"), None);
+        assert_eq!(lacks("njs", "nginx/sbin/nginx"), None);
+    }
+}
