@@ -1,0 +1,22 @@
+#!/bin/sh
+# serve.sh OUT: runs nginx, whose configuration knows no variables, with them filled in. It and the
+# assets, which njs takes only as JSON, go through files that are gone once they are open.
+set -eu
+
+out=$1
+
+# json FILE: the text of a file as a JSON string.
+json() {
+  printf '"'
+  sed 's/[\\"]/\\&/g; s/$/\\n/' "$ASSETS/$1" | tr -d '\n'
+  printf '"'
+}
+
+sed "s|@HOST@|$HOST|; s|@PORT@|$PORT|; s|@CPUS@|$CPUS|; s|@ASSETS@|$ASSETS|; s|@OUT@|$out|; s|@HERE@|$PWD|" \
+  nginx.conf >"$out/$PORT.conf"
+printf '{ "page": %s, "smallPage": %s, "quotes": %s }\n' \
+  "$(json page-100k.html)" "$(json page-20k.html)" "$(json quotes.txt)" >"$out/$PORT.json"
+
+exec 3<"$out/$PORT.conf" 4<"$out/$PORT.json"
+rm "$out/$PORT.conf" "$out/$PORT.json"
+exec nginx -e stderr -c /dev/fd/3
