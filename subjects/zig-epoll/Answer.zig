@@ -1,0 +1,28 @@
+//! One answer, short of the fields that differ from request to request.
+
+const std = @import("std");
+const Outbox = @import("Outbox.zig");
+
+const Answer = @This();
+
+status: []const u8 = "200 OK",
+/// Whole lines.
+fields: []const u8,
+body: Outbox.Body = .{},
+
+pub const not_found: Answer = .empty("404 Not Found", "");
+pub const method_not_allowed: Answer = .empty("405 Method Not Allowed", "Allow: GET, HEAD\r\n");
+pub const server_error: Answer = .empty("500 Internal Server Error", "");
+
+pub fn empty(comptime status: []const u8, comptime fields: []const u8) Answer {
+    return .{ .status = status, .fields = fields ++ "Content-Length: 0\r\n" };
+}
+
+/// An answer that is made once, for its body never changes.
+pub fn constant(arena: std.mem.Allocator, content_type: []const u8, body: []const u8) !Answer {
+    const template = "Content-Type: {s}\r\nContent-Length: {d}\r\n";
+    return .{
+        .fields = try std.fmt.allocPrint(arena, template, .{ content_type, body.len }),
+        .body = .{ .bytes = body },
+    };
+}
