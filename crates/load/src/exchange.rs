@@ -4,9 +4,11 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::Request;
 use crate::answer::Answer;
-use crate::wire::h1::{AnswerReader, Collect, Malformed, OnClose};
+use crate::request::WireRequest;
+use crate::wire::grpc::CallWire;
+use crate::wire::h1::{Collect, H1Wire, OnClose};
+use crate::wire::{Fault, Wire};
 
 /// Why no answer came.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +26,7 @@ pub enum ExchangeError {
     Io(#[from] io::Error),
     /// What came is not an answer.
     #[error("malformed answer: {0}")]
-    Malformed(#[from] Malformed),
+    Malformed(#[from] Fault),
     /// Closed too early.
     #[error("the server closed the connection {}", if *.in_answer { "in the middle of the answer" } else { "without an answer" })]
     Closed {
@@ -39,18 +41,35 @@ pub enum ExchangeError {
 /// Sends `request` over a connection of its own and reads the whole answer.
 pub fn exchange(
     address: SocketAddr,
-    request: &Request,
+    request: &WireRequest,
+    timeout: Duration,
+) -> Result<Answer, ExchangeError> {
+    match request {
+        WireRequest::Http1(request) => {
+            let wire = H1Wire::new(request.bytes(), request.is_head());
+            converse(address, wire, timeout)
+        }
+        WireRequest::Grpc(call) => converse(address, CallWire::new(call), timeout),
+    }
+}
+
+fn converse(
+    address: SocketAddr,
+    mut wire: impl Wire,
     timeout: Duration,
 ) -> Result<Answer, ExchangeError> {
     let until = Instant::now() + timeout;
     let mut stream = TcpStream::connect_timeout(&address, timeout)
         .map_err(|source| ExchangeError::Connect { address, source })?;
+    stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(timeout))?;
-    stream.write_all(request.bytes())?;
-    let mut reader = AnswerReader::new(request.is_head());
     let mut collect = Collect::default();
     let mut buffer = vec![0; 64 * 1024];
+    wire.open();
+    wire.request();
     loop {
+        stream.write_all(wire.unsent())?;
+        wire.sent(wire.unsent().len());
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(ExchangeError::TimedOut(timeout));
@@ -62,19 +81,14 @@ pub fn exchange(
             Err(error) => return Err(error.into()),
         };
         if length == 0 {
-            return match reader.close() {
+            return match wire.close() {
                 OnClose::Whole(_) => Ok(collect.into_answer()),
                 OnClose::BeforeAnswer => Err(ExchangeError::Closed { in_answer: false }),
                 OnClose::Truncated => Err(ExchangeError::Closed { in_answer: true }),
             };
         }
-        let eaten = reader.eat(&buffer[..length], &mut collect)?;
-        if eaten.whole.is_some() {
-            return if eaten.bytes < length {
-                Err(Malformed::ExcessBytes.into())
-            } else {
-                Ok(collect.into_answer())
-            };
+        if wire.eat(&buffer[..length], Some(&mut collect))?.is_some() {
+            return Ok(collect.into_answer());
         }
     }
 }

@@ -17,5 +17,5 @@ pub use answer::{Answer, AnswerCheck, Mismatch};
 pub use engine::{LoadError, Progress, run};
 pub use exchange::{ExchangeError, exchange};
 pub use plan::{LoadPlan, PlanError, Sampling};
-pub use request::{Request, RequestError};
+pub use request::{Request, RequestError, WireRequest};
 pub use target::{HttpUrl, TargetError};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prony_record::{LoadShape, LoadSpec, Target};
 
 use crate::answer::AnswerCheck;
-use crate::request::Request;
+use crate::request::WireRequest;
 
 /// A load on one target: everything that [`crate::run`] needs to know.
 #[derive(Clone)]
@@ -17,8 +17,11 @@ pub struct LoadPlan {
     /// The URL, for the record.
     pub url: String,
     /// What is sent.
-    pub request: Request,
-    /// How many connections, over all threads; no more are opened than there are `requests`.
+    pub request: WireRequest,
+    /// When requests are due.
+    pub shape: LoadShape,
+    /// How many connections, over all threads, or users, with a connection each; in a closed loop no
+    /// more are opened than there are `requests`.
     pub connections: usize,
     /// How many threads.
     pub threads: usize,
@@ -28,7 +31,8 @@ pub struct LoadPlan {
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins.
     pub warmup: Duration,
-    /// How long an answer may take from the send.
+    /// How long an answer may take from the send, or from the scheduled arrival where the shape has
+    /// one.
     pub timeout: Duration,
     /// The CPUs that the threads are pinned to in turn; empty for none.
     pub cpus: Vec<usize>,
@@ -97,14 +101,25 @@ impl LoadPlan {
             _ if self.timeout.is_zero() => Err(PlanError::Zero {
                 what: "the timeout",
             }),
-            _ => Ok(()),
+            _ => self.validate_shape(),
+        }
+    }
+
+    fn validate_shape(&self) -> Result<(), PlanError> {
+        match self.shape {
+            LoadShape::UsersOpen { think_time_s } if !is_positive_duration(think_time_s) => {
+                Err(PlanError::Zero {
+                    what: "the mean think time",
+                })
+            }
+            LoadShape::Closed | LoadShape::UsersOpen { .. } => Ok(()),
         }
     }
 
     /// The load as the record has it.
     pub fn spec(&self) -> LoadSpec {
         LoadSpec {
-            shape: LoadShape::Closed,
+            shape: self.shape,
             connections: self.connections,
             threads: self.threads,
             duration_s: self.duration.map(|duration| duration.as_secs_f64()),
@@ -122,6 +137,10 @@ impl LoadPlan {
             address: self.address.to_string(),
         }
     }
+}
+
+fn is_positive_duration(seconds: f64) -> bool {
+    Duration::try_from_secs_f64(seconds).is_ok_and(|duration| !duration.is_zero())
 }
 
 /// `whole` split into `parts` as evenly as can be: the `index`th part. The remainder is spread

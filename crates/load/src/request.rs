@@ -3,6 +3,7 @@
 use http::{HeaderName, HeaderValue, Method};
 
 use crate::target::HttpUrl;
+use crate::wire::grpc::Call;
 
 /// Why a request cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -85,9 +86,62 @@ impl Request {
         self.method == Method::HEAD
     }
 
+    /// Whether doing it twice does no more than doing it once (RFC 9110, 9.2.2).
+    pub fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent()
+    }
+
     /// Whether it asks the server to close the connection after the answer.
     pub fn closes(&self) -> bool {
         self.closes
+    }
+}
+
+/// A request with the wire that it goes over.
+#[derive(Clone, Debug)]
+pub enum WireRequest {
+    /// HTTP/1.1.
+    Http1(Request),
+    /// A unary gRPC call.
+    Grpc(Call),
+}
+
+impl From<Request> for WireRequest {
+    fn from(request: Request) -> Self {
+        Self::Http1(request)
+    }
+}
+
+impl From<Call> for WireRequest {
+    fn from(call: Call) -> Self {
+        Self::Grpc(call)
+    }
+}
+
+impl WireRequest {
+    /// The method's name.
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Http1(request) => request.method(),
+            Self::Grpc(_) => "POST",
+        }
+    }
+
+    /// Whether it may be sent a second time where nobody knows what became of the first. Of a call
+    /// only its server could tell.
+    pub fn is_idempotent(&self) -> bool {
+        match self {
+            Self::Http1(request) => request.is_idempotent(),
+            Self::Grpc(_) => false,
+        }
+    }
+
+    /// Whether it asks the server to close the connection after the answer.
+    pub fn closes(&self) -> bool {
+        match self {
+            Self::Http1(request) => request.closes(),
+            Self::Grpc(_) => false,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values on the command line, written as wrk's users write them.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// A duration: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as wrk has them.
@@ -9,6 +10,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
     humantime::parse_duration(text)
         .map_err(|_| format!("`{text}` is not a duration; write for instance 10s, 500ms or 2m"))
+}
+
+/// A duration longer than none at all.
+pub fn some_duration(text: &str) -> Result<Duration, String> {
+    match duration(text)? {
+        Duration::ZERO => Err("it must be longer than 0".into()),
+        duration => Ok(duration),
+    }
 }
 
 /// A count: `400`, `10k`, `2M`.
@@ -25,6 +34,11 @@ pub fn count(text: &str) -> Result<u64, String> {
         .ok()
         .and_then(|number| number.checked_mul(factor))
         .ok_or_else(|| format!("`{text}` is not a count; write for instance 400, 10k or 2M"))
+}
+
+/// A count that is at least one.
+pub fn some_count(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(count(text)?).ok_or_else(|| "it must be at least 1".into())
 }
 
 /// A count that is at least one and fits the machine.
@@ -45,6 +59,7 @@ mod tests {
         assert_eq!(duration("0.5").unwrap(), Duration::from_millis(500));
         assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
         assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
+        assert!(some_duration("0s").is_err() && some_duration("1s").is_ok());
         assert!(duration("-1").is_err() && duration("soon").is_err() && duration("").is_err());
     }
 
@@ -55,6 +70,6 @@ mod tests {
         assert_eq!(count("2M").unwrap(), 2_000_000);
         assert!(count("k").is_err() && count("1.5k").is_err());
         assert!(count("99999999999999999999k").is_err());
-        assert!(positive("0").is_err());
+        assert!(positive("0").is_err() && some_count("0").is_err());
     }
 }

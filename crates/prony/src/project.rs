@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use prony_record::CpuAssignment;
 use prony_subject::{
-    GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment, parse_cpu_list,
+    Catalogue, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment,
+    parse_cpu_list,
 };
 use prony_suite::Workloads;
 use prony_suite::run::Bench;
@@ -46,6 +47,28 @@ pub fn not_selected(error: SelectError) -> Box<dyn Error> {
         SelectError::Unknown { .. } => usage(error),
         SelectError::Broken { .. } => error.into(),
     }
+}
+
+/// The subjects in folders that may be anywhere. None may have the id of another: in a table nobody
+/// could tell which of the two it was.
+pub fn outside(catalogue: &Catalogue, folders: &[PathBuf]) -> Result<Vec<Subject>, Box<dyn Error>> {
+    let mut subjects: Vec<Subject> = Vec::with_capacity(folders.len());
+    for folder in folders {
+        let subject = Subject::open(folder)?;
+        let mut others = catalogue.subjects.iter().chain(&subjects);
+        match others.find(|other| other.id == subject.id) {
+            Some(other) if other.folder != subject.folder => {
+                return Err(usage(format!(
+                    "two subjects would have the id `{}`: {} and {}; rename one of the folders",
+                    subject.id,
+                    other.folder.display(),
+                    subject.folder.display(),
+                )));
+            }
+            _ => subjects.push(subject),
+        }
+    }
+    Ok(subjects)
 }
 
 /// The project's workloads, among them all those that the subjects say they serve.

@@ -174,7 +174,7 @@ fn a_broken_suite_is_told_with_file_and_line() {
     project
         .run(&["run", "tour"])
         .with(1)
-        .says("the suite `tour`: there is no subject `rust-hyper`");
+        .says("the suite `tour`: there is no subject `nginx`");
     project
         .run(&["list", "suites"])
         .with(1)

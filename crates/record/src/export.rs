@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::{Measurement, Outcome, Run, SubjectRecord, TrialRecord, TrialResult};
+use crate::{LoadShape, Measurement, Outcome, Run, SubjectRecord, TrialRecord, TrialResult};
 
 /// What the `schema` field of an exported run says.
 pub const RUN_SCHEMA: &str = "prony-run/1";
@@ -47,7 +47,7 @@ pub fn export_csv(run: &Run, trials: &[TrialRecord], mut writer: impl Write) -> 
 ///
 /// Durations named `_ns` are nanoseconds and `_s` seconds; sizes are bytes; shares run from 0 to 1.
 /// The columns from `ok` to `unfinished` are counts of requests by outcome.
-pub const CSV_COLUMNS: [&str; 58] = [
+pub const CSV_COLUMNS: [&str; 64] = [
     "run",
     "sequence",
     "started_at",
@@ -106,6 +106,12 @@ pub const CSV_COLUMNS: [&str; 58] = [
     "idle_share",
     "log_lines_written",
     "source_hash",
+    "think_time_s",
+    "resent",
+    "port_waits",
+    "late",
+    "schedule_lag_p50_ns",
+    "schedule_lag_p99_ns",
 ];
 
 /// One trial and what its line is made of.
@@ -123,6 +129,7 @@ impl Line<'_> {
         fields.extend(self.load());
         fields.extend(self.latency());
         fields.extend(self.costs());
+        fields.extend(self.schedule());
         fields
     }
 
@@ -208,6 +215,23 @@ impl Line<'_> {
         ]
     }
 
+    fn schedule(&self) -> Vec<String> {
+        let open = self.measured.and_then(|m| m.load.open.as_ref());
+        let lag = open.and_then(|open| open.schedule_lag_ns.as_ref());
+        let text = |figure: Option<u64>| figure.map_or(String::new(), |n| n.to_string());
+        vec![
+            match self.record.trial.load.shape {
+                LoadShape::Closed => String::new(),
+                LoadShape::UsersOpen { think_time_s } => think_time_s.to_string(),
+            },
+            self.of(|m| m.load.resent),
+            self.of(|m| m.load.port_waits),
+            text(open.map(|open| open.late)),
+            text(lag.map(|lag| lag.p50)),
+            text(lag.map(|lag| lag.p99)),
+        ]
+    }
+
     /// A figure of the measurement; empty for a trial that failed.
     fn of<T: ToString>(&self, figure: impl Fn(&Measurement) -> T) -> String {
         self.measured
@@ -268,6 +292,9 @@ mod tests {
         assert_eq!(field(1, "peak_memory_bytes"), "12582912");
         assert_eq!(field(1, "source_hash"), "ab12");
         assert_eq!(field(1, "log_lines_written"), "100");
+        assert_eq!(field(1, "think_time_s"), "0.5");
+        assert_eq!(field(1, "late"), "7");
+        assert_eq!(field(1, "schedule_lag_p50_ns"), "5003");
     }
 
     #[test]
@@ -281,6 +308,6 @@ mod tests {
     fn a_failed_trial_keeps_its_line_and_its_message_is_quoted() {
         let text = csv(&[sample::failed("bun", "said \"no\",\nthen died")]);
         assert!(text.contains(",server-exited,\"said \"\"no\"\",\nthen died\","));
-        assert!(text.ends_with(",ab12\r\n"));
+        assert!(text.ends_with(",ab12,0.5,,,,,\r\n"));
     }
 }

@@ -10,6 +10,7 @@ mod histogram;
 mod load;
 mod machine;
 mod outcome;
+mod published;
 #[cfg(test)]
 mod published_schema;
 mod run;
@@ -21,9 +22,11 @@ mod trial;
 pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use load::{
-    Ended, GeneratorCost, LoadResult, LoadShape, LoadSpec, Target, WarmupResult, WrongAnswer,
+    Ended, GeneratorCost, LoadResult, LoadShape, LoadSpec, OpenLoop, Target, WarmupResult,
+    WrongAnswer,
 };
 pub use outcome::{Outcome, Outcomes};
+pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     CpuAssignment, Machine, Run, RunEnd, SubjectRecord, SubjectStatus, VerifyResult, VerifyVerdict,
 };

@@ -7,11 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{LatencySummary, Outcomes};
 
 /// The arrivals of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "shape")]
 pub enum LoadShape {
     /// Each connection sends its next request when the answer to the last one is whole.
     Closed,
+    /// Each connection is a user of its own, whose requests arrive at random (a Poisson source), on
+    /// a schedule that no answer moves. An arrival that finds its user still waiting for an answer
+    /// is late, and follows as soon as the user is free. Latency runs from the scheduled arrival.
+    UsersOpen {
+        /// Mean time between two arrivals of a user, in seconds.
+        think_time_s: f64,
+    },
 }
 
 impl LoadShape {
@@ -19,6 +26,7 @@ impl LoadShape {
     pub const fn name(self) -> &'static str {
         match self {
             LoadShape::Closed => "closed",
+            LoadShape::UsersOpen { .. } => "users-open",
         }
     }
 }
@@ -27,6 +35,7 @@ impl LoadShape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
     /// The arrivals.
+    #[serde(flatten)]
     pub shape: LoadShape,
     /// How many connections, over all threads.
     pub connections: usize,
@@ -38,7 +47,8 @@ pub struct LoadSpec {
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins, in seconds.
     pub warmup_s: f64,
-    /// How long an answer may take, in seconds from the send.
+    /// How long an answer may take, in seconds from the send, or from the scheduled arrival where
+    /// the shape has one.
     pub timeout_s: f64,
 }
 
@@ -102,6 +112,16 @@ pub struct GeneratorCost {
     pub cpus: Vec<usize>,
 }
 
+/// What a load with a schedule says of how it was kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenLoop {
+    /// Ok requests whose scheduled instant had passed when their user became free.
+    pub late: u64,
+    /// The generator's own lateness: from the instant at which a request was due and its user free
+    /// to the one at which it was begun; `None` where none was begun.
+    pub schedule_lag_ns: Option<LatencySummary>,
+}
+
 /// What one load on one target gave.
 ///
 /// A request belongs to the phase (warm-up or measured) in which it ended.
@@ -131,10 +151,21 @@ pub struct LoadResult {
     pub connections_opened: u64,
     /// Of these, the ones made again after a server or an error had closed one.
     pub reconnects: u64,
+    /// Requests sent again over a new connection, because the server had closed the one that it had
+    /// answered on before, warm-up included. Each still has one outcome.
+    #[serde(default)]
+    pub resent: u64,
+    /// How often a connection had to wait for a free local port, warm-up included.
+    #[serde(default)]
+    pub port_waits: u64,
+    /// What only a load with a schedule has; `None` for a closed loop.
+    #[serde(default)]
+    pub open: Option<OpenLoop>,
     /// Whole answers by status, in the measured part.
     #[serde(deserialize_with = "counts_by_status")]
     pub statuses: BTreeMap<u16, u64>,
-    /// From the send of a request to the last byte of its answer, ok answers only; `None` where there was none.
+    /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
+    /// byte of its answer, ok answers only; `None` where there was none.
     pub latency_ns: Option<LatencySummary>,
     /// From the start of a connection to its end of set-up; `None` where none was made.
     pub connect_ns: Option<LatencySummary>,

@@ -3,7 +3,7 @@
 use jsonschema::{Registry, Resource, Validator};
 use serde_json::{Value, json};
 
-use crate::{export_json, sample};
+use crate::{LoadShape, PublishedFigure, export_json, sample};
 
 fn schema(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -72,11 +72,13 @@ fn a_load_result_is_what_the_schema_says() {
             "/warmup",
             "/latency_ns",
             "/generator",
+            "/open",
         ] {
             every_field_is_bound(validator, &document, path);
         }
         (result.latency_ns, result.warmup, result.first_wrong) = (None, None, None);
         (result.load.duration_s, result.load.requests) = (None, Some(10));
+        (result.load.shape, result.open) = (LoadShape::Closed, None);
         accept(validator, &serde_json::to_value(&result).unwrap());
     });
 }
@@ -91,6 +93,7 @@ fn broken_load_results_are_refused() {
             ("/outcomes/ok", json!(1.5)),
             ("/ended", json!("bored")),
             ("/load/shape", json!("square")),
+            ("/load/shape", json!("closed")),
             ("/within_stdev", json!(1.2)),
             ("/statuses", json!({"teapot": 1})),
             ("/histogram", json!("not base64!")),
@@ -119,6 +122,9 @@ fn an_exported_run_is_what_the_schema_says() {
             "/run",
             "/run/machine",
             "/run/cpus",
+            "/run/published",
+            "/run/published/tables/0",
+            "/run/published/tables/0/rows/0",
             "/run/subjects/0",
             "/run/subjects/2/status",
             "/run/subjects/0/verified/1",
@@ -143,6 +149,11 @@ fn broken_runs_are_refused() {
         for (path, value) in [
             ("/schema", json!("prony-run/0")),
             ("/run/end", json!("happily")),
+            ("/run/published/tables/0/columns/0", json!("speed")),
+            (
+                "/run/published/tables/0/rows/0/figures",
+                json!({"speed": [1]}),
+            ),
             ("/run/started_at", json!("yesterday")),
             ("/run/subjects/0/class", json!("fast")),
             ("/run/subjects/0/status/status", json!("maybe")),
@@ -155,4 +166,15 @@ fn broken_runs_are_refused() {
             assert!(!validator.is_valid(&broken), "{path}");
         }
     });
+}
+
+#[test]
+fn every_published_figure_has_the_name_that_json_and_schema_have() {
+    let in_schema = &run_schema()["$defs"]["figure"]["enum"];
+    let in_json = serde_json::to_value(PublishedFigure::ALL).unwrap();
+    assert_eq!(&in_json, in_schema);
+    assert_eq!(
+        in_json,
+        json!(PublishedFigure::ALL.map(PublishedFigure::name))
+    );
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Published;
+
 /// One run of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -33,6 +35,9 @@ pub struct Run {
     pub cpus: CpuAssignment,
     /// The subjects that were asked for, in the suite's order, whatever became of them.
     pub subjects: Vec<SubjectRecord>,
+    /// The document that the suite grew from, with what it published, where there is one.
+    #[serde(default)]
+    pub published: Option<Published>,
 }
 
 /// How a run ended.
@@ -136,6 +141,9 @@ pub struct SubjectRecord {
     pub build_s: Option<f64>,
     /// Whether it took part.
     pub status: SubjectStatus,
+    /// The workloads that it serves. Empty in records of Prony 0.1.
+    #[serde(default)]
+    pub serves: Vec<String>,
     /// What verification found, workload by workload.
     pub verified: Vec<VerifyResult>,
 }

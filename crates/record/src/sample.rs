@@ -45,6 +45,31 @@ pub(crate) fn run(id: &str) -> Run {
                 },
             ),
         ],
+        published: Some(published()),
+    }
+}
+
+fn published() -> Published {
+    Published {
+        document: "A benchmark made by hand".into(),
+        machine: "Fast 8000".into(),
+        method: "wrk, 64 connections".into(),
+        tables: vec![PublishedTable {
+            title: "Requests a second".into(),
+            load: load_spec(),
+            summary: RoundSummary::Mean,
+            each_round: true,
+            columns: vec![PublishedFigure::Rate, PublishedFigure::RateShare],
+            charts: vec![PublishedFigure::Rate],
+            share_of: Some("page".into()),
+            notes: vec!["Its rounds were run one after the other.".into()],
+            rows: vec![PublishedRow {
+                name: "Go".into(),
+                subject: "go-nethttp".into(),
+                workload: "hello".into(),
+                figures: BTreeMap::from([(PublishedFigure::Rate, vec![100.5, 99.5])]),
+            }],
+        }],
     }
 }
 
@@ -60,6 +85,7 @@ fn subject(id: &str, status: SubjectStatus) -> SubjectRecord {
         artefact_bytes: Some(4096),
         build_s: Some(0.1 + 0.2),
         status,
+        serves: vec!["hello".into(), "sse".into()],
         verified: vec![
             VerifyResult {
                 workload: "hello".into(),
@@ -88,7 +114,7 @@ fn trial(subject: &str, round: u32) -> Trial {
 
 fn load_spec() -> LoadSpec {
     LoadSpec {
-        shape: LoadShape::Closed,
+        shape: LoadShape::UsersOpen { think_time_s: 0.5 },
         connections: 64,
         threads: 1,
         duration_s: Some(1.0),
@@ -162,6 +188,12 @@ pub(crate) fn load_result() -> LoadResult {
         bytes_written: 5_000,
         connections_opened: 64,
         reconnects: 0,
+        resent: 0,
+        port_waits: 0,
+        open: Some(OpenLoop {
+            late: 7,
+            schedule_lag_ns: histogram.summary(),
+        }),
         statuses: BTreeMap::from([(200, 100)]),
         latency_ns: histogram.summary(),
         connect_ns: None,

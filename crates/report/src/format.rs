@@ -60,6 +60,21 @@ pub fn share(share: f64) -> String {
     }
 }
 
+/// A ratio to one: `1.00`, `0.79`, `12.4`, `0.0054`.
+pub fn ratio(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return NONE.to_owned();
+    }
+    let decimals = match ratio.abs() {
+        r if r >= 99.95 || r == 0.0 => 0,
+        r if r >= 9.995 => 1,
+        r if r >= 0.0995 => 2,
+        r if r >= 0.00995 => 3,
+        _ => 4,
+    };
+    format!("{ratio:.decimals$}")
+}
+
 /// An interval of counts in the unit of its upper end: `44.9–46.0 k`; the unit is told once.
 pub fn count_interval(low: f64, high: f64) -> String {
     interval(&count(low), &count(high))
@@ -83,7 +98,8 @@ pub fn short(figure: &str) -> String {
     format!("{number}{unit}")
 }
 
-fn interval(low: &str, high: &str) -> String {
+/// From one written figure to another; a common unit is told once.
+pub fn interval(low: &str, high: &str) -> String {
     let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
     if low == high {
         return high.to_owned();
@@ -199,6 +215,23 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(share(value), text);
         }
+    }
+
+    #[test]
+    fn ratios_keep_two_digits_however_small() {
+        let cases = [
+            (1.0, "1.00"),
+            (0.786, "0.79"),
+            (0.0993, "0.099"),
+            (0.00537, "0.0054"),
+            (12.44, "12.4"),
+            (20_077.4, "20077"),
+            (0.0, "0"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(ratio(value), text);
+        }
+        assert_eq!(ratio(f64::NAN), NONE);
     }
 
     #[test]

@@ -8,13 +8,15 @@ pub mod format;
 mod html;
 mod markdown;
 mod prose;
+mod published;
 mod terminal;
 
-pub use chart::{ChartKind, chart_svg};
+pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use comparison::{
-    Absence, Comparison, Figures, Percentile, Row, Standing, SubjectLabel, Table, Why,
+    Absence, Comparison, Figures, OpenFigures, Percentile, Row, Standing, SubjectLabel, Table, Why,
 };
 pub use html::html;
 pub use markdown::markdown;
 pub use prose::end as end_of_run;
+pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use terminal::terminal;

@@ -57,6 +57,10 @@ fn the_same_workload_under_another_load_has_its_own_table() {
         [64, 256]
     );
     assert_eq!(
+        [hello[0].name(), hello[1].name()],
+        ["hello, 64 connections", "hello, 256 connections"]
+    );
+    assert_eq!(
         hello[0].rows[0].figures.rate.n + hello[1].rows[0].figures.rate.n,
         5
     );
@@ -233,6 +237,7 @@ fn a_workload_without_trials_for_a_ready_subject_is_told() {
             && absence.why
                 == Why::NotTried {
                     workload: "quote".into(),
+                    load: sample::spec(64),
                 }
     });
     assert!(told);
@@ -252,4 +257,86 @@ fn a_run_without_trials_compares_to_nothing_but_its_absences() {
     let comparison = Comparison::of(&sample::run(), &[]);
     assert!(comparison.tables.is_empty());
     assert_eq!(comparison.absences.len(), 3);
+}
+
+#[test]
+fn a_subject_is_not_missed_where_it_does_not_serve() {
+    let mut run = sample::run();
+    let go = run
+        .subjects
+        .iter_mut()
+        .find(|s| s.id == "go-nethttp")
+        .unwrap();
+    go.serves.retain(|workload| workload != "quote");
+    let zig = run.subjects.iter_mut().find(|s| s.id == "zig-std").unwrap();
+    zig.serves = vec!["hello".into()];
+    let mut trials = sample::trials();
+    trials.retain(|r| !(r.trial.subject == "go-nethttp" && r.trial.workload == "quote"));
+    let comparison = Comparison::of(&run, &trials);
+    let told = |subject: &str, workload: &str| {
+        let mut absences = comparison.absences.iter();
+        absences.any(|a| a.subject.id == subject && a.is_from(table(&comparison, workload)))
+    };
+    assert!(!told("go-nethttp", "quote"));
+    assert!(told("zig-std", "hello") && !told("zig-std", "quote"));
+}
+
+#[test]
+fn a_failure_under_one_load_is_not_one_under_another() {
+    let (run, mut trials) = sample::documents::hydragen();
+    for record in &mut trials {
+        let open = record.trial.load.connections == 500;
+        if open && record.trial.subject == "go-fasthttp" {
+            record.result = TrialResult::Failed {
+                kind: prony_record::FailureKind::ServerExited,
+                message: "gone".into(),
+            };
+        }
+    }
+    let comparison = Comparison::of(&run, &trials);
+    let absence = &comparison.absences[0];
+    assert_eq!(comparison.absences.len(), 1);
+    assert_eq!(
+        comparison.missing_from(&absence.why).as_deref(),
+        Some("byte, 500 users, open loop")
+    );
+    let from: Vec<bool> = comparison
+        .tables
+        .iter()
+        .map(|table| absence.is_from(table))
+        .collect();
+    assert_eq!(from, [false, true, false]);
+}
+
+#[test]
+fn an_open_loop_is_ordered_by_latency_and_ranks_nobody() {
+    let (run, trials) = sample::documents::hydragen();
+    let comparison = Comparison::of(&run, &trials);
+    let open = comparison
+        .tables
+        .iter()
+        .find(|table| table.is_open())
+        .unwrap();
+    assert_eq!(open.name(), "byte, 500 users, open loop");
+    assert!(
+        open.rows
+            .iter()
+            .all(|row| row.rank().is_none() && row.share_of_ceiling.is_none())
+    );
+    let latencies = open
+        .rows
+        .iter()
+        .map(|row| row.figures.percentile(Percentile::P50));
+    assert!(latencies.is_sorted());
+    let go = row(open, "go-nethttp");
+    assert_eq!(go.standing, Standing::Offered);
+    let schedule = go.figures.open.unwrap();
+    assert_eq!(schedule.late, 7 + 8 + 9); // Of three rounds.
+    assert!(schedule.lag_p50_ns < schedule.lag_p99_ns);
+    let closed = comparison
+        .tables
+        .iter()
+        .find(|table| !table.is_open())
+        .unwrap();
+    assert_eq!(row(closed, "go-nethttp").figures.open, None);
 }

@@ -2,17 +2,51 @@
 
 mod sample;
 
-use prony_record::{Run, SubjectStatus, TrialRecord, TrialResult};
-use prony_report::{ChartKind, Comparison, chart_svg, html, markdown, terminal};
+use std::sync::LazyLock;
+
+use prony_record::{Run, SubjectStatus, TrialResult};
+use prony_report::{ChartKind, Comparison, chart_files, chart_svg, html, markdown, terminal};
+use sample::documents::{self, Records};
 
 const SCRIPT: &str = "<script>alert('x')</script>";
 
-fn made() -> (Run, Vec<TrialRecord>) {
+/// A run and what was compared of it: made once, as that takes a while.
+struct Made {
+    run: Run,
+    comparison: Comparison,
+}
+
+impl Made {
+    fn of((run, trials): Records) -> Made {
+        let comparison = Comparison::of(&run, &trials);
+        Made { run, comparison }
+    }
+}
+
+static PLAIN: LazyLock<Made> = LazyLock::new(|| Made::of(made()));
+static HOSTILE: LazyLock<Made> = LazyLock::new(|| Made::of(hostile()));
+static ZAP: LazyLock<Made> = LazyLock::new(|| Made::of(documents::zap()));
+static DATASTAR: LazyLock<Made> = LazyLock::new(|| Made::of(documents::datastar()));
+static HYDRAGEN: LazyLock<Made> = LazyLock::new(|| Made::of(documents::hydragen()));
+static HOSTILE_DOCUMENT: LazyLock<Made> = LazyLock::new(|| Made::of(hostile_document()));
+
+fn every_kind() -> [&'static Made; 6] {
+    [
+        &PLAIN,
+        &HOSTILE,
+        &ZAP,
+        &DATASTAR,
+        &HYDRAGEN,
+        &HOSTILE_DOCUMENT,
+    ]
+}
+
+fn made() -> Records {
     (sample::run(), sample::trials())
 }
 
 /// A run whose every text tries to be markup.
-fn hostile() -> (Run, Vec<TrialRecord>) {
+fn hostile() -> Records {
     let (mut run, mut trials) = made();
     run.title = SCRIPT.into();
     run.notes = vec![SCRIPT.into()];
@@ -41,15 +75,30 @@ fn hostile() -> (Run, Vec<TrialRecord>) {
     (run, trials)
 }
 
-fn all_texts((run, trials): &(Run, Vec<TrialRecord>)) -> Vec<(&'static str, String)> {
-    let comparison = Comparison::of(run, trials);
+/// The same of a suite that grew from a document.
+fn hostile_document() -> Records {
+    let (mut run, trials) = documents::datastar();
+    let published = run.published.as_mut().unwrap();
+    let evil = || format!("{SCRIPT}|`*\n");
+    published.document = evil();
+    (published.machine, published.method) = (evil(), evil());
+    for table in &mut published.tables {
+        (table.title, table.notes) = (evil(), vec![evil()]);
+        for row in &mut table.rows {
+            row.name = evil();
+        }
+    }
+    (run, trials)
+}
+
+fn all_texts(Made { run, comparison }: &Made) -> Vec<(&'static str, String)> {
     let mut texts = vec![
-        ("html", html(run, &comparison)),
-        ("markdown", markdown(run, &comparison)),
-        ("terminal", terminal(&comparison, 100, false)),
+        ("html", html(run, comparison)),
+        ("markdown", markdown(run, comparison)),
+        ("terminal", terminal(comparison, 100, false)),
     ];
-    for kind in ChartKind::ALL {
-        texts.push((kind.name(), chart_svg(kind, &comparison.tables[0])));
+    for chart in chart_files(comparison) {
+        texts.push(("chart", chart.svg));
     }
     texts
 }
@@ -91,9 +140,8 @@ fn elements(markup: &str) -> Vec<String> {
 
 #[test]
 fn every_subject_is_in_every_report() {
-    let (run, trials) = made();
-    for (name, text) in all_texts(&(run.clone(), trials)).into_iter().take(3) {
-        for subject in &run.subjects {
+    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
+        for subject in &PLAIN.run.subjects {
             assert!(text.contains(&subject.id), "{} in {name}", subject.id);
         }
         assert!(
@@ -107,8 +155,8 @@ fn every_subject_is_in_every_report() {
 
 #[test]
 fn the_page_is_well_formed_and_loads_and_runs_nothing() {
-    for records in [made(), hostile()] {
-        let page = &all_texts(&records)[0].1;
+    for records in every_kind() {
+        let page = &all_texts(records)[0].1;
         let names = elements(page);
         for forbidden in ["script", "link", "img", "iframe", "object", "embed", "base"] {
             assert!(!names.iter().any(|name| name == forbidden), "<{forbidden}>");
@@ -123,11 +171,17 @@ fn the_page_is_well_formed_and_loads_and_runs_nothing() {
 
 #[test]
 fn every_chart_of_the_page_can_be_told_from_its_words() {
-    let page = &all_texts(&made())[0].1;
-    let names = elements(page);
-    let count = |name: &str| names.iter().filter(|n| *n == name).count();
-    assert_eq!(count("svg"), 4 * ChartKind::ALL.len());
-    assert_eq!(count("desc"), count("svg"));
+    for records in every_kind() {
+        let page = &all_texts(records)[0].1;
+        let names = elements(page);
+        let count = |name: &str| names.iter().filter(|n| *n == name).count();
+        let charts = chart_files(&records.comparison);
+        assert_eq!((count("svg"), count("desc")), (charts.len(), charts.len()));
+        assert_references(page);
+    }
+}
+
+fn assert_references(page: &str) {
     let ids: Vec<&str> = page
         .split(" id=\"")
         .skip(1)
@@ -145,8 +199,10 @@ fn every_chart_of_the_page_can_be_told_from_its_words() {
 
 #[test]
 fn text_from_outside_is_never_markup() {
-    for (name, text) in all_texts(&hostile()) {
-        if name != "terminal" {
+    let texts = [&HOSTILE, &HOSTILE_DOCUMENT];
+    for (name, text) in texts.into_iter().flat_map(|made| all_texts(made)) {
+        // A chart has only its own names in it, and so may have none from outside.
+        if name != "terminal" && (name != "chart" || text.contains("script")) {
             // Code blocks of Markdown show text as it is, in quotes of their own.
             let outside: String = match name {
                 "markdown" => text.split("```").step_by(2).collect(),
@@ -160,40 +216,75 @@ fn text_from_outside_is_never_markup() {
 
 #[test]
 fn charts_alone_are_whole_documents_on_a_light_ground() {
-    let (run, trials) = made();
-    let comparison = Comparison::of(&run, &trials);
-    for kind in ChartKind::ALL {
-        let svg = chart_svg(kind, &comparison.tables[0]);
-        elements(&svg);
-        assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-        assert!(svg.contains(".ground{fill:#fff}") && !svg.contains("var(--"));
-        for row in &comparison.tables[0].rows {
-            assert!(svg.contains(&row.subject.id));
+    for records in every_kind() {
+        let charts = chart_files(&records.comparison);
+        for chart in &charts {
+            let svg = &chart.svg;
+            elements(svg);
+            assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+            assert!(svg.contains(".ground{fill:#fff}") && !svg.contains("var(--"));
+            assert!(
+                !svg.contains("NaN") && !svg.contains("inf"),
+                "{}",
+                chart.name
+            );
         }
-        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        let mut names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), charts.len(), "a name twice");
+        assert!(names.iter().all(|name| !name.contains(['/', '<', ' '])));
     }
 }
 
 #[test]
+fn a_chart_has_every_row_of_its_table() {
+    let comparison = &PLAIN.comparison;
+    for kind in ChartKind::ALL {
+        let svg = chart_svg(kind, &comparison.tables[0]);
+        for row in &comparison.tables[0].rows {
+            assert!(svg.contains(&row.subject.id));
+        }
+    }
+}
+
+#[test]
+fn markdown_links_charts_that_are_written() {
+    for records in every_kind() {
+        let names: Vec<String> = chart_files(&records.comparison)
+            .into_iter()
+            .map(|c| c.name)
+            .collect();
+        let text = markdown(&records.run, &records.comparison);
+        for link in text.split("](charts/").skip(1) {
+            let name = link.split(')').next().unwrap();
+            assert!(names.iter().any(|written| written == name), "{name}");
+        }
+    }
+    let text = markdown(&ZAP.run, &ZAP.comparison);
+    assert!(text.contains("![Requests/s](charts/published-1-rate.svg)"));
+    assert!(text.contains("![Transfer](charts/published-1-transfer.svg)"));
+}
+
+#[test]
 fn the_terminal_keeps_to_its_width_and_colours_only_when_asked() {
-    for records in [made(), hostile()] {
-        let comparison = Comparison::of(&records.0, &records.1);
+    for records in every_kind() {
         for width in [40, 60, 80, 100, 140] {
-            let text = terminal(&comparison, width, false);
+            let text = terminal(&records.comparison, width, false);
             for line in text.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
             }
             assert!(!text.contains('\u{1b}'));
-            assert!(text.contains("req/s") && (width < 60 || text.contains("p99")));
+            assert!(text.contains("req/s") || text.contains("requests/s"));
+            assert!(width < 60 || text.contains("p99"));
         }
-        assert!(terminal(&comparison, 100, true).contains("\u{1b}[1m"));
+        assert!(terminal(&records.comparison, 100, true).contains("\u{1b}[1m"));
     }
 }
 
 #[test]
 fn the_terminal_shows_ranks_and_leaves_unranked_rows_without_a_number() {
-    let (run, trials) = made();
-    let text = terminal(&Comparison::of(&run, &trials), 100, false);
+    let text = terminal(&PLAIN.comparison, 100, false);
     let page: Vec<&str> = text
         .lines()
         .skip_while(|line| !line.starts_with("page "))
@@ -219,8 +310,8 @@ fn the_terminal_shows_ranks_and_leaves_unranked_rows_without_a_number() {
 
 #[test]
 fn markdown_tables_have_as_many_cells_in_every_line() {
-    for records in [made(), hostile()] {
-        let text = &all_texts(&records)[1].1;
+    for records in every_kind() {
+        let text = &all_texts(records)[1].1;
         let mut cells = None;
         for line in text.lines() {
             if !line.starts_with('|') {
@@ -235,7 +326,7 @@ fn markdown_tables_have_as_many_cells_in_every_line() {
 
 #[test]
 fn the_conditions_are_told() {
-    for (name, text) in all_texts(&made()).into_iter().take(2) {
+    for (name, text) in all_texts(&PLAIN).into_iter().take(2) {
         for condition in [
             "Example CPU 3000",
             "6.12.0",
@@ -252,10 +343,62 @@ fn the_conditions_are_told() {
 }
 
 #[test]
+fn an_open_loop_is_told_as_one_and_ranks_nobody() {
+    for (name, text) in all_texts(&HYDRAGEN).into_iter().take(3) {
+        for told in [
+            "500 users, open loop, mean think time 1 s, 10,000 requests",
+            "1 connection, closed loop (sequential), 10,000 requests",
+            "byte, 500 users, open loop",
+            "byte, 1 connection",
+            "from the scheduled arrival",
+            "Nobody is ranked",
+        ] {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(told), "{told} in {name}");
+        }
+    }
+    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
+        assert!(
+            !text.contains("open loop") && !text.contains("scheduled"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_connections_went_through_is_told_where_they_did() {
+    for (name, text) in all_texts(&ZAP).into_iter().take(3) {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for told in [
+            "python-httpserver: 123 requests were sent again over a new connection",
+            "An orderly close is no error",
+            "python-httpserver: 9 times a new connection had to wait for a free local port",
+        ] {
+            assert!(text.contains(told), "{told} in {name}");
+        }
+    }
+    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
+        assert!(
+            !text.contains("sent again") && !text.contains("local port"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn a_run_that_gave_nothing_still_has_its_reports() {
-    let (run, _) = made();
-    let comparison = Comparison::of(&run, &[]);
-    elements(&html(&run, &comparison));
-    assert!(markdown(&run, &comparison).contains("zig-std"));
+    let run = &PLAIN.run;
+    let comparison = Comparison::of(run, &[]);
+    elements(&html(run, &comparison));
+    assert!(markdown(run, &comparison).contains("zig-std"));
     assert!(terminal(&comparison, 80, false).contains("zig-std"));
+    for Made { run, .. } in [&*ZAP, &*DATASTAR, &*HYDRAGEN] {
+        let comparison = Comparison::of(run, &[]);
+        elements(&html(run, &comparison));
+        for text in [markdown(run, &comparison), terminal(&comparison, 80, false)] {
+            assert!(text.contains("not tried") && text.contains("No two rows"));
+            assert!(!text.contains("NaN"));
+        }
+        assert!(chart_files(&comparison).is_empty());
+    }
 }

@@ -4,6 +4,7 @@
 
 mod answer;
 
+mod message;
 mod plan;
 pub mod run;
 mod suite;
@@ -13,7 +14,7 @@ mod workload;
 
 pub use answer::{AssetError, DRAWS, RightAnswer, draws_vary};
 pub use plan::{Measure, Plan};
-pub use suite::{MeasureSpec, Suite, SuiteError, SuiteLoad};
+pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad};
 pub use toml_file::FileError;
 pub use unknown_name::UnknownName;
 pub use workload::{ExpectedAnswer, ExpectedBody, Request, Workload, Workloads};

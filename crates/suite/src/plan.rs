@@ -2,13 +2,15 @@
 
 use prony_record::{LoadSpec, Trial};
 
-/// One workload under one load: what is measured of each subject in each round.
+/// One workload under one load: what is measured of each subject, and how many times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     /// The workload's id.
     pub workload: String,
     /// The load.
     pub load: LoadSpec,
+    /// In how many rounds, the first ones of the run.
+    pub rounds: u32,
 }
 
 /// The trials of a run, in order.
@@ -21,18 +23,29 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Every subject with every measure once a round, in an order drawn anew for each round, so
-    /// that what drifts on the machine hits all alike. A round is over before the next begins,
-    /// and no subject opens two rounds running (where there are two or more).
-    pub fn interleaved(subjects: &[String], measures: &[Measure], rounds: u32, seed: u64) -> Self {
+    /// Every subject with every measure that it takes part in once a round, as long as the measure
+    /// has rounds left, in an order drawn anew for each round, so that what drifts on the machine
+    /// hits all alike. A round is over before the next begins, and no subject opens two rounds
+    /// running (where the second has another).
+    pub fn interleaved(
+        subjects: &[String],
+        measures: &[Measure],
+        takes_part: impl Fn(&str, &Measure) -> bool,
+        seed: u64,
+    ) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut order: Vec<(&String, &Measure)> = subjects
             .iter()
             .flat_map(|subject| measures.iter().map(move |measure| (subject, measure)))
+            .filter(|(subject, measure)| takes_part(subject, measure))
             .collect();
-        let mut trials = Vec::with_capacity(order.len() * rounds as usize);
+        let mut trials = Vec::new();
         let mut opener = None;
-        for round in 1..=rounds {
+        for round in 1.. {
+            order.retain(|(_, measure)| measure.rounds >= round);
+            if order.is_empty() {
+                break;
+            }
             random.shuffle(&mut order);
             change_opener(&mut order, opener, &mut random);
             opener = order.first().map(|(subject, _)| *subject);
@@ -72,14 +85,15 @@ mod tests {
     use super::*;
     use prony_record::LoadShape;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn names(prefix: &str, count: usize) -> Vec<String> {
         (0..count).map(|i| format!("{prefix}{i}")).collect()
     }
 
-    fn measures(count: usize) -> Vec<Measure> {
-        let measure = |i: usize| Measure {
+    /// A measure for each number of rounds.
+    fn measures(rounds: &[u32]) -> Vec<Measure> {
+        let measure = |(i, &rounds): (usize, &u32)| Measure {
             // Two loads for each workload.
             workload: format!("w{}", i / 2),
             load: LoadSpec {
@@ -91,8 +105,9 @@ mod tests {
                 warmup_s: 0.1,
                 timeout_s: 5.0,
             },
+            rounds,
         };
-        (0..count).map(measure).collect()
+        rounds.iter().enumerate().map(measure).collect()
     }
 
     /// What is measured, apart from when.
@@ -100,28 +115,56 @@ mod tests {
         (&trial.subject, &trial.workload, trial.load.connections)
     }
 
+    /// A part of all combinations: `absent` says which are left out.
+    fn partly(absent: &BTreeSet<(usize, usize)>) -> impl Fn(&str, &Measure) -> bool {
+        move |subject, measure| {
+            let subject: usize = subject[1..].parse().unwrap();
+            !absent.contains(&(subject, measure.load.connections))
+        }
+    }
+
+    fn rounds_of(plan: &Plan) -> Vec<Vec<(&str, &str, usize)>> {
+        plan.trials
+            .chunk_by(|a, b| a.round == b.round)
+            .map(|round| round.iter().map(subject_matter).collect())
+            .collect()
+    }
+
     proptest! {
         #[test]
-        fn every_round_holds_every_combination_once_and_ends_before_the_next(
-            (subjects, measured) in (0usize..6, 0usize..6), rounds in 0u32..8, seed: u64,
+        fn every_round_holds_what_takes_part_and_has_rounds_left_once_and_ends_before_the_next(
+            subjects in 0usize..6,
+            rounds in prop::collection::vec(0u32..8, 0..6),
+            absent in prop::collection::btree_set((0usize..6, 1usize..7), 0..12),
+            seed: u64,
         ) {
-            let plan = Plan::interleaved(&names("s", subjects), &measures(measured), rounds, seed);
-            let combinations = subjects * measured;
-            prop_assert_eq!(plan.trials.len(), combinations * rounds as usize);
+            let (names, measures) = (names("s", subjects), measures(&rounds));
+            let takes_part = partly(&absent);
+            let plan = Plan::interleaved(&names, &measures, &takes_part, seed);
+            let mut counts = BTreeMap::new();
             for (i, trial) in plan.trials.iter().enumerate() {
                 prop_assert_eq!(trial.sequence as usize, i);
-                prop_assert_eq!(trial.round as usize, i / combinations + 1);
-            }
-            let mut counts = BTreeMap::new();
-            for trial in &plan.trials {
+                prop_assert!(i == 0 || plan.trials[i - 1].round <= trial.round);
                 *counts.entry((subject_matter(trial), trial.round)).or_insert(0) += 1;
             }
-            prop_assert_eq!(counts.len(), plan.trials.len());
+            prop_assert!(counts.values().all(|&count| count == 1));
+            let mut expected = 0;
+            for subject in &names {
+                for measure in measures.iter().filter(|measure| takes_part(subject, measure)) {
+                    expected += measure.rounds as usize;
+                    let matter = (subject.as_str(), &*measure.workload, measure.load.connections);
+                    for round in 1..=measure.rounds {
+                        prop_assert!(counts.contains_key(&(matter, round)));
+                    }
+                }
+            }
+            prop_assert_eq!(plan.trials.len(), expected);
         }
 
         #[test]
         fn the_seed_is_the_order(seed: u64, other: u64) {
-            let plan = |seed| Plan::interleaved(&names("s", 5), &measures(4), 6, seed);
+            let all = |_: &str, _: &Measure| true;
+            let plan = |seed| Plan::interleaved(&names("s", 5), &measures(&[6; 4]), all, seed);
             prop_assert_eq!(plan(seed), plan(seed));
             // 20! orders for each of 6 rounds.
             let orders_differ = plan(seed).trials != plan(other).trials;
@@ -130,23 +173,33 @@ mod tests {
 
         #[test]
         fn rounds_that_follow_each_other_differ_and_no_subject_opens_both(
-            subjects in 2usize..6, measured in 1usize..4, seed: u64,
+            subjects in 2usize..6,
+            rounds in prop::collection::vec(0u32..7, 1..4),
+            absent in prop::collection::btree_set((0usize..6, 1usize..5), 0..6),
+            seed: u64,
         ) {
-            let plan = Plan::interleaved(&names("s", subjects), &measures(measured), 6, seed);
-            let rounds: Vec<Vec<_>> = plan.trials
-                .chunks(subjects * measured)
-                .map(|round| round.iter().map(subject_matter).collect())
-                .collect();
-            for pair in rounds.windows(2) {
-                prop_assert_ne!(pair[0][0].0, pair[1][0].0);
-                prop_assert_ne!(&pair[0], &pair[1]);
+            let measures = measures(&rounds);
+            let plan = Plan::interleaved(&names("s", subjects), &measures, partly(&absent), seed);
+            for pair in rounds_of(&plan).windows(2) {
+                let opener = pair[0][0].0;
+                if pair[1].iter().any(|(subject, ..)| *subject != opener) {
+                    prop_assert_ne!(pair[1][0].0, opener);
+                }
             }
         }
     }
 
     #[test]
     fn a_single_subject_opens_every_round() {
-        let plan = Plan::interleaved(&names("s", 1), &measures(1), 3, 7);
+        let plan = Plan::interleaved(&names("s", 1), &measures(&[3]), |_, _| true, 7);
         assert_eq!(plan.trials.len(), 3);
+    }
+
+    #[test]
+    fn a_measure_with_fewer_rounds_is_in_the_first_ones() {
+        let plan = Plan::interleaved(&names("s", 1), &measures(&[1, 3]), |_, _| true, 7);
+        let rounds = rounds_of(&plan);
+        let sizes: Vec<usize> = rounds.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [2, 1, 1]);
     }
 }

@@ -2,13 +2,17 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
+use toml::Spanned;
 
 use prony_subject::nearest;
+
+use crate::unknown_name::UnknownName;
 
 /// Why a file of the project could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -54,23 +58,59 @@ impl fmt::Display for Offer<'_> {
 
 /// Reads `path` as a `T`.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
-    let text = std::fs::read_to_string(path).map_err(|source| FileError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    toml::from_str(&text).map_err(|error| content_error(path, &text, &error))
+    Source::open(path)?.parse()
 }
 
-fn content_error(path: &Path, text: &str, error: &toml::de::Error) -> FileError {
-    let line = error
-        .span()
-        .and_then(|span| text.get(..span.start))
-        .map(|before| before.matches('\n').count() + 1);
-    FileError::Content {
-        path: path.to_owned(),
-        line,
-        message: error.message().trim().replace('\n', "; "),
-        nearest: meant(error.message()),
+/// A file's text, in which faults have their lines.
+pub struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Source {
+    /// Reads the text of `path`.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let path = path.to_owned();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(source) => Err(FileError::Read { path, source }),
+        }
+    }
+
+    /// The text as a `T`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
+        toml::from_str(&self.text).map_err(|error| FileError::Content {
+            path: self.path.clone(),
+            line: error.span().and_then(|span| self.line(&span)),
+            message: error.message().trim().replace('\n', "; "),
+            nearest: meant(error.message()),
+        })
+    }
+
+    /// What makes no sense at `span`.
+    pub fn fault(&self, span: Range<usize>, message: impl Into<String>) -> FileError {
+        FileError::Content {
+            path: self.path.clone(),
+            line: self.line(&span),
+            message: message.into(),
+            nearest: None,
+        }
+    }
+
+    /// A name that is none of `known`.
+    pub fn unknown<'a>(
+        &self,
+        name: &Spanned<String>,
+        what: &'static str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> FileError {
+        let unknown = UnknownName::new(what, name.get_ref(), known);
+        self.fault(name.span(), unknown.to_string())
+    }
+
+    fn line(&self, span: &Range<usize>) -> Option<usize> {
+        let before = self.text.get(..span.start)?;
+        Some(before.matches('\n').count() + 1)
     }
 }
 
@@ -124,6 +164,20 @@ pub fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Durat
         Duration::ZERO => Err(D::Error::custom("the duration must be longer than 0")),
         duration => Ok(duration),
     }
+}
+
+/// A duration longer than none at all, for a field that may be left out.
+pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    some_duration(deserializer).map(Some)
+}
+
+/// A duration, for a field that may be left out.
+pub fn maybe_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
 }
 
 /// A list of different names, at least one.

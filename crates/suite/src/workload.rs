@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
+use crate::message::Message;
 use crate::toml_file::{self, FileError};
 use crate::unknown_name::UnknownName;
 
@@ -28,14 +29,65 @@ pub struct Workload {
 
 /// What is asked of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RequestFields")]
+pub enum Request {
+    /// An HTTP request without a body.
+    Http {
+        /// The method, such as `GET`.
+        method: String,
+        /// The path, with its slash and its query if it has one.
+        path: String,
+    },
+    /// A unary gRPC call.
+    Grpc {
+        /// The path of the call: `/package.Service/Method`.
+        path: String,
+        /// The message.
+        message: Message,
+    },
+}
+
+/// The fields of a request: `method` and `path`, or `grpc` and `message`.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The method, such as `GET`.
-    #[serde(deserialize_with = "token")]
-    pub method: String,
-    /// The path, with its slash and its query if it has one.
-    #[serde(deserialize_with = "path")]
-    pub path: String,
+struct RequestFields {
+    #[serde(default, deserialize_with = "token")]
+    method: Option<String>,
+    #[serde(default, deserialize_with = "path")]
+    path: Option<String>,
+    #[serde(default, deserialize_with = "call")]
+    grpc: Option<String>,
+    message: Option<Message>,
+}
+
+impl TryFrom<RequestFields> for Request {
+    type Error = &'static str;
+
+    fn try_from(fields: RequestFields) -> Result<Self, Self::Error> {
+        match fields {
+            RequestFields {
+                method: Some(method),
+                path: Some(path),
+                grpc: None,
+                message: None,
+            } => Ok(Self::Http { method, path }),
+            RequestFields {
+                method: None,
+                path: None,
+                grpc: Some(call),
+                message: Some(message),
+            } => Ok(Self::Grpc {
+                path: format!("/{call}"),
+                message,
+            }),
+            RequestFields { grpc: Some(_), .. } => {
+                Err("a gRPC call has `grpc` and `message`, and neither `method` nor `path`")
+            }
+            RequestFields { method: None, .. } => Err("missing field `method`"),
+            RequestFields { path: None, .. } => Err("missing field `path`"),
+            _ => Err("`message` is there for gRPC only; name the call with `grpc`"),
+        }
+    }
 }
 
 /// What the answer must be.
@@ -69,6 +121,8 @@ pub enum ExpectedBody {
     LineOf(String),
     /// This file of the assets as one `datastar-patch-elements` event.
     DatastarPatchOf(String),
+    /// This message, as gRPC sends it.
+    Message(Message),
 }
 
 /// A file of a workload.
@@ -136,20 +190,35 @@ impl Workloads {
     }
 }
 
-fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let method = String::deserialize(deserializer)?;
     match !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        true => Ok(method),
+        true => Ok(Some(method)),
         false => Err(D::Error::custom(format!(
             "`{method}` is no method; write one like `GET`"
         ))),
     }
 }
 
-fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let call = String::deserialize(deserializer)?;
+    let parts: Vec<&str> = call.split('/').collect();
+    let is_name = |part: &&str| {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+        !part.is_empty() && part.chars().all(is_letter)
+    };
+    match parts.len() == 2 && parts.iter().all(is_name) {
+        true => Ok(Some(call)),
+        false => Err(D::Error::custom(format!(
+            "`{call}` is no call; write one like `package.Service/Method`"
+        ))),
+    }
+}
+
+fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let path = String::deserialize(deserializer)?;
     match path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(path),
+        true => Ok(Some(path)),
         false => Err(D::Error::custom(format!(
             "`{path}` is no path; begin it with `/` and leave no blank in it"
         ))),
@@ -207,10 +276,8 @@ log_lines = 1
             (sse.about.as_str(), sse.origin.as_str()),
             ("A page as one event.", "datastar")
         );
-        assert_eq!(
-            (sse.request.method.as_str(), sse.request.path.as_str()),
-            ("GET", "/sse")
-        );
+        let (method, path) = ("GET".into(), "/sse".into());
+        assert_eq!(sse.request, Request::Http { method, path });
         let answer = &sse.answer;
         assert_eq!((answer.status, answer.log_lines), (200, 1));
         assert_eq!(answer.content_type, "text/event-stream");
@@ -245,6 +312,61 @@ log_lines = 1
             ("[answer]", "[answer", "sse.toml:7: "),
         ] {
             let error = read(&SSE.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{error}\nlacks {said}");
+        }
+    }
+
+    const CALL: &str = r#"title = "Unary call"
+about = "A call."
+origin = "hydragen"
+[request]
+grpc = "prony.echo.v1.Echo/Unary"
+message = { 1 = "r" }
+[answer]
+status = 200
+content_type = "application/grpc"
+headers = { "grpc-status" = "0" }
+body = { message = { 1 = "r" } }
+"#;
+
+    #[test]
+    fn a_call_is_read_and_what_is_wrong_with_it_is_said() {
+        let workloads = read(CALL).unwrap();
+        let call = workloads.get("sse").unwrap();
+        let Request::Grpc { path, message } = &call.request else {
+            panic!("{:?}", call.request);
+        };
+        assert_eq!(path, "/prony.echo.v1.Echo/Unary");
+        assert_eq!(message.encode(), b"\x0a\x01r");
+        assert_eq!(call.answer.body, ExpectedBody::Message(message.clone()));
+        for (from, to, said) in [
+            (
+                "Echo/Unary",
+                "Echo.Unary",
+                "sse.toml:5: `prony.echo.v1.Echo.Unary` is no call",
+            ),
+            (
+                "message = { 1 = \"r\" }\n[",
+                "[",
+                "has `grpc` and `message`",
+            ),
+            (
+                "grpc =",
+                "path = \"/\"\ngrpc =",
+                "neither `method` nor `path`",
+            ),
+            (
+                "grpc = \"prony.echo.v1.Echo/Unary\"",
+                "method = \"GET\"\npath = \"/\"",
+                "name the call with `grpc`",
+            ),
+            (
+                "message = { 1",
+                "message = { one",
+                "sse.toml:6: `one` is no field number",
+            ),
+        ] {
+            let error = read(&CALL.replacen(from, to, 1)).unwrap_err();
             assert!(error.contains(said), "{error}\nlacks {said}");
         }
     }

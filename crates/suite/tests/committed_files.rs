@@ -1,18 +1,31 @@
 //! The suites and workloads of the repository itself.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use prony_record::{Published, PublishedFigure, PublishedRow};
+use prony_subject::{Catalogue, Layout, Wire};
 use prony_suite::{RightAnswer, Suite, Workloads};
+
+const SUITES: [&str; 5] = ["datastar", "franklin", "hydragen", "tour", "zap"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn suite(id: &str) -> Suite {
+    Suite::read(&repository().join("suites"), id).unwrap()
+}
+
+fn published(id: &str) -> Published {
+    suite(id).published_on(NonZeroUsize::MIN).unwrap()
 }
 
 #[test]
 fn every_workload_has_a_right_answer() {
     let folder = repository().join("workloads");
     let workloads = Workloads::read(&folder).unwrap();
-    assert!(workloads.iter().count() >= 7);
+    assert!(workloads.iter().count() >= 8);
     for workload in workloads.iter() {
         let right = RightAnswer::new(workload, &folder.join("assets")).unwrap();
         assert_eq!(right.is_drawn(), workload.id == "quote");
@@ -20,13 +33,159 @@ fn every_workload_has_a_right_answer() {
 }
 
 #[test]
-fn every_suite_names_workloads_that_there_are() {
+fn every_suite_can_be_read_and_names_workloads_that_there_are() {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
-    let folder = repository().join("suites");
-    let ids = Suite::ids(&folder).unwrap();
-    assert!(ids.contains(&"tour".to_owned()));
+    let ids = Suite::ids(&repository().join("suites")).unwrap();
+    for id in SUITES {
+        assert!(ids.contains(&id.to_owned()), "{id}");
+    }
     for id in ids {
-        let suite = Suite::read(&folder, &id).unwrap();
-        workloads.select(suite.workloads()).unwrap();
+        workloads.select(suite(&id).workloads()).unwrap();
+    }
+}
+
+#[test]
+fn every_subject_of_a_suite_is_there_and_has_something_to_do_in_it() {
+    let layout = Layout::at(repository());
+    let catalogue = Catalogue::read(&layout).unwrap();
+    for id in SUITES {
+        let suite = suite(id);
+        assert_eq!(suite.subjects[0], "ceiling", "{id}: the reference is first");
+        for subject in catalogue.select(&suite.subjects).unwrap() {
+            let served = &subject.manifest.workloads;
+            let in_suite = suite.workloads();
+            assert!(
+                in_suite.iter().any(|one| served.contains(&one.to_string())),
+                "{id}: {} serves none of its workloads",
+                subject.id
+            );
+            // Only the suite that says so measures a server of less than all.
+            let serves_all = in_suite.iter().all(|one| served.contains(&one.to_string()));
+            assert!(serves_all || id == "hydragen", "{id}: {}", subject.id);
+            assert!(subject.manifest.wire != Wire::Grpc || id == "hydragen");
+        }
+    }
+}
+
+#[test]
+fn every_suite_that_takes_long_has_a_quick_run_of_the_same_shapes() {
+    for id in SUITES {
+        let full = suite(id);
+        let mut quick = full.clone();
+        assert_eq!(quick.quicken().is_some(), id != "tour", "{id}");
+        let pairs = full.measures.iter().zip(&quick.measures);
+        for (full, quick) in pairs {
+            assert_eq!(full.load.shape, quick.load.shape, "{id}");
+            assert_eq!(full.load.connections, quick.load.connections, "{id}");
+            assert!(quick.load.duration <= full.load.duration, "{id}");
+            assert!(quick.load.requests <= full.load.requests, "{id}");
+            assert!(quick.rounds <= full.rounds, "{id}");
+            assert!(quick.rounds.get() >= 3, "{id}: too few to tell apart");
+        }
+    }
+}
+
+#[test]
+fn every_row_of_a_document_has_its_subject_and_each_of_its_figures_a_column() {
+    for (id, tables, rows) in [
+        ("zap", 2, 8),
+        ("datastar", 1, 16),
+        ("hydragen", 3, 16),
+        ("franklin", 1, 3),
+    ] {
+        let published = published(id);
+        assert_eq!(published.tables.len(), tables, "{id}");
+        let all = published.tables.iter().flat_map(|table| &table.rows);
+        assert_eq!(all.count(), rows, "{id}");
+        for table in &published.tables {
+            for column in &table.columns {
+                // The document has no share of requests; it is measured beside its share of bytes.
+                let is_published = table
+                    .rows
+                    .iter()
+                    .any(|row| row.figures.contains_key(column));
+                let is_ours = *column == PublishedFigure::RateShare;
+                assert_eq!(is_published, !is_ours, "{id}: {}", column.name());
+            }
+        }
+    }
+    assert!(suite("tour").published_on(NonZeroUsize::MIN).is_none());
+}
+
+fn row<'a>(published: &'a Published, table: usize, subject: &str) -> &'a PublishedRow {
+    let mut rows = published.tables[table].rows.iter();
+    rows.find(|row| row.subject == subject).unwrap()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// What a suite holds is what its document says: a figure of each kind, worked out by hand.
+#[test]
+fn published_figures_are_those_of_the_documents() {
+    use PublishedFigure::*;
+    let zap = published("zap");
+    for (subject, rate) in [
+        ("zig-epoll", 649_692.133),
+        ("go-nethttp", 501_901.01),
+        ("python-httpserver", 4_263.81),
+        ("rust-threadpool", 133_726.963),
+    ] {
+        let rates = &row(&zap, 0, subject).figures[&Rate];
+        assert_eq!(rates.len(), 3, "{subject}");
+        assert!((mean(rates) - rate).abs() < 0.001, "{subject}");
+    }
+    let mebibytes = |count: f64| count * 1024.0 * 1024.0;
+    let near = |came: f64, expected: f64| {
+        assert!(
+            (came - expected).abs() <= expected * 1e-9,
+            "{came}, not {expected}"
+        );
+    };
+    let figure = |published: &Published, table, subject, figure| {
+        row(published, table, subject).figures[&figure][0]
+    };
+    near(figure(&zap, 0, "zig-epoll", Transfer), mebibytes(96.17));
+    near(
+        figure(&zap, 0, "python-httpserver", Transfer),
+        442.6 * 1024.0,
+    );
+    near(figure(&zap, 1, "python-httpserver", LatencyMax), 1.79e9);
+    near(figure(&zap, 1, "zig-epoll", WithinStdev), 0.9194);
+    let datastar = published("datastar");
+    near(
+        figure(&datastar, 0, "zig-std", Transfer),
+        mebibytes(5.61 * 1024.0),
+    );
+    near(
+        figure(&datastar, 0, "rust-axum", ArtefactBytes),
+        1_845_936.0,
+    );
+    let hydragen = published("hydragen");
+    near(figure(&hydragen, 0, "python-gunicorn", Startup), 485.8e6);
+    near(figure(&hydragen, 1, "rust-tiny-http", LatencyMax), 20_077e6);
+    near(figure(&hydragen, 2, "rust-tonic", TimePerRequest), 367.5e3);
+    let franklin = published("franklin");
+    near(figure(&franklin, 0, "java-vertx", LatencyMean), 2.31e6);
+    near(figure(&franklin, 0, "ruby-sinatra", Errors), 20_226.0);
+}
+
+/// The document's share of bytes follows from its own figures, of the logged page.
+#[test]
+fn the_shares_of_datastar_are_of_the_workload_that_the_suite_names() {
+    use PublishedFigure::{Transfer, TransferShare};
+    let datastar = published("datastar");
+    let table = &datastar.tables[0];
+    let of = |subject: &str, workload: &str| {
+        let mut rows = table.rows.iter();
+        rows.find(|row| row.subject == subject && row.workload == workload)
+    };
+    let plain = table.share_of.as_deref().unwrap();
+    for row in table.rows.iter().filter(|row| row.workload == "sse") {
+        let whole = &of(&row.subject, plain).unwrap().figures[&Transfer];
+        let share = row.figures[&Transfer][0] / whole[0];
+        let published = row.figures[&TransferShare][0];
+        assert!((share - published).abs() < 0.006, "{}: {share}", row.name);
     }
 }

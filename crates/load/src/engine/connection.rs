@@ -5,25 +5,40 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, recv, send};
+use nix::sys::socket::sockopt::IpBindAddressNoPort;
+use nix::sys::socket::{MsgFlags, recv, send, setsockopt};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::clock::Nanoseconds;
-use crate::wire::h1::{AnswerReader, Collect, Ignore, Malformed, OnClose, Whole};
+use crate::wire::h1::{Collect, OnClose, Whole};
+use crate::wire::{Fault, Wire};
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// There is no connection; the next attempt is made then.
-    Closed { retry_at: Nanoseconds },
+    /// Nothing: its user waits for the next request to be due, or there is none left.
+    Idle,
+    /// It could not be made, or not yet; the next attempt is made then.
+    Retrying { at: Nanoseconds },
     /// It is being set up.
     Connecting { since: Nanoseconds },
-    /// It has nothing to send.
-    Idle,
-    /// Part of the request is sent.
-    Sending { since: Nanoseconds, sent: usize },
-    /// The request is sent, the answer not whole.
-    Awaiting { since: Nanoseconds },
+    /// A request is on its way.
+    Exchanging,
+}
+
+/// The request that a connection is there for, until it has its outcome.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    /// Where its latency runs from; `None` where that is its send, and it is not sent yet.
+    pub(super) from: Option<Nanoseconds>,
+    /// When it is timed out.
+    pub(super) deadline: Nanoseconds,
+    /// Whether its scheduled instant had passed when its user became free.
+    pub(super) late: bool,
+    /// Whether it was sent before, over a connection that the server had closed.
+    pub(super) resent: bool,
+    /// Where its answer is being kept to be looked at.
+    pub(super) sample: Option<Box<Collect>>,
 }
 
 /// What came of reading what was there.
@@ -35,12 +50,10 @@ pub(super) enum Received {
     More,
     /// The answer is whole.
     Whole(Whole),
-    /// The answer is whole, but more came than it says it has.
-    Excess,
     /// The server closed the connection before the answer was whole.
     ClosedEarly { in_answer: bool },
     /// It is not an answer.
-    Malformed(Malformed),
+    Fault(Fault),
     /// The connection broke.
     Broken(Errno),
 }
@@ -81,8 +94,6 @@ const LARGE_LOOK: usize = 64 * 1024;
 const WORTH_SKIPPING: u64 = 8 * 1024;
 /// A server that sends faster than it is read must not keep the others waiting, nor the clock.
 const READS_AT_ONCE: u32 = 16;
-/// The `retry_at` of a connection that is not to be made again.
-pub(super) const NEVER: Nanoseconds = Nanoseconds::MAX;
 
 impl Buffers {
     pub(super) fn new() -> Self {
@@ -94,29 +105,31 @@ impl Buffers {
     }
 }
 
-/// One connection of a worker.
+/// One connection of a worker, with the user whose requests it carries.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct Connection<W> {
     socket: Option<Socket>,
     pub(super) activity: Activity,
-    reader: AnswerReader,
-    /// Where the answer is being kept to be looked at.
-    pub(super) sample: Option<Box<Collect>>,
+    pub(super) wire: W,
+    pub(super) request: Option<InFlight>,
     /// Failures to connect, one after the other.
     pub(super) refusals: u32,
     /// Whether it was ever connected.
     pub(super) was_connected: bool,
+    /// Answers that came whole since it was connected.
+    pub(super) answers: u64,
 }
 
-impl Connection {
-    pub(super) fn new(answers_head: bool) -> Self {
+impl<W: Wire> Connection<W> {
+    pub(super) fn new(wire: W) -> Self {
         Self {
             socket: None,
-            activity: Activity::Closed { retry_at: NEVER },
-            reader: AnswerReader::new(answers_head),
-            sample: None,
+            activity: Activity::Idle,
+            wire,
+            request: None,
             refusals: 0,
             was_connected: false,
+            answers: 0,
         }
     }
 
@@ -125,16 +138,25 @@ impl Connection {
         self.socket.as_ref()
     }
 
-    /// Begins to connect. The socket must be watched for what comes of it.
-    pub(super) fn open(&mut self, address: SocketAddr, now: Nanoseconds) -> io::Result<&Socket> {
-        self.reader.restart();
-        self.sample = None;
+    /// Begins to connect, from the local address `source` where one is given. The socket must be
+    /// watched for what comes of it.
+    pub(super) fn open(
+        &mut self,
+        address: SocketAddr,
+        source: Option<SocketAddr>,
+        now: Nanoseconds,
+    ) -> io::Result<&Socket> {
+        self.wire.open();
+        self.answers = 0;
         let socket = Socket::new(
             Domain::for_address(address),
             Type::STREAM.nonblocking().cloexec(),
             Some(Protocol::TCP),
         )?;
         socket.set_tcp_nodelay(true)?;
+        if let Some(source) = source {
+            bind_without_port(&socket, source)?;
+        }
         match socket.connect(&address.into()) {
             Ok(()) => {}
             Err(error) if error.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {}
@@ -152,26 +174,48 @@ impl Connection {
         }
     }
 
-    /// Closes it; whatever it was doing is forgotten.
-    pub(super) fn close(&mut self, retry_at: Nanoseconds) {
+    /// Closes the socket. A request that it was there for stays.
+    pub(super) fn close(&mut self, activity: Activity) {
         self.socket = None;
-        self.sample = None;
-        self.activity = Activity::Closed { retry_at };
+        self.activity = activity;
     }
 
-    /// Sends `bytes`; how many were taken, 0 where there is no room now.
+    /// Whether it is connected.
+    pub(super) fn is_open(&self) -> bool {
+        self.socket.is_some() && !matches!(self.activity, Activity::Connecting { .. })
+    }
+
+    /// Sends what the wire has to send; how many bytes were taken, 0 where there is no room now.
     #[inline]
-    pub(super) fn send(&self, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn send(&mut self) -> Result<usize, Errno> {
         let Some(socket) = &self.socket else {
             return Err(Errno::ENOTCONN);
         };
         loop {
-            match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+            match send(
+                socket.as_raw_fd(),
+                self.wire.unsent(),
+                MsgFlags::MSG_NOSIGNAL,
+            ) {
                 Err(Errno::EINTR) => {}
                 Err(Errno::EAGAIN) => return Ok(0),
-                other => return other,
+                Ok(length) => {
+                    self.wire.sent(length);
+                    return Ok(length);
+                }
+                Err(errno) => return Err(errno),
             }
         }
+    }
+
+    fn is_sampled(&self) -> bool {
+        matches!(
+            &self.request,
+            Some(InFlight {
+                sample: Some(_),
+                ..
+            })
+        )
     }
 
     /// Reads until the answer is whole, nothing more is there, or it is the others' turn.
@@ -187,10 +231,10 @@ impl Connection {
         bytes_read: &mut u64,
     ) -> Received {
         for _ in 0..READS_AT_ONCE {
-            let skippable = if self.sample.is_none() {
-                self.reader.skippable()
-            } else {
+            let skippable = if self.is_sampled() {
                 0
+            } else {
+                self.wire.skippable()
             };
             let step = if skippable >= WORTH_SKIPPING {
                 self.discard(skippable, buffers, bytes_read)
@@ -220,7 +264,7 @@ impl Connection {
             return Ok(Step::Nothing);
         };
         *bytes_read += length as u64;
-        match self.reader.skip(length as u64) {
+        match self.wire.skip(length as u64) {
             Some(whole) => Err(Received::Whole(whole)),
             None => Ok(Step::of(length, wanted)),
         }
@@ -235,19 +279,18 @@ impl Connection {
         };
         *bytes_read += length as u64;
         let bytes = &buffers.look[..length];
-        let eaten = match &mut self.sample {
-            Some(sample) => self.reader.eat(bytes, sample.as_mut()),
-            None => self.reader.eat(bytes, &mut Ignore),
-        }
-        .map_err(Received::Malformed)?;
+        let sample = self
+            .request
+            .as_mut()
+            .and_then(|it| it.sample.as_deref_mut());
+        let whole = self.wire.eat(bytes, sample).map_err(Received::Fault)?;
         // The answers of one load are much alike: the last one tells how to read the next.
-        buffers.first_look = match self.reader.skippable() {
+        buffers.first_look = match self.wire.skippable() {
             left if left >= WORTH_SKIPPING => SMALL_LOOK,
             _ if length == wanted => LARGE_LOOK,
             _ => buffers.first_look,
         };
-        match eaten.whole {
-            Some(_) if eaten.bytes < length => Err(Received::Excess),
+        match whole {
             Some(whole) => Err(Received::Whole(whole)),
             None => Ok(Step::of(length, wanted)),
         }
@@ -276,10 +319,17 @@ impl Connection {
 
     /// The server has closed the connection. Only an orderly close can be the end of an answer.
     fn closed(&mut self, orderly: bool) -> Received {
-        match self.reader.close() {
+        match self.wire.close() {
             OnClose::Whole(whole) if orderly => Received::Whole(whole),
             OnClose::BeforeAnswer => Received::ClosedEarly { in_answer: false },
             OnClose::Whole(_) | OnClose::Truncated => Received::ClosedEarly { in_answer: true },
         }
     }
+}
+
+/// Takes the local address now and leaves the port to the connect: then the same port can serve
+/// connections to different servers.
+fn bind_without_port(socket: &Socket, source: SocketAddr) -> io::Result<()> {
+    setsockopt(socket, IpBindAddressNoPort, &true)?;
+    socket.bind(&source.into())
 }

@@ -57,6 +57,10 @@ impl<'a> Judge<'a> {
         if !status_is_right {
             return Err((Outcome::WrongStatus, self.wrong_status(whole.status)));
         }
+        if let Some(rpc_status) = whole.rpc_status.filter(|&status| status != 0) {
+            let detail = format!("expected grpc-status 0, got {rpc_status}");
+            return Err((Outcome::WrongStatus, detail));
+        }
         if let Some(length) = self.body_length
             && whole.body_bytes != length
         {

@@ -9,7 +9,9 @@ mod phase;
 mod poller;
 mod progress;
 mod result;
+mod source_address;
 mod tally;
+mod timetable;
 mod worker;
 
 use std::convert::Infallible;
@@ -20,18 +22,22 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::prctl::set_timerslack;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::unistd::Pid;
-use prony_record::LoadResult;
+use prony_record::{LoadResult, LoadShape};
 
-use clock::Clock;
-use pacer::Closed;
+use clock::{Clock, nanoseconds};
+use pacer::{Closed, Pacer, SharedBudget, UsersOpen};
 use poller::Poller;
 pub use progress::Progress;
 use progress::WorkerProgress;
 use worker::{Shared, Worker, WorkerResult};
 
 use crate::plan::{LoadPlan, PlanError, share_of};
+use crate::request::WireRequest;
+use crate::wire::grpc::CallWire;
+use crate::wire::h1::H1Wire;
 
 /// Why a load could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +86,7 @@ pub fn run(
         .map(|_| WorkerProgress::default())
         .collect();
     let clock = Clock::start();
+    let budget = SharedBudget::new(plan.requests);
     // Nothing is ever sent: that no sender is left says that every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let results: Vec<WorkerResult> = thread::scope(|scope| {
@@ -92,10 +99,10 @@ pub fn run(
                     interrupt,
                     progress,
                 };
-                let running = running.clone();
+                let (running, budget) = (running.clone(), &budget);
                 scope.spawn(move || {
                     let _running = running;
-                    run_worker(shared, index)
+                    run_worker(shared, index, budget)
                 })
             })
             .collect();
@@ -112,19 +119,60 @@ pub fn run(
     Ok(result::assemble(plan, results))
 }
 
-fn run_worker(shared: Shared<'_>, index: usize) -> Result<WorkerResult, LoadError> {
+/// Pins the thread, and gives the worker its pacer: the shapes differ in nothing else.
+fn run_worker(
+    shared: Shared<'_>,
+    index: usize,
+    budget: &SharedBudget,
+) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
     if !plan.cpus.is_empty() {
         pin_to(plan.cpus[index % plan.cpus.len()])?;
     }
     let share = |whole: u64| share_of(whole, plan.threads as u64, index as u64);
-    let requests = plan.requests.map(share);
-    let connections = share(plan.connections as u64).min(requests.unwrap_or(u64::MAX));
-    let pacer = Closed::new(requests, !plan.warmup.is_zero());
+    let connections = share(plan.connections as u64);
+    let has_warmup = !plan.warmup.is_zero();
+    match plan.shape {
+        LoadShape::Closed => {
+            let requests = plan.requests.map(share);
+            let pacer = Closed::new(requests, has_warmup);
+            work(shared, connections.min(requests.unwrap_or(u64::MAX)), pacer)
+        }
+        LoadShape::UsersOpen { think_time_s } => {
+            keep_time_exactly()?;
+            let mean = nanoseconds(Duration::from_secs_f64(think_time_s));
+            let start = shared.clock.now();
+            let random = fastrand::Rng::new();
+            let users = connections as usize;
+            let pacer = UsersOpen::new(users, start, mean, budget, has_warmup, random);
+            work(shared, connections, pacer)
+        }
+    }
+}
+
+/// Gives the worker its wires.
+fn work(
+    shared: Shared<'_>,
+    connections: u64,
+    pacer: impl Pacer,
+) -> Result<WorkerResult, LoadError> {
     let poller = Poller::new().map_err(refused("make an epoll instance"))?;
-    Worker::new(shared, poller, connections, pacer)
-        .run()
-        .map_err(refused("wait for events"))
+    let result = match &shared.plan.request {
+        WireRequest::Http1(request) => {
+            let wire = |_| H1Wire::new(request.bytes(), request.is_head());
+            Worker::new(shared, poller, (0..connections).map(wire), pacer).run()
+        }
+        WireRequest::Grpc(call) => {
+            let wire = |_| CallWire::new(call);
+            Worker::new(shared, poller, (0..connections).map(wire), pacer).run()
+        }
+    };
+    result.map_err(refused("wait for events"))
+}
+
+/// The kernel may otherwise wake a thread up to 50 µs late, to save power.
+fn keep_time_exactly() -> Result<(), LoadError> {
+    set_timerslack(1).map_err(refused("set its timer slack"))
 }
 
 fn pin_to(cpu: usize) -> Result<(), LoadError> {

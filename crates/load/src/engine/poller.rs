@@ -1,16 +1,20 @@
 //! The epoll event loop's view of the kernel.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+
+pub(super) use epoll::EventFlags;
 
 use super::clock::Nanoseconds;
 
 /// Tells which sockets something has come of.
 pub(super) struct Poller {
-    epoll: Epoll,
-    events: Vec<EpollEvent>,
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
 }
 
 impl Poller {
@@ -19,45 +23,55 @@ impl Poller {
 
     pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self {
-            epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
-            events: vec![EpollEvent::empty(); Self::BATCH],
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
+            events: Vec::with_capacity(Self::BATCH),
         })
     }
 
     /// Watches a socket for everything, edge-triggered, once and for all: as long as it is always
     /// read until it is empty, no further system call is needed.
     pub(super) fn watch(&self, socket: impl AsFd, index: usize) -> Result<(), Errno> {
-        self.epoll.add(socket, Self::interest(index))
+        let data = epoll::EventData::new_u64(index as u64);
+        epoll::add(&self.epoll, socket, data, Self::INTEREST).map_err(errno)
     }
 
     /// Makes a new edge of what is there already, for a socket that was not read until it was empty.
     pub(super) fn tell_again(&self, socket: impl AsFd, index: usize) -> Result<(), Errno> {
-        self.epoll.modify(socket, &mut Self::interest(index))
+        let data = epoll::EventData::new_u64(index as u64);
+        epoll::modify(&self.epoll, socket, data, Self::INTEREST).map_err(errno)
     }
 
-    fn interest(index: usize) -> EpollEvent {
-        let flags = EpollFlags::EPOLLIN
-            | EpollFlags::EPOLLOUT
-            | EpollFlags::EPOLLRDHUP
-            | EpollFlags::EPOLLET;
-        EpollEvent::new(flags, index as u64)
-    }
+    const INTEREST: EventFlags = EventFlags::IN
+        .union(EventFlags::OUT)
+        .union(EventFlags::RDHUP)
+        .union(EventFlags::ET);
 
-    /// Waits for events, at most `longest`, rounded up to a millisecond. Returns how many came.
+    /// Waits for events, at most `longest`, to the nanosecond as far as the kernel keeps it. Returns
+    /// how many came.
     pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<usize, Errno> {
-        let milliseconds = longest.div_ceil(1_000_000).min(1_000) as u16;
-        match self
-            .epoll
-            .wait(&mut self.events, EpollTimeout::from(milliseconds))
-        {
-            Err(Errno::EINTR) => Ok(0),
-            other => other,
+        let longest = Timespec::try_from(Duration::from_nanos(longest.min(LONGEST_WAIT)))
+            .map_err(|_| Errno::EINVAL)?;
+        self.events.clear();
+        match epoll::wait(
+            &self.epoll,
+            spare_capacity(&mut self.events),
+            Some(&longest),
+        ) {
+            Err(rustix::io::Errno::INTR) => Ok(0),
+            other => other.map_err(errno),
         }
     }
 
     /// The event of that number in the batch that [`Poller::wait`] brought: which socket, and what.
-    pub(super) fn event(&self, at: usize) -> (usize, EpollFlags) {
+    pub(super) fn event(&self, at: usize) -> (usize, EventFlags) {
         let event = &self.events[at];
-        (event.data() as usize, event.events())
+        (event.data.u64() as usize, event.flags)
     }
+}
+
+/// An interrupt must be seen within that time.
+const LONGEST_WAIT: Nanoseconds = 1_000_000_000;
+
+fn errno(error: rustix::io::Errno) -> Errno {
+    Errno::from_raw(error.raw_os_error())
 }

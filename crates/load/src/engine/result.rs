@@ -1,11 +1,11 @@
 //! From what the workers counted to the result.
 
-use prony_record::{Ended, GeneratorCost, LoadResult, Outcome, WarmupResult};
+use prony_record::{Ended, GeneratorCost, LoadResult, LoadShape, OpenLoop, Outcome, WarmupResult};
 
 use super::clock::seconds;
 use super::phase::PhaseResult;
 use super::tally::Tally;
-use super::worker::WorkerResult;
+use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
 
 /// Busier than this, a worker is taken to have been the limit.
@@ -26,8 +26,11 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         rate_per_s: per(tally.outcomes[Outcome::Ok] as f64, measured.duration_s),
         bytes_read: tally.bytes_read,
         bytes_written: tally.bytes_written,
-        connections_opened: workers.iter().map(|worker| worker.connections_opened).sum(),
-        reconnects: workers.iter().map(|worker| worker.reconnects).sum(),
+        connections_opened: count(&workers, |counts| counts.opened),
+        reconnects: count(&workers, |counts| counts.reconnects),
+        resent: count(&workers, |counts| counts.resent),
+        port_waits: count(&workers, |counts| counts.port_waits),
+        open: open_loop(plan, tally),
         statuses: tally.statuses(),
         latency_ns: tally.latency.summary(),
         connect_ns: tally.connect.summary(),
@@ -35,6 +38,20 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         within_stdev: tally.latency.share_within_one_stdev(),
         first_wrong: tally.first_wrong.clone(),
         generator: generator(plan, &workers),
+    }
+}
+
+fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64 {
+    workers.iter().map(|worker| of(&worker.connections)).sum()
+}
+
+fn open_loop(plan: &LoadPlan, tally: &Tally) -> Option<OpenLoop> {
+    match plan.shape {
+        LoadShape::Closed => None,
+        LoadShape::UsersOpen { .. } => Some(OpenLoop {
+            late: tally.late,
+            schedule_lag_ns: tally.schedule_lag.summary(),
+        }),
     }
 }
 

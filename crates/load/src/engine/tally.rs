@@ -10,6 +10,10 @@ pub(super) struct Tally {
     pub(super) outcomes: Outcomes,
     pub(super) latency: LatencyHistogram,
     pub(super) connect: LatencyHistogram,
+    /// How late the generator was itself, where there is a schedule.
+    pub(super) schedule_lag: LatencyHistogram,
+    /// Ok requests whose instant had passed when their user became free.
+    pub(super) late: u64,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     statuses: Box<[u64; 1000]>,
@@ -22,6 +26,8 @@ impl Tally {
             outcomes: Outcomes::default(),
             latency: LatencyHistogram::new(),
             connect: LatencyHistogram::new(),
+            schedule_lag: LatencyHistogram::new(),
+            late: 0,
             bytes_read: 0,
             bytes_written: 0,
             statuses: Box::new([0; 1000]),
@@ -30,8 +36,9 @@ impl Tally {
     }
 
     #[inline]
-    pub(super) fn ok(&mut self, latency_ns: u64) {
+    pub(super) fn ok(&mut self, latency_ns: u64, late: bool) {
         self.outcomes[Outcome::Ok] += 1;
+        self.late += u64::from(late);
         self.latency.record(latency_ns);
     }
 
@@ -65,6 +72,8 @@ impl Tally {
         self.outcomes.merge(&other.outcomes);
         self.latency.merge(&other.latency);
         self.connect.merge(&other.connect);
+        self.schedule_lag.merge(&other.schedule_lag);
+        self.late += other.late;
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
         for (mine, theirs) in self.statuses.iter_mut().zip(other.statuses.iter()) {

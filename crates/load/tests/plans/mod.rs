@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use prony_load::{HttpUrl, LoadPlan, Request};
+use prony_record::LoadShape;
 
 /// A load of `requests` requests on the server at that address.
 pub fn plan_to(
@@ -18,7 +19,8 @@ pub fn plan_to(
     LoadPlan {
         address,
         url: url.as_str().into(),
-        request: Request::new(method, &url, &headers, body).unwrap(),
+        request: Request::new(method, &url, &headers, body).unwrap().into(),
+        shape: LoadShape::Closed,
         connections: 3,
         threads: 2,
         duration: None,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use prony_subject::{Availability, Catalogue, GuardProgram, Layout, Subject, Toolbox};
-use prony_suite::{Suite, Workloads};
+use prony_suite::{Request, Suite, Workloads};
 
 use crate::exit::{FAILURE, Outcome};
 use crate::project;
@@ -13,6 +13,7 @@ use crate::project;
 const EXAMPLES: &str = "\
 Examples:
   prony list             everything
+  prony list suites      what each suite measures, of how many subjects, and how long it takes
   prony list subjects    the servers, and whether their toolchains are here
 
 Exit status: 0, or 1 where a manifest or suite cannot be read (the others are listed).";
@@ -47,8 +48,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if wanted(What::Workloads) {
         outln!("Workloads");
         for workload in Workloads::read(&layout.workloads())?.iter() {
-            let path = format!("{} {}", workload.request.method, workload.request.path);
-            outln!("  {:18} {:22} {}", workload.id, path, workload.about);
+            let request = match &workload.request {
+                Request::Http { method, path } => format!("{method} {path}"),
+                Request::Grpc { path, .. } => format!("call {path}"),
+            };
+            outln!("  {:18} {:30} {}", workload.id, request, workload.about);
         }
     }
     for text in &broken {
@@ -65,14 +69,14 @@ fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::
     outln!("Suites");
     for id in Suite::ids(&layout.suites())? {
         match Suite::read(&layout.suites(), &id) {
-            Ok(suite) => outln!(
-                "  {:18} {} ({} subjects: {}; {} rounds)",
-                suite.id,
-                suite.about,
-                suite.subjects.len(),
-                suite.workloads().join(", "),
-                suite.rounds,
-            ),
+            Ok(suite) => {
+                let subjects = suite.subjects.len();
+                let s = if subjects == 1 { "" } else { "s" };
+                let workloads = suite.workloads().join(", ");
+                let (id, title) = (&suite.id, &suite.title);
+                outln!("  {id:18} {title} ({subjects} subject{s}: {workloads})");
+                outln!("  {:18} {}", "", suite.about);
+            }
             Err(error) => broken.push(error.to_string()),
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_load::{HttpUrl, LoadPlan, Request, TargetError};
-use prony_record::{Ended, LoadResult, Outcome as RequestOutcome};
+use prony_record::{Ended, LoadResult, LoadShape, Outcome as RequestOutcome};
 use prony_subject::parse_cpu_list;
 
 use crate::arguments;
@@ -118,7 +118,8 @@ fn plan(arguments: &Arguments) -> Result<LoadPlan, Box<dyn std::error::Error>> {
     let mut plan = LoadPlan {
         address: ([127, 0, 0, 1], 0).into(),
         url: url.as_str().into(),
-        request,
+        request: request.into(),
+        shape: LoadShape::Closed,
         connections: arguments.connections,
         threads: arguments
             .threads

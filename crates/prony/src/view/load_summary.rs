@@ -52,6 +52,7 @@ fn write_summary(out: &mut String, result: &LoadResult, distribution: bool) -> s
         plural(result.connections_opened, "connection"),
         plural(result.reconnects, "reconnect"),
     )?;
+    write_detours(out, result)?;
     writeln!(out, "Requests/sec: {:>12.2}", result.rate_per_s)?;
     writeln!(
         out,
@@ -128,6 +129,25 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> std::fmt::Result {
             .map(|(status, count)| format!("{status}: {}", format::exact(*count)))
             .collect();
         writeln!(out, "  Statuses: {}", statuses.join(", "))?;
+    }
+    Ok(())
+}
+
+/// What kept requests from going straight, without being an error.
+fn write_detours(out: &mut String, result: &LoadResult) -> std::fmt::Result {
+    if result.resent > 0 {
+        writeln!(
+            out,
+            "  {} sent again, because the server had closed the connection after an answer",
+            plural(result.resent, "request"),
+        )?;
+    }
+    if result.port_waits > 0 {
+        writeln!(
+            out,
+            "  {} for a free local port: the system has no more for so many connections",
+            plural(result.port_waits, "wait"),
+        )?;
     }
     Ok(())
 }

@@ -5,3 +5,5 @@ pub mod load_summary;
 pub mod report_files;
 pub mod run_progress;
 pub mod subject_status;
+pub mod suites_table;
+mod time_left;

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_record::{Run, TrialRecord, export_json};
-use prony_report::{ChartKind, Comparison, chart_svg, end_of_run, html, markdown, terminal};
+use prony_report::{Comparison, chart_files, end_of_run, html, markdown, terminal};
 
 /// Wide enough where nobody says how wide the terminal is.
 const DEFAULT_WIDTH: usize = 100;
@@ -52,11 +52,8 @@ pub fn write(
         |path: &Path, text: String| fs::write(path, text).map_err(|error| cannot(path, error));
     put(&files.markdown, markdown(run, comparison))?;
     put(&files.html, html(run, comparison))?;
-    for table in &comparison.tables {
-        for kind in ChartKind::ALL {
-            let name = format!("{}-{}.svg", table.workload, kind.name());
-            put(&charts.join(name), chart_svg(kind, table))?;
-        }
+    for chart in chart_files(comparison) {
+        put(&charts.join(chart.name), chart.svg)?;
     }
     let record = serde_json::to_string_pretty(&export_json(run, trials))?;
     put(&folder.join("record.json"), record)?;

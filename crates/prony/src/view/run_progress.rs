@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_record::{FailureKind, SubjectRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
+use prony_suite::Plan;
 use prony_suite::run::{Event, RunRequest};
 
-use super::subject_status;
+use super::time_left::TimeLeft;
+use super::{subject_status, suites_table};
 
 /// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that
 /// moves.
@@ -20,9 +22,9 @@ pub struct RunProgress {
     preparing: BTreeMap<String, String>,
     rounds: u32,
     round_told: u32,
-    trials: usize,
-    done: usize,
-    measuring_since: Instant,
+    done: u64,
+    time_left: Option<TimeLeft>,
+    trial_since: Instant,
     /// Failures that were shown in full: subject, workload and kind.
     failures: BTreeSet<(String, String, &'static str)>,
 }
@@ -42,21 +44,21 @@ impl RunProgress {
             bar,
             on_terminal,
             preparing: BTreeMap::new(),
-            rounds: request.rounds,
+            rounds: request.rounds(),
             round_told: 0,
-            trials: 0,
             done: 0,
-            measuring_since: Instant::now(),
+            time_left: None,
+            trial_since: Instant::now(),
             failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
         view.line(&format!(
-            "{} ({}): {} subjects, {} workloads, {} rounds, seed {}",
+            "{} ({}): {} subjects, {} workloads, {}, seed {}",
             request.suite.title,
             request.suite.id,
             request.subjects.len(),
-            request.measures.len(),
-            request.rounds,
+            request.tasks.len(),
+            rounds(request),
             request.seed,
         ));
         view.line(&format!(
@@ -92,7 +94,7 @@ impl RunProgress {
             Event::Verified { subject } => {
                 verified(subject).iter().for_each(|line| self.line(line))
             }
-            Event::Planned { trials } => self.planned(*trials),
+            Event::Planned { plan } => self.planned(plan),
             Event::Trial { trial } => self.trial(trial),
             Event::Measured { record } => self.measured(record),
         }
@@ -121,38 +123,42 @@ impl RunProgress {
         self.bar.set_message(steps.join("   "));
     }
 
-    fn planned(&mut self, trials: usize) {
-        self.trials = trials;
-        self.measuring_since = Instant::now();
+    fn planned(&mut self, plan: &Plan) {
+        let trials = plan.trials.len();
+        let time_left = TimeLeft::of(plan);
         self.bar
             .set_style(style("{elapsed:>4} {bar:24} {pos}/{len}  {wide_msg}"));
         self.bar.set_length(trials as u64);
-        self.line(&format!("{trials} trials"));
+        let about = suites_table::duration(time_left.left());
+        self.line(&format!("{trials} trials, about {about}"));
+        self.time_left = Some(time_left);
     }
 
     fn trial(&mut self, trial: &Trial) {
+        self.trial_since = Instant::now();
+        let left = self.time_left();
         self.bar.set_message(format!(
-            "round {}/{}: {} × {}{}",
+            "round {}/{}: {} × {} ({})   {left} left",
             trial.round,
             self.rounds,
             trial.subject,
             trial.workload,
-            self.time_left()
-                .map_or(String::new(), |left| format!("   {left} left")),
+            trial.load.shape.name(),
         ));
         // In a pipe a line a round is enough.
         if !self.on_terminal && trial.round > self.round_told {
             self.round_told = trial.round;
-            let left = self
-                .time_left()
-                .map_or(String::new(), |left| format!(", {left} left"));
-            self.line(&format!("round {} of {}{left}", trial.round, self.rounds));
+            let round = format!("round {} of {}", trial.round, self.rounds);
+            self.line(&format!("{round}, {left} left"));
         }
     }
 
     fn measured(&mut self, record: &TrialRecord) {
         self.done += 1;
-        self.bar.set_position(self.done as u64);
+        self.bar.set_position(self.done);
+        if let Some(left) = &mut self.time_left {
+            left.done(self.trial_since.elapsed());
+        }
         if let TrialResult::Failed { kind, message } = &record.result {
             self.failed(&record.trial, *kind, message);
         }
@@ -178,18 +184,22 @@ impl RunProgress {
         }
     }
 
-    /// From the trials so far, which all take about as long.
-    fn time_left(&self) -> Option<String> {
-        if self.done == 0 {
-            return None;
-        }
-        let each = self.measuring_since.elapsed() / u32::try_from(self.done).ok()?;
-        let left = each * u32::try_from(self.trials.saturating_sub(self.done)).ok()?;
-        let seconds = left.as_secs() + 1;
-        Some(match seconds / 60 {
-            0 => format!("{seconds} s"),
-            minutes => format!("{minutes} min {:02} s", seconds % 60),
-        })
+    fn time_left(&self) -> String {
+        let left = self
+            .time_left
+            .as_ref()
+            .map_or(Duration::ZERO, TimeLeft::left);
+        suites_table::duration(left)
+    }
+}
+
+/// `3 rounds`, or `3 to 20 rounds` where measures differ.
+fn rounds(request: &RunRequest<'_>) -> String {
+    let most = request.rounds();
+    let rounds = request.measures.iter().map(|measure| measure.rounds);
+    match rounds.min() {
+        Some(least) if least < most => format!("{least} to {most} rounds"),
+        _ => format!("{most} rounds"),
     }
 }
 

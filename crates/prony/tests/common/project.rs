@@ -53,6 +53,17 @@ impl Project {
         self.path().join(".prony").join(path)
     }
 
+    /// A suite with this text.
+    pub fn suite(&self, id: &str, text: &str) {
+        let file = self.path().join("suites").join(format!("{id}.toml"));
+        fs::write(file, text).unwrap();
+    }
+
+    /// Takes a suite away.
+    pub fn without_suite(&self, id: &str) {
+        fs::remove_file(self.path().join("suites").join(format!("{id}.toml"))).unwrap();
+    }
+
     /// Takes subjects of the repository.
     pub fn with(self, ids: &[&str]) -> Self {
         let subjects = repository().canonicalize().unwrap().join("subjects");

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, FrameRow, by_rate, mark, x};
+use super::frame::{Frame, FrameRow, ROW, in_order, mark, x};
 use super::scale::Scale;
 use crate::{Row, Table, format};
 
@@ -12,7 +12,7 @@ pub(super) fn frame(table: &Table) -> Frame {
         .iter()
         .filter_map(|row| row.figures.cpu_ns_per_request);
     let scale = Scale::log(costs.flat_map(|cost| [cost.low, cost.high]));
-    let rows = by_rate(&table.rows)
+    let rows = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
             label: row.subject.id.clone(),
@@ -27,12 +27,13 @@ pub(super) fn frame(table: &Table) -> Frame {
         })
         .collect();
     Frame {
-        title: format!("Server CPU time per request: {}", table.workload),
+        title: format!("Server CPU time per request: {}", table.name()),
         description: description(table),
         above: html! {},
         tick: format::duration,
         scale,
         rows,
+        row_height: ROW,
     }
 }
 
@@ -53,7 +54,7 @@ fn marks(row: &Row, scale: &Scale) -> Markup {
 }
 
 fn description(table: &Table) -> String {
-    let rows: Vec<String> = by_rate(&table.rows)
+    let rows: Vec<String> = in_order(table)
         .into_iter()
         .map(|row| format!("{} {}", row.subject.id, shown(row)))
         .collect();

@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, FrameRow, by_rate, x};
+use super::frame::{Frame, FrameRow, ROW, in_order, x};
 use super::scale::Scale;
 use crate::{Percentile, Row, Table, format, prose};
 
 pub(super) fn frame(table: &Table) -> Frame {
     let values = table.rows.iter().flat_map(percentiles);
     let scale = Scale::log(values.map(|(_, value)| value));
-    let rows = by_rate(&table.rows)
+    let rows = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
             label: row.subject.id.clone(),
@@ -19,12 +19,17 @@ pub(super) fn frame(table: &Table) -> Frame {
         })
         .collect();
     Frame {
-        title: format!("Latency, closed loop: {}", table.workload),
+        title: format!(
+            "Latency, {}: {}",
+            prose::latency_of(&table.load),
+            table.name()
+        ),
         description: description(table),
         above: legend(),
         tick: format::duration,
         scale,
         rows,
+        row_height: ROW,
     }
 }
 
@@ -74,7 +79,7 @@ fn legend() -> Markup {
 }
 
 fn description(table: &Table) -> String {
-    let rows: Vec<String> = by_rate(&table.rows)
+    let rows: Vec<String> = in_order(table)
         .into_iter()
         .map(|row| {
             let points: Vec<String> = percentiles(row)

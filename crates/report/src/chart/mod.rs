@@ -4,6 +4,7 @@
 //! own, on a light ground.
 
 mod cpu;
+mod document;
 mod frame;
 mod latency;
 mod memory;
@@ -12,7 +13,9 @@ mod throughput;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::Table;
+use prony_record::PublishedFigure;
+
+use crate::{Comparison, DocumentTable, Table};
 use frame::Frame;
 
 /// Which chart.
@@ -32,6 +35,14 @@ impl ChartKind {
     /// All of them, in the order of the page.
     pub const ALL: [ChartKind; 4] = [Self::Throughput, Self::Latency, Self::Cpu, Self::Memory];
 
+    /// Those that say something of a table, in the order of the page. In an open loop the rate is the
+    /// offered one, so there is no chart of it.
+    pub fn of(table: &Table) -> impl Iterator<Item = ChartKind> {
+        let open = table.is_open();
+        let says = move |kind: &ChartKind| !open || *kind != ChartKind::Throughput;
+        Self::ALL.into_iter().filter(says)
+    }
+
     /// Its name, as in file names.
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,9 +57,67 @@ impl ChartKind {
 /// The look of a chart that stands alone: the classes that the page's style sheet has too.
 const ALONE: &str = include_str!("alone.css");
 
+/// A chart as a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartFile {
+    /// The file's name: `hello-throughput.svg`, `published-1-rate.svg`.
+    pub name: String,
+    /// A stand-alone SVG document.
+    pub svg: String,
+}
+
+/// Every chart of a comparison, for a folder of their own: no two have the same name.
+pub fn chart_files(comparison: &Comparison) -> Vec<ChartFile> {
+    let of_document = comparison.published.iter().flat_map(|document| {
+        let tables = document.tables.iter();
+        tables.flat_map(|table| {
+            document_charts(table).map(move |figure| ChartFile {
+                name: document_file(table, figure),
+                svg: alone(&document::frame(table, figure)),
+            })
+        })
+    });
+    let of_tables = comparison.tables.iter().flat_map(|table| {
+        ChartKind::of(table).map(move |kind| ChartFile {
+            name: format!("{}-{}.svg", table.slug, kind.name()),
+            svg: chart_svg(kind, table),
+        })
+    });
+    of_document.chain(of_tables).collect()
+}
+
 /// One chart of one table as a stand-alone SVG document, on a light ground.
 pub fn chart_svg(kind: ChartKind, table: &Table) -> String {
-    let frame = chart(kind, table);
+    alone(&chart(kind, table))
+}
+
+/// The figures of a document's table that have a chart: those of which anything was measured.
+pub(crate) fn document_charts(table: &DocumentTable) -> impl Iterator<Item = PublishedFigure> {
+    let measured = |figure: &PublishedFigure| {
+        table
+            .rows
+            .iter()
+            .any(|row| row.measured.contains_key(figure))
+    };
+    table.source.charts.iter().copied().filter(measured)
+}
+
+/// The file of a document's chart.
+pub(crate) fn document_file(table: &DocumentTable, figure: PublishedFigure) -> String {
+    format!("published-{}-{}.svg", table.number, figure.name())
+}
+
+/// One chart of one table for the page. `id` is unique in the page.
+pub(crate) fn inline(kind: ChartKind, table: &Table, id: &str) -> Markup {
+    in_page(&chart(kind, table), id)
+}
+
+/// One chart of a document's table for the page. `id` is unique in the page.
+pub(crate) fn document_inline(table: &DocumentTable, figure: PublishedFigure, id: &str) -> Markup {
+    in_page(&document::frame(table, figure), id)
+}
+
+fn alone(frame: &Frame) -> String {
     let (width, height) = frame.size();
     let svg = html! {
         svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img"
@@ -64,9 +133,7 @@ pub fn chart_svg(kind: ChartKind, table: &Table) -> String {
     svg.into_string()
 }
 
-/// One chart of one table for the page. `id` is unique in the page.
-pub(crate) fn inline(kind: ChartKind, table: &Table, id: &str) -> Markup {
-    let frame = chart(kind, table);
+fn in_page(frame: &Frame, id: &str) -> Markup {
     let (width, height) = frame.size();
     html! {
         svg class="chart" role="img" viewBox={ "0 0 " (width) " " (height) }

@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, FrameRow, ROWS_TOP, by_rate, mark, x};
+use super::frame::{Frame, FrameRow, ROW, ceiling_line, grey_unless, in_order, rows_end, tenth, x};
 use super::scale::Scale;
 use crate::{Row, Standing, Table, format, prose};
 
 pub(super) fn frame(table: &Table) -> Frame {
     let highest = table.rows.iter().map(|row| row.figures.rate.high);
     let scale = Scale::linear(highest.fold(0.0, f64::max), 5);
-    let rows: Vec<FrameRow> = by_rate(&table.rows)
+    let rows: Vec<FrameRow> = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
             label: row.subject.id.clone(),
@@ -19,18 +19,20 @@ pub(super) fn frame(table: &Table) -> Frame {
         })
         .collect();
     Frame {
-        title: format!("Requests per second: {}", table.workload),
+        title: format!("Requests per second: {}", table.name()),
         description: description(table),
         above: ceiling(table, &scale, rows.len()),
         tick: format::count,
         scale,
         rows,
+        row_height: ROW,
     }
 }
 
 fn note(row: &Row) -> String {
     match row.standing {
         Standing::Ranked(_) => prose::plus_minus(&row.figures.rate),
+        Standing::Offered => String::new(),
         Standing::Reference => "reference".to_owned(),
         Standing::ClientLimited => "client-limited".to_owned(),
         Standing::WrongAnswers => "wrong answers".to_owned(),
@@ -39,31 +41,35 @@ fn note(row: &Row) -> String {
 
 fn marks(row: &Row, scale: &Scale) -> Markup {
     let rate = &row.figures.rate;
-    let (zero, median) = (x(scale, 0.0), x(scale, rate.median));
-    let (low, high) = (x(scale, rate.low), x(scale, rate.high));
+    let spread = (rate.n > 1).then_some((rate.low, rate.high));
+    bar(scale, rate.median, spread, row.is_sound())
+}
+
+/// A bar to the figure with a dot at its end, and a whisker as far as it spreads.
+pub(super) fn bar(scale: &Scale, value: f64, spread: Option<(f64, f64)>, counts: bool) -> Markup {
+    let class = |base| grey_unless(counts, base);
+    let (zero, end) = (x(scale, 0.0), x(scale, value));
     html! {
-        rect class=(mark("bar", row)) x=(zero) y="-6" width=(((median - zero) * 10.0).round() / 10.0) height="12" rx="2" {}
-        @if rate.n > 1 {
-            line class=(mark("whisker", row)) x1=(low) x2=(high) y1="0" y2="0" {}
-            line class=(mark("whisker", row)) x1=(low) x2=(low) y1="-4" y2="4" {}
-            line class=(mark("whisker", row)) x1=(high) x2=(high) y1="-4" y2="4" {}
+        rect class=(class("bar")) x=(zero) y="-6" width=(tenth(end - zero)) height="12" rx="2" {}
+        @if let Some((low, high)) = spread.map(|(low, high)| (x(scale, low), x(scale, high))) {
+            line class=(class("whisker")) x1=(low) x2=(high) y1="0" y2="0" {}
+            line class=(class("whisker")) x1=(low) x2=(low) y1="-4" y2="4" {}
+            line class=(class("whisker")) x1=(high) x2=(high) y1="-4" y2="4" {}
         }
-        circle class=(mark("dot", row)) cx=(median) cy="0" r="4" {}
+        circle class=(class("dot")) cx=(end) cy="0" r="4" {}
     }
 }
 
 fn ceiling(table: &Table, scale: &Scale, rows: usize) -> Markup {
     html! {
         @if let Some(row) = table.ceiling() {
-            @let x = x(scale, row.figures.rate.median);
-            line class="ceiling" x1=(x) x2=(x) y1=(ROWS_TOP - 8.0) y2=(Frame::rows_end(rows)) {}
-            text class="ceiling-text" x=(x) y=(ROWS_TOP - 13.0) text-anchor="middle" { (row.subject.id) }
+            (ceiling_line(x(scale, row.figures.rate.median), &row.subject.id, rows_end(rows, ROW)))
         }
     }
 }
 
 fn description(table: &Table) -> String {
-    let rows: Vec<String> = by_rate(&table.rows)
+    let rows: Vec<String> = in_order(table)
         .into_iter()
         .map(|row| {
             let rate = &row.figures.rate;

@@ -1,22 +1,25 @@
 //! Who is missing from which table, and why. Nobody is missing in silence.
 
 use prony_record::{
-    FailureKind, Run, SubjectRecord, SubjectStatus, TrialRecord, TrialResult, VerifyVerdict,
+    FailureKind, LoadSpec, Run, SubjectRecord, SubjectStatus, TrialRecord, TrialResult,
+    VerifyVerdict,
 };
 
 use super::{SubjectLabel, Table};
 
-/// A subject that is missing from one table or all.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A subject that is missing from one table or all that it could be in.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
     /// The subject.
     pub subject: SubjectLabel,
+    /// The workloads that it serves; empty where that is not known. It is not missing from others.
+    pub serves: Vec<String>,
     /// Why.
     pub why: Why,
 }
 
 /// Why a subject is missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Why {
     /// Its toolchain is not here.
     Skipped {
@@ -48,6 +51,8 @@ pub enum Why {
     Failed {
         /// The workload.
         workload: String,
+        /// The load.
+        load: LoadSpec,
         /// What kind of failure the first one was.
         kind: FailureKind,
         /// What went wrong in it.
@@ -55,11 +60,30 @@ pub enum Why {
         /// How many trials failed.
         trials: usize,
     },
-    /// It was ready, and no trial of a workload was made (the run was stopped, or it does not serve it).
+    /// It was ready, and no trial of a workload was made (the run was stopped).
     NotTried {
         /// The workload.
         workload: String,
+        /// The load.
+        load: LoadSpec,
     },
+}
+
+impl Absence {
+    /// Whether it is missing from this table.
+    pub fn is_from(&self, table: &Table) -> bool {
+        let here = *table.workload == *self.why.workload().unwrap_or(&table.workload);
+        let load = match &self.why {
+            Why::Failed { load, .. } | Why::NotTried { load, .. } => *load == table.load,
+            _ => true,
+        };
+        here && load && can_serve(&self.serves, &table.workload)
+    }
+}
+
+/// Whether a subject that serves these can be asked for the workload. Old records do not tell.
+fn can_serve(serves: &[String], workload: &str) -> bool {
+    serves.is_empty() || serves.iter().any(|served| served == workload)
 }
 
 impl Why {
@@ -69,7 +93,7 @@ impl Why {
             Why::Skipped { .. } | Why::BuildFailed { .. } | Why::StartFailed { .. } => None,
             Why::Wrong { workload, .. }
             | Why::Failed { workload, .. }
-            | Why::NotTried { workload } => Some(workload),
+            | Why::NotTried { workload, .. } => Some(workload),
         }
     }
 
@@ -118,42 +142,63 @@ pub(super) fn absences(run: &Run, trials: &[TrialRecord], tables: &[Table]) -> V
         .flat_map(|subject| {
             reasons(subject, trials, tables)
                 .into_iter()
-                .map(move |why| Absence {
-                    subject: SubjectLabel::from(subject),
-                    why,
-                })
+                .map(move |why| absence(subject, why))
         })
         .collect()
 }
 
-fn reasons(subject: &SubjectRecord, trials: &[TrialRecord], tables: &[Table]) -> Vec<Why> {
-    match &subject.status {
-        SubjectStatus::Skipped { missing, install } => vec![Why::Skipped {
-            missing: missing.clone(),
-            install: install.clone(),
-        }],
-        SubjectStatus::BuildFailed { output } => vec![Why::BuildFailed {
-            output: output.clone(),
-        }],
-        SubjectStatus::StartFailed { reason } => vec![Why::StartFailed {
-            reason: reason.clone(),
-        }],
-        SubjectStatus::Ready => {
-            let mut reasons = wrong(subject);
-            for table in tables.iter().filter(|table| !has_row(table, subject)) {
-                let known = reasons
-                    .iter()
-                    .any(|why| why.workload() == Some(&table.workload));
-                if !known {
-                    reasons.push(why_not(subject, trials, table));
-                }
-            }
-            reasons
-        }
+fn absence(subject: &SubjectRecord, why: Why) -> Absence {
+    Absence {
+        subject: SubjectLabel::from(subject),
+        serves: subject.serves.clone(),
+        why,
     }
 }
 
-fn wrong(subject: &SubjectRecord) -> Vec<Why> {
+fn reasons(subject: &SubjectRecord, trials: &[TrialRecord], tables: &[Table]) -> Vec<Why> {
+    if let Some(why) = not_ready(&subject.status) {
+        return vec![why];
+    }
+    let mut reasons: Vec<Why> = wrong(subject).collect();
+    for table in tables {
+        let told = |why: &Why| absence(subject, why.clone()).is_from(table);
+        let served = can_serve(&subject.serves, &table.workload);
+        if served && !has_row(table, subject) && !reasons.iter().any(told) {
+            reasons.push(no_figures(subject, trials, &table.workload, &table.load));
+        }
+    }
+    reasons
+}
+
+/// Why there are no figures of a subject for one workload under one load, in a word or two.
+pub(crate) fn why_absent(
+    run: &Run,
+    trials: &[TrialRecord],
+    subject: &str,
+    workload: &str,
+    load: &LoadSpec,
+) -> &'static str {
+    let Some(subject) = run.subjects.iter().find(|record| record.id == subject) else {
+        return "not asked for";
+    };
+    let wrong = || wrong(subject).find(|why| why.workload() == Some(workload));
+    match not_ready(&subject.status).or_else(wrong) {
+        Some(why) => why.label(),
+        None if !can_serve(&subject.serves, workload) => "does not serve it",
+        None => no_figures(subject, trials, workload, load).label(),
+    }
+}
+
+fn not_ready(status: &SubjectStatus) -> Option<Why> {
+    match status.clone() {
+        SubjectStatus::Skipped { missing, install } => Some(Why::Skipped { missing, install }),
+        SubjectStatus::BuildFailed { output } => Some(Why::BuildFailed { output }),
+        SubjectStatus::StartFailed { reason } => Some(Why::StartFailed { reason }),
+        SubjectStatus::Ready => None,
+    }
+}
+
+fn wrong(subject: &SubjectRecord) -> impl Iterator<Item = Why> {
     subject
         .verified
         .iter()
@@ -165,32 +210,36 @@ fn wrong(subject: &SubjectRecord) -> Vec<Why> {
                 came: came.clone(),
             }),
         })
-        .collect()
 }
 
 fn has_row(table: &Table, subject: &SubjectRecord) -> bool {
     table.rows.iter().any(|row| row.subject.id == subject.id)
 }
 
-fn why_not(subject: &SubjectRecord, trials: &[TrialRecord], table: &Table) -> Why {
+/// Of a subject that was ready and right.
+fn no_figures(
+    subject: &SubjectRecord,
+    trials: &[TrialRecord],
+    workload: &str,
+    load: &LoadSpec,
+) -> Why {
     let mut failures = trials.iter().filter_map(|record| {
         let trial = &record.trial;
-        let here = trial.subject == subject.id
-            && trial.workload == table.workload
-            && trial.load == table.load;
+        let here = trial.subject == subject.id && trial.workload == workload && trial.load == *load;
         match &record.result {
             TrialResult::Failed { kind, message } if here => Some((*kind, message)),
             _ => None,
         }
     });
-    let workload = table.workload.clone();
+    let (workload, load) = (workload.to_owned(), load.clone());
     match failures.next() {
         Some((kind, message)) => Why::Failed {
             workload,
+            load,
             kind,
             message: message.clone(),
             trials: 1 + failures.count(),
         },
-        None => Why::NotTried { workload },
+        None => Why::NotTried { workload, load },
     }
 }

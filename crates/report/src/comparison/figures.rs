@@ -12,6 +12,8 @@ pub struct Figures {
     pub rate: Estimate,
     /// Latency in nanoseconds, of the histograms of all rounds merged; `None` where no answer was ok.
     pub latency: Option<LatencySummary>,
+    /// Share (0 to 1) of those latencies within one standard deviation of their mean.
+    pub within_stdev: Option<f64>,
     /// How many answers the latency rests on.
     pub latency_count: u64,
     /// Rounds whose histogram could not be read, and so is not in the latency.
@@ -29,6 +31,13 @@ pub struct Figures {
     pub startup_ns: Option<Estimate>,
     /// Connections made again, for one request.
     pub reconnects_per_request: f64,
+    /// Requests sent again over a new connection, because the server had closed the old one in
+    /// order; of all rounds.
+    pub resent: u64,
+    /// How often a connection had to wait for a free local port, in all rounds.
+    pub port_waits: u64,
+    /// What only an open loop has; `None` for a closed one.
+    pub open: Option<OpenFigures>,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
     /// Whether the generator was the limit in any round.
@@ -37,6 +46,17 @@ pub struct Figures {
     pub steal_share: f64,
     /// The first wrong answer, where there was one.
     pub first_wrong: Option<String>,
+}
+
+/// How the schedule of an open loop was kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenFigures {
+    /// Ok requests whose instant had passed when their user became free, of all rounds.
+    pub late: u64,
+    /// The generator's own lateness in nanoseconds, median; of the round in which it was greatest.
+    pub lag_p50_ns: Option<f64>,
+    /// The same that 99 % did not exceed.
+    pub lag_p99_ns: Option<f64>,
 }
 
 /// More stolen CPU time than this is worth a word.
@@ -55,6 +75,7 @@ impl Figures {
         Some(Figures {
             rate,
             latency: histogram.summary(),
+            within_stdev: (histogram.count() > 0).then(|| histogram.share_within_one_stdev()),
             latency_count: histogram.count(),
             unreadable_histograms,
             transfer_per_s: transfer.map_or(0.0, |estimate| estimate.median),
@@ -67,6 +88,9 @@ impl Figures {
                 .unwrap_or(0),
             startup_ns: over(rounds, |round| Some(round.startup_ns as f64)),
             reconnects_per_request: reconnects_per_request(rounds),
+            resent: rounds.iter().map(|round| round.load.resent).sum(),
+            port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
+            open: open(rounds),
             failed_rounds,
             client_limited: rounds.iter().any(|round| round.client_limited()),
             steal_share: rounds
@@ -115,14 +139,25 @@ impl Figures {
 
     /// What went wrong in the rounds, a few words each.
     pub(crate) fn flags(&self) -> Vec<String> {
-        let mut flags: Vec<String> = self
-            .errors()
+        let mut flags = self.error_words();
+        flags.extend(self.flags_without_errors());
+        flags
+    }
+
+    /// The kinds of errors, a few words each.
+    pub(crate) fn error_words(&self) -> Vec<String> {
+        self.errors()
             .into_iter()
             .map(|(outcome, count)| {
                 let name = outcome.name().replace('_', " ");
                 format!("{} {name}", format::count(count as f64))
             })
-            .collect();
+            .collect()
+    }
+
+    /// What went wrong in the rounds besides requests.
+    pub(crate) fn flags_without_errors(&self) -> Vec<String> {
+        let mut flags = Vec::new();
         match self.failed_rounds {
             0 => {}
             1 => flags.push("1 round failed".to_owned()),
@@ -167,6 +202,21 @@ impl Percentile {
             Self::P999 => "p99.9",
         }
     }
+}
+
+/// No histogram of the lag is kept, so the rounds' percentiles cannot be merged: the worst is told.
+fn open(rounds: &[&Measurement]) -> Option<OpenFigures> {
+    let open = rounds.iter().filter_map(|round| round.load.open.as_ref());
+    let lags = open
+        .clone()
+        .filter_map(|open| open.schedule_lag_ns.as_ref());
+    let worst = |of: fn(&LatencySummary) -> u64| lags.clone().map(of).max().map(|ns| ns as f64);
+    open.clone().next()?;
+    Some(OpenFigures {
+        late: open.map(|open| open.late).sum(),
+        lag_p50_ns: worst(|lag| lag.p50),
+        lag_p99_ns: worst(|lag| lag.p99),
+    })
 }
 
 /// The estimate over the rounds that have the figure.

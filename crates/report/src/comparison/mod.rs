@@ -2,16 +2,23 @@
 
 mod absence;
 mod figures;
+mod naming;
 mod table;
 
 use prony_record::{LoadSpec, Run, TrialRecord};
 
+use crate::{Document, prose};
+
+pub(crate) use absence::why_absent;
 pub use absence::{Absence, Why};
-pub use figures::{Figures, Percentile};
+pub use figures::{Figures, OpenFigures, Percentile};
 
 /// A run, compared.
 #[derive(Clone, Debug)]
 pub struct Comparison {
+    /// The document that the suite grew from, its tables filled with what was measured here; `None`
+    /// where the suite has none.
+    pub published: Option<Document>,
     /// A table for each workload and load, in the suite's order.
     pub tables: Vec<Table>,
     /// Who is missing from which table, and why.
@@ -25,7 +32,15 @@ pub struct Table {
     pub workload: String,
     /// The load.
     pub load: LoadSpec,
-    /// The ranked rows by band and median, then the unranked ones by median.
+    /// How many rounds of it were tried.
+    pub rounds: usize,
+    /// The words that tell it apart from another table of the same workload; `None` where there is
+    /// no other.
+    pub apart: Option<String>,
+    /// Its name in anchors and file names, unique in the comparison.
+    pub slug: String,
+    /// The ranked rows by band and median, then the unranked ones by median. In an open loop, where
+    /// the rate is the offered one, by median latency.
     pub rows: Vec<Row>,
 }
 
@@ -52,6 +67,8 @@ pub enum Standing {
     Reference,
     /// In at least one round the generator was the limit, so the figure is the generator's.
     ClientLimited,
+    /// The load is an open loop, in which the rate is the one that was offered.
+    Offered,
     /// Answers under load were wrong, so its rate is of something else.
     WrongAnswers,
 }
@@ -77,8 +94,51 @@ impl Comparison {
     /// Compares the trials of a run.
     pub fn of(run: &Run, trials: &[TrialRecord]) -> Comparison {
         let tables = table::tables(run, trials);
-        let absences = absence::absences(run, trials, &tables);
-        Comparison { tables, absences }
+        Comparison {
+            published: Document::of(run, trials, &tables),
+            absences: absence::absences(run, trials, &tables),
+            tables,
+        }
+    }
+
+    /// Whether a table is of a closed loop.
+    pub fn has_closed(&self) -> bool {
+        self.tables.iter().any(|table| !table.is_open())
+    }
+
+    /// Whether a table is of an open loop.
+    pub fn has_open(&self) -> bool {
+        self.tables.iter().any(Table::is_open)
+    }
+
+    /// The rounds that were planned, or where the tables had fewer, from how many on: `3 to 20`.
+    pub(crate) fn rounds(&self, planned: u32) -> String {
+        let fewest = self.tables.iter().map(|table| table.rounds).min();
+        match fewest.filter(|fewest| *fewest < planned as usize) {
+            Some(fewest) => format!("{fewest} to {planned}"),
+            None => planned.to_string(),
+        }
+    }
+
+    /// How many workloads were tried.
+    pub(crate) fn workloads(&self) -> usize {
+        let first = |(i, table): &(usize, &Table)| {
+            let mut before = self.tables[..*i].iter();
+            before.all(|other| other.workload != table.workload)
+        };
+        self.tables.iter().enumerate().filter(first).count()
+    }
+
+    /// What a subject is missing from: the name of the table or of the workload; `None` for all.
+    pub fn missing_from(&self, why: &Why) -> Option<String> {
+        let load = match why {
+            Why::Failed { load, .. } | Why::NotTried { load, .. } => Some(load),
+            _ => None,
+        };
+        let workload = why.workload()?;
+        let mut tables = self.tables.iter();
+        let table = tables.find(|table| table.workload == workload && Some(&table.load) == load);
+        Some(table.map_or(workload.to_owned(), Table::name))
     }
 
     /// The numbers of rounds that the rows rest on, ascending, each once.
@@ -92,6 +152,19 @@ impl Comparison {
 }
 
 impl Table {
+    /// The workload, and what tells this table apart where the workload has several.
+    pub fn name(&self) -> String {
+        match &self.apart {
+            Some(apart) => format!("{}, {apart}", self.workload),
+            None => self.workload.clone(),
+        }
+    }
+
+    /// Whether its load is an open loop: the rate is the offered one and nobody is ranked.
+    pub fn is_open(&self) -> bool {
+        prose::is_open(&self.load)
+    }
+
     /// The reference server's row, where it took part.
     pub fn ceiling(&self) -> Option<&Row> {
         self.rows.iter().find(|row| row.is_reference())
@@ -107,6 +180,11 @@ impl Row {
         }
     }
 
+    /// Whether nothing speaks against it: it is ranked, or would be if the load ranked anybody.
+    pub fn is_sound(&self) -> bool {
+        matches!(self.standing, Standing::Ranked(_) | Standing::Offered)
+    }
+
     /// Whether it is the reference server (which may be client-limited besides).
     pub fn is_reference(&self) -> bool {
         self.subject.is_reference()
@@ -114,15 +192,26 @@ impl Row {
 
     /// What the reader must know of this row, a few words each.
     pub fn flags(&self) -> Vec<String> {
-        let mut flags = Vec::new();
-        match self.standing {
-            Standing::Ranked(_) => {}
-            Standing::Reference => flags.push("reference".to_owned()),
-            Standing::ClientLimited => flags.push("client-limited".to_owned()),
-            Standing::WrongAnswers => flags.push("wrong answers".to_owned()),
-        }
-        flags.extend(self.figures.flags());
-        flags
+        self.after_standing(self.figures.flags())
+    }
+
+    /// The same without the kinds of errors.
+    pub(crate) fn flags_without_errors(&self) -> Vec<String> {
+        self.after_standing(self.figures.flags_without_errors())
+    }
+
+    fn after_standing(&self, flags: Vec<String>) -> Vec<String> {
+        let standing = match self.standing {
+            Standing::Ranked(_) | Standing::Offered => None,
+            Standing::Reference => Some("reference"),
+            Standing::ClientLimited => Some("client-limited"),
+            Standing::WrongAnswers => Some("wrong answers"),
+        };
+        standing
+            .map(str::to_owned)
+            .into_iter()
+            .chain(flags)
+            .collect()
     }
 }
 

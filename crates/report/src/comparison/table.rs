@@ -3,10 +3,11 @@
 use prony_record::{LoadSpec, Measurement, Run, TrialRecord, TrialResult};
 use prony_stats::{Estimate, ranks, ratio_of_medians};
 
-use super::{Figures, Row, Standing, SubjectLabel, Table};
+use super::{Figures, Percentile, Row, Standing, SubjectLabel, Table, naming};
+use crate::prose;
 
 pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
-    groups(run, trials)
+    let mut tables: Vec<Table> = groups(run, trials)
         .into_iter()
         .map(|(workload, load)| {
             let here: Vec<_> = trials
@@ -14,12 +15,24 @@ pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
                 .filter(|record| record.trial.workload == workload && record.trial.load == load)
                 .collect();
             Table {
-                rows: rows(run, &here),
+                rows: rows(run, &here, prose::is_open(&load)),
+                rounds: rounds(&here),
+                slug: naming::slug(&workload),
+                apart: None,
                 workload,
                 load,
             }
         })
-        .collect()
+        .collect();
+    naming::tell_apart(&mut tables);
+    tables
+}
+
+fn rounds(trials: &[&TrialRecord]) -> usize {
+    let mut rounds: Vec<u32> = trials.iter().map(|record| record.trial.round).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    rounds.len()
 }
 
 /// Every workload and load that was tried. Trials are shuffled; the subjects' lists of verified
@@ -32,13 +45,7 @@ fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
             groups.push((workload.clone(), load.clone()));
         }
     }
-    let order: Vec<&str> = run
-        .subjects
-        .iter()
-        .map(|subject| &subject.verified)
-        .max_by_key(|verified| verified.len())
-        .map(|verified| verified.iter().map(|v| v.workload.as_str()).collect())
-        .unwrap_or_default();
+    let order = workloads(run);
     let place = |workload: &str| order.iter().position(|w| *w == workload);
     groups.sort_by_key(|(workload, load)| {
         (
@@ -50,7 +57,20 @@ fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
     groups
 }
 
-fn rows(run: &Run, trials: &[&TrialRecord]) -> Vec<Row> {
+/// The suite's workloads: those of the subject that has the most, then what others have besides.
+fn workloads(run: &Run) -> Vec<&str> {
+    let mut lists: Vec<_> = run.subjects.iter().map(|s| &s.verified).collect();
+    lists.sort_by_key(|verified| std::cmp::Reverse(verified.len()));
+    let mut order: Vec<&str> = Vec::new();
+    for verified in lists.into_iter().flatten() {
+        if !order.contains(&verified.workload.as_str()) {
+            order.push(&verified.workload);
+        }
+    }
+    order
+}
+
+fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = run
         .subjects
         .iter()
@@ -61,13 +81,17 @@ fn rows(run: &Run, trials: &[&TrialRecord]) -> Vec<Row> {
             let failed = own.count() - measured.len();
             let figures = Figures::of(&measured, failed)?;
             Some(Row {
-                standing: standing(&label, &figures),
+                standing: standing(&label, &figures, open),
                 subject: label,
                 figures,
                 share_of_ceiling: None,
             })
         })
         .collect();
+    if open {
+        rows.sort_by(|a, b| median_latency(a).total_cmp(&median_latency(b)));
+        return rows;
+    }
     relate_to_ceiling(&mut rows);
     rank(&mut rows);
     rows.sort_by(|a, b| {
@@ -78,6 +102,12 @@ fn rows(run: &Run, trials: &[&TrialRecord]) -> Vec<Row> {
     rows
 }
 
+/// Those without an answer come last.
+fn median_latency(row: &Row) -> f64 {
+    let latency = row.figures.percentile(Percentile::P50);
+    latency.unwrap_or(f64::INFINITY)
+}
+
 fn measurement(record: &TrialRecord) -> Option<&Measurement> {
     match &record.result {
         TrialResult::Measured(measurement) => Some(measurement),
@@ -86,13 +116,15 @@ fn measurement(record: &TrialRecord) -> Option<&Measurement> {
 }
 
 /// Ranks are given later; here only what speaks against one.
-fn standing(label: &SubjectLabel, figures: &Figures) -> Standing {
+fn standing(label: &SubjectLabel, figures: &Figures, open: bool) -> Standing {
     if figures.has_wrong_answers() {
         Standing::WrongAnswers
     } else if figures.client_limited {
         Standing::ClientLimited
     } else if label.is_reference() {
         Standing::Reference
+    } else if open {
+        Standing::Offered
     } else {
         Standing::Ranked(1)
     }

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod overview;
+mod published;
 mod workload;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -26,9 +27,12 @@ pub fn html(run: &Run, comparison: &Comparison) -> String {
             body {
                 (head(run, comparison))
                 main {
+                    @if let Some(document) = &comparison.published {
+                        @for table in &document.tables { (published::section(document, table)) }
+                    }
                     (overview::section(comparison))
-                    @for (i, table) in comparison.tables.iter().enumerate() {
-                        (workload::section(table, comparison, i))
+                    @for table in &comparison.tables {
+                        (workload::section(table, comparison))
                     }
                     (absences(comparison))
                     (reading(comparison))
@@ -49,8 +53,8 @@ fn head(run: &Run, comparison: &Comparison) -> Markup {
             h1 { (run.title) }
             dl class="facts" {
                 (fact("Servers", &run.subjects.len().to_string()))
-                (fact("Workloads", &comparison.tables.len().to_string()))
-                (fact("Rounds", &run.rounds.to_string()))
+                (fact("Workloads", &comparison.workloads().to_string()))
+                (fact("Rounds", &comparison.rounds(run.rounds)))
                 (fact("Machine", &format!("{} · {}", machine.cpu_model, prose::plural(machine.cpus, "CPU"))))
                 (fact("Date", run.started_at.split('T').next().unwrap_or("")))
             }
@@ -58,8 +62,11 @@ fn head(run: &Run, comparison: &Comparison) -> Markup {
                 p class="note" { (note) }
             }
             nav {
-                @for (i, table) in comparison.tables.iter().enumerate() {
-                    a href={ "#" (workload::anchor(i)) } { (table.workload) }
+                @for table in comparison.published.iter().flat_map(|document| &document.tables) {
+                    a href={ "#" (published::anchor(table)) } { (table.source.title) }
+                }
+                @for table in &comparison.tables {
+                    a href={ "#" (workload::anchor(table)) } { (table.name()) }
                 }
                 @if !comparison.absences.is_empty() { a href="#absent" { "Not measured" } }
                 a href="#reading" { "How to read this" }
@@ -83,7 +90,7 @@ fn absences(comparison: &Comparison) -> Markup {
                         li {
                             p {
                                 strong { (absence.subject.id) }
-                                @if let Some(workload) = absence.why.workload() { " · " (workload) }
+                                @if let Some(place) = comparison.missing_from(&absence.why) { " · " (place) }
                                 " " span class="tag bad" { (absence.why.label()) }
                             }
                             pre { (absence.why.text()) }
@@ -96,12 +103,11 @@ fn absences(comparison: &Comparison) -> Markup {
 }
 
 fn reading(comparison: &Comparison) -> Markup {
-    let intervals = prose::intervals(comparison);
     html! {
         section id="reading" {
             h2 { "How to read this" }
             ul class="reading" {
-                @for text in prose::READING.into_iter().chain(intervals.iter().map(String::as_str)) {
+                @for text in prose::reading(comparison) {
                     @if let Some((term, rest)) = text.split_once(": ") {
                         li { strong { (term) ". " } (rest) }
                     } @else {

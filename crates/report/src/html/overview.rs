@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::{Comparison, Row, SubjectLabel, Table, format};
+use crate::{Comparison, Percentile, Row, SubjectLabel, Table, format};
 
 pub(super) fn section(comparison: &Comparison) -> Markup {
     let subjects = subjects(comparison);
@@ -13,17 +13,20 @@ pub(super) fn section(comparison: &Comparison) -> Markup {
                 p class="lead" {
                     "Requests per second, median of the rounds. The small figure is the rank: one more than the \
                      rows whose whole interval lies above. Bars are drawn against the fastest of each workload."
+                    @if comparison.has_open() {
+                        " Of an open loop the median latency is shown: its requests per second are those that were \
+                         offered."
+                    }
                 }
                 div class="scroll" tabindex="0" {
                     table class="overview" {
                         thead { tr {
                             th scope="col" { "Server" }
-                            @for (i, table) in comparison.tables.iter().enumerate() {
+                            @for table in &comparison.tables {
                                 th scope="col" {
-                                    a href={ "#" (super::workload::anchor(i)) } { (table.workload) }
-                                    @if is_repeated(comparison, table) {
-                                        small { (table.load.connections) " conn." }
-                                    }
+                                    a href={ "#" (super::workload::anchor(table)) } { (table.workload) }
+                                    @if let Some(apart) = &table.apart { small { (apart) } }
+                                    @if table.is_open() { small { "median latency" } }
                                 }
                             }
                         } }
@@ -43,37 +46,44 @@ pub(super) fn section(comparison: &Comparison) -> Markup {
     }
 }
 
-/// Whether the same workload has another table too, so that its name alone does not tell them apart.
-fn is_repeated(comparison: &Comparison, table: &Table) -> bool {
-    let same = comparison
-        .tables
-        .iter()
-        .filter(|other| other.workload == table.workload);
-    same.count() > 1
-}
-
-/// Everyone with a row anywhere, those first who have the better place over all tables, the
-/// reference server last.
+/// Everyone with a row anywhere: by the first workload they could be in, then those first who have
+/// the better place over all tables; the reference server last.
 fn subjects(comparison: &Comparison) -> Vec<&SubjectLabel> {
-    let mut subjects: Vec<(&SubjectLabel, f64, usize)> = Vec::new();
-    for table in &comparison.tables {
-        let best = best_rate(table);
-        for row in &table.rows {
-            let share = row.figures.rate.median / best;
-            match subjects
-                .iter_mut()
-                .find(|(label, ..)| label.id == row.subject.id)
-            {
-                Some((_, sum, count)) => (*sum, *count) = (*sum + share, *count + 1),
-                None => subjects.push((&row.subject, share, 1)),
-            }
+    let mut subjects: Vec<&SubjectLabel> = Vec::new();
+    for row in comparison.tables.iter().flat_map(|table| &table.rows) {
+        if !subjects.iter().any(|label| label.id == row.subject.id) {
+            subjects.push(&row.subject);
         }
     }
-    subjects.sort_by(|(a, a_sum, a_count), (b, b_sum, b_count)| {
-        let by_mean = (b_sum / *b_count as f64).total_cmp(&(a_sum / *a_count as f64));
-        a.is_reference().cmp(&b.is_reference()).then(by_mean)
+    subjects.sort_by(|a, b| {
+        let first = |label| first_place(comparison, label);
+        let by_mean = mean_share(comparison, b).total_cmp(&mean_share(comparison, a));
+        (a.is_reference(), first(a))
+            .cmp(&(b.is_reference(), first(b)))
+            .then(by_mean)
     });
-    subjects.into_iter().map(|(label, ..)| label).collect()
+    subjects
+}
+
+/// The first table in which a subject stands or is missed.
+fn first_place(comparison: &Comparison, label: &SubjectLabel) -> Option<usize> {
+    comparison.tables.iter().position(|table| {
+        let stands = table.rows.iter().any(|row| row.subject.id == label.id);
+        let mut absences = comparison.absences.iter();
+        stands || absences.any(|absence| absence.subject.id == label.id && absence.is_from(table))
+    })
+}
+
+/// A subject's rate as a share of the fastest, over all tables that rank by it; 0 where it has none.
+fn mean_share(comparison: &Comparison, label: &SubjectLabel) -> f64 {
+    let ranking = comparison.tables.iter().filter(|table| !table.is_open());
+    let shares: Vec<f64> = ranking
+        .filter_map(|table| {
+            let row = table.rows.iter().find(|row| row.subject.id == label.id)?;
+            Some(row.figures.rate.median / best_rate(table))
+        })
+        .collect();
+    shares.iter().sum::<f64>() / shares.len().max(1) as f64
 }
 
 fn best_rate(table: &Table) -> f64 {
@@ -86,6 +96,9 @@ fn cell(comparison: &Comparison, table: &Table, subject: &SubjectLabel) -> Marku
     html! {
         @match row {
             None => td class="none" { (why_none(comparison, table, subject)) },
+            Some(row) if table.is_open() => td {
+                span class="figure" { (median_latency(row)) }
+            },
             Some(row) => td {
                 span class="figure" { (format::count(row.figures.rate.median)) }
                 (standing(row))
@@ -97,13 +110,16 @@ fn cell(comparison: &Comparison, table: &Table, subject: &SubjectLabel) -> Marku
     }
 }
 
+fn median_latency(row: &Row) -> String {
+    let latency = row.figures.percentile(Percentile::P50);
+    latency.map_or(format::NONE.to_owned(), format::duration)
+}
+
 fn why_none(comparison: &Comparison, table: &Table, subject: &SubjectLabel) -> &'static str {
     comparison
         .absences
         .iter()
-        .find(|absence| {
-            absence.subject.id == subject.id && absence.why.workload() == Some(&table.workload)
-        })
+        .find(|absence| absence.subject.id == subject.id && absence.is_from(table))
         .map_or(format::NONE, |absence| absence.why.label())
 }
 

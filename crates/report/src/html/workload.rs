@@ -5,29 +5,57 @@ use maud::{Markup, html};
 use crate::chart::{self, ChartKind};
 use crate::{Absence, Comparison, Percentile, Row, Standing, Table, format, prose};
 
-/// The place of the `i`th table in the page.
-pub(super) fn anchor(i: usize) -> String {
-    format!("workload-{}", i + 1)
+/// The place of a table in the page.
+pub(super) fn anchor(table: &Table) -> String {
+    format!("workload-{}", table.slug)
 }
 
-pub(super) fn section(table: &Table, comparison: &Comparison, i: usize) -> Markup {
+pub(super) fn section(table: &Table, comparison: &Comparison) -> Markup {
     let chart = |kind: ChartKind| {
-        html! { figure { (chart::inline(kind, table, &format!("{}-{}", anchor(i), kind.name()))) } }
+        let id = format!("{}-{}", anchor(table), kind.name());
+        html! { figure { (chart::inline(kind, table, &id)) } }
     };
     html! {
-        section id=(anchor(i)) {
-            h2 { (table.workload) }
-            p class="lead" { (prose::load(&table.load)) }
+        section id=(anchor(table)) {
+            h2 { (table.name()) }
+            p class="lead" { (prose::load_in_rounds(&table.load, table.rounds)) }
             @if table.rows.is_empty() {
                 p { "No server gave figures." }
             } @else {
-                div class="charts" { @for kind in ChartKind::ALL { (chart(kind)) } }
+                div class="charts" { @for kind in ChartKind::of(table) { (chart(kind)) } }
                 (figures(table))
-                (wrong_answers(table))
+                @for aside in prose::asides(table) { p class="caption" { (aside) } }
             }
             (missing(table, comparison))
         }
     }
+}
+
+/// The titles of the columns behind the server's; an open loop ranks nobody and has a schedule.
+fn titles(table: &Table) -> Vec<&'static str> {
+    let rate: &[&str] = match table.is_open() {
+        true => &["req/s offered"],
+        false => &["req/s", "Of ceiling"],
+    };
+    let schedule: &[&str] = match table.is_open() {
+        true => &["Late", "Schedule lag p99"],
+        false => &[],
+    };
+    let costs = [
+        "Transfer",
+        "CPU/req",
+        "Peak memory",
+        "Startup",
+        "Artefact",
+        "Reconnects per req",
+    ];
+    [
+        rate,
+        &Percentile::ALL.map(Percentile::name),
+        schedule,
+        &costs,
+    ]
+    .concat()
 }
 
 fn figures(table: &Table) -> Markup {
@@ -35,22 +63,22 @@ fn figures(table: &Table) -> Markup {
         div class="scroll" tabindex="0" {
             table {
                 thead { tr {
-                    th scope="col" { "Rank" }
+                    @if !table.is_open() { th scope="col" { "Rank" } }
                     th scope="col" class="text" { "Server" }
-                    @for title in [
-                        "req/s", "Of ceiling", "p50", "p90", "p99", "p99.9", "Transfer", "CPU/req",
-                        "Peak memory", "Startup", "Artefact", "Reconnects per req",
-                    ] { th scope="col" { (title) } }
+                    @for title in titles(table) { th scope="col" { (title) } }
                 } }
                 tbody {
                     @for (i, row) in table.rows.iter().enumerate() {
                         @let new_band = i > 0 && table.rows[i - 1].rank() != row.rank();
-                        tr class=(classes(row, new_band)) { (cells(row)) }
+                        tr class=(classes(row, new_band)) { (cells(table, row)) }
                     }
                 }
             }
         }
-        p class="caption" { "Latency (p50 to p99.9) is of a closed loop, from the histograms of all rounds merged." }
+        p class="caption" {
+            "Latency (p50 to p99.9): " (prose::latency_of(&table.load)) ", from the histograms of all rounds merged."
+        }
+        @if let Some(why) = prose::unranked(table) { p class="caption" { (why) } }
     }
 }
 
@@ -59,34 +87,48 @@ fn classes(row: &Row, new_band: bool) -> String {
     if new_band {
         classes.push("band");
     }
-    if row.rank().is_none() {
+    if !row.is_sound() {
         classes.push("unranked");
     }
     classes.join(" ")
 }
 
-fn cells(row: &Row) -> Markup {
+fn cells(table: &Table, row: &Row) -> Markup {
     let figures = &row.figures;
     let interval = match figures.rate.n {
         1 => format::NONE.to_owned(),
         _ => format::count_interval(figures.rate.low, figures.rate.high),
     };
     html! {
-        td { span class={ "rank" @if row.rank() == Some(1) { " first" } } { (prose::rank(row)) } }
+        @if !table.is_open() {
+            td { span class={ "rank" @if row.rank() == Some(1) { " first" } } { (prose::rank(row)) } }
+        }
         th scope="row" {
             (row.subject.id)
             small { (row.subject.title()) " · " (row.subject.class) }
             @for flag in row.flags() { span class=(flag_class(row)) { (flag) } " " }
         }
         td { strong { (format::count(figures.rate.median)) } small { (interval) } }
-        (optional(row.share_of_ceiling, format::share))
+        @if !table.is_open() { (optional(row.share_of_ceiling, format::share)) }
         @for percentile in Percentile::ALL { (optional(figures.percentile(percentile), format::duration)) }
+        @if table.is_open() { (schedule(row)) }
         td { (format::transfer(figures.transfer_per_s)) }
         (cpu(row))
         td { (format::bytes(figures.peak_memory_bytes as f64)) }
         (startup(row))
         (optional(row.subject.artefact_bytes.map(|bytes| bytes as f64), format::bytes))
         td { (format::count(figures.reconnects_per_request)) }
+    }
+}
+
+fn schedule(row: &Row) -> Markup {
+    let open = row.figures.open;
+    html! {
+        (optional(open.map(|open| open.late as f64), |late| format::exact(late as u64)))
+        @match open.and_then(|open| open.lag_p99_ns.zip(open.lag_p50_ns)) {
+            None => td class="none" { (format::NONE) },
+            Some((p99, p50)) => td { (format::duration(p99)) small { "p50 " (format::duration(p50)) } },
+        }
     }
 }
 
@@ -129,27 +171,17 @@ fn flag_class(row: &Row) -> &'static str {
     match row.standing {
         Standing::WrongAnswers => "tag bad",
         Standing::Reference => "tag",
-        Standing::Ranked(_) | Standing::ClientLimited => "tag warn",
-    }
-}
-
-fn wrong_answers(table: &Table) -> Markup {
-    html! {
-        @for row in &table.rows {
-            @if let Some(wrong) = &row.figures.first_wrong {
-                p class="caption" { "First wrong answer of " strong { (row.subject.id) } ": " (wrong) }
-            }
-        }
+        Standing::Ranked(_) | Standing::Offered | Standing::ClientLimited => "tag warn",
     }
 }
 
 /// Who is not in this table; why is told in full further down.
 fn missing(table: &Table, comparison: &Comparison) -> Markup {
-    let here = |absence: &&Absence| {
-        let workload = absence.why.workload();
-        workload.is_none_or(|workload| workload == table.workload)
-    };
-    let missing: Vec<&Absence> = comparison.absences.iter().filter(here).collect();
+    let here = comparison
+        .absences
+        .iter()
+        .filter(|absence| absence.is_from(table));
+    let missing: Vec<&Absence> = here.collect();
     html! {
         @if !missing.is_empty() {
             p class="caption" {

@@ -1,11 +1,14 @@
-//! A made-up run, shaped like a real one.
+//! Made-up runs, shaped like real ones.
+#![allow(dead_code)] // Each test file uses a part of them.
+
+pub mod documents;
 
 use std::collections::BTreeMap;
 
 use prony_record::*;
 
 /// id, language, framework, version, class, relative speed, memory in MiB, startup in ms.
-type Kind = (
+pub type Kind = (
     &'static str,
     &'static str,
     &'static str,
@@ -137,6 +140,7 @@ pub fn run() -> Run {
             load: vec![1],
         },
         subjects,
+        published: None,
     }
 }
 
@@ -152,6 +156,7 @@ pub fn subject(kind: &Kind) -> SubjectRecord {
         artefact_bytes: Some((kind.6 << 20) / 2 + 12_345),
         build_s: Some(4.2),
         status: SubjectStatus::Ready,
+        serves: WORKLOADS.map(|(workload, ..)| workload.into()).into(),
         verified: WORKLOADS
             .iter()
             .map(|(workload, ..)| VerifyResult {
@@ -216,13 +221,22 @@ fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecor
 
 fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Measurement {
     let mut histogram = LatencyHistogram::new();
-    let mean = trial.load.connections as f64 / rate * 1e9;
+    let (shape, connections) = (trial.load.shape, trial.load.connections as f64);
+    // In an open loop the schedule sets the rate, and the server's speed the latency alone.
+    let (rate, mean) = match shape {
+        LoadShape::Closed => (rate, connections / rate * 1e9),
+        LoadShape::UsersOpen { think_time_s } => (connections / think_time_s, 2e5 / kind.5),
+    };
+    let seconds = trial
+        .load
+        .requests
+        .map_or(2.0, |requests| requests as f64 / rate);
     for i in 0..4000 {
         let tail = if i % 97 == 0 { 5.0 } else { 1.0 };
         histogram.record((mean * tail * (1.0 + 0.4 * noise.next()).abs()) as u64);
     }
     let mut outcomes = Outcomes::default();
-    outcomes[Outcome::Ok] = (rate * 2.0) as u64;
+    outcomes[Outcome::Ok] = (rate * seconds).round() as u64;
     if kind.0 == "python-httpserver" {
         outcomes[Outcome::Reset] = 14;
         outcomes[Outcome::TimedOut] = 2;
@@ -239,7 +253,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             },
             load: trial.load.clone(),
             ended: Ended::Duration,
-            duration_s: 2.0,
+            duration_s: seconds,
             requests: outcomes.total(),
             outcomes,
             warmup: Some(WarmupResult {
@@ -247,7 +261,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 outcomes: warm,
             }),
             rate_per_s: rate,
-            bytes_read: (rate * 2.0 * 140.0) as u64,
+            bytes_read: (rate * seconds * 140.0) as u64,
             bytes_written: 1_000,
             connections_opened: 64,
             reconnects: if kind.0 == "python-httpserver" {
@@ -255,6 +269,12 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             } else {
                 0
             },
+            resent: 0,
+            port_waits: 0,
+            open: (shape != LoadShape::Closed).then(|| OpenLoop {
+                late: (3.0 / kind.5) as u64 + u64::from(trial.round),
+                schedule_lag_ns: lag(noise).summary(),
+            }),
             statuses: BTreeMap::from([(200, 1)]),
             latency_ns: histogram.summary(),
             connect_ns: None,
@@ -284,6 +304,12 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
         },
         log_lines: None,
     }
+}
+
+fn lag(noise: &mut Noise) -> LatencyHistogram {
+    let mut histogram = LatencyHistogram::new();
+    (0..500).for_each(|_| histogram.record((9_000.0 + 6_000.0 * noise.next()) as u64));
+    histogram
 }
 
 /// The same noise each time, between -1 and 1.

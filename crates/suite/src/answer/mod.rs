@@ -159,6 +159,7 @@ impl RightBody {
         };
         Ok(match &workload.answer.body {
             ExpectedBody::Text(text) => Self::Exact(text.clone().into_bytes()),
+            ExpectedBody::Message(message) => Self::Exact(message.encode()),
             ExpectedBody::Asset(name) => Self::Exact(read(name)?),
             ExpectedBody::DatastarPatchOf(name) => Self::Patch(Patch::of(&read(name)?)),
             ExpectedBody::LineOf(name) => {

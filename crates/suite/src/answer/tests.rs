@@ -8,7 +8,7 @@ fn workload(body: ExpectedBody) -> Workload {
         title: String::new(),
         about: String::new(),
         origin: String::new(),
-        request: Request {
+        request: Request::Http {
             method: "GET".into(),
             path: "/".into(),
         },

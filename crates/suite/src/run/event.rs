@@ -2,6 +2,8 @@
 
 use prony_record::{SubjectRecord, Trial, TrialRecord};
 
+use crate::plan::Plan;
+
 /// Something that happened in a run.
 #[derive(Debug)]
 pub enum Event<'a> {
@@ -27,10 +29,10 @@ pub enum Event<'a> {
         /// The subject, with what was found.
         subject: &'a SubjectRecord,
     },
-    /// So many trials are to be made.
+    /// It is known which trials are to be made.
     Planned {
-        /// How many.
-        trials: usize,
+        /// They, in order.
+        plan: &'a Plan,
     },
     /// A trial begins.
     Trial {

@@ -9,6 +9,8 @@ mod trial;
 mod verify;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
@@ -17,7 +19,9 @@ use prony_record::{
     CpuAssignment, Machine, Run, RunEnd, Store, StoreError, SubjectRecord, SubjectStatus,
     TrialRecord, VerifyVerdict,
 };
-use prony_subject::{Built, GuardProgram, Layout, PortSource, Subject, pin_current_thread};
+use prony_subject::{
+    Built, GuardProgram, Layout, PortSource, Subject, allowed_cpus, pin_current_thread,
+};
 
 use crate::answer::{AssetError, RightAnswer};
 use crate::plan::{Measure, Plan};
@@ -75,10 +79,8 @@ pub struct RunRequest<'a> {
     pub subjects: Vec<&'a Subject>,
     /// The workloads with their right answers.
     pub tasks: Vec<Task>,
-    /// The workloads and their loads.
+    /// The workloads, their loads and their rounds.
     pub measures: Vec<Measure>,
-    /// How many rounds.
-    pub rounds: u32,
     /// The seed of the order.
     pub seed: u64,
     /// The run's id.
@@ -89,6 +91,14 @@ pub struct RunRequest<'a> {
     pub prony_version: String,
     /// Where ports come from.
     pub ports: Box<dyn PortSource + 'a>,
+}
+
+impl RunRequest<'_> {
+    /// How many rounds its longest measure has.
+    pub fn rounds(&self) -> u32 {
+        let rounds = self.measures.iter().map(|measure| measure.rounds);
+        rounds.max().unwrap_or(0)
+    }
 }
 
 /// A run that is over, as far as it came.
@@ -118,8 +128,8 @@ pub fn run(
     let prepared = prepare(&request.bench, &request.subjects, interrupt, observe);
     run.subjects = prepared.iter().map(|one| one.record.clone()).collect();
     // From here on this process must not disturb the server: it keeps to the load's CPUs.
-    let pinned = pin_current_thread(&request.bench.cpus.load);
-    if let Err(error) = pinned {
+    let pinned = Pinned::to(&request.bench.cpus.load);
+    if let Err(error) = &pinned {
         run.notes
             .push(format!("Prony could not keep to its CPUs: {error}."));
     }
@@ -154,7 +164,29 @@ pub fn run(
     })
 }
 
+/// Keeps the current thread to some CPUs, and lets it have the ones back that it had: the next
+/// run's builds need them.
+struct Pinned {
+    before: Vec<usize>,
+}
+
+impl Pinned {
+    fn to(cpus: &[usize]) -> io::Result<Self> {
+        let before = allowed_cpus()?;
+        pin_current_thread(cpus)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // Where this fails the next run is slower to build, and says what CPUs it had.
+        let _ = pin_current_thread(&self.before);
+    }
+}
+
 fn new_run(request: &RunRequest<'_>) -> Run {
+    let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
     Run {
         id: request.id.clone(),
         suite: request.suite.id.clone(),
@@ -166,10 +198,13 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         prony_version: request.prony_version.clone(),
         command: request.command.clone(),
         seed: request.seed,
-        rounds: request.rounds,
+        rounds: request.rounds(),
         machine: Machine::detect(),
         cpus: request.bench.cpus.clone(),
         subjects: Vec::new(),
+        published: request
+            .suite
+            .published_on(load_cpus.unwrap_or(NonZeroUsize::MIN)),
     }
 }
 
@@ -226,9 +261,7 @@ fn measure(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), StoreError> {
     let plan = plan(request, run);
-    observe(Event::Planned {
-        trials: plan.trials.len(),
-    });
+    observe(Event::Planned { plan: &plan });
     for trial in &plan.trials {
         if interrupt.load(Relaxed) {
             break;
@@ -263,24 +296,21 @@ fn measure(
 
 /// Every round holds each subject with each workload that it has answered right.
 fn plan(request: &RunRequest<'_>, run: &Run) -> Plan {
-    let subjects: Vec<String> = run
+    let ready = run
         .subjects
         .iter()
-        .filter(|record| record.status == SubjectStatus::Ready)
-        .map(|record| record.id.clone())
+        .filter(|record| record.status == SubjectStatus::Ready);
+    let records: BTreeMap<&str, &SubjectRecord> = ready
+        .clone()
+        .map(|record| (record.id.as_str(), record))
         .collect();
-    let mut plan = Plan::interleaved(&subjects, &request.measures, request.rounds, request.seed);
-    plan.trials.retain(|trial| {
-        let record = run
-            .subjects
-            .iter()
-            .find(|record| record.id == trial.subject);
-        record.is_some_and(|record| answers_right(record, &trial.workload))
-    });
-    for (sequence, trial) in (0..).zip(&mut plan.trials) {
-        trial.sequence = sequence;
-    }
-    plan
+    let subjects: Vec<String> = ready.map(|record| record.id.clone()).collect();
+    let takes_part = |subject: &str, measure: &Measure| {
+        records
+            .get(subject)
+            .is_some_and(|record| answers_right(record, &measure.workload))
+    };
+    Plan::interleaved(&subjects, &request.measures, takes_part, request.seed)
 }
 
 fn answers_right(record: &SubjectRecord, workload: &str) -> bool {
@@ -288,4 +318,18 @@ fn answers_right(record: &SubjectRecord, workload: &str) -> bool {
         .verified
         .iter()
         .any(|result| result.workload == workload && result.verdict == VerifyVerdict::Right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_its_cpus_back_when_it_is_not_kept_to_some_any_more() {
+        let before = allowed_cpus().unwrap();
+        let pinned = Pinned::to(&before[..1]).unwrap();
+        assert_eq!(allowed_cpus().unwrap(), before[..1]);
+        drop(pinned);
+        assert_eq!(allowed_cpus().unwrap(), before);
+    }
 }

@@ -151,6 +151,7 @@ fn record(subject: &Subject, built: Option<&Built>, status: SubjectStatus) -> Su
         artefact_bytes: built.and_then(|built| built.artefact_bytes),
         build_s: built.and_then(|built| built.build_s),
         status,
+        serves: manifest.workloads.clone(),
         verified: Vec::new(),
     }
 }

@@ -143,7 +143,7 @@ impl TrialSetup<'_> {
 
     fn plan(&self, address: SocketAddr) -> Result<LoadPlan, Stop> {
         let LoadSpec {
-            shape: prony_record::LoadShape::Closed,
+            shape,
             connections,
             threads,
             duration_s,
@@ -155,8 +155,9 @@ impl TrialSetup<'_> {
         let check: std::sync::Arc<dyn AnswerCheck> = self.task.right.clone();
         Ok(LoadPlan {
             address,
-            url: url.as_str().to_owned(),
+            url,
             request,
+            shape,
             connections,
             threads,
             duration: duration_s.map(Duration::from_secs_f64),
@@ -200,7 +201,8 @@ impl TrialSetup<'_> {
             load.outcomes[outcome] + warmup
         };
         let answered = count(Outcome::Ok) + count(Outcome::WrongBody);
-        let sent: u64 = Outcome::ALL.into_iter().map(count).sum::<u64>() - count(Outcome::Refused);
+        let unsent = count(Outcome::Refused) + count(Outcome::Shed);
+        let sent = Outcome::ALL.into_iter().map(count).sum::<u64>() - unsent + load.resent;
         settle_log(server, lines_before + each * answered);
         let lines = LogLines {
             written: lines(server)? - lines_before,

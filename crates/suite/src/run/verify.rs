@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Answer, AnswerCheck, HttpUrl, Mismatch, Request, exchange};
+use prony_load::wire::grpc::Call;
+use prony_load::{Answer, AnswerCheck, HttpUrl, Mismatch, Request, WireRequest, exchange};
 use prony_record::{VerifyResult, VerifyVerdict};
 use prony_subject::{
     BringUpError, Built, Launch, NotReady, PortSource, Probe, Ready, Server, Subject, bring_up,
@@ -14,6 +15,7 @@ use prony_subject::{
 
 use super::{Bench, Task};
 use crate::answer::{DRAWS, draws_vary};
+use crate::workload;
 
 /// How long one answer may take while there is no load.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -116,13 +118,27 @@ pub(super) fn start(
 }
 
 /// The URL and request of a workload on a server.
-pub(super) fn request(address: SocketAddr, task: &Task) -> Result<(HttpUrl, Request), String> {
-    let asked = &task.workload.request;
-    let url: HttpUrl = format!("http://{address}{}", asked.path)
+pub(super) fn request(address: SocketAddr, task: &Task) -> Result<(String, WireRequest), String> {
+    match &task.workload.request {
+        workload::Request::Http { method, path } => http_request(address, method, path),
+        workload::Request::Grpc { path, message } => {
+            let call = Call::new(path, &address.to_string(), &message.encode());
+            let call = call.map_err(|error| error.to_string())?;
+            Ok((format!("grpc://{address}{path}"), call.into()))
+        }
+    }
+}
+
+fn http_request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+) -> Result<(String, WireRequest), String> {
+    let url: HttpUrl = format!("http://{address}{path}")
         .parse()
         .map_err(|error: prony_load::TargetError| error.to_string())?;
-    let request = Request::new(&asked.method, &url, &[], b"").map_err(|error| error.to_string())?;
-    Ok((url, request))
+    let request = Request::new(method, &url, &[], b"").map_err(|error| error.to_string())?;
+    Ok((url.as_str().to_owned(), request.into()))
 }
 
 /// Asks once, over a connection of its own.

@@ -35,6 +35,17 @@ impl Collect {
     pub fn into_answer(self) -> Answer {
         self.answer
     }
+
+    /// Keeps the head of an answer whose wire has no head in text.
+    pub fn set_head(&mut self, status: u16, headers: Vec<(String, Vec<u8>)>) {
+        self.answer.status = status;
+        self.answer.headers = headers;
+    }
+
+    /// Keeps one more field, such as a trailer.
+    pub fn add_header(&mut self, name: String, value: Vec<u8>) {
+        self.answer.headers.push((name, value));
+    }
 }
 
 impl Keep for Collect {
@@ -69,6 +80,8 @@ pub struct Whole {
     pub body_bytes: u64,
     /// Whether the connection may be used for another request.
     pub keep_alive: bool,
+    /// The `grpc-status` of an answer to a gRPC call.
+    pub rpc_status: Option<u32>,
 }
 
 /// What came of eating some bytes.
@@ -305,6 +318,7 @@ impl AnswerReader {
             status: head.status,
             body_bytes: std::mem::take(&mut self.body_bytes),
             keep_alive: head.keep_alive,
+            rpc_status: None,
         }
     }
 }
@@ -356,7 +370,8 @@ mod tests {
                 Whole {
                     status,
                     body_bytes: body.len() as u64,
-                    keep_alive
+                    keep_alive,
+                    rpc_status: None,
                 }
             );
             assert_eq!(expected.0.body, body.as_bytes());

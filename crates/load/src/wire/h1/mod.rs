@@ -6,9 +6,11 @@
 mod answer;
 mod chunked;
 mod head;
+mod wire;
 
 pub use answer::{AnswerReader, Collect, Eaten, Ignore, Keep, OnClose, Whole};
 pub use head::{Framing, Head};
+pub use wire::H1Wire;
 
 /// Why bytes are not an HTTP/1.1 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

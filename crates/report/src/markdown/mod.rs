@@ -1,17 +1,24 @@
 //! The whole report as Markdown.
 
-use std::fmt::Write;
+mod published;
+mod text;
 
 use prony_record::Run;
 
 use crate::{Comparison, Percentile, Row, Table, Why, format, prose};
+use text::{cells, escaped, fenced, push};
 
 /// The whole report as Markdown: what was run, the tables, who is missing, how to read it, and
 /// the conditions.
 pub fn markdown(run: &Run, comparison: &Comparison) -> String {
     let mut text = String::new();
     let parts = [
-        head(run),
+        head(run, comparison),
+        comparison
+            .published
+            .as_ref()
+            .map(published::document)
+            .unwrap_or_default(),
         comparison.tables.iter().map(table).collect(),
         absences(comparison),
         reading(comparison),
@@ -24,7 +31,7 @@ pub fn markdown(run: &Run, comparison: &Comparison) -> String {
     format!("{}\n", text.trim_end())
 }
 
-fn head(run: &Run) -> String {
+fn head(run: &Run, comparison: &Comparison) -> String {
     let mut text = format!("# {}\n\n", escaped(&run.title));
     let machine = &run.machine;
     push(
@@ -32,7 +39,10 @@ fn head(run: &Run) -> String {
         &format!(
             "{} subjects, {}, on {} ({}), {}.\n",
             run.subjects.len(),
-            prose::plural(run.rounds as usize, "round"),
+            match comparison.rounds(run.rounds).as_str() {
+                "1" => "1 round".to_owned(),
+                rounds => format!("{rounds} rounds"),
+            },
             escaped(if machine.cpu_model.is_empty() {
                 "an unknown CPU"
             } else {
@@ -53,46 +63,34 @@ fn head(run: &Run) -> String {
 fn table(table: &Table) -> String {
     let mut text = format!(
         "## {}\n\n{}.\n\n",
-        escaped(&table.workload),
-        prose::load(&table.load)
+        escaped(&table.name()),
+        prose::load_in_rounds(&table.load, table.rounds)
     );
-    push(&mut text, "Rates, and latency of a closed loop:\n");
-    text.push_str(&grid(table, &SPEED));
+    let latency = prose::latency_of(&table.load);
+    push(&mut text, &format!("Rates, and latency ({latency}):\n"));
+    let open = table.is_open();
+    text.push_str(&grid(
+        table,
+        SPEED.iter().filter(|column| column.when.holds(open)),
+    ));
+    if let Some(why) = prose::unranked(table) {
+        push(&mut text, &format!("\n{why}"));
+    }
     push(&mut text, "\nWhat it cost the server:\n");
-    text.push_str(&grid(table, &COST));
-    for row in &table.rows {
-        if let Some(wrong) = &row.figures.first_wrong {
-            let id = escaped(&row.subject.id);
-            push(
-                &mut text,
-                &format!("\nFirst wrong answer of {id}: {}", escaped(wrong)),
-            );
-        }
+    text.push_str(&grid(table, COST.iter()));
+    for aside in prose::asides(table) {
+        push(&mut text, &format!("\n{}", escaped(&aside)));
     }
     text.push('\n');
     text
 }
 
-fn grid(table: &Table, columns: &[Column]) -> String {
-    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(
-        columns
-            .iter()
-            .map(|column| column.title.to_owned())
-            .collect(),
-    );
-    text.push_str(&line(
-        columns
-            .iter()
-            .map(|column| column.rule.to_owned())
-            .collect(),
-    ));
+fn grid<'a>(table: &Table, columns: impl Iterator<Item = &'a Column> + Clone) -> String {
+    let mut text = cells(columns.clone().map(|column| column.title.to_owned()));
+    text.push_str(&cells(columns.clone().map(|column| column.rule.to_owned())));
     for row in &table.rows {
-        text.push_str(&line(
-            columns
-                .iter()
-                .map(|column| escaped(&(column.cell)(row)))
-                .collect(),
+        text.push_str(&cells(
+            columns.clone().map(|column| escaped(&(column.cell)(row))),
         ));
     }
     text
@@ -102,21 +100,51 @@ struct Column {
     title: &'static str,
     /// Markdown's rule beneath the title, which says how the column is aligned.
     rule: &'static str,
+    when: When,
     cell: fn(&Row) -> String,
 }
 
+/// In which tables a column stands.
+enum When {
+    Always,
+    Closed,
+    Open,
+}
+
+impl When {
+    fn holds(&self, open: bool) -> bool {
+        match self {
+            When::Always => true,
+            When::Closed => !open,
+            When::Open => open,
+        }
+    }
+}
+
 const fn words(title: &'static str, cell: fn(&Row) -> String) -> Column {
-    let rule = "---";
-    Column { title, rule, cell }
+    Column {
+        title,
+        rule: "---",
+        when: When::Always,
+        cell,
+    }
 }
 
 const fn figure(title: &'static str, cell: fn(&Row) -> String) -> Column {
-    let rule = "---:";
-    Column { title, rule, cell }
+    Column {
+        title,
+        rule: "---:",
+        when: When::Always,
+        cell,
+    }
 }
 
-const SPEED: [Column; 11] = [
-    figure("rank", prose::rank),
+const fn only(when: When, column: Column) -> Column {
+    Column { when, ..column }
+}
+
+const SPEED: [Column; 14] = [
+    only(When::Closed, figure("rank", prose::rank)),
     words("server", |row| row.subject.id.clone()),
     words("made with", |row| match row.subject.class.as_str() {
         "" => row.subject.title(),
@@ -127,13 +155,42 @@ const SPEED: [Column; 11] = [
         1 => format::NONE.to_owned(),
         _ => format::count_interval(row.figures.rate.low, row.figures.rate.high),
     }),
-    figure("of ceiling", |row| {
-        optional(row.share_of_ceiling, format::share)
-    }),
+    only(
+        When::Closed,
+        figure("of ceiling", |row| {
+            optional(row.share_of_ceiling, format::share)
+        }),
+    ),
     figure("p50", |row| percentile(row, Percentile::P50)),
     figure("p90", |row| percentile(row, Percentile::P90)),
     figure("p99", |row| percentile(row, Percentile::P99)),
     figure("p99.9", |row| percentile(row, Percentile::P999)),
+    only(
+        When::Open,
+        figure("late", |row| {
+            row.figures
+                .open
+                .map_or(format::NONE.to_owned(), |open| format::exact(open.late))
+        }),
+    ),
+    only(
+        When::Open,
+        figure("lag p50", |row| {
+            optional(
+                row.figures.open.and_then(|open| open.lag_p50_ns),
+                format::duration,
+            )
+        }),
+    ),
+    only(
+        When::Open,
+        figure("lag p99", |row| {
+            optional(
+                row.figures.open.and_then(|open| open.lag_p99_ns),
+                format::duration,
+            )
+        }),
+    ),
     words("flags", |row| row.flags().join(", ")),
 ];
 
@@ -194,10 +251,9 @@ fn absences(comparison: &Comparison) -> String {
     }
     let mut text = "## Not measured\n\n".to_owned();
     for absence in &comparison.absences {
-        let place = absence
-            .why
-            .workload()
-            .map_or(String::new(), |workload| format!(", {}", escaped(workload)));
+        let place = comparison
+            .missing_from(&absence.why)
+            .map_or(String::new(), |place| format!(", {}", escaped(&place)));
         let head = format!(
             "- **{}**{place}: {}",
             escaped(&absence.subject.id),
@@ -223,12 +279,8 @@ fn absences(comparison: &Comparison) -> String {
 
 fn reading(comparison: &Comparison) -> String {
     let mut text = "## How to read this\n\n".to_owned();
-    let intervals = prose::intervals(comparison);
-    for paragraph in prose::READING
-        .into_iter()
-        .chain(intervals.iter().map(String::as_str))
-    {
-        push(&mut text, &format!("- {}", escaped(paragraph)));
+    for paragraph in prose::reading(comparison) {
+        push(&mut text, &format!("- {}", escaped(&paragraph)));
     }
     text
 }
@@ -267,52 +319,4 @@ fn conditions(run: &Run) -> String {
         );
     }
     text
-}
-
-/// A code block inside of a list, with a fence longer than any in the text.
-fn fenced(code: &str) -> String {
-    let mut fence = "```".to_owned();
-    while code.contains(&fence) {
-        fence.push('`');
-    }
-    let mut text = format!("\n  {fence}\n");
-    for line in code.lines() {
-        let _ = writeln!(text, "  {line}"); // Writing to a string does not fail.
-    }
-    text + "  " + &fence + "\n"
-}
-
-fn push(text: &mut String, line: &str) {
-    text.push_str(line);
-    text.push('\n');
-}
-
-/// The text as text: nothing in it is Markdown or HTML, and it stays in its line or cell.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => safe.push(' '),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '|' | '*' | '`' | '\\' | '[' | ']' | '_' | '#' | '~' => {
-                safe.push('\\');
-                safe.push(c);
-            }
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_comes_from_outside_stays_in_its_cell() {
-        assert_eq!(escaped("a|b\n<i>*x*"), "a\\|b &lt;i&gt;\\*x\\*");
-        assert!(fenced("a\n```\nb").contains("````\n"));
-    }
 }

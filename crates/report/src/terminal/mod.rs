@@ -1,6 +1,10 @@
 //! The comparison as a table in a terminal.
 
+mod published;
+mod text;
+
 use crate::{Comparison, Percentile, Row, Standing, Table, format, prose};
+use text::{Paint, cut, last_line, wrapped};
 
 /// The comparison as text with lines of at most `width` letters (40 at the least): the least
 /// important columns are left out where there is no room for all. `colour` allows ANSI colours.
@@ -8,6 +12,12 @@ pub fn terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
     let paint = Paint { colour };
     let width = width.max(40);
     let mut lines = Vec::new();
+    if let Some(document) = &comparison.published {
+        for table in &document.tables {
+            lines.extend(published::lines(document, table, width, paint));
+            lines.push(String::new());
+        }
+    }
     for table in &comparison.tables {
         lines.extend(table_lines(table, width, paint));
         lines.push(String::new());
@@ -19,40 +29,12 @@ pub fn terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
                 .iter()
                 .flat_map(|text| wrapped(text, width)),
         );
-        lines.extend(wrapped(
-            "Rank: one more than the rows whose whole interval lies above. Latency is of a closed loop.",
-            width,
-        ));
+        let ranks = "Rank: one more than the rows whose whole interval lies above.";
+        let latency = prose::latency(comparison);
+        lines.extend(wrapped(&format!("{ranks} {latency}"), width));
     }
     let text = lines.join("\n");
     format!("{}\n", text.trim_end_matches('\n'))
-}
-
-/// What may be coloured.
-#[derive(Clone, Copy)]
-struct Paint {
-    colour: bool,
-}
-
-impl Paint {
-    fn with(self, code: &str, text: &str) -> String {
-        match self.colour {
-            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            false => text.to_owned(),
-        }
-    }
-    fn bold(self, text: &str) -> String {
-        self.with("1", text)
-    }
-    fn dim(self, text: &str) -> String {
-        self.with("2", text)
-    }
-    fn warn(self, text: &str) -> String {
-        self.with("33", text)
-    }
-    fn bad(self, text: &str) -> String {
-        self.with("31", text)
-    }
 }
 
 /// A column. The first is aligned to the left.
@@ -71,7 +53,7 @@ const fn column(title: &'static str, luxury: usize, cell: fn(&Row) -> String) ->
     }
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 12] = [
     column("server", 0, |row| match row.standing {
         Standing::Reference => format!("{} (reference)", row.subject.id),
         _ => row.subject.id.clone(),
@@ -87,6 +69,15 @@ const COLUMNS: [Column; 10] = [
     column("p50", 2, |row| percentile(row, Percentile::P50)),
     column("p99", 1, |row| percentile(row, Percentile::P99)),
     column("p99.9", 8, |row| percentile(row, Percentile::P999)),
+    column("late", 3, |row| {
+        optional(row.figures.open.map(|open| open.late as f64), format::count)
+    }),
+    column("lag p99", 7, |row| {
+        optional(
+            row.figures.open.and_then(|open| open.lag_p99_ns),
+            format::duration,
+        )
+    }),
     column("CPU/req", 5, |row| {
         let cpu = row
             .figures
@@ -125,7 +116,7 @@ fn table_lines(table: &Table, width: usize, paint: Paint) -> Vec<String> {
             cells.map(|cell| cut(&cell, NAME_LETTERS)).collect()
         })
         .collect();
-    let widths = shown_widths(&cells, width);
+    let widths = shown_widths(table, &cells, width);
     let mut lines = heading(table, width, paint);
     let titles: Vec<String> = COLUMNS
         .iter()
@@ -134,7 +125,7 @@ fn table_lines(table: &Table, width: usize, paint: Paint) -> Vec<String> {
     lines.push(paint.dim(&line("#", &titles, &widths)));
     let mut unranked = false;
     for (row, cells) in table.rows.iter().zip(&cells) {
-        if row.rank().is_none() && !unranked {
+        if !row.is_sound() && !unranked && !table.is_open() {
             unranked = true;
             lines.push(paint.dim(&"╌".repeat(used_width(&widths))));
         }
@@ -142,9 +133,14 @@ fn table_lines(table: &Table, width: usize, paint: Paint) -> Vec<String> {
         lines.push(match row.rank() {
             Some(1) => paint.bold(&text),
             Some(_) => text,
+            None if row.is_sound() => text,
             None => paint.dim(&text),
         });
         lines.extend(flag_lines(row, width, paint));
+    }
+    let notes = prose::unranked(table).map(str::to_owned);
+    for note in notes.into_iter().chain(prose::asides(table)) {
+        lines.extend(wrapped(&note, width).iter().map(|text| paint.dim(text)));
     }
     lines
 }
@@ -165,8 +161,8 @@ fn flag_lines(row: &Row, width: usize, paint: Paint) -> Vec<String> {
 }
 
 fn heading(table: &Table, width: usize, paint: Paint) -> Vec<String> {
-    let name = cut(&table.workload, width);
-    let load = prose::load(&table.load);
+    let name = cut(&table.name(), width);
+    let load = prose::load_in_rounds(&table.load, table.rounds);
     match name.chars().count() + 2 + load.chars().count() <= width {
         true => vec![format!("{}  {}", paint.bold(&name), paint.dim(&load))],
         false => std::iter::once(paint.bold(&name))
@@ -175,12 +171,19 @@ fn heading(table: &Table, width: usize, paint: Paint) -> Vec<String> {
     }
 }
 
-/// The width of each column that fits; `None` for those that are left out.
-fn shown_widths(cells: &[Vec<String>], width: usize) -> Vec<Option<usize>> {
+/// The width of each column that fits; `None` for those that are left out, or say nothing here.
+fn shown_widths(table: &Table, cells: &[Vec<String>], width: usize) -> Vec<Option<usize>> {
+    let nothing: &[&str] = match table.is_open() {
+        true => &["ceiling", "interval"],
+        false => &["late", "lag p99"],
+    };
     let mut widths: Vec<Option<usize>> = COLUMNS
         .iter()
         .enumerate()
         .map(|(i, column)| {
+            if nothing.contains(&column.title) {
+                return None;
+            }
             let letters = cells.iter().map(|row| row[i].chars().count());
             letters.chain([column.title.chars().count()]).max()
         })
@@ -220,10 +223,9 @@ fn absence_lines(comparison: &Comparison, width: usize, paint: Paint) -> Vec<Str
     }
     let mut lines = vec![paint.bold("Not measured")];
     for absence in &comparison.absences {
-        let place = absence
-            .why
-            .workload()
-            .map(|workload| format!(" {workload}"));
+        let place = comparison
+            .missing_from(&absence.why)
+            .map(|place| format!(" {place}"));
         let text = format!(
             "{}{}: {}: {}",
             absence.subject.id,
@@ -236,59 +238,4 @@ fn absence_lines(comparison: &Comparison, width: usize, paint: Paint) -> Vec<Str
     }
     lines.push(String::new());
     lines
-}
-
-/// The last line that says something: of a build's output that is where the error is.
-fn last_line(text: &str) -> &str {
-    text.lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or("")
-        .trim()
-}
-
-fn cut(text: &str, letters: usize) -> String {
-    let clean = text.chars().map(visible);
-    match text.chars().count() > letters {
-        true => clean.take(letters - 1).chain(['…']).collect(),
-        false => clean.collect(),
-    }
-}
-
-/// Control characters in a name or message would move the cursor.
-fn visible(c: char) -> char {
-    if c.is_control() { '�' } else { c }
-}
-
-/// The text in lines of at most `width` letters, broken at spaces where there are any.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line: Vec<char> = Vec::new();
-    for word in text.split_whitespace() {
-        let word: Vec<char> = word.chars().map(visible).collect();
-        for (i, piece) in word.chunks(width).enumerate() {
-            let fits = i == 0 && line.len() + 1 + piece.len() <= width;
-            if !line.is_empty() {
-                match fits {
-                    true => line.push(' '),
-                    false => lines.push(line.drain(..).collect()),
-                }
-            }
-            line.extend(piece);
-        }
-    }
-    lines.push(line.into_iter().collect());
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_words_and_control_characters_stay_within_the_line() {
-        assert_eq!(wrapped("a bc defghij k", 4), ["a bc", "defg", "hij", "k"]);
-        assert_eq!(wrapped("", 4), [""]);
-        assert_eq!(cut("abcdef", 4), "abc…");
-        assert_eq!(cut("a\u{1b}[2J", 9), "a�[2J");
-    }
 }

@@ -1,0 +1,173 @@
+//! Unary calls on one connection, one after the other.
+
+use super::answer::AnswerReader;
+use super::{Call, Malformed};
+use crate::wire::h1::{Collect, OnClose, Whole};
+use crate::wire::h2::{Connection, ErrorCode, Event};
+use crate::wire::{Fault, Wire};
+
+/// How much of what the server says about its going is passed on, in bytes.
+const MOST_DEBUG: usize = 200;
+
+/// The client's side of a connection that makes the same unary call again and again.
+///
+/// An answer whose status is not 200, or that is not gRPC, is an answer all the same: it is whole
+/// with its status and without an RPC status. A gRPC answer that does not tell its RPC status has 2
+/// (`UNKNOWN`).
+#[derive(Debug)]
+pub struct CallWire {
+    call: Call,
+    connection: Connection,
+    answer: AnswerReader,
+    /// A call is made, and its answer is not whole.
+    awaiting: bool,
+}
+
+impl CallWire {
+    /// A wire that makes `call`, as if newly opened.
+    pub fn new(call: &Call) -> Self {
+        Self {
+            call: call.clone(),
+            connection: Connection::default(),
+            answer: AnswerReader::default(),
+            awaiting: false,
+        }
+    }
+
+    fn take(
+        &mut self,
+        bytes: &mut &[u8],
+        keep: Option<&mut Collect>,
+    ) -> Result<Option<Step>, Fault> {
+        let call = self.connection.stream();
+        let Some(event) = self.connection.next(bytes).map_err(Malformed::from)? else {
+            return Ok(None);
+        };
+        // There is one stream: whatever concerns a stream concerns the call.
+        let end = match event {
+            Event::Control => false,
+            Event::Fields { fields, end, .. } => {
+                self.answer.fields(fields, end, keep)?;
+                end
+            }
+            Event::Data { bytes, end, .. } => {
+                self.answer.data(bytes, keep)?;
+                end
+            }
+            Event::Reset { code, .. } => {
+                return Err(Fault::Ended(format!("reset the call: {code}")));
+            }
+            Event::GoAway {
+                last_stream,
+                code,
+                debug,
+            } => {
+                let answers =
+                    code == ErrorCode::NO_ERROR && call.is_some_and(|call| call <= last_stream);
+                if !answers {
+                    return Ok(Some(Step::Gone(going(code, debug))));
+                }
+                false
+            }
+        };
+        Ok(Some(if end { Step::End } else { Step::On }))
+    }
+
+    /// The answer has ended.
+    fn end(&mut self) -> Result<Whole, Malformed> {
+        self.awaiting = false;
+        let whole = self.answer.end()?;
+        if whole.rpc_status == Some(0) && !self.connection.body_is_sent() {
+            return Err(Malformed::TooEarly);
+        }
+        self.connection.end();
+        Ok(whole)
+    }
+}
+
+/// What a frame means for the call.
+enum Step {
+    On,
+    /// The answer is whole.
+    End,
+    /// The server is going away and answers no more calls; in words.
+    Gone(String),
+}
+
+impl Wire for CallWire {
+    fn open(&mut self) {
+        self.connection.open();
+        self.awaiting = false;
+    }
+
+    fn request(&mut self) {
+        self.answer = AnswerReader::default();
+        self.awaiting = true;
+        // Where it does not, that was told with the last answer.
+        if self.connection.takes_streams() {
+            self.connection.begin(self.call.head());
+            self.connection.fill(self.call.body());
+        }
+    }
+
+    fn unsent(&self) -> &[u8] {
+        self.connection.unsent()
+    }
+
+    fn sent(&mut self, length: usize) {
+        self.connection.sent(length);
+    }
+
+    fn request_sent(&self) -> bool {
+        self.connection.body_is_sent()
+    }
+
+    fn eat(
+        &mut self,
+        mut bytes: &[u8],
+        mut keep: Option<&mut Collect>,
+    ) -> Result<Option<Whole>, Fault> {
+        let mut whole = None;
+        while let Some(step) = self.take(&mut bytes, keep.as_deref_mut())? {
+            match step {
+                Step::On => {}
+                Step::End => whole = Some(self.end()?),
+                // After the last answer it only means that there will be no other.
+                Step::Gone(_) if whole.is_some() => {}
+                Step::Gone(going) => return Err(Fault::Ended(going)),
+            }
+        }
+        self.connection.fill(self.call.body());
+        Ok(whole.map(|whole| Whole {
+            keep_alive: self.connection.takes_streams(),
+            ..whole
+        }))
+    }
+
+    /// Nothing: the body is cut into frames with headers of their own, each of which must be seen.
+    fn skippable(&self) -> u64 {
+        0
+    }
+
+    fn skip(&mut self, _: u64) -> Option<Whole> {
+        None
+    }
+
+    fn close(&mut self) -> OnClose {
+        let in_answer = self.connection.in_frame() || (self.awaiting && self.answer.begun());
+        if in_answer {
+            OnClose::Truncated
+        } else {
+            OnClose::BeforeAnswer
+        }
+    }
+}
+
+/// `is going away: ENHANCE_YOUR_CALM (too_many_pings)`
+fn going(code: ErrorCode, debug: &[u8]) -> String {
+    let debug = &debug[..debug.len().min(MOST_DEBUG)];
+    match String::from_utf8_lossy(debug).escape_debug().to_string() {
+        debug if debug.is_empty() => format!("is going away: {code}"),
+        debug => format!("is going away: {code} ({debug})"),
+    }
+}

@@ -1,0 +1,225 @@
+//! Frames (RFC 9113, section 4), cut from the bytes of a connection.
+
+use std::fmt;
+
+use super::Malformed;
+
+/// The longest frame that the server may send, in bytes without the header: the least limit there
+/// is, so that nothing needs to be said about it.
+pub const MAX_FRAME: usize = 16_384;
+
+/// Bytes of a frame's header.
+pub(super) const FRAME_HEADER: usize = 9;
+
+/// What a frame is for. Those that are not known are ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
+pub enum Kind {
+    Data = 0x0,
+    Headers = 0x1,
+    Priority = 0x2,
+    RstStream = 0x3,
+    Settings = 0x4,
+    PushPromise = 0x5,
+    Ping = 0x6,
+    GoAway = 0x7,
+    WindowUpdate = 0x8,
+    Continuation = 0x9,
+}
+
+impl Kind {
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            0x0 => Kind::Data,
+            0x1 => Kind::Headers,
+            0x2 => Kind::Priority,
+            0x3 => Kind::RstStream,
+            0x4 => Kind::Settings,
+            0x5 => Kind::PushPromise,
+            0x6 => Kind::Ping,
+            0x7 => Kind::GoAway,
+            0x8 => Kind::WindowUpdate,
+            0x9 => Kind::Continuation,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Data => "DATA",
+            Kind::Headers => "HEADERS",
+            Kind::Priority => "PRIORITY",
+            Kind::RstStream => "RST_STREAM",
+            Kind::Settings => "SETTINGS",
+            Kind::PushPromise => "PUSH_PROMISE",
+            Kind::Ping => "PING",
+            Kind::GoAway => "GOAWAY",
+            Kind::WindowUpdate => "WINDOW_UPDATE",
+            Kind::Continuation => "CONTINUATION",
+        })
+    }
+}
+
+/// Flags; each means something in some kinds of frames only.
+pub(super) mod flag {
+    pub(crate) const ACK: u8 = 0x1;
+    pub(crate) const END_STREAM: u8 = 0x1;
+    pub(crate) const END_HEADERS: u8 = 0x4;
+    pub(crate) const PADDED: u8 = 0x8;
+    pub(crate) const PRIORITY: u8 = 0x20;
+}
+
+/// What stands before a frame's payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHeader {
+    /// Of the payload, in bytes.
+    pub(super) length: usize,
+    /// `None` where it is not known.
+    pub(super) kind: Option<Kind>,
+    pub(super) flags: u8,
+    /// 0 for the connection.
+    pub(super) stream: u32,
+}
+
+impl FrameHeader {
+    fn read(bytes: &[u8; FRAME_HEADER]) -> Self {
+        let [a, b, c, kind, flags, stream @ ..] = *bytes;
+        Self {
+            length: u32::from_be_bytes([0, a, b, c]) as usize,
+            kind: Kind::from_byte(kind),
+            flags,
+            // The highest bit means nothing.
+            stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
+        }
+    }
+
+    pub(super) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// The header of a frame that is to be sent. Its payload has at most 2^24-1 bytes.
+pub(super) fn encode_header(
+    length: usize,
+    kind: Kind,
+    flags: u8,
+    stream: u32,
+) -> [u8; FRAME_HEADER] {
+    let [_, a, b, c] = (length as u32).to_be_bytes();
+    let [s0, s1, s2, s3] = stream.to_be_bytes();
+    [a, b, c, kind as u8, flags, s0, s1, s2, s3]
+}
+
+/// One frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Frame<'a> {
+    pub(super) header: FrameHeader,
+    pub(super) payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// The payload of a DATA or HEADERS frame without its padding.
+    pub(super) fn unpadded(&self, kind: Kind) -> Result<&'a [u8], Malformed> {
+        if !self.header.has(flag::PADDED) {
+            return Ok(self.payload);
+        }
+        let (&padding, rest) = self
+            .payload
+            .split_first()
+            .ok_or(Malformed::FrameLength(kind))?;
+        rest.len()
+            .checked_sub(usize::from(padding))
+            .map(|length| &rest[..length])
+            .ok_or(Malformed::Padding(kind))
+    }
+}
+
+/// Cuts the bytes of a connection into frames. Frames that came in one piece are not copied.
+#[derive(Debug, Default)]
+pub(super) struct FrameReader {
+    /// A frame that came in several pieces, at most 16,393 bytes.
+    partial: Vec<u8>,
+    /// Whether that frame was handed out, so that it can be forgotten.
+    handed_out: bool,
+    begun: bool,
+}
+
+impl FrameReader {
+    /// Forgets everything, for a new connection.
+    pub(super) fn restart(&mut self) {
+        self.partial.clear();
+        self.handed_out = false;
+        self.begun = false;
+    }
+
+    /// Whether some of a frame has come and its end has not.
+    pub(super) fn in_frame(&self) -> bool {
+        !self.partial.is_empty() && !self.handed_out
+    }
+
+    /// Takes the next frame off `bytes`. `None` where its end has not come: then all is taken.
+    pub(super) fn next<'a, 'b: 'a>(
+        &'a mut self,
+        bytes: &mut &'b [u8],
+    ) -> Result<Option<Frame<'a>>, Malformed> {
+        if self.handed_out {
+            self.partial.clear();
+            self.handed_out = false;
+        }
+        if !self.partial.is_empty() {
+            return self.complete(bytes);
+        }
+        if let Some(header) = read_header(bytes, &mut self.begun)?
+            && let Some((payload, rest)) = bytes[FRAME_HEADER..].split_at_checked(header.length)
+        {
+            *bytes = rest;
+            return Ok(Some(Frame { header, payload }));
+        }
+        self.partial.extend_from_slice(std::mem::take(bytes));
+        Ok(None)
+    }
+
+    /// Goes on with a frame whose beginning came before.
+    fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame<'_>>, Malformed> {
+        self.fill(FRAME_HEADER, bytes);
+        let Some(header) = read_header(&self.partial, &mut self.begun)? else {
+            return Ok(None);
+        };
+        let length = FRAME_HEADER + header.length;
+        self.fill(length, bytes);
+        if self.partial.len() < length {
+            return Ok(None);
+        }
+        self.handed_out = true;
+        let payload = &self.partial[FRAME_HEADER..];
+        Ok(Some(Frame { header, payload }))
+    }
+
+    /// Moves bytes over until there are `length` of them, where so many are there.
+    fn fill(&mut self, length: usize, bytes: &mut &[u8]) {
+        let lacking = length.saturating_sub(self.partial.len()).min(bytes.len());
+        let (taken, rest) = bytes.split_at(lacking);
+        self.partial.extend_from_slice(taken);
+        *bytes = rest;
+    }
+}
+
+/// The header that `bytes` begin with, where all of it is there. `begun` tells whether it is not the
+/// connection's first.
+fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Malformed> {
+    let Some(header) = bytes.first_chunk().map(FrameHeader::read) else {
+        return Ok(None);
+    };
+    // Before the length: what is no frame at all has a senseless one.
+    if !*begun && header.kind != Some(Kind::Settings) {
+        return Err(Malformed::NotHttp2);
+    }
+    if header.length > MAX_FRAME {
+        return Err(Malformed::FrameTooLong(header.length));
+    }
+    *begun = true;
+    Ok(Some(header))
+}

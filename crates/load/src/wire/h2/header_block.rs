@@ -1,0 +1,89 @@
+//! A header block: the payload of a HEADERS frame and of the CONTINUATION frames after it.
+
+use super::Malformed;
+use super::frame::{FRAME_HEADER, Frame, Kind, flag};
+
+/// The longest header block that is read, in bytes, each of its frames counted with its header: so
+/// empty frames without end are too many as well.
+pub const MAX_BLOCK: usize = 64 * 1024;
+
+/// Bytes in which a HEADERS frame tells a priority, which has no meaning any more.
+const PRIORITY: usize = 5;
+
+/// A header block whose end has not come.
+#[derive(Debug, Default)]
+pub(super) struct PartialBlock {
+    stream: u32,
+    end_stream: bool,
+    bytes: Vec<u8>,
+    /// Bytes of its frames.
+    length: usize,
+}
+
+/// A whole header block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block<'a> {
+    pub(super) stream: u32,
+    pub(super) end_stream: bool,
+    pub(super) bytes: &'a [u8],
+}
+
+impl PartialBlock {
+    /// Forgets it.
+    pub(super) fn clear(&mut self) {
+        // Stream 0 has no header blocks.
+        self.stream = 0;
+        self.bytes.clear();
+        self.length = 0;
+    }
+
+    pub(super) fn begun(&self) -> bool {
+        self.stream != 0
+    }
+
+    /// A HEADERS frame: the block, where it is all of it.
+    pub(super) fn begin<'a>(&mut self, frame: &Frame<'a>) -> Result<Option<Block<'a>>, Malformed> {
+        let mut bytes = frame.unpadded(Kind::Headers)?;
+        if frame.header.has(flag::PRIORITY) {
+            bytes = bytes
+                .get(PRIORITY..)
+                .ok_or(Malformed::FrameLength(Kind::Headers))?;
+        }
+        let block = Block {
+            stream: frame.header.stream,
+            end_stream: frame.header.has(flag::END_STREAM),
+            bytes,
+        };
+        if frame.header.has(flag::END_HEADERS) {
+            return Ok(Some(block));
+        }
+        self.clear();
+        self.stream = block.stream;
+        self.end_stream = block.end_stream;
+        self.add(bytes)?;
+        Ok(None)
+    }
+
+    /// The frame after one that did not end the block: the block, where it is whole now. What was
+    /// handed out must be forgotten with [`PartialBlock::clear`].
+    pub(super) fn go_on(&mut self, frame: &Frame<'_>) -> Result<Option<Block<'_>>, Malformed> {
+        if frame.header.kind != Some(Kind::Continuation) || frame.header.stream != self.stream {
+            return Err(Malformed::BlockInterrupted);
+        }
+        self.add(frame.payload)?;
+        Ok(frame.header.has(flag::END_HEADERS).then_some(Block {
+            stream: self.stream,
+            end_stream: self.end_stream,
+            bytes: &self.bytes,
+        }))
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+        self.length += FRAME_HEADER + bytes.len();
+        if self.length > MAX_BLOCK {
+            return Err(Malformed::BlockTooLong);
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! The gRPC wire over real sockets, against the HTTP/2 server of the crate h2.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::server::{self, SendResponse};
+use http::{HeaderMap, HeaderValue, Request, Response};
+use prony_load::Answer;
+use prony_load::wire::grpc::{Call, CallWire};
+use prony_load::wire::h1::{Collect, OnClose, Whole};
+use prony_load::wire::{Fault, Wire};
+
+/// How many calls a connection of the server takes before it goes away.
+const CALLS: usize = 100;
+
+/// A server that answers a call with what it was sent, whatever that is, and `/x/Fail` with an error.
+fn serve() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread();
+                let runtime = { runtime }.enable_io().build().unwrap();
+                runtime.block_on(serve_connection(stream));
+            });
+        }
+    });
+    address
+}
+
+async fn serve_connection(stream: TcpStream) {
+    stream.set_nonblocking(true).unwrap();
+    let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+    let mut connection = server::handshake(stream).await.unwrap();
+    let mut calls = 0;
+    while let Some(accepted) = connection.accept().await {
+        let Ok((request, respond)) = accepted else {
+            return;
+        };
+        calls += 1;
+        if calls == CALLS {
+            connection.graceful_shutdown();
+        }
+        // On its own: the connection must be driven on.
+        tokio::task::spawn(answer(request, respond, calls));
+    }
+}
+
+async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, number: usize) {
+    assert_eq!(request.method(), "POST");
+    assert_eq!(request.headers()["te"], "trailers");
+    assert_eq!(request.headers()["content-type"], "application/grpc");
+    let fails = request.uri().path() == "/x/Fail";
+    let mut response = Response::new(());
+    let fields = response.headers_mut();
+    fields.insert("content-type", HeaderValue::from_static("application/grpc"));
+    if fails {
+        fields.insert("grpc-status", 5.into());
+        fields.insert("grpc-message", HeaderValue::from_static("not%20here"));
+        respond.send_response(response, true).unwrap();
+        return;
+    }
+    // Another value each time, some of them long: the table fills up, and the oldest go.
+    let value = format!("{number}-{}", "v".repeat(number * 37 % 1000));
+    fields.insert("x-number", value.try_into().unwrap());
+    let mut body = request.into_body();
+    let mut send = respond.send_response(response, false).unwrap();
+    while let Some(piece) = body.data().await {
+        let piece = piece.unwrap();
+        body.flow_control().release_capacity(piece.len()).unwrap();
+        send.send_data(piece, false).unwrap();
+    }
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", 0.into());
+    send.send_trailers(trailers).unwrap();
+}
+
+/// One connection to the server.
+struct Client {
+    stream: TcpStream,
+    wire: CallWire,
+}
+
+impl Client {
+    fn connect(address: SocketAddr, call: &Call) -> Self {
+        Self {
+            stream: TcpStream::connect(address).unwrap(),
+            wire: CallWire::new(call),
+        }
+    }
+
+    /// Makes the call, reading `size` bytes at a time.
+    fn call(&mut self, size: usize) -> Result<(Whole, Answer), Fault> {
+        let (mut collect, mut buffer) = (Collect::default(), vec![0; size]);
+        self.wire.request();
+        loop {
+            while !self.wire.unsent().is_empty() {
+                let sent = self.stream.write(self.wire.unsent()).unwrap();
+                self.wire.sent(sent);
+            }
+            let length = self.stream.read(&mut buffer).unwrap();
+            if length == 0 {
+                panic!("closed: {:?}", self.wire.close());
+            }
+            if let Some(whole) = self.wire.eat(&buffer[..length], Some(&mut collect))? {
+                return Ok((whole, collect.into_answer()));
+            }
+        }
+    }
+}
+
+fn call(path: &str, message: &[u8]) -> Call {
+    Call::new(path, "localhost", message).unwrap()
+}
+
+#[test]
+fn calls_are_answered_until_the_server_goes_away() {
+    let mut client = Client::connect(serve(), &call("/x/Echo", b"\x0a\x01x"));
+    for number in 1..=CALLS {
+        let (whole, answer) = client.call(1 + number * 7).unwrap();
+        assert_eq!((whole.status, whole.rpc_status), (200, Some(0)));
+        assert_eq!((whole.body_bytes, &*answer.body), (3, &b"\x0a\x01x"[..]));
+        let value = answer.header("x-number").unwrap();
+        assert_eq!(value.split_once('-').unwrap().0, number.to_string());
+        assert_eq!(answer.header("grpc-status"), Some("0"));
+        assert_eq!(whole.keep_alive, number < CALLS, "call {number}");
+    }
+}
+
+#[test]
+fn long_messages_go_both_ways() {
+    let message: Vec<u8> = (0..3_000_000u32)
+        .map(|number| (number >> 4) as u8)
+        .collect();
+    let mut client = Client::connect(serve(), &call("/x/Echo", &message));
+    for _ in 0..2 {
+        let (whole, answer) = client.call(64 * 1024).unwrap();
+        assert_eq!(whole.body_bytes, 3_000_000);
+        assert!(answer.body == message);
+    }
+}
+
+#[test]
+fn an_error_is_an_answer() {
+    let mut client = Client::connect(serve(), &call("/x/Fail", b""));
+    for _ in 0..3 {
+        let (whole, answer) = client.call(1000).unwrap();
+        assert_eq!((whole.rpc_status, whole.keep_alive), (Some(5), true));
+        assert_eq!(answer.header("grpc-message"), Some("not here"));
+    }
+    assert_eq!(client.wire.close(), OnClose::BeforeAnswer);
+}

@@ -1,0 +1,243 @@
+//! The figures of one row: how its rounds become one, here and in the document.
+
+use prony_record::{Measurement, PublishedFigure, RoundSummary};
+use prony_stats::{Estimate, median};
+
+use crate::Row;
+
+/// A figure as it was measured here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The figure.
+    pub value: f64,
+    /// How far the rounds go, as it is shown: the interval of a median, or else from the lowest round to the
+    /// highest. `None` for one round, and for what has no rounds.
+    pub spread: Option<(f64, f64)>,
+    /// What must not touch another's for the two to be told apart; `None` where nothing is known.
+    pub interval: Option<(f64, f64)>,
+    /// The rounds' own figures, by round.
+    pub rounds: Vec<(u32, f64)>,
+    /// What it is made of, where that is worth a word: errors by kind.
+    pub detail: String,
+}
+
+/// How the rounds of a figure become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gathering {
+    /// By the table's own summary, median or mean.
+    Summary,
+    /// From the histograms of all rounds merged.
+    Merged,
+    /// The highest of the rounds.
+    Highest,
+    /// All rounds together.
+    Sum,
+    /// The median of all starts.
+    Starts,
+    /// It is of the build, and has no rounds.
+    Build,
+    /// The ratio of two summaries.
+    Share,
+}
+
+pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
+    use PublishedFigure::*;
+    match figure {
+        Rate | Transfer | TimePerRequest | LateRequests => Gathering::Summary,
+        LatencyMean | LatencyStdev | LatencyP95 | LatencyP99 | WithinStdev => Gathering::Merged,
+        LatencyMax | PeakMemory => Gathering::Highest,
+        Errors => Gathering::Sum,
+        Startup => Gathering::Starts,
+        ArtefactBytes => Gathering::Build,
+        RateShare | TransferShare => Gathering::Share,
+    }
+}
+
+/// Whether the figure is of the server under the load, so that the generator may have been its limit.
+pub(super) fn is_of_load(figure: PublishedFigure) -> bool {
+    use PublishedFigure::*;
+    !matches!(figure, Startup | ArtefactBytes | PeakMemory)
+}
+
+/// What one subject gave under one workload.
+pub(super) struct Own<'a> {
+    /// The measured rounds, ascending.
+    pub rounds: Vec<(u32, &'a Measurement)>,
+    /// All of them summed up.
+    pub summed: &'a Row,
+}
+
+impl Own<'_> {
+    /// A figure; `base` is what its shares are of. `None` where it was not measured.
+    pub fn measured(
+        &self,
+        figure: PublishedFigure,
+        summary: RoundSummary,
+        base: Option<&Own>,
+    ) -> Option<Measured> {
+        match gathering(figure) {
+            Gathering::Share => share(self, base?, whole(figure), summary),
+            Gathering::Build => Some(exact(self.summed.subject.artefact_bytes? as f64)),
+            gathering => self.of_rounds(figure, gathering, summary),
+        }
+    }
+
+    fn of_rounds(
+        &self,
+        figure: PublishedFigure,
+        gathering: Gathering,
+        summary: RoundSummary,
+    ) -> Option<Measured> {
+        let rounds: Vec<(u32, f64)> = self
+            .rounds
+            .iter()
+            .filter_map(|(round, measurement)| Some((*round, of_round(figure, measurement)?)))
+            .filter(|(_, value)| value.is_finite())
+            .collect();
+        let values: Vec<f64> = rounds.iter().map(|(_, value)| *value).collect();
+        let estimate = Estimate::of(&values)?;
+        let several = estimate.n > 1;
+        let interval = several.then_some((estimate.low, estimate.high));
+        let is_median = match gathering {
+            Gathering::Summary => summary == RoundSummary::Median,
+            gathering => gathering == Gathering::Starts,
+        };
+        Some(Measured {
+            value: match gathering {
+                Gathering::Merged => self.merged(figure)?,
+                Gathering::Highest => highest(&values),
+                Gathering::Sum => values.iter().sum(),
+                _ if is_median => estimate.median,
+                _ => mean(&values)?,
+            },
+            spread: match is_median {
+                true => interval,
+                false => several.then(|| (lowest(&values), highest(&values))),
+            },
+            interval,
+            rounds,
+            detail: match figure {
+                PublishedFigure::Errors => self.summed.figures.error_words().join(", "),
+                _ => String::new(),
+            },
+        })
+    }
+
+    fn merged(&self, figure: PublishedFigure) -> Option<f64> {
+        let figures = &self.summed.figures;
+        let latency = figures.latency.as_ref()?;
+        // A percentile needs an answer beyond it.
+        let beyond =
+            |share: f64| (figures.latency_count as f64 * share >= 1.0 - 1e-9).then_some(());
+        match figure {
+            PublishedFigure::LatencyMean => Some(latency.mean),
+            PublishedFigure::LatencyStdev => Some(latency.stdev),
+            PublishedFigure::LatencyP95 => beyond(0.05).map(|()| latency.p95 as f64),
+            PublishedFigure::LatencyP99 => beyond(0.01).map(|()| latency.p99 as f64),
+            _ => figures.within_stdev,
+        }
+    }
+}
+
+fn of_round(figure: PublishedFigure, round: &Measurement) -> Option<f64> {
+    use PublishedFigure::*;
+    let load = &round.load;
+    let latency = load.latency_ns.as_ref();
+    match figure {
+        Rate => Some(load.rate_per_s),
+        Transfer => Some(load.bytes_read_per_s()),
+        LatencyMean => latency.map(|latency| latency.mean),
+        LatencyStdev => latency.map(|latency| latency.stdev),
+        LatencyMax => latency.map(|latency| latency.max as f64),
+        LatencyP95 => latency.map(|latency| latency.p95 as f64),
+        LatencyP99 => latency.map(|latency| latency.p99 as f64),
+        WithinStdev => latency.map(|_| load.within_stdev),
+        TimePerRequest => Some(load.duration_s * 1e9 / load.requests as f64),
+        LateRequests => load.open.as_ref().map(|open| open.late as f64),
+        Errors => Some(load.outcomes.errors() as f64),
+        Startup => Some(round.startup_ns as f64),
+        PeakMemory => Some(round.server.peak_memory_bytes as f64),
+        ArtefactBytes | RateShare | TransferShare => None,
+    }
+}
+
+/// What a share is a share of.
+fn whole(share: PublishedFigure) -> PublishedFigure {
+    match share {
+        PublishedFigure::TransferShare => PublishedFigure::Transfer,
+        _ => PublishedFigure::Rate,
+    }
+}
+
+/// The ratio of the two summaries. Its interval is as wide as the two intervals allow.
+fn share(
+    part: &Own,
+    base: &Own,
+    figure: PublishedFigure,
+    summary: RoundSummary,
+) -> Option<Measured> {
+    let (part, base) = (
+        part.measured(figure, summary, None)?,
+        base.measured(figure, summary, None)?,
+    );
+    let value = finite(part.value / base.value)?;
+    let ends = |part: Option<(f64, f64)>, base: Option<(f64, f64)>| {
+        let ((low, high), (base_low, base_high)) = (part?, base?);
+        Some((finite(low / base_high)?, finite(high / base_low)?))
+    };
+    Some(Measured {
+        value,
+        spread: ends(part.spread, base.spread),
+        interval: ends(part.interval, base.interval),
+        rounds: Vec::new(),
+        detail: String::new(),
+    })
+}
+
+/// What is the same each time.
+fn exact(value: f64) -> Measured {
+    Measured {
+        value,
+        spread: None,
+        interval: Some((value, value)),
+        rounds: Vec::new(),
+        detail: String::new(),
+    }
+}
+
+/// One figure from the values that a document gives for it. It has no histograms to merge, so the
+/// median stands for what would be merged.
+pub(super) fn published(
+    figure: PublishedFigure,
+    summary: RoundSummary,
+    values: &[f64],
+) -> Option<f64> {
+    let values: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|value| value.is_finite())
+        .collect();
+    match gathering(figure) {
+        _ if values.is_empty() => None,
+        Gathering::Highest => Some(highest(&values)),
+        Gathering::Sum => Some(values.iter().sum()),
+        Gathering::Summary if summary == RoundSummary::Mean => mean(&values),
+        _ => median(&values),
+    }
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    finite(values.iter().sum::<f64>() / values.len() as f64)
+}
+
+fn highest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn lowest(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
+}

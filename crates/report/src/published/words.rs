@@ -1,0 +1,277 @@
+//! The words and units of a document's table.
+
+use prony_record::{PublishedFigure, RoundSummary};
+
+use super::measured::{Gathering, gathering};
+use super::{DocumentTable, Held};
+use crate::{format, prose};
+
+/// The title of a column.
+pub(crate) fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
+    use PublishedFigure::*;
+    let base = table.source.share_of.as_deref().unwrap_or("plain");
+    let title = match figure {
+        Rate => "requests/s",
+        Transfer => "transfer",
+        LatencyMean => "mean latency",
+        LatencyStdev => "latency stdev",
+        LatencyMax => "max latency",
+        LatencyP95 => "p95 latency",
+        LatencyP99 => "p99 latency",
+        WithinStdev => "± stdev",
+        TimePerRequest => "time per request",
+        LateRequests => "late requests",
+        Errors => "errors",
+        Startup => "startup",
+        ArtefactBytes => "artefact",
+        PeakMemory => "peak memory",
+        RateShare => return format!("requests, % of {base}"),
+        TransferShare => return format!("transfer, % of {base}"),
+    };
+    title.to_owned()
+}
+
+/// The title of a figure's chart.
+pub(crate) fn title_of_chart(table: &DocumentTable, figure: PublishedFigure) -> String {
+    capital(&title(table, figure))
+}
+
+/// A figure in its unit.
+pub(crate) fn shown(figure: PublishedFigure, value: f64) -> String {
+    tick(figure)(value)
+}
+
+/// How a figure is written in its unit.
+pub(crate) fn tick(figure: PublishedFigure) -> fn(f64) -> String {
+    use PublishedFigure::*;
+    match figure {
+        Rate | LateRequests => format::count,
+        Errors => |value| format::exact(value.max(0.0).round() as u64),
+        Transfer => format::transfer,
+        LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
+        | Startup => format::duration,
+        WithinStdev | RateShare | TransferShare => format::share,
+        ArtefactBytes | PeakMemory => format::bytes,
+    }
+}
+
+/// The name of a table's summary.
+pub(crate) fn summary(table: &DocumentTable) -> &'static str {
+    match table.source.summary {
+        RoundSummary::Median => "median",
+        RoundSummary::Mean => "mean",
+    }
+}
+
+/// How the figures of a table came from its rounds, a sentence each.
+pub(crate) fn how(table: &DocumentTable) -> Vec<String> {
+    use Gathering::*;
+    let mut sentences: Vec<String> = [Summary, Merged, Highest, Sum, Starts, Share]
+        .into_iter()
+        .filter_map(|way| {
+            let columns = table.source.columns.iter();
+            let titles: Vec<String> = columns
+                .filter(|figure| gathering(**figure) == way)
+                .map(|figure| title(table, *figure))
+                .collect();
+            (!titles.is_empty())
+                .then(|| capital(&format!("{}: {}.", list(&titles), told(table, way))))
+        })
+        .collect();
+    let has = |figure| table.source.columns.contains(&figure);
+    if has(PublishedFigure::Transfer) {
+        sentences.push("MiB are what wrk calls MB: 1024² bytes.".to_owned());
+    }
+    if has(PublishedFigure::WithinStdev) {
+        sentences.push(
+            "± stdev is the share of latencies within one standard deviation of their mean."
+                .to_owned(),
+        );
+    }
+    if table
+        .source
+        .columns
+        .iter()
+        .any(|figure| is_latency(*figure))
+    {
+        let kind = prose::latency_of(&table.source.load);
+        sentences.push(format!("Latency: {kind}."));
+    }
+    sentences
+}
+
+fn told(table: &DocumentTable, way: Gathering) -> String {
+    let summary = summary(table);
+    match way {
+        Gathering::Summary if table.source.each_round => format!("each round, and their {summary}"),
+        Gathering::Summary => match table.source.summary {
+            RoundSummary::Median => "median of the rounds and its interval".to_owned(),
+            RoundSummary::Mean => {
+                "mean of the rounds, with the lowest and the highest round".to_owned()
+            }
+        },
+        Gathering::Merged => {
+            "from the histograms of all rounds merged, with the lowest and the highest round"
+                .to_owned()
+        }
+        Gathering::Highest => {
+            "the highest of all rounds, with the lowest and the highest round".to_owned()
+        }
+        Gathering::Sum => "of all rounds together, with the fewest and the most in one".to_owned(),
+        Gathering::Starts => "median of all starts and its interval".to_owned(),
+        Gathering::Share => {
+            format!("the ratio of two {summary}s, as wide as their intervals allow")
+        }
+        Gathering::Build => String::new(),
+    }
+}
+
+fn is_latency(figure: PublishedFigure) -> bool {
+    use PublishedFigure::*;
+    matches!(
+        figure,
+        LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99
+    )
+}
+
+/// `a, b and c`.
+fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// More reversed pairs than this are counted and not named.
+const NAMED: usize = 8;
+
+/// How the published order held, a sentence a figure.
+pub(crate) fn sentences(table: &DocumentTable) -> Vec<String> {
+    let figures = table.source.columns.iter();
+    figures
+        .filter_map(|figure| sentence(table, *figure))
+        .collect()
+}
+
+fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
+    let held: Vec<&Held> = table
+        .held
+        .iter()
+        .filter(|held| held.figure == figure)
+        .collect();
+    let counts = Counts::of(held.iter().copied());
+    if held.is_empty() {
+        return None;
+    }
+    let title = title(table, figure);
+    if counts.pairs == 0 {
+        let pairs = prose::verb(counts.not_measured as u64, "pair", "pairs");
+        return Some(format!(
+            "{title}: {pairs} in the document, none of them measured here."
+        ));
+    }
+    let not_measured = match counts.not_measured {
+        0 => String::new(),
+        n => format!("; {n} more not measured"),
+    };
+    Some(format!(
+        "{title}: {} of {} in the published order, {} reversed{}, {} not told apart{not_measured}.",
+        counts.in_order,
+        prose::plural(counts.pairs, "pair"),
+        counts.reversed,
+        reversed(&held),
+        counts.untold,
+    ))
+}
+
+/// ` (Go before Zig; Bun before Go on sse)`, or nothing.
+fn reversed(held: &[&Held]) -> String {
+    let mut names: Vec<String> = held
+        .iter()
+        .flat_map(|held| {
+            let place = held
+                .workload
+                .as_ref()
+                .map(|workload| format!(" on {workload}"));
+            let place = place.unwrap_or_default();
+            let pairs = held.reversed.iter();
+            pairs.map(move |(first, then)| format!("{first} before {then}{place}"))
+        })
+        .collect();
+    if names.len() > NAMED {
+        let more = names.len() - NAMED;
+        names.truncate(NAMED);
+        names.push(format!("and {more} more"));
+    }
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", names.join("; ")),
+    }
+}
+
+/// How the published order held over all figures; `None` where the document has no order.
+pub(crate) fn overall(table: &DocumentTable) -> Option<String> {
+    if table.held.is_empty() {
+        return None;
+    }
+    let counts = Counts::of(&table.held);
+    if counts.pairs == 0 {
+        return Some(
+            "No two rows that the document tells apart were both measured here.".to_owned(),
+        );
+    }
+    let not_measured = match counts.not_measured {
+        0 => String::new(),
+        n => format!(" {n} more could not be held against it: a row was not measured."),
+    };
+    Some(format!(
+        "Of {} of figures that the document tells apart, {} in its order here, {} reversed, and {} not told apart by \
+         these rounds.{not_measured}",
+        prose::plural(counts.pairs, "pair"),
+        is(counts.in_order),
+        is(counts.reversed),
+        is(counts.untold),
+    ))
+}
+
+fn is(count: usize) -> String {
+    match count {
+        1 => "1 is".to_owned(),
+        n => format!("{n} are"),
+    }
+}
+
+struct Counts {
+    pairs: usize,
+    in_order: usize,
+    reversed: usize,
+    untold: usize,
+    not_measured: usize,
+}
+
+impl Counts {
+    fn of<'a>(held: impl IntoIterator<Item = &'a Held>) -> Counts {
+        let mut counts = Counts {
+            pairs: 0,
+            in_order: 0,
+            reversed: 0,
+            untold: 0,
+            not_measured: 0,
+        };
+        for held in held {
+            counts.pairs += held.pairs();
+            counts.in_order += held.in_order;
+            counts.reversed += held.reversed.len();
+            counts.untold += held.untold;
+            counts.not_measured += held.not_measured;
+        }
+        counts
+    }
+}

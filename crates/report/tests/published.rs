@@ -1,0 +1,466 @@
+//! What a document's tables say once they are filled.
+
+mod sample;
+
+use prony_record::PublishedFigure::{self, *};
+use prony_record::{
+    FailureKind, LatencyHistogram, Measurement, Outcome, PublishedTable, RoundSummary, Run,
+    TrialRecord, TrialResult,
+};
+use prony_report::{Comparison, DocumentRow, DocumentTable, Held, html, markdown, terminal};
+use sample::documents::{self, Records};
+
+fn table(records: &Records, number: usize) -> DocumentTable {
+    let comparison = Comparison::of(&records.0, &records.1);
+    comparison.published.unwrap().tables[number - 1].clone()
+}
+
+fn row<'a>(table: &'a DocumentTable, subject: &str, workload: &str) -> &'a DocumentRow {
+    let mut rows = table.rows.iter();
+    rows.find(|row| row.subject == subject && row.workload == workload)
+        .unwrap()
+}
+
+fn held(table: &DocumentTable, figure: PublishedFigure) -> &Held {
+    table
+        .held
+        .iter()
+        .find(|held| held.figure == figure)
+        .unwrap()
+}
+
+fn source(run: &mut Run) -> &mut PublishedTable {
+    &mut run.published.as_mut().unwrap().tables[0]
+}
+
+/// Changes every measurement.
+fn each(trials: &mut [TrialRecord], change: impl Fn(&str, usize, &mut Measurement)) {
+    for record in trials {
+        let (subject, round) = (record.trial.subject.clone(), record.trial.round as usize);
+        if let TrialResult::Measured(measured) = &mut record.result {
+            change(&subject, round, measured);
+        }
+    }
+}
+
+fn fail(record: &mut TrialRecord) {
+    record.result = TrialResult::Failed {
+        kind: FailureKind::ServerExited,
+        message: "it ended".into(),
+    };
+}
+
+/// The three reports, with every run of white space as one space.
+fn texts((run, trials): &Records) -> [String; 3] {
+    let comparison = Comparison::of(run, trials);
+    [
+        html(run, &comparison),
+        markdown(run, &comparison),
+        terminal(&comparison, 100, false),
+    ]
+    .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn rows_stand_in_the_document_s_order_and_others_below() {
+    let table = table(&documents::zap(), 1);
+    let names: Vec<_> = table
+        .rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.in_document))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("Zig (Zap)", true),
+            ("Go", true),
+            ("Python", true),
+            ("Rust", true),
+            ("ceiling", false),
+            ("mine", false)
+        ]
+    );
+    assert_eq!(table.rounds, [1, 2, 3]);
+}
+
+#[test]
+fn each_round_and_their_mean_are_shown() {
+    let (run, mut trials) = documents::zap();
+    let rates = [100_000.0, 130_000.0, 160_000.0];
+    each(&mut trials, |subject, round, measured| {
+        if subject == "go-nethttp" {
+            measured.load.rate_per_s = rates[round - 1];
+        }
+    });
+    let records = (run, trials);
+    let table = table(&records, 1);
+    let go = row(&table, "go-nethttp", "hello");
+    let rate = &go.measured[&Rate];
+    assert_eq!(rate.rounds, [(1, rates[0]), (2, rates[1]), (3, rates[2])]);
+    assert_eq!(
+        (rate.value, rate.spread),
+        (130_000.0, Some((100_000.0, 160_000.0)))
+    );
+    let published = table.published(go, Rate).unwrap();
+    assert!((published - 501_901.01).abs() < 0.01, "{published}");
+    let [page, text, _] = texts(&records);
+    assert!(text.contains("| Go | go-nethttp | 100 k | 130 k | 160 k | 130 k |"));
+    assert!(text.contains("| Go | go-nethttp | 503 k | 502 k | 501 k | 502 k |"));
+    assert!(page.contains("<td>100 k</td><td>130 k</td><td>160 k</td><td>130 k</td>"));
+}
+
+#[test]
+fn a_median_has_the_interval_of_its_rounds() {
+    let (run, mut trials) = documents::hydragen();
+    each(&mut trials, |_, round, measured| {
+        measured.startup_ns = round as u64 * 1_000_000;
+    });
+    let table = table(&(run, trials), 1);
+    let startup = &row(&table, "go-nethttp", "byte").measured[&Startup];
+    assert_eq!(startup.value, 10_500_000.0);
+    assert_eq!(startup.spread, Some((6e6, 15e6))); // Of 20 rounds, the 6th from either end.
+}
+
+#[test]
+fn every_figure_is_gathered_as_it_should_be() {
+    let (mut run, mut trials) = documents::zap();
+    source(&mut run).columns = PublishedFigure::ALL.into();
+    each(&mut trials, |_, round, measured| {
+        let mut histogram = LatencyHistogram::new();
+        // Two quick rounds and a slow one: averages of percentiles would lie between.
+        let slow = round == 3;
+        (0..1000).for_each(|_| histogram.record(if slow { 9_000_000 } else { 1_000 }));
+        histogram.record([2_000, 30_000_000, 9_000_000][round - 1]);
+        measured.load.latency_ns = histogram.summary();
+        measured.load.histogram = histogram.to_base64();
+        measured.load.outcomes[Outcome::Reset] = [1, 0, 5][round - 1];
+        measured.load.outcomes[Outcome::TimedOut] = 0;
+        measured.server.peak_memory_bytes = [7, 9, 8][round - 1];
+        (measured.load.requests, measured.load.duration_s) = ([100, 200, 400][round - 1], 2.0);
+    });
+    let table = table(&(run, trials), 1);
+    let figures = &row(&table, "go-nethttp", "hello").measured;
+    let close = |figure, value: f64| (figures[&figure].value / value - 1.0).abs() < 0.002;
+    assert!(close(LatencyP95, 9e6) && close(LatencyP99, 9e6));
+    assert!(close(LatencyMax, 30e6));
+    assert!(close(
+        LatencyMean,
+        (2_000.0 * 1e3 + 1_001.0 * 9e6 + 30e6 + 2e3) / 3_003.0
+    ));
+    assert!(close(WithinStdev, 2_001.0 / 3_003.0));
+    assert_eq!(
+        (figures[&Errors].value, figures[&Errors].detail.as_str()),
+        (6.0, "6 reset")
+    );
+    assert_eq!(figures[&PeakMemory].value, 9.0);
+    let times = (2e9 / 100.0 + 2e9 / 200.0 + 2e9 / 400.0) / 3.0;
+    assert!(close(TimePerRequest, times));
+    assert_eq!(figures[&ArtefactBytes].spread, None);
+    // A closed loop has no schedule, and a table without a base no shares.
+    for figure in [LateRequests, RateShare, TransferShare] {
+        assert!(!figures.contains_key(&figure), "{figure:?}");
+    }
+}
+
+#[test]
+fn late_requests_are_those_of_a_round() {
+    let table = table(&documents::hydragen(), 2);
+    let late = &row(&table, "go-nethttp", "byte").measured[&LateRequests];
+    assert_eq!((late.value, late.spread), (8.0, Some((7.0, 9.0))));
+}
+
+#[test]
+fn shares_are_of_the_same_subject_s_base() {
+    let (run, mut trials) = documents::datastar();
+    for record in &mut trials {
+        let page = record.trial.workload == "page-log";
+        if let TrialResult::Measured(measured) = &mut record.result {
+            measured.load.rate_per_s = if page { 200.0 } else { 150.0 };
+            measured.load.bytes_read = if page { 1000 } else { 900 };
+            measured.load.duration_s = 1.0;
+        }
+    }
+    let records = (run, trials);
+    let table = table(&records, 1);
+    let sse = &row(&table, "rust-axum", "sse").measured;
+    assert_eq!(
+        (sse[&RateShare].value, sse[&TransferShare].value),
+        (0.75, 0.9)
+    );
+    assert!(
+        !row(&table, "rust-axum", "page-log")
+            .measured
+            .contains_key(&RateShare)
+    );
+    for text in texts(&records) {
+        assert!(
+            text.contains("requests, % of page-log") && text.contains("transfer, % of page-log")
+        );
+    }
+    assert!(texts(&records)[1].contains("67 % → 90 %"));
+}
+
+#[test]
+fn the_order_is_counted_in_pairs() {
+    let (run, mut trials) = documents::zap();
+    // Published: Zig, Go, Rust, Python. Here Go before Zig; Rust and Go cannot be told apart.
+    each(&mut trials, |subject, round, measured| {
+        let step = round as f64;
+        measured.load.rate_per_s = match subject {
+            "zig-epoll" => 500.0 + step,
+            "go-nethttp" => 600.0 + 10.0 * step,
+            "rust-threadpool" => 625.0 - 6.0 * step,
+            _ => 10.0 + step,
+        };
+    });
+    let records = (run, trials);
+    let rate = held(&table(&records, 1), Rate).clone();
+    assert_eq!(
+        (rate.in_order, rate.untold, rate.not_measured, rate.pairs()),
+        (3, 1, 0, 6)
+    );
+    let pair = |first: &str, then: &str| (first.to_owned(), then.to_owned());
+    assert_eq!(
+        rate.reversed,
+        [pair("Go", "Zig (Zap)"), pair("Rust", "Zig (Zap)")]
+    );
+    for text in texts(&records) {
+        assert!(text.contains(
+            "requests/s: 3 of 6 pairs in the published order, 2 reversed (Go before Zig (Zap); Rust before Zig (Zap)), \
+             1 not told apart."
+        ));
+    }
+}
+
+#[test]
+fn for_a_latency_less_is_better() {
+    let (run, mut trials) = documents::zap();
+    each(&mut trials, |subject, _, measured| {
+        let mut histogram = LatencyHistogram::new();
+        // The document's own order, from Zig to Python.
+        histogram.record(match subject {
+            "zig-epoll" => 300_000,
+            "go-nethttp" => 600_000,
+            "rust-threadpool" => 1_000_000,
+            _ => 9_000_000,
+        });
+        measured.load.latency_ns = histogram.summary();
+        measured.load.histogram = histogram.to_base64();
+    });
+    let table = table(&(run, trials), 1);
+    assert_eq!(held(&table, LatencyMean).in_order, 6);
+    assert!(
+        !table.held.iter().any(|held| held.figure == WithinStdev),
+        "neither is better"
+    );
+}
+
+#[test]
+fn equal_figures_and_a_system_that_stands_twice_make_no_pair() {
+    let table = table(&documents::hydragen(), 2);
+    assert!(
+        !table.held.iter().any(|held| held.figure == LatencyMean),
+        "all are 1 ms"
+    );
+    // 65, 42, 56 and 56 ms, and the last was not measured.
+    let highest = held(&table, LatencyMax);
+    assert_eq!((highest.pairs(), highest.not_measured), (3, 2));
+    // Three systems with an artefact, each told for two workloads.
+    let datastar = self::table(&documents::datastar(), 1);
+    let artefact = held(&datastar, ArtefactBytes);
+    assert_eq!((artefact.pairs(), artefact.not_measured), (1, 2));
+}
+
+#[test]
+fn one_round_tells_nothing_apart() {
+    let (run, mut trials) = documents::zap();
+    trials.retain(|record| record.trial.round == 1);
+    let table = table(&(run, trials), 1);
+    let rate = held(&table, Rate);
+    assert_eq!((rate.untold, rate.pairs()), (6, 6));
+    assert_eq!(
+        row(&table, "go-nethttp", "hello").measured[&Rate].spread,
+        None
+    );
+}
+
+#[test]
+fn a_figure_that_is_the_generator_s_tells_nothing_apart() {
+    let (run, mut trials) = documents::zap();
+    each(&mut trials, |subject, _, measured| {
+        measured.load.generator.client_limited = subject == "zig-epoll";
+    });
+    let records = (run, trials);
+    let table = table(&records, 1);
+    assert_eq!(held(&table, Rate).untold, 3 + 1);
+    assert!(
+        row(&table, "zig-epoll", "hello")
+            .flags
+            .contains(&"client-limited".to_owned())
+    );
+    assert!(
+        texts(&records)
+            .iter()
+            .all(|text| text.contains("client-limited"))
+    );
+}
+
+#[test]
+fn a_row_that_was_not_measured_stays_and_says_why() {
+    let records = documents::datastar();
+    let datastar = table(&records, 1);
+    let zig = row(&datastar, "zig-std", "sse");
+    assert_eq!(zig.absent, Some("skipped"));
+    assert!(zig.measured.is_empty() && !zig.published.is_empty());
+    let rates: Vec<_> = datastar
+        .held
+        .iter()
+        .filter(|held| held.figure == Rate)
+        .collect();
+    assert_eq!(rates.iter().map(|held| held.not_measured).sum::<usize>(), 9);
+    for text in texts(&records) {
+        assert!(text.contains("9 more not measured"));
+    }
+    let [_, text, terminal] = texts(&records);
+    assert!(text.contains("| Zig | zig-std | sse | not measured: skipped |"));
+    assert!(terminal.contains("Zig sse skipped"));
+    // The best of the document is missing, so the next one is 1.00.
+    assert!(text.contains("| Zig | zig-std | sse | 1.14 → – |"));
+    assert!(text.contains("| Rust | rust-axum | sse | 1.00 → 1.00 |"));
+    let hydragen = table(&documents::hydragen(), 1);
+    assert_eq!(
+        row(&hydragen, "rust-hyper", "byte").absent,
+        Some("not asked for")
+    );
+}
+
+#[test]
+fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
+    let (run, mut trials) = documents::zap();
+    for record in &mut trials {
+        match (record.trial.subject.as_str(), record.trial.round) {
+            ("go-nethttp", 2) | ("rust-threadpool", _) => fail(record),
+            _ => {}
+        }
+    }
+    let records = (run, trials);
+    let table = table(&records, 1);
+    let go = row(&table, "go-nethttp", "hello");
+    assert_eq!(
+        go.measured[&Rate]
+            .rounds
+            .iter()
+            .map(|r| r.0)
+            .collect::<Vec<_>>(),
+        [1, 3]
+    );
+    assert_eq!(go.flags, ["1 round failed"]);
+    assert_eq!(
+        row(&table, "rust-threadpool", "hello").absent,
+        Some("failed")
+    );
+    let [_, text, _] = texts(&records);
+    let line = text.split("| Go | go-nethttp |").nth(1).unwrap();
+    assert_eq!(line.split('|').nth(1).unwrap().trim(), "–");
+    assert!(text.contains("| Rust | rust-threadpool | not measured: failed |"));
+}
+
+#[test]
+fn a_figure_that_was_not_published_is_shown_and_not_compared() {
+    let (mut run, trials) = documents::zap();
+    source(&mut run).columns.push(PeakMemory);
+    let records = (run, trials);
+    let table = table(&records, 1);
+    assert!(
+        row(&table, "go-nethttp", "hello")
+            .measured
+            .contains_key(&PeakMemory)
+    );
+    assert!(!table.held.iter().any(|held| held.figure == PeakMemory));
+    let [_, text, _] = texts(&records);
+    let ratios = text
+        .split("What held")
+        .nth(1)
+        .unwrap()
+        .split("<details>")
+        .next()
+        .unwrap();
+    assert!(text.contains("peak memory") && !ratios.contains("peak memory"));
+}
+
+#[test]
+fn nothing_is_divided_by_nothing() {
+    let (mut run, mut trials) = documents::datastar();
+    for row in &mut source(&mut run).rows {
+        for values in row.figures.values_mut() {
+            *values = match row.name.as_str() {
+                "Rust" => vec![],
+                "Go" => vec![f64::NAN, 0.0],
+                _ => vec![0.0],
+            };
+        }
+    }
+    each(&mut trials, |_, _, measured| {
+        (measured.load.rate_per_s, measured.load.bytes_read) = (0.0, 0);
+        (measured.load.duration_s, measured.load.requests) = (0.0, 0);
+        measured.load.latency_ns = None;
+        measured.load.histogram = LatencyHistogram::new().to_base64();
+    });
+    for summary in [RoundSummary::Median, RoundSummary::Mean] {
+        for each_round in [false, true] {
+            let table = source(&mut run);
+            (table.summary, table.each_round) = (summary, each_round);
+            table.columns = PublishedFigure::ALL.into();
+            table.charts = PublishedFigure::ALL.into();
+            for text in texts(&(run.clone(), trials.clone())) {
+                assert!(
+                    !text.contains("NaN") && !text.contains("inf "),
+                    "{summary:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_document_without_rows_or_columns_is_still_set() {
+    let (mut run, trials) = documents::zap();
+    source(&mut run).rows.clear();
+    assert!(texts(&(run.clone(), trials.clone()))[1].contains("Requests and transfer a second"));
+    let (mut run, trials) = (documents::zap().0, trials);
+    source(&mut run).columns.clear();
+    assert!(texts(&(run, trials))[2].contains("Requests and transfer a second"));
+}
+
+#[test]
+fn the_document_comes_first_and_its_own_figures_are_folded_away() {
+    let [page, text, terminal] = texts(&documents::zap());
+    for (text, document, usual) in [
+        (
+            &page,
+            "<section id=\"published-1\">",
+            "<section id=\"workload-hello\">",
+        ),
+        (&text, "## Requests and transfer a second", "## hello"),
+        (
+            &terminal,
+            "Requests and transfer a second",
+            "hello 400 connections",
+        ),
+    ] {
+        assert!(text.find(document).unwrap() < text.find(usual).unwrap());
+    }
+    for text in [page, text] {
+        let (open, folded) = text.split_once("<details>").unwrap();
+        assert!(
+            folded.starts_with("<summary>As published, on another machine</summary>")
+                || folded.starts_with(" <summary>As published, on another machine</summary>")
+        );
+        assert!(folded.contains("AMD Ryzen 5 5600X") && folded.contains("650 k"));
+        assert!(
+            !open.contains("650 k"),
+            "an absolute figure of another machine"
+        );
+    }
+    assert!(!terminal.contains("650 k"));
+}

@@ -1,0 +1,175 @@
+//! Suites: which subjects, under which loads, in how many rounds, and what a document published of
+//! the same.
+
+mod changes;
+mod file;
+mod load;
+mod published;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
+
+use prony_record::Published;
+
+pub use changes::Changes;
+pub use load::SuiteLoad;
+use published::Document;
+
+use crate::plan::Measure;
+use crate::toml_file::{self, FileError, Source};
+use crate::unknown_name::UnknownName;
+
+/// What to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// The name of its file, without `.toml`.
+    pub id: String,
+    /// What reports call it.
+    pub title: String,
+    /// What it is, in a sentence.
+    pub about: String,
+    /// What a reader of its report must know, a sentence each.
+    pub notes: Vec<String>,
+    /// The ids of the subjects, in the order of its tables.
+    pub subjects: Vec<String>,
+    /// What is measured of each.
+    pub measures: Vec<MeasureSpec>,
+    /// The document that it grew from.
+    document: Option<Document>,
+}
+
+/// Workloads under one load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasureSpec {
+    /// The name by which a published table refers to it.
+    pub id: Option<String>,
+    /// The ids of the workloads.
+    pub workloads: Vec<String>,
+    /// The load.
+    pub load: SuiteLoad,
+    /// How many times it is taken of each subject.
+    pub rounds: NonZeroU32,
+    /// What a quick run changes in it.
+    quick: Changes,
+}
+
+impl MeasureSpec {
+    fn name(&self) -> String {
+        self.id.clone().unwrap_or_else(|| self.workloads.join(", "))
+    }
+
+    /// How much it measures: `3 rounds of 10s`.
+    fn extent(&self) -> String {
+        let s = if self.rounds.get() == 1 { "" } else { "s" };
+        format!("{} round{s} of {}", self.rounds, self.load.end())
+    }
+}
+
+/// Why a suite could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// There is none of that name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// Its file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+impl Suite {
+    /// The ids of all suites in `folder`, sorted.
+    pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
+        toml_file::ids(folder)
+    }
+
+    /// Reads `<folder>/<id>.toml`.
+    pub fn read(folder: &Path, id: &str) -> Result<Self, SuiteError> {
+        let known = Self::ids(folder)?;
+        if !known.iter().any(|name| name == id) {
+            let known = known.iter().map(String::as_str);
+            return Err(UnknownName::new("suite", id, known).into());
+        }
+        let source = Source::open(&folder.join(format!("{id}.toml")))?;
+        Ok(file::suite(id, &source)?)
+    }
+
+    /// The ids of its workloads, each once, in the order in which it names them.
+    pub fn workloads(&self) -> Vec<&str> {
+        let mut workloads = Vec::new();
+        for id in self.measures.iter().flat_map(|measure| &measure.workloads) {
+            if !workloads.contains(&id.as_str()) {
+                workloads.push(id);
+            }
+        }
+        workloads
+    }
+
+    /// How many rounds its longest measure has.
+    pub fn rounds(&self) -> u32 {
+        let rounds = self.measures.iter().map(|measure| measure.rounds.get());
+        rounds.max().unwrap_or(0)
+    }
+
+    /// Each workload with each of its loads, for a machine that gives `cpus` CPUs to the load.
+    pub fn measures_on(&self, cpus: NonZeroUsize) -> Vec<Measure> {
+        let with_load = |measure: &MeasureSpec| {
+            let (load, rounds) = (measure.load.spec(cpus), measure.rounds.get());
+            let ids = measure.workloads.clone().into_iter();
+            ids.map(move |workload| Measure {
+                workload,
+                load: load.clone(),
+                rounds,
+            })
+        };
+        self.measures.iter().flat_map(with_load).collect()
+    }
+
+    /// The document that it grew from, with the loads as they are measured here, for a machine that
+    /// gives `cpus` CPUs to the load.
+    pub fn published_on(&self, cpus: NonZeroUsize) -> Option<Published> {
+        let document = self.document.as_ref()?;
+        Some(document.with_loads(|measure| self.measures[measure].load.spec(cpus)))
+    }
+
+    /// Makes it the quick run that its file describes: loads of the same shapes, for seconds
+    /// instead of minutes. Gives the note that says so; `None` where it is short as it is.
+    pub fn quicken(&mut self) -> Option<&str> {
+        let mut shortened = Vec::new();
+        for measure in &mut self.measures {
+            let in_full = measure.clone();
+            in_full.quick.shorten(measure);
+            if *measure != in_full {
+                let (name, extent) = (measure.name(), measure.extent());
+                shortened.push(format!("{name}: {extent} (in full {})", in_full.extent()));
+            }
+        }
+        if shortened.is_empty() {
+            return None;
+        }
+        self.notes.push(format!(
+            "This is a quick run: loads of the same shapes, for seconds instead of minutes. {}.",
+            shortened.join("; ")
+        ));
+        self.notes.last().map(String::as_str)
+    }
+
+    /// Measures it with other rounds or loads. A note says so.
+    ///
+    /// A duration or a number of requests is an upper bound for every load, whatever else ends it.
+    pub fn change(&mut self, changes: &Changes) {
+        if changes.is_empty() {
+            return;
+        }
+        for measure in &mut self.measures {
+            changes.impose(measure);
+        }
+        self.notes.push(
+            "Rounds, durations or requests were changed on the command line: the loads shown are \
+             those that ran."
+                .into(),
+        );
+    }
+}

@@ -1,0 +1,457 @@
+use std::time::Duration;
+
+use prony_record::{LoadShape, PublishedFigure, RoundSummary};
+use tempfile::TempDir;
+
+use super::*;
+
+const TOUR: &str = r#"title = "Tour"
+about = "A first look."
+notes = ["Trials are short."]
+rounds = 6
+subjects = ["ceiling", "go-nethttp"]
+[[measure]]
+workloads = ["hello", "byte"]
+load = { shape = "closed", connections = 64, threads = 1, duration = "700ms", warmup = "200ms", timeout = "5s" }
+[[measure]]
+workloads = ["hello"]
+load = { shape = "closed", connections = 2, duration = "1s", warmup = "0s", timeout = "5s" }
+"#;
+
+/// It has all that a suite can have.
+const WHOLE: &str = r#"title = "Whole"
+about = "All there is."
+rounds = 3
+subjects = ["ceiling", "go-nethttp", "bun"]
+[quick]
+rounds = 2
+duration = "1s"
+warmup = "100ms"
+requests = 500
+[[measure]]
+id = "busy"
+workloads = ["page", "sse"]
+load = { shape = "closed", connections = 400, duration = "20s", warmup = "1s", timeout = "5s" }
+[[measure]]
+id = "users"
+workloads = ["byte"]
+rounds = 20
+quick = { rounds = 6 }
+load = { shape = "users-open", users = 500, think_time = "1s", requests = 10000, warmup = "0s", timeout = "30s" }
+[published]
+document = "A document"
+machine = "A machine"
+method = "wrk"
+[[published.table]]
+title = "Busy"
+measure = "busy"
+summary = "mean"
+each_round = true
+columns = ["rate", "transfer", "rate-share"]
+charts = ["rate"]
+share_of = "page"
+notes = ["Read this."]
+[[published.table.row]]
+name = "Go"
+subject = "go-nethttp"
+workload = "sse"
+rate = [100, 200.5]
+transfer = "1 KB"
+[[published.table]]
+title = "Users"
+measure = "users"
+columns = ["latency-mean"]
+rows = [
+  { name = "Bun", subject = "bun", workload = "byte", latency-mean = "1 ms" },
+  { name = "Go", subject = "go-nethttp", workload = "byte" },
+]
+"#;
+
+fn cpus(count: usize) -> NonZeroUsize {
+    count.try_into().unwrap()
+}
+
+fn read(text: &str, id: &str) -> Result<Suite, String> {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tour.toml"), text).unwrap();
+    Suite::read(folder.path(), id).map_err(|error| {
+        let path = format!("{}/", folder.path().display());
+        error.to_string().replace(&path, "")
+    })
+}
+
+/// Every change of `text` must be refused with the words that stand beside it.
+fn refused(text: &str, changes: &[(&str, &str, &str)]) {
+    for (from, to, said) in changes {
+        assert!(text.contains(from), "no `{from}` to change");
+        let error = match read(&text.replacen(from, to, 1), "tour") {
+            Ok(_) => panic!("`{to}` is accepted; it should say {said}"),
+            Err(error) => error,
+        };
+        assert!(error.contains(said), "{error}\nlacks {said}");
+    }
+}
+
+#[test]
+fn every_field_is_read() {
+    let suite = read(TOUR, "tour").unwrap();
+    assert_eq!((suite.id.as_str(), suite.title.as_str()), ("tour", "Tour"));
+    assert_eq!((suite.about.as_str(), suite.rounds()), ("A first look.", 6));
+    assert_eq!(suite.notes, ["Trials are short."]);
+    assert_eq!(suite.subjects, ["ceiling", "go-nethttp"]);
+    assert_eq!(suite.workloads(), ["hello", "byte"]);
+    let measures = suite.measures_on(cpus(4));
+    let seen: Vec<_> = measures
+        .iter()
+        .map(|m| (m.workload.as_str(), m.load.connections, m.load.threads))
+        .collect();
+    // The last has no more threads than connections, though there are 4 CPUs.
+    assert_eq!(seen, [("hello", 64, 1), ("byte", 64, 1), ("hello", 2, 2)]);
+    let load = &measures[0].load;
+    assert_eq!(load.shape, LoadShape::Closed);
+    assert_eq!((load.duration_s, load.requests), (Some(0.7), None));
+    assert_eq!((load.warmup_s, load.timeout_s), (0.2, 5.0));
+    assert!(suite.published_on(cpus(1)).is_none());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
+    refused(
+        TOUR,
+        &[
+            ("rounds", "runds", "tour.toml:4: unknown field `runds`"),
+            ("rounds", "runds", "did you mean `rounds`?"),
+            ("rounds = 6", "rounds = 0", "tour.toml:4: "),
+            ("rounds = 6\n", "", "missing field `rounds`"),
+            (
+                "connections = 64",
+                "conections = 64",
+                "did you mean `connections`?",
+            ),
+            ("connections = 64", "connections = 0", "tour.toml:8: "),
+            (
+                "\"closed\", connections = 64",
+                "\"close\", connections = 64",
+                "did you mean `closed`?",
+            ),
+            ("700ms", "700", "tour.toml:8: `700` is no duration"),
+            (
+                "700ms",
+                "0s",
+                "tour.toml:8: the duration must be longer than 0",
+            ),
+            (
+                "[\"hello\", \"byte\"]",
+                "[]",
+                "tour.toml:7: the list must name at least one",
+            ),
+            (
+                "\"ceiling\", ",
+                "\"go-nethttp\", ",
+                "tour.toml:5: `go-nethttp` is named twice",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn an_unknown_suite_is_answered_with_the_nearest() {
+    let error = read(TOUR, "tuor").unwrap_err();
+    assert_eq!(error, "there is no suite `tuor`; did you mean `tour`?");
+}
+
+#[test]
+fn measures_have_rounds_and_shapes_of_their_own() {
+    let suite = read(WHOLE, "tour").unwrap();
+    assert_eq!(suite.rounds(), 20);
+    let measures = suite.measures_on(cpus(2));
+    let rounds: Vec<_> = measures
+        .iter()
+        .map(|m| (m.workload.as_str(), m.rounds))
+        .collect();
+    assert_eq!(rounds, [("page", 3), ("sse", 3), ("byte", 20)]);
+    let load = &measures[2].load;
+    assert_eq!(load.shape, LoadShape::UsersOpen { think_time_s: 1.0 });
+    assert_eq!((load.connections, load.threads), (500, 2));
+    assert_eq!((load.duration_s, load.requests), (None, Some(10_000)));
+    assert_eq!((load.warmup_s, load.timeout_s), (0.0, 30.0));
+}
+
+#[test]
+fn a_load_has_the_fields_of_its_shape_and_an_end() {
+    refused(
+        WHOLE,
+        &[
+            (
+                "connections = 400",
+                "connections = 400, users = 3",
+                "tour.toml:13: a load of the shape `closed` has no `users`; it has `connections`",
+            ),
+            (
+                "connections = 400",
+                "connections = 400, think_time = \"1s\"",
+                "tour.toml:13: a load of the shape `closed` has no `think_time`",
+            ),
+            (
+                "connections = 400, ",
+                "",
+                "tour.toml:13: a load of the shape `closed` needs `connections`",
+            ),
+            (
+                "users = 500",
+                "connections = 500",
+                "tour.toml:19: a load of the shape `users-open` has no `connections`; it has `users`",
+            ),
+            ("users = 500, ", "", "needs `users`"),
+            ("think_time = \"1s\", ", "", "needs `think_time`"),
+            (
+                "think_time = \"1s\"",
+                "think_time = \"0s\"",
+                "longer than 0",
+            ),
+            ("think_time", "thinktime", "did you mean `think_time`?"),
+            (
+                "duration = \"20s\", ",
+                "",
+                "tour.toml:13: a load needs `duration`, `requests` or both to end it",
+            ),
+            ("requests = 10000", "requests = 0", "tour.toml:19: "),
+            ("\"users-open\"", "\"users\"", "did you mean `users-open`?"),
+            (
+                "id = \"users\"",
+                "id = \"busy\"",
+                "tour.toml:15: two measures have the id `busy`",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_quick_run_has_the_same_shapes_and_says_so() {
+    let mut suite = read(WHOLE, "tour").unwrap();
+    let note = suite.quicken().map(str::to_owned);
+    assert_eq!(note.as_ref(), suite.notes.last());
+    assert_eq!(
+        suite.notes,
+        [
+            "This is a quick run: loads of the same shapes, for seconds instead of minutes. busy: 2 rounds of 1s \
+          (in full 3 rounds of 20s); users: 6 rounds of 500 requests (in full 20 rounds of 10000 requests)."
+        ]
+    );
+    let measures = suite.measures_on(cpus(1));
+    let (busy, users) = (&measures[0], &measures[2]);
+    assert_eq!((busy.rounds, users.rounds), (2, 6));
+    assert_eq!(
+        (busy.load.duration_s, busy.load.requests),
+        (Some(1.0), None)
+    );
+    assert_eq!((busy.load.connections, busy.load.warmup_s), (400, 0.1));
+    // What a load does not have it does not get.
+    assert_eq!(
+        (users.load.duration_s, users.load.requests),
+        (None, Some(500))
+    );
+    assert_eq!((users.load.connections, users.load.warmup_s), (500, 0.0));
+    // The published tables are of the loads that are measured.
+    let published = suite.published_on(cpus(1)).unwrap();
+    assert_eq!(published.tables[0].load, busy.load);
+    assert_eq!(published.tables[1].load, users.load);
+    let mut short = read(TOUR, "tour").unwrap();
+    assert_eq!(short.quicken(), None);
+    assert_eq!(short.notes.len(), 1);
+}
+
+#[test]
+fn a_quick_run_must_change_something() {
+    let quick = "[quick]\nrounds = 2\nduration = \"1s\"\nwarmup = \"100ms\"\nrequests = 500\n";
+    let own = "quick = { rounds = 6 }";
+    refused(
+        WHOLE,
+        &[
+            (quick, "[quick]\n", "tour.toml:5: `quick` changes nothing"),
+            (own, "quick = {}", "tour.toml:18: `quick` changes nothing"),
+            (
+                own,
+                "quick = { duration = \"1s\" }",
+                "tour.toml:18: `quick` has a `duration`",
+            ),
+            (
+                own,
+                "quick = { warmup = \"1s\" }",
+                "tour.toml:18: `quick` has a `warmup`",
+            ),
+            (own, "quick = { request = 5 }", "did you mean `requests`?"),
+            (own, "quick = { rounds = 0 }", "tour.toml:18: "),
+            (
+                "requests = 10000",
+                "duration = \"1s\"",
+                "tour.toml:5: `quick` has `requests`",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn changes_bound_every_load_and_are_told() {
+    let mut suite = read(WHOLE, "tour").unwrap();
+    let before = suite.clone();
+    suite.change(&Changes::default());
+    assert_eq!(suite, before);
+    suite.change(&Changes {
+        rounds: 4.try_into().ok(),
+        duration: Some(Duration::from_secs(2)),
+        warmup: Some(Duration::from_millis(500)),
+        requests: None,
+    });
+    for measure in suite.measures_on(cpus(1)) {
+        assert_eq!((measure.rounds, measure.load.duration_s), (4, Some(2.0)));
+        assert_eq!(measure.load.warmup_s, 0.5);
+    }
+    assert_eq!(suite.measures[1].load.end(), "10000 requests or 2s");
+    assert!(suite.notes[0].contains("on the command line"));
+}
+
+#[test]
+fn published_tables_are_read() {
+    let suite = read(WHOLE, "tour").unwrap();
+    let published = suite.published_on(cpus(1)).unwrap();
+    assert_eq!(published.document, "A document");
+    assert_eq!(published.machine, "A machine");
+    assert_eq!(published.method, "wrk");
+    let [busy, users] = published.tables.as_slice() else {
+        panic!("two tables");
+    };
+    assert_eq!(
+        (busy.title.as_str(), users.title.as_str()),
+        ("Busy", "Users")
+    );
+    assert_eq!(busy.load.connections, 400);
+    assert_eq!((busy.summary, busy.each_round), (RoundSummary::Mean, true));
+    assert_eq!(
+        (users.summary, users.each_round),
+        (RoundSummary::Median, false)
+    );
+    use PublishedFigure::{LatencyMean, Rate, RateShare, Transfer};
+    assert_eq!(busy.columns, [Rate, Transfer, RateShare]);
+    assert_eq!(busy.charts, [Rate]);
+    assert_eq!(busy.share_of.as_deref(), Some("page"));
+    assert_eq!(busy.notes, ["Read this."]);
+    let row = &busy.rows[0];
+    assert_eq!(
+        (row.name.as_str(), row.subject.as_str()),
+        ("Go", "go-nethttp")
+    );
+    assert_eq!(row.workload, "sse");
+    assert_eq!(row.figures[&Rate], [100.0, 200.5]);
+    assert_eq!(row.figures[&Transfer], [1024.0]);
+    assert!(!row.figures.contains_key(&RateShare));
+    assert_eq!(users.rows.len(), 2);
+    assert_eq!(users.rows[0].figures[&LatencyMean], [1e6]);
+    assert!(users.rows[1].figures.is_empty());
+}
+
+#[test]
+fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
+    refused(
+        WHOLE,
+        &[
+            (
+                "machine =",
+                "machin =",
+                "tour.toml:22: unknown field `machin`",
+            ),
+            (
+                "measure = \"busy\"",
+                "measure = \"bsy\"",
+                "tour.toml:26: there is no measure with the id `bsy`; did you mean `busy`?",
+            ),
+            (
+                "\"mean\"",
+                "\"average\"",
+                "tour.toml:27: unknown variant `average`",
+            ),
+            (
+                "\"rate\", \"transfer\"",
+                "\"rat\", \"transfer\"",
+                "tour.toml:29: unknown variant `rat`",
+            ),
+            (
+                "\"rate\", \"transfer\"",
+                "\"rat\", \"transfer\"",
+                "did you mean `rate`?",
+            ),
+            (
+                "\"rate\", \"transfer\"",
+                "\"rate\", \"rate\"",
+                "tour.toml:29: `rate` is named twice",
+            ),
+            (
+                "share_of = \"page\"\n",
+                "",
+                "tour.toml:29: `rate-share` needs `share_of`",
+            ),
+            (
+                "share_of = \"page\"",
+                "share_of = \"pag\"",
+                "tour.toml:31: there is no workload in its measure `pag`; did you mean `page`?",
+            ),
+            (
+                "charts = [\"rate\"]",
+                "charts = [\"errors\"]",
+                "tour.toml:30: `errors` has a chart, but is none of the table's columns",
+            ),
+            (
+                "subject = \"go-nethttp\"",
+                "subject = \"go-nethtp\"",
+                "tour.toml:35: there is no subject in this suite `go-nethtp`; did you mean `go-nethttp`?",
+            ),
+            (
+                "workload = \"sse\"",
+                "workload = \"byte\"",
+                "tour.toml:36: there is no workload in its measure `byte`; there are: page, sse",
+            ),
+            (
+                "workload = \"sse\"\n",
+                "",
+                "tour.toml:33: missing field `workload`",
+            ),
+            (
+                "rate = [100, 200.5]",
+                "rat = [100]",
+                "tour.toml:37: unknown field `rat`",
+            ),
+            ("rate = [100, 200.5]", "rat = [100]", "did you mean `rate`?"),
+            (
+                "rate = [100, 200.5]",
+                "rate = []",
+                "tour.toml:37: the list must hold at least one value",
+            ),
+            (
+                "rate = [100, 200.5]",
+                "rate = -1",
+                "tour.toml:37: `-1` is no `rate`",
+            ),
+            ("rate = [100, 200.5]", "rate = true", "tour.toml:37: "),
+            (
+                "rate = [100, 200.5]",
+                "errors = 1",
+                "tour.toml:37: `errors` is none of the table's columns",
+            ),
+            (
+                "\"1 KB\"",
+                "1024",
+                "tour.toml:38: `transfer` needs a unit: write it like \"96.17MB\"",
+            ),
+            (
+                "\"1 KB\"",
+                "[\"1 KB\", \"1 XB\"]",
+                "tour.toml:38: `1 XB` is no `transfer`; write it like \"96.17MB\"",
+            ),
+            (
+                "subject = \"bun\"",
+                "subject = \"go-nethttp\"",
+                "tour.toml:45: the table has two rows of `go-nethttp` with `byte`",
+            ),
+        ],
+    );
+}

@@ -1,0 +1,111 @@
+//! What a server sends means the same however it is cut, and fills no memory.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prony_load::Answer;
+use prony_load::wire::grpc::{Call, CallWire, Malformed};
+use prony_load::wire::h1::{Collect, OnClose, Whole};
+use prony_load::wire::{Fault, Wire};
+
+/// What a server begins with: SETTINGS, a head, a message, trailers. The fuzzer goes on after as many
+/// of them as it likes, for it would hardly find them by itself.
+const BEGINNING: [&[u8]; 4] = [
+    b"\0\0\0\x04\0\0\0\0\0",
+    b"\0\0\x13\x01\x04\0\0\0\x01\x88\x5f\x10application/grpc",
+    b"\0\0\x08\0\0\0\0\0\x01\0\0\0\0\x03\x0a\x01x",
+    b"\0\0\x0f\x01\x05\0\0\0\x01\x40\x0bgrpc-status\x010",
+];
+
+/// What the bytes come to for one call.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    answer: Option<(Answer, Whole)>,
+    fault: Option<Fault>,
+    close: Option<OnClose>,
+}
+
+fuzz_target!(|input: (u16, u8, &[u8])| {
+    let (cut, begun, bytes) = input;
+    if bytes.len() > 64 * 1024 {
+        return;
+    }
+    let begun = usize::from(begun) % (BEGINNING.len() + 1);
+    let bytes = [&BEGINNING[..begun].concat(), bytes].concat();
+    let whole = read([&bytes[..]]).expect("one piece has nothing after it");
+    if let Some((answer, short)) = &whole.answer {
+        assert_eq!(answer.status, short.status);
+        assert_eq!(answer.body.len() as u64, short.body_bytes);
+    }
+    let cut = usize::from(cut) % (bytes.len() + 1);
+    let cut = [read([&bytes[..cut], &bytes[cut..]]), read(bytes.chunks(1))];
+    for outcome in cut.into_iter().flatten() {
+        assert_eq!(outcome, whole);
+    }
+    converse(&bytes);
+});
+
+fn wire() -> CallWire {
+    let call = Call::new("/prony.echo.v1.Echo/Unary", "localhost", b"\x0a\x01x").unwrap();
+    CallWire::new(&call)
+}
+
+fn flush(wire: &mut CallWire) {
+    assert!(wire.unsent().len() < 512 * 1024);
+    while !wire.unsent().is_empty() {
+        wire.sent(wire.unsent().len().div_ceil(2));
+    }
+}
+
+/// One call. `None` where the server says between two pieces that it goes away: how much of the
+/// second was looked at is left open then.
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
+    let (mut wire, mut collect) = (wire(), Collect::default());
+    wire.request();
+    flush(&mut wire);
+    let mut whole = None;
+    let mut fault = None;
+    for piece in pieces {
+        let keep = whole.is_none().then_some(&mut collect);
+        match wire.eat(piece, keep) {
+            Ok(came) => {
+                assert!(whole.is_none() || came.is_none(), "two answers to one call");
+                whole = whole.or(came);
+            }
+            Err(Fault::Ended(_)) if whole.is_some() => return None,
+            Err(came) => {
+                fault = Some(came);
+                break;
+            }
+        }
+        flush(&mut wire);
+    }
+    // An answer and what must not follow it: where both came at once, there is only the fault.
+    let whole = whole.filter(|_| fault.is_none());
+    let close = fault.is_none().then(|| wire.close());
+    if matches!(fault, Some(Fault::Grpc(Malformed::TooEarly))) {
+        panic!("a short message is sent at once");
+    }
+    Some(Outcome {
+        answer: whole.map(|whole| (collect.into_answer(), whole)),
+        fault,
+        close,
+    })
+}
+
+/// Calls as long as they are answered.
+fn converse(bytes: &[u8]) {
+    let mut wire = wire();
+    wire.request();
+    for byte in bytes.chunks(1) {
+        flush(&mut wire);
+        match wire.eat(byte, None) {
+            Ok(Some(whole)) if whole.keep_alive => wire.request(),
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => {
+                wire.open();
+                wire.request();
+            }
+        }
+    }
+}
