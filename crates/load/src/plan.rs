@@ -107,9 +107,9 @@ impl LoadPlan {
 
     fn validate_shape(&self) -> Result<(), PlanError> {
         match self.shape {
-            LoadShape::UsersOpen { think_time_s } if !is_positive_duration(think_time_s) => {
+            LoadShape::UsersOpen { think_time_s } if !has_microseconds(think_time_s) => {
                 Err(PlanError::Zero {
-                    what: "the mean think time",
+                    what: "the mean think time, to the microsecond,",
                 })
             }
             LoadShape::Closed | LoadShape::UsersOpen { .. } => Ok(()),
@@ -139,8 +139,8 @@ impl LoadPlan {
     }
 }
 
-fn is_positive_duration(seconds: f64) -> bool {
-    Duration::try_from_secs_f64(seconds).is_ok_and(|duration| !duration.is_zero())
+fn has_microseconds(seconds: f64) -> bool {
+    Duration::try_from_secs_f64(seconds).is_ok_and(|duration| duration.as_micros() > 0)
 }
 
 /// `whole` split into `parts` as evenly as can be: the `index`th part. The remainder is spread

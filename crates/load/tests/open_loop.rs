@@ -176,7 +176,7 @@ fn where_nothing_listens_every_arrival_is_refused() {
 #[test]
 fn a_think_time_of_nothing_is_refused() {
     let server = ScriptedServer::answering(HELLO, After::Keep);
-    for think_time_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for think_time_s in [0.0, -1.0, 1e-9, f64::NAN, f64::INFINITY] {
         let error = plan(&server, 1, think_time_s, 1).validate().unwrap_err();
         assert!(matches!(error, PlanError::Zero { .. }), "{think_time_s}");
     }

@@ -143,6 +143,10 @@ fn the_command_line_bounds_loads_of_every_shape() {
     command.args(["--workloads", "hello"]);
     run(command).with(0);
     let record = project.export();
+    assert_eq!(
+        record["run"]["published"]["tables"][0]["title"],
+        "Its table"
+    );
     let busy = trials(&record, "ceiling", "measured")[0];
     assert_eq!(busy["trial"]["load"]["duration_s"], 60.0);
     assert_eq!(busy["result"]["load"]["requests"], 20);
@@ -307,6 +311,15 @@ fn a_subject_that_serves_a_part_of_the_suite_is_measured_in_that_part() {
             .iter()
             .all(|one| one["trial"]["workload"] == "byte")
     );
+}
+
+#[test]
+fn a_published_table_of_which_nothing_is_measured_is_left_out() {
+    let project = project();
+    project
+        .run(&["run", "small", "--quick", "--workloads", "byte"])
+        .with(0);
+    assert_eq!(project.export()["run"]["published"], Value::Null);
 }
 
 #[test]

@@ -151,11 +151,12 @@ impl PublishedFigure {
         }
     }
 
-    /// Whether more of it is better; `None` where neither is (a share within a deviation).
+    /// Whether more of it is better; `None` where neither is (a share within a deviation), or where
+    /// documents count something else by that name: wrk's errors are mostly orderly closes.
     pub const fn more_is_better(self) -> Option<bool> {
         match self {
             Self::Rate | Self::Transfer | Self::RateShare | Self::TransferShare => Some(true),
-            Self::WithinStdev => None,
+            Self::WithinStdev | Self::Errors => None,
             _ => Some(false),
         }
     }

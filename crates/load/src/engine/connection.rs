@@ -155,7 +155,8 @@ impl<W: Wire> Connection<W> {
         )?;
         socket.set_tcp_nodelay(true)?;
         if let Some(source) = source {
-            bind_without_port(&socket, source)?;
+            // Where that address cannot be had, the system chooses one.
+            let _ = bind_without_port(&socket, source);
         }
         match socket.connect(&address.into()) {
             Ok(()) => {}

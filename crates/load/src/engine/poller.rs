@@ -46,8 +46,8 @@ impl Poller {
         .union(EventFlags::RDHUP)
         .union(EventFlags::ET);
 
-    /// Waits for events, at most `longest`, to the nanosecond as far as the kernel keeps it. Returns
-    /// how many came.
+    /// Waits for events, at most `longest`, to the nanosecond as far as the kernel keeps it (Linux 5.11
+    /// and later: `epoll_pwait2`). Returns how many came.
     pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<usize, Errno> {
         let longest = Timespec::try_from(Duration::from_nanos(longest.min(LONGEST_WAIT)))
             .map_err(|_| Errno::EINVAL)?;
@@ -74,4 +74,24 @@ const LONGEST_WAIT: Nanoseconds = 1_000_000_000;
 
 fn errno(error: rustix::io::Errno) -> Errno {
     Errno::from_raw(error.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_wait_of_less_than_a_millisecond_takes_less_than_a_millisecond() {
+        let mut poller = Poller::new().unwrap();
+        let waits = (0..200).map(|_| {
+            let begin = Instant::now();
+            assert_eq!(poller.wait(50_000), Ok(0));
+            begin.elapsed()
+        });
+        let shortest = waits.min().unwrap();
+        // Rounded up to whole milliseconds, not one of them would.
+        assert!(shortest < Duration::from_millis(1), "{shortest:?}");
+        assert!(shortest >= Duration::from_micros(50), "{shortest:?}");
+    }
 }

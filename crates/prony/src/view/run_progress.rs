@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use prony_load::Progress;
 use prony_record::{FailureKind, SubjectRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
 use prony_suite::Plan;
@@ -12,6 +13,9 @@ use prony_suite::run::{Event, RunRequest};
 
 use super::time_left::TimeLeft;
 use super::{subject_status, suites_table};
+
+/// How many steps of the bar a trial is.
+const A_TRIAL: u64 = 1000;
 
 /// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that
 /// moves.
@@ -22,6 +26,7 @@ pub struct RunProgress {
     preparing: BTreeMap<String, String>,
     rounds: u32,
     round_told: u32,
+    trials: u64,
     done: u64,
     time_left: Option<TimeLeft>,
     trial_since: Instant,
@@ -46,6 +51,7 @@ impl RunProgress {
             preparing: BTreeMap::new(),
             rounds: request.rounds(),
             round_told: 0,
+            trials: 0,
             done: 0,
             time_left: None,
             trial_since: Instant::now(),
@@ -53,11 +59,11 @@ impl RunProgress {
         };
         let cpus = &request.bench.cpus;
         view.line(&format!(
-            "{} ({}): {} subjects, {} workloads, {}, seed {}",
+            "{} ({}): {}, {}, {}, seed {}",
             request.suite.title,
             request.suite.id,
-            request.subjects.len(),
-            request.tasks.len(),
+            plural(request.subjects.len(), "subject"),
+            plural(request.tasks.len(), "workload"),
             rounds(request),
             request.seed,
         ));
@@ -96,6 +102,7 @@ impl RunProgress {
             }
             Event::Planned { plan } => self.planned(plan),
             Event::Trial { trial } => self.trial(trial),
+            Event::Loading { trial, progress } => self.loading(trial, progress),
             Event::Measured { record } => self.measured(record),
         }
     }
@@ -127,8 +134,10 @@ impl RunProgress {
         let trials = plan.trials.len();
         let time_left = TimeLeft::of(plan);
         self.bar
-            .set_style(style("{elapsed:>4} {bar:24} {pos}/{len}  {wide_msg}"));
-        self.bar.set_length(trials as u64);
+            .set_style(style("{elapsed:>4} {bar:24} {prefix}  {wide_msg}"));
+        self.trials = trials as u64;
+        self.bar.set_length(self.trials * A_TRIAL);
+        self.come_to(0.0);
         let about = suites_table::duration(time_left.left());
         self.line(&format!("{trials} trials, about {about}"));
         self.time_left = Some(time_left);
@@ -136,26 +145,55 @@ impl RunProgress {
 
     fn trial(&mut self, trial: &Trial) {
         self.trial_since = Instant::now();
-        let left = self.time_left();
+        self.say_what_runs(trial);
+        // In a pipe a line a round is enough.
+        if !self.on_terminal && trial.round > self.round_told {
+            self.round_told = trial.round;
+            let round = format!("round {} of {}", trial.round, self.rounds);
+            let left = self.time_left();
+            self.line(&format!("{round}, {left} left"));
+        }
+    }
+
+    /// By requests where requests end the load, else by its time.
+    fn loading(&mut self, trial: &Trial, progress: &Progress) {
+        let load = &trial.load;
+        let by_requests = load
+            .requests
+            .map_or(0.0, |requests| match progress.measuring {
+                true => (progress.ok + progress.errors) as f64 / requests as f64,
+                false => 0.0,
+            });
+        let by_time = load.duration_s.map_or(0.0, |duration_s| {
+            self.trial_since.elapsed().as_secs_f64() / (load.warmup_s + duration_s)
+        });
+        self.come_to(by_requests.max(by_time));
+        self.say_what_runs(trial);
+    }
+
+    fn say_what_runs(&self, trial: &Trial) {
         self.bar.set_message(format!(
-            "round {}/{}: {} × {} ({})   {left} left",
+            "round {}/{}: {} × {} ({})   {} left",
             trial.round,
             self.rounds,
             trial.subject,
             trial.workload,
             trial.load.shape.name(),
+            self.time_left(),
         ));
-        // In a pipe a line a round is enough.
-        if !self.on_terminal && trial.round > self.round_told {
-            self.round_told = trial.round;
-            let round = format!("round {} of {}", trial.round, self.rounds);
-            self.line(&format!("{round}, {left} left"));
-        }
+    }
+
+    /// Moves the bar to the trials that are over and this share of the next one.
+    fn come_to(&self, share: f64) {
+        let part = (share.min(1.0) * A_TRIAL as f64) as u64;
+        self.bar.set_position(self.done * A_TRIAL + part);
+        self.bar
+            .set_prefix(format!("{}/{}", self.done, self.trials));
     }
 
     fn measured(&mut self, record: &TrialRecord) {
         self.done += 1;
-        self.bar.set_position(self.done);
+        self.come_to(0.0);
         if let Some(left) = &mut self.time_left {
             left.done(self.trial_since.elapsed());
         }
@@ -185,12 +223,17 @@ impl RunProgress {
     }
 
     fn time_left(&self) -> String {
-        let left = self
+        let of_trials = self
             .time_left
             .as_ref()
             .map_or(Duration::ZERO, TimeLeft::left);
-        suites_table::duration(left)
+        suites_table::duration(of_trials.saturating_sub(self.trial_since.elapsed()))
     }
+}
+
+fn plural(count: usize, thing: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{s}")
 }
 
 /// `3 rounds`, or `3 to 20 rounds` where measures differ.
@@ -199,7 +242,7 @@ fn rounds(request: &RunRequest<'_>) -> String {
     let rounds = request.measures.iter().map(|measure| measure.rounds);
     match rounds.min() {
         Some(least) if least < most => format!("{least} to {most} rounds"),
-        _ => format!("{most} rounds"),
+        _ => plural(most as usize, "round"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The figures of one subject under one load, over all its rounds.
 
-use prony_record::{LatencyHistogram, LatencySummary, Measurement, Outcome, Outcomes};
+use prony_record::{LatencyHistogram, LatencySummary, LoadShape, Measurement, Outcome, Outcomes};
 use prony_stats::Estimate;
 
 use crate::format;
@@ -38,6 +38,9 @@ pub struct Figures {
     pub port_waits: u64,
     /// What only an open loop has; `None` for a closed one.
     pub open: Option<OpenFigures>,
+    /// Whether the connections of a closed loop awaited answers all the time; `None` for an open
+    /// loop.
+    pub awaiting: Option<Awaiting>,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
     /// Whether the generator was the limit in any round.
@@ -59,6 +62,21 @@ pub struct OpenFigures {
     pub lag_p99_ns: Option<f64>,
 }
 
+/// How many connections of a closed loop awaited an answer that came, at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Awaiting {
+    /// In the mean: by Little's law, the ok answers a second times their mean latency.
+    pub mean: f64,
+    /// How many connections there were.
+    pub connections: usize,
+    /// Whether connections were mostly made anew for each request.
+    pub reconnecting: bool,
+}
+
+/// Where fewer of the connections than this share awaited answers, the latency is not that of all.
+const MOST_AWAITING: f64 = 0.7;
+/// Where the generator's own lateness is more than this share of the latency, it is worth a word.
+const LAG_WORTH_TELLING: f64 = 0.2;
 /// More stolen CPU time than this is worth a word.
 const STEAL_WORTH_TELLING: f64 = 0.02;
 
@@ -91,6 +109,7 @@ impl Figures {
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
             open: open(rounds),
+            awaiting: awaiting(rounds),
             failed_rounds,
             client_limited: rounds.iter().any(|round| round.client_limited()),
             steal_share: rounds
@@ -169,11 +188,60 @@ impl Figures {
                 self.unreadable_histograms
             ));
         }
+        flags.extend(self.awaiting.and_then(Awaiting::flag));
+        flags.extend(self.lag_flag());
         if self.steal_share >= STEAL_WORTH_TELLING {
             flags.push(format!("{} CPU stolen", format::share(self.steal_share)));
         }
         flags
     }
+}
+
+impl Figures {
+    /// Says where much of an open loop's latency is the generator's own lateness.
+    fn lag_flag(&self) -> Option<String> {
+        let lag = self.open?.lag_p50_ns?;
+        let latency = self.percentile(Percentile::P50)?;
+        (lag > LAG_WORTH_TELLING * latency).then(|| {
+            let (lag, latency) = (format::duration(lag), format::duration(latency));
+            format!("{lag} of the median {latency} are the generator's own lateness")
+        })
+    }
+}
+
+impl Awaiting {
+    fn flag(self) -> Option<String> {
+        let (mean, connections) = (self.mean.round(), self.connections);
+        if connections == 1 || mean >= MOST_AWAITING * connections as f64 {
+            return None;
+        }
+        let others = match self.reconnecting {
+            true => "the others were being made anew, which is in no latency",
+            false => "the others waited longer than any latency tells",
+        };
+        Some(format!(
+            "about {mean} of {connections} connections were being answered at a time: {others}"
+        ))
+    }
+}
+
+fn awaiting(rounds: &[&Measurement]) -> Option<Awaiting> {
+    let load = &rounds.first()?.load.load;
+    let total = |of: fn(&Measurement) -> f64| rounds.iter().map(|round| of(round)).sum::<f64>();
+    let answering_ns = total(|round| {
+        let ok = round.load.outcomes[Outcome::Ok] as f64;
+        round
+            .load
+            .latency_ns
+            .as_ref()
+            .map_or(0.0, |it| it.mean * ok)
+    });
+    let measured_ns = total(|round| round.load.duration_s * 1e9);
+    (load.shape == LoadShape::Closed && measured_ns > 0.0).then(|| Awaiting {
+        mean: answering_ns / measured_ns,
+        connections: load.connections,
+        reconnecting: reconnects_per_request(rounds) > 0.5,
+    })
 }
 
 /// The percentiles that tables and charts show.

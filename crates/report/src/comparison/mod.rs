@@ -53,6 +53,8 @@ pub struct Row {
     pub standing: Standing,
     /// Its figures.
     pub figures: Figures,
+    /// It is the built-in reference server, which the others are held against.
+    pub is_ceiling: bool,
     /// Ok answers a second as a share of the reference server's, medians both; `None` where the
     /// reference server did not take part, and for itself.
     pub share_of_ceiling: Option<f64>,
@@ -165,9 +167,9 @@ impl Table {
         prose::is_open(&self.load)
     }
 
-    /// The reference server's row, where it took part.
+    /// The row of the reference server that the others are held against, where it took part.
     pub fn ceiling(&self) -> Option<&Row> {
-        self.rows.iter().find(|row| row.is_reference())
+        self.rows.iter().find(|row| row.is_ceiling)
     }
 }
 

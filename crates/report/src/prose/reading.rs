@@ -57,7 +57,8 @@ const PUBLISHED: [&str; 2] = [
 
 /// What the ratios beside a document's table are.
 pub const RATIOS: &str = "Published → measured here, each as a ratio to the document's best row that was measured here, \
-     of the same workload; that row is 1.00. Shares stand as they are.";
+     of the same workload; that row is 1.00. Shares stand as they are. A question mark: the row, or the one that is 1.00, was \
+     client-limited or answered wrong here, so the ratio is not that of the servers.";
 
 const RANKS: [&str; 3] = [
     "Rank: rows are ordered by the median of their rounds. A rank says how many rows are faster with their whole \

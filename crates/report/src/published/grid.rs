@@ -289,7 +289,8 @@ fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow)
     let (published, measured, text): (_, _, fn(f64) -> String) = match gathering(figure) {
         Gathering::Share => (published, measured, format::share),
         _ => {
-            let (best, best_here) = base(table, figure, row).unzip();
+            let base = base(table, figure, row);
+            let (best, best_here) = base.map(|base| (base.published, base.measured)).unzip();
             let ratio = |value: Option<f64>, base: Option<f64>| {
                 Some(value? / base?).filter(|ratio| ratio.is_finite())
             };
@@ -305,30 +306,49 @@ fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow)
     }
     let [published, measured] =
         [published, measured].map(|value| value.map_or(format::NONE.to_owned(), text));
+    // What the generator limited, or what answered wrong, is no figure of that server's own.
+    let doubt = match row.doubtful || base_is_doubtful(table, figure, row) {
+        true => "?",
+        false => "",
+    };
     Cell {
-        text: format!("{published} → {measured}"),
+        text: format!("{published} → {measured}{doubt}"),
         ..Cell::default()
     }
 }
 
-/// The published and the measured figure of the row that the document has first among those that
-/// were measured here, under the row's own workload.
-fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<(f64, f64)> {
+fn base_is_doubtful(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> bool {
+    let is_share = gathering(figure) == Gathering::Share;
+    !is_share && base(table, figure, row).is_some_and(|base| base.doubtful)
+}
+
+/// What ratios are taken to.
+struct Base {
+    published: f64,
+    measured: f64,
+    doubtful: bool,
+}
+
+/// The row that the document has first among those that were measured here, under the row's own
+/// workload.
+fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<Base> {
     let more_is_better = figure.more_is_better()?;
     let groups = held::groups(table, figure);
     let (_, group) = groups
         .iter()
         .find(|(workload, _)| workload.is_none_or(|workload| workload == row.workload))?;
     let both = group.iter().filter_map(|row| {
-        Some((
-            table.published(row, figure)?,
-            row.measured.get(&figure)?.value,
-        ))
+        Some(Base {
+            published: table.published(row, figure)?,
+            measured: row.measured.get(&figure)?.value,
+            doubtful: row.doubtful,
+        })
     });
-    both.reduce(
-        |best, next| match (next.0 > best.0) == more_is_better && next.0 != best.0 {
+    both.reduce(|best, next| {
+        let differs = next.published != best.published;
+        match (next.published > best.published) == more_is_better && differs {
             true => next,
             false => best,
-        },
-    )
+        }
+    })
 }

@@ -1,5 +1,6 @@
 //! What a run tells of itself while it goes on.
 
+use prony_load::Progress;
 use prony_record::{SubjectRecord, Trial, TrialRecord};
 
 use crate::plan::Plan;
@@ -38,6 +39,13 @@ pub enum Event<'a> {
     Trial {
         /// The trial.
         trial: &'a Trial,
+    },
+    /// The load of a trial is on its way; told several times a second.
+    Loading {
+        /// The trial.
+        trial: &'a Trial,
+        /// How far it has come.
+        progress: &'a Progress,
     },
     /// A trial is over.
     Measured {

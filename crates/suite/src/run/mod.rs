@@ -15,9 +15,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
+use prony_load::Progress;
 use prony_record::{
-    CpuAssignment, Machine, Run, RunEnd, Store, StoreError, SubjectRecord, SubjectStatus,
-    TrialRecord, VerifyVerdict,
+    CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, Store, StoreError, SubjectRecord,
+    SubjectStatus, TrialRecord, VerifyVerdict,
 };
 use prony_subject::{
     Built, GuardProgram, Layout, PortSource, Subject, allowed_cpus, pin_current_thread,
@@ -186,7 +187,6 @@ impl Drop for Pinned {
 }
 
 fn new_run(request: &RunRequest<'_>) -> Run {
-    let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
     Run {
         id: request.id.clone(),
         suite: request.suite.id.clone(),
@@ -202,10 +202,23 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         machine: Machine::detect(),
         cpus: request.bench.cpus.clone(),
         subjects: Vec::new(),
-        published: request
-            .suite
-            .published_on(load_cpus.unwrap_or(NonZeroUsize::MIN)),
+        published: published(request),
     }
+}
+
+/// What the suite's document published, without the tables of which nothing is measured.
+fn published(request: &RunRequest<'_>) -> Option<Published> {
+    let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
+    let load_cpus = load_cpus.unwrap_or(NonZeroUsize::MIN);
+    let mut published = request.suite.published_on(load_cpus)?;
+    published.tables.retain(|table| {
+        let measured = |row: &PublishedRow| {
+            let mut measures = request.measures.iter();
+            measures.any(|one| one.load == table.load && one.workload == row.workload)
+        };
+        table.rows.iter().any(measured)
+    });
+    (!published.tables.is_empty()).then_some(published)
 }
 
 /// The present, RFC 3339, UTC.
@@ -282,7 +295,8 @@ fn measure(
             task,
             trial,
         };
-        let Some(record) = setup.run(request.ports.as_mut(), interrupt) else {
+        let loading = &mut |progress: &Progress| observe(Event::Loading { trial, progress });
+        let Some(record) = setup.run(request.ports.as_mut(), interrupt, loading) else {
             break;
         };
         observe(Event::Measured { record: &record });

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_load::{AnswerCheck, LoadPlan, Sampling};
+use prony_load::{AnswerCheck, LoadPlan, Progress, Sampling};
 use prony_record::{
     FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
     TrialResult,
@@ -45,10 +45,16 @@ fn failed(kind: FailureKind) -> impl Fn(String) -> Stop {
 }
 
 impl TrialSetup<'_> {
-    /// Makes the trial. `None` where it was interrupted.
-    pub fn run(&self, ports: &mut dyn PortSource, interrupt: &AtomicBool) -> Option<TrialRecord> {
+    /// Makes the trial; `observe` is told how far its load has come. `None` where it was
+    /// interrupted.
+    pub fn run(
+        &self,
+        ports: &mut dyn PortSource,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Option<TrialRecord> {
         let started_at = now();
-        let result = match self.measure(ports, interrupt) {
+        let result = match self.measure(ports, interrupt, observe) {
             Ok(measurement) => TrialResult::Measured(measurement),
             Err(Stop::Failed(kind, message)) => TrialResult::Failed { kind, message },
             Err(Stop::Interrupted) => return None,
@@ -64,6 +70,7 @@ impl TrialSetup<'_> {
         &self,
         ports: &mut dyn PortSource,
         interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(&Progress),
     ) -> Result<Measurement, Stop> {
         let (mut server, ready, answered) = self.bring_up(ports, interrupt)?;
         let logged = u64::from(self.task.workload.answer.log_lines);
@@ -72,7 +79,7 @@ impl TrialSetup<'_> {
         let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
         let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).map_err(io_failed)?;
         let noise = NoiseMeter::start().map_err(io_failed)?;
-        let load = self.load(&mut server, interrupt)?;
+        let load = self.load(&mut server, interrupt, observe)?;
         let noise = noise.finish().map_err(io_failed)?;
         let cost = sampler.finish(self.available_cpu_s(&load));
         self.fail_if_exited(&mut server)?;
@@ -125,10 +132,16 @@ impl TrialSetup<'_> {
     }
 
     /// Loads the server; a server that ends meanwhile ends the load.
-    fn load(&self, server: &mut Server, interrupt: &AtomicBool) -> Result<LoadResult, Stop> {
+    fn load(
+        &self,
+        server: &mut Server,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<LoadResult, Stop> {
         let plan = self.plan(server.address())?;
         let stop = AtomicBool::new(false);
-        let result = prony_load::run(&plan, &stop, &mut |_| {
+        let result = prony_load::run(&plan, &stop, &mut |progress| {
+            observe(&progress);
             if interrupt.load(Relaxed) || server.exited().is_some() {
                 stop.store(true, Relaxed);
             }

@@ -135,14 +135,17 @@ impl Suite {
     }
 
     /// Makes it the quick run that its file describes: loads of the same shapes, for seconds
-    /// instead of minutes. Gives the note that says so; `None` where it is short as it is.
-    pub fn quicken(&mut self) -> Option<&str> {
+    /// instead of minutes. Gives the note that says so; `None` where it is short as it is. `changes`
+    /// will be made to it besides, and the note tells what will be measured.
+    pub fn quicken(&mut self, changes: &Changes) -> Option<&str> {
         let mut shortened = Vec::new();
         for measure in &mut self.measures {
             let in_full = measure.clone();
             in_full.quick.shorten(measure);
             if *measure != in_full {
-                let (name, extent) = (measure.name(), measure.extent());
+                let mut measured = measure.clone();
+                changes.impose(&mut measured);
+                let (name, extent) = (measured.name(), measured.extent());
                 shortened.push(format!("{name}: {extent} (in full {})", in_full.extent()));
             }
         }

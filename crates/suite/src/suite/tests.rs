@@ -229,7 +229,7 @@ fn a_load_has_the_fields_of_its_shape_and_an_end() {
 #[test]
 fn a_quick_run_has_the_same_shapes_and_says_so() {
     let mut suite = read(WHOLE, "tour").unwrap();
-    let note = suite.quicken().map(str::to_owned);
+    let note = suite.quicken(&Changes::default()).map(str::to_owned);
     assert_eq!(note.as_ref(), suite.notes.last());
     assert_eq!(
         suite.notes,
@@ -257,7 +257,7 @@ fn a_quick_run_has_the_same_shapes_and_says_so() {
     assert_eq!(published.tables[0].load, busy.load);
     assert_eq!(published.tables[1].load, users.load);
     let mut short = read(TOUR, "tour").unwrap();
-    assert_eq!(short.quicken(), None);
+    assert_eq!(short.quicken(&Changes::default()), None);
     assert_eq!(short.notes.len(), 1);
 }
 

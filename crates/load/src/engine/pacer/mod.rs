@@ -44,6 +44,12 @@ pub(super) trait Pacer {
     /// Whether nothing will ever be due any more.
     fn exhausted(&self) -> bool;
 
+    /// The load is over: requests that were due by `now` and never begun, because their users were
+    /// still waiting for earlier answers.
+    fn overdue(&mut self, _now: Nanoseconds) -> u64 {
+        0
+    }
+
     /// Measuring begins with `in_flight` requests on their way, which count as measured ones: they
     /// must not be more than may be measured.
     fn begin_measuring(&mut self, in_flight: u64);

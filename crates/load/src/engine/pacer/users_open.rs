@@ -34,7 +34,7 @@ impl<'a> UsersOpen<'a> {
     ) -> Self {
         let idle = User {
             next_arrival: start,
-            waits: false,
+            waits: true,
         };
         let mut pacer = Self {
             users: vec![idle; users],
@@ -85,6 +85,22 @@ impl Pacer for UsersOpen<'_> {
 
     fn exhausted(&self) -> bool {
         self.measuring && self.budget.is_spent()
+    }
+
+    fn overdue(&mut self, now: Nanoseconds) -> u64 {
+        let mut count = 0;
+        for user in 0..self.users.len() {
+            while self.users[user].next_arrival <= now {
+                let interval = self.interval();
+                self.users[user].next_arrival += interval.max(1);
+                count += 1;
+            }
+        }
+        if self.measuring {
+            self.budget.take(count)
+        } else {
+            count
+        }
     }
 
     fn begin_measuring(&mut self, in_flight: u64) {
@@ -163,6 +179,26 @@ mod tests {
             late.push(at);
         }
         assert_eq!(late, punctual);
+    }
+
+    #[test]
+    fn what_was_due_and_never_begun_is_counted_once() {
+        let budget = SharedBudget::new(Some(20));
+        let due = {
+            let unbounded = SharedBudget::new(None);
+            let end = 10 * SECOND;
+            let mut one = arrivals(&mut users(1, &unbounded), 0, end);
+            one.retain(|&at| at <= end);
+            one.len() as u64
+        };
+        let mut pacer = users(1, &budget);
+        assert_eq!(pacer.overdue(10 * SECOND), due);
+        assert_eq!(pacer.overdue(10 * SECOND), 0);
+        assert_eq!(
+            pacer.overdue(1_000 * SECOND),
+            20 - due,
+            "no more than the budget"
+        );
     }
 
     #[test]

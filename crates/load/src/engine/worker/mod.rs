@@ -180,7 +180,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
     }
 
     fn end(mut self, now: Nanoseconds, ended: Ended) -> WorkerResult {
-        self.tally.outcomes[Outcome::Unfinished] += self.unfinished();
+        self.tally.outcomes[Outcome::Unfinished] += self.unfinished() + self.pacer.overdue(now);
         self.shared
             .progress
             .publish(&self.tally, self.phase.measuring);

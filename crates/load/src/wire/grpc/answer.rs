@@ -133,7 +133,7 @@ impl AnswerReader {
     pub(super) fn end(&self) -> Result<Whole, Malformed> {
         let has_message = self.message.end()?;
         let rpc_status = match self.rpc_status {
-            None if self.is_grpc && self.status == 200 => Some(UNKNOWN),
+            None if self.status == 200 => Some(UNKNOWN),
             told => told,
         };
         if rpc_status == Some(0) && !has_message {

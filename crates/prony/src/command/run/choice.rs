@@ -136,19 +136,20 @@ impl<'a> Ground<'a> {
 /// Makes the suite quick, then changes it as the command line says; tells what must be said of it.
 fn change(suite: &mut Suite, arguments: &Arguments) -> Vec<String> {
     let mut said = Vec::new();
-    if arguments.quick {
-        let id = suite.id.clone();
-        said.push(match suite.quicken() {
-            Some(note) => note.to_owned(),
-            None => format!("the suite `{id}` is short as it is: --quick changes nothing in it"),
-        });
-    }
-    suite.change(&Changes {
+    let changes = Changes {
         rounds: arguments.rounds,
         duration: arguments.duration,
         warmup: arguments.warmup,
         requests: arguments.requests,
-    });
+    };
+    if arguments.quick {
+        let id = suite.id.clone();
+        said.push(match suite.quicken(&changes) {
+            Some(note) => note.to_owned(),
+            None => format!("the suite `{id}` is short as it is: --quick changes nothing in it"),
+        });
+    }
+    suite.change(&changes);
     said
 }
 

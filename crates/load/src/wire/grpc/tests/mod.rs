@@ -158,7 +158,7 @@ fn samples() -> Vec<Sample> {
                 headers(1, 0, &[(":status", "200")]),
                 data(1, END_STREAM, b"hi"),
             ]),
-            (200, None, b"hi"),
+            (200, Some(2), b"hi"),
         ),
         (
             "without trailers",
