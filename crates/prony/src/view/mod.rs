@@ -7,3 +7,9 @@ pub mod run_progress;
 pub mod subject_status;
 pub mod suites_table;
 mod time_left;
+
+/// `1 trial`, `2 trials`.
+pub fn plural(count: usize, thing: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{s}")
+}

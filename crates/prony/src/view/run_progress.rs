@@ -12,7 +12,7 @@ use prony_suite::Plan;
 use prony_suite::run::{Event, RunRequest};
 
 use super::time_left::TimeLeft;
-use super::{subject_status, suites_table};
+use super::{plural, subject_status, suites_table};
 
 /// How many steps of the bar a trial is.
 const A_TRIAL: u64 = 1000;
@@ -229,11 +229,6 @@ impl RunProgress {
             .map_or(Duration::ZERO, TimeLeft::left);
         suites_table::duration(of_trials.saturating_sub(self.trial_since.elapsed()))
     }
-}
-
-fn plural(count: usize, thing: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{s}")
 }
 
 /// `3 rounds`, or `3 to 20 rounds` where measures differ.

@@ -144,8 +144,13 @@ impl Figures {
             (Percentile::P99, latency) => (0.01, latency.p99),
             (Percentile::P999, latency) => (0.001, latency.p999),
         };
-        let enough = self.latency_count as f64 * beyond >= 1.0 - 1e-9;
+        let enough = self.has_answers_beyond(beyond);
         (enough || percentile == Percentile::P50).then_some(value as f64)
+    }
+
+    /// Whether enough answers were counted for at least one to lie in the slowest `share` (0 to 1).
+    pub(crate) fn has_answers_beyond(&self, share: f64) -> bool {
+        self.latency_count as f64 * share >= 1.0 - 1e-9
     }
 
     /// The kinds of errors with their counts, none that is zero.

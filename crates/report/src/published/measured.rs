@@ -126,14 +126,15 @@ impl Own<'_> {
     fn merged(&self, figure: PublishedFigure) -> Option<f64> {
         let figures = &self.summed.figures;
         let latency = figures.latency.as_ref()?;
-        // A percentile needs an answer beyond it.
-        let beyond =
-            |share: f64| (figures.latency_count as f64 * share >= 1.0 - 1e-9).then_some(());
         match figure {
             PublishedFigure::LatencyMean => Some(latency.mean),
             PublishedFigure::LatencyStdev => Some(latency.stdev),
-            PublishedFigure::LatencyP95 => beyond(0.05).map(|()| latency.p95 as f64),
-            PublishedFigure::LatencyP99 => beyond(0.01).map(|()| latency.p99 as f64),
+            PublishedFigure::LatencyP95 => figures
+                .has_answers_beyond(0.05)
+                .then_some(latency.p95 as f64),
+            PublishedFigure::LatencyP99 => figures
+                .has_answers_beyond(0.01)
+                .then_some(latency.p99 as f64),
             _ => figures.within_stdev,
         }
     }

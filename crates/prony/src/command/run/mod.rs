@@ -21,7 +21,7 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
-use crate::view::{report_files, run_progress::RunProgress};
+use crate::view::{plural, report_files, run_progress::RunProgress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -258,13 +258,9 @@ fn exit_code(finished: &Finished) -> u8 {
 
 /// `complete, 180 trials, 1 subject failed`.
 fn outcome(finished: &Finished) -> String {
-    let counted = |count: usize, thing: &str| {
-        let s = if count == 1 { "" } else { "s" };
-        format!("{count} {thing}{s}")
-    };
     let mut parts = vec![
         finished.run.end.name().to_owned(),
-        counted(finished.trials.len(), "trial"),
+        plural(finished.trials.len(), "trial"),
     ];
     let skipped = finished
         .run
@@ -279,7 +275,7 @@ fn outcome(finished: &Finished) -> String {
         (trials, "trial", "failed"),
     ] {
         if count > 0 {
-            parts.push(format!("{} {what}", counted(count, thing)));
+            parts.push(format!("{} {what}", plural(count, thing)));
         }
     }
     parts.join(", ")
