@@ -1,0 +1,143 @@
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use prony_kernel::{Completion, Receive, RingSettings};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use crate::driver::{SETTINGS, echo, next, next_received, next_within, ring};
+
+fn tcp() -> Socket {
+    Socket::new(Domain::IPV4, Type::STREAM, None).unwrap()
+}
+
+/// More of them at a time than are submitted together, each to an address of its own.
+#[test]
+fn many_connect_at_once_and_each_to_its_own_server() {
+    let Some(mut ring) = ring(&RingSettings {
+        slots: 150,
+        ..SETTINGS
+    }) else {
+        return;
+    };
+    let listeners: Vec<_> = (0..150)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    for (slot, listener) in listeners.iter().enumerate() {
+        let address = SockAddr::from(listener.local_addr().unwrap());
+        ring.connect(slot, tcp().into(), &address);
+    }
+    for _ in &listeners {
+        let (slot, Completion::Connected(Ok(()))) = next_received(&mut ring) else {
+            panic!("not connected");
+        };
+        assert_eq!(ring.send(slot, &(slot as u32).to_be_bytes()), 4);
+        ring.receive(slot, Receive::Many);
+    }
+    for (slot, listener) in listeners.iter().enumerate() {
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut bytes = [0; 4];
+        ring.submit().unwrap();
+        std::io::Read::read_exact(&mut peer, &mut bytes).unwrap();
+        assert_eq!(u32::from_be_bytes(bytes), slot as u32);
+    }
+}
+
+#[test]
+fn a_refusal_is_told_and_the_slot_can_be_used_again() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for _ in 0..3 {
+        ring.connect(0, tcp().into(), &nobody.into());
+        let (0, Completion::Connected(Err(errno))) = next(&mut ring) else {
+            panic!("no refusal");
+        };
+        assert_eq!(errno, Errno::ECONNREFUSED);
+        ring.close(0);
+    }
+}
+
+#[test]
+fn a_unix_socket_is_connected_too() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    ring.connect(0, socket().into(), &SockAddr::unix(&path).unwrap());
+    assert!(matches!(
+        next(&mut ring),
+        (0, Completion::Connected(Ok(())))
+    ));
+    let (mut peer, _) = listener.accept().unwrap();
+    std::io::Write::write_all(&mut peer, b"over there").unwrap();
+    ring.receive(0, Receive::Many);
+    let (0, Completion::Received(chunk)) = next(&mut ring) else {
+        panic!("nothing received");
+    };
+    assert_eq!(chunk[..], *b"over there");
+    let missing = folder.path().join("missing");
+    ring.connect(1, socket().into(), &SockAddr::unix(missing).unwrap());
+    assert!(matches!(
+        next(&mut ring),
+        (1, Completion::Connected(Err(Errno::ENOENT)))
+    ));
+}
+
+/// A listener whose queue is full lets nobody in, so the connect stays under way.
+#[test]
+fn a_connect_under_way_can_be_closed() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let listener = tcp();
+    listener
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut connected = 0;
+    for slot in 0..8 {
+        ring.connect(slot, tcp().into(), &address);
+    }
+    while let Some((_, completion)) = next_within(&mut ring, Duration::from_millis(200)) {
+        assert!(
+            matches!(completion, Completion::Connected(Ok(()))),
+            "{completion:?}"
+        );
+        connected += 1;
+    }
+    assert!(connected < 8);
+    for slot in 0..8 {
+        ring.close(slot);
+    }
+    assert!(next_within(&mut ring, Duration::from_millis(50)).is_none());
+    // Its slots serve others.
+    let open = TcpListener::bind("127.0.0.1:0").unwrap();
+    for slot in 0..8 {
+        ring.connect(slot, tcp().into(), &open.local_addr().unwrap().into());
+    }
+    let peers: Vec<_> = (0..8).map(|_| echo(open.accept_after(&mut ring))).collect();
+    drop(ring);
+    peers.into_iter().for_each(|peer| peer.join().unwrap());
+}
+
+trait AcceptAfter {
+    fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream;
+}
+
+impl AcceptAfter for TcpListener {
+    /// Accepts one connection when the ring has made it.
+    fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream {
+        assert!(matches!(next(ring), (_, Completion::Connected(Ok(())))));
+        self.accept().unwrap().0
+    }
+}

@@ -1,0 +1,109 @@
+//! What the tests share: a ring where the kernel has one, peers, and a bounded wait.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use prony_kernel::{Completion, Ring, RingSettings};
+
+/// Nothing here takes that long, however busy the machine is.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub const SETTINGS: RingSettings = RingSettings {
+    slots: 64,
+    small_buffers: 128,
+    small_buffer_bytes: 512,
+    large_buffers: 16,
+    large_buffer_bytes: 16 * 1024,
+};
+
+/// `None`, and a line that says so, where the kernel has no io_uring for this process.
+pub fn ring(settings: &RingSettings) -> Option<Ring> {
+    match Ring::new(settings) {
+        Ok(ring) => Some(ring),
+        Err(error) => {
+            let errno = error.raw_os_error().expect("an errno");
+            assert!(
+                [libc::ENOSYS, libc::EPERM, libc::EACCES, libc::EINVAL].contains(&errno),
+                "{error}"
+            );
+            eprintln!("not tested, for want of io_uring: {error}");
+            None
+        }
+    }
+}
+
+/// Two ends of a TCP connection: ours and the peer's.
+pub fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (theirs, _) = listener.accept().unwrap();
+    ours.set_nodelay(true).unwrap();
+    theirs.set_nodelay(true).unwrap();
+    (ours, theirs)
+}
+
+/// Sends everything back until the other end closes.
+pub fn echo(mut peer: TcpStream) -> JoinHandle<()> {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(length @ 1..) = peer.read(&mut buffer) {
+            if peer.write_all(&buffer[..length]).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+/// The next completion, waiting for it.
+pub fn next(ring: &mut Ring) -> (usize, Completion) {
+    next_within(ring, PATIENCE).expect("nothing completed")
+}
+
+/// The next completion that comes within that time.
+pub fn next_within(ring: &mut Ring, longest: Duration) -> Option<(usize, Completion)> {
+    let end = Instant::now() + longest;
+    loop {
+        if let Some(completion) = ring.next() {
+            return Some(completion);
+        }
+        let left = end.checked_duration_since(Instant::now())?;
+        ring.wait(left.min(Duration::from_millis(100))).unwrap();
+    }
+}
+
+/// The next completion that is not of a send.
+pub fn next_received(ring: &mut Ring) -> (usize, Completion) {
+    loop {
+        match next(ring) {
+            (_, Completion::Sent(Ok(_))) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Bytes that tell where they are.
+pub fn pattern(length: usize, seed: u64) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    (0..length).map(|_| random.u8(..)).collect()
+}
+
+/// What the peer reads until its connection ends, while the ring has its turns: closes may take a few.
+pub fn read_to_end(ring: &mut Ring, peer: &mut TcpStream) -> Vec<u8> {
+    let end = Instant::now() + PATIENCE;
+    let (mut all, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
+    peer.set_nonblocking(true).unwrap();
+    loop {
+        match peer.read(&mut buffer) {
+            Ok(0) => return all,
+            Ok(length) => all.extend_from_slice(&buffer[..length]),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return all,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
+        }
+        assert!(Instant::now() < end, "the connection was not closed");
+        if let Some(told) = next_within(ring, Duration::from_micros(100)) {
+            panic!("{told:?} is told of a slot that was closed");
+        }
+    }
+}

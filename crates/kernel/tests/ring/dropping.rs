@@ -1,0 +1,135 @@
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
+
+use prony_kernel::{Receive, Ring, RingSettings, SEND_ROOM};
+use socket2::{Domain, Socket, Type};
+
+use crate::driver::{SETTINGS, pair, ring};
+
+/// Puts everything there is under way: sends that nobody reads, receives of all kinds with and without data,
+/// connects, closes.
+fn busy(ring: &mut Ring) -> Vec<std::net::TcpStream> {
+    let mut peers = Vec::new();
+    let receives = [
+        Receive::Many,
+        Receive::Once { at_most: 9 },
+        Receive::Skip(1 << 20),
+    ];
+    for slot in 0..48 {
+        let (ours, mut theirs) = pair();
+        if slot % 2 == 0 {
+            theirs.write_all(&[7; 1000]).unwrap();
+        }
+        ring.adopt(slot, ours.into());
+        ring.receive(slot, receives[slot % 3]);
+        ring.send(slot, &[1; SEND_ROOM]);
+        peers.push(theirs);
+    }
+    for _ in 0..20 {
+        ring.wait(std::time::Duration::ZERO).unwrap();
+        while let Some((slot, _)) = ring.next() {
+            ring.send(slot, &[2; SEND_ROOM]);
+        }
+    }
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    listener
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
+    listener.listen(0).unwrap();
+    for slot in 48..64 {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        ring.connect(slot, socket.into(), &listener.local_addr().unwrap());
+    }
+    (0..8).for_each(|slot| ring.close(slot));
+    peers
+}
+
+#[test]
+fn everything_under_way_ends_and_every_socket_is_closed() {
+    for round in 0..30 {
+        let Some(mut ring) = ring(&SETTINGS) else {
+            return;
+        };
+        let peers = busy(&mut ring);
+        if round % 2 == 0 {
+            ring.submit().unwrap();
+        }
+        drop(ring);
+        for mut peer in peers {
+            peer.set_read_timeout(Some(crate::driver::PATIENCE))
+                .unwrap();
+            let mut buffer = [0; 4096];
+            // To the end, or to a reset: but it must not stay open.
+            loop {
+                match peer.read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(length) => {
+                        assert!(buffer[..length].iter().all(|byte| [1, 2].contains(byte)))
+                    }
+                    Err(error) => {
+                        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The kernel ends only so many operations in one turn.
+#[test]
+fn thousands_of_sockets_are_closed_too() {
+    let Some(mut ring) = ring(&RingSettings {
+        slots: 2000,
+        ..SETTINGS
+    }) else {
+        return;
+    };
+    let mut peers = Vec::new();
+    for slot in 0..2000 {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ring.adopt(slot, ours.into());
+        ring.receive(slot, Receive::Many);
+        peers.push(theirs);
+    }
+    ring.wait(std::time::Duration::ZERO).unwrap();
+    drop(ring);
+    for mut peer in peers {
+        peer.set_nonblocking(true).unwrap();
+        assert_eq!(peer.read(&mut [0; 10]).unwrap(), 0, "it is still open");
+    }
+}
+
+#[test]
+fn a_thread_may_have_many_rings_one_after_the_other() {
+    for _ in 0..100 {
+        let Some(ring) = ring(&SETTINGS) else {
+            return;
+        };
+        drop(ring);
+    }
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        // More than the kernel keeps descriptors of for a thread.
+        let Some(mut ring) = ring(&SETTINGS) else {
+            return;
+        };
+        ring.wait(std::time::Duration::ZERO).unwrap();
+        all.push(ring);
+    }
+}
+
+#[test]
+fn a_panic_with_everything_under_way_is_harmless() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let thread = std::thread::spawn(move || {
+        let Some(mut ring) = ring(&SETTINGS) else {
+            return;
+        };
+        let _peers = busy(&mut ring);
+        let _listener = listener;
+        panic!("on purpose");
+    });
+    let _ = thread.join();
+}

@@ -1,0 +1,113 @@
+use std::io::Write;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring};
+
+use crate::driver::{SETTINGS, next, pair, ring};
+
+const BODY: u64 = 10 * 1024 * 1024;
+
+/// Skips so many bytes of the slot, and returns how many pieces there were.
+fn skip(ring: &mut Ring, slot: usize, bytes: u64) -> u32 {
+    let (mut left, mut pieces) = (bytes, 0);
+    while left > 0 {
+        ring.receive(slot, Receive::Skip(left));
+        let (completed, Completion::Skipped(skipped)) = next(ring) else {
+            panic!("not skipped");
+        };
+        assert_eq!(completed, slot);
+        assert_eq!(skipped, left.min(LONGEST_SKIP), "all of it or none");
+        left -= skipped;
+        pieces += 1;
+    }
+    pieces
+}
+
+fn the_byte_after_is_right(ring: &mut Ring, slot: usize, mut theirs: impl Write + Send + 'static) {
+    let writer = thread::spawn(move || {
+        for _ in 0..3 {
+            theirs.write_all(b"head").unwrap();
+            theirs.write_all(&vec![0; BODY as usize]).unwrap();
+        }
+        theirs.write_all(b"end").unwrap();
+        theirs
+    });
+    for _ in 0..3 {
+        ring.receive(slot, Receive::Once { at_most: 4 });
+        let (_, Completion::Received(chunk)) = next(ring) else {
+            panic!("no head");
+        };
+        assert_eq!(chunk[..], *b"head");
+        assert_eq!(skip(ring, slot, BODY), 10);
+    }
+    ring.receive(slot, Receive::Once { at_most: 100 });
+    let (_, Completion::Received(chunk)) = next(ring) else {
+        panic!("no end");
+    };
+    assert_eq!(chunk[0], b'e');
+    drop(writer.join().unwrap());
+}
+
+#[test]
+fn a_long_body_is_skipped_to_the_byte() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let (ours, theirs) = pair();
+    ring.adopt(0, ours.into());
+    the_byte_after_is_right(&mut ring, 0, theirs);
+}
+
+#[test]
+fn over_a_unix_socket_too() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    ring.adopt(1, ours.into());
+    the_byte_after_is_right(&mut ring, 1, theirs);
+}
+
+#[test]
+fn a_peer_that_closes_in_the_middle_is_told_with_what_came() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let (ours, mut theirs) = pair();
+    ring.adopt(0, ours.into());
+    ring.receive(0, Receive::Skip(1000));
+    theirs.write_all(&[0; 300]).unwrap();
+    theirs.shutdown(Shutdown::Write).unwrap();
+    assert!(matches!(next(&mut ring), (0, Completion::Skipped(300))));
+    ring.receive(0, Receive::Skip(700));
+    assert!(matches!(next(&mut ring), (0, Completion::Ended)));
+}
+
+#[test]
+fn a_peer_that_resets_in_the_middle_is_told() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let (ours, mut theirs) = pair();
+    ring.adopt(0, ours.into());
+    ring.receive(0, Receive::Skip(1000));
+    ring.submit().unwrap();
+    theirs.write_all(&[0; 300]).unwrap();
+    socket2::SockRef::from(&theirs)
+        .set_linger(Some(std::time::Duration::ZERO))
+        .unwrap();
+    drop(theirs);
+    // The bytes may have been thrown away by the reset before they were looked at.
+    match next(&mut ring) {
+        (0, Completion::Skipped(300)) => {
+            ring.receive(0, Receive::Skip(700));
+            let (0, Completion::Ended | Completion::Failed(_)) = next(&mut ring) else {
+                panic!("no end");
+            };
+        }
+        (0, Completion::Failed(errno)) => assert_eq!(errno, nix::errno::Errno::ECONNRESET),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,122 @@
+use std::time::{Duration, Instant};
+
+use prony_kernel::{Completion, Receive, Ring, RingSettings};
+
+use crate::driver::{PATIENCE, SETTINGS, pair, ring};
+
+#[test]
+fn a_short_wait_is_short() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let asked = Duration::from_micros(50);
+    let waits = (0..200).map(|_| {
+        let begin = Instant::now();
+        ring.wait(asked).unwrap();
+        begin.elapsed()
+    });
+    let shortest = waits.min().unwrap();
+    // Rounded up to whole milliseconds, not one of them would.
+    assert!(shortest < Duration::from_millis(1), "{shortest:?}");
+    assert!(shortest >= asked, "{shortest:?}");
+}
+
+#[test]
+fn a_wait_of_nothing_only_looks() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let begin = ring.system_calls();
+    let shortest = (0..100).map(|_| {
+        let begin = Instant::now();
+        ring.wait(Duration::ZERO).unwrap();
+        begin.elapsed()
+    });
+    assert!(shortest.min().unwrap() < Duration::from_millis(1));
+    assert_eq!(ring.system_calls() - begin, 100, "one call each");
+}
+
+#[test]
+fn what_is_not_taken_is_there_after_the_next_wait() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let (ours, _theirs) = pair();
+    ring.adopt(0, ours.into());
+    ring.send(0, b"x");
+    ring.wait(PATIENCE).unwrap();
+    let begin = Instant::now();
+    ring.wait(PATIENCE).unwrap();
+    assert!(
+        begin.elapsed() < PATIENCE,
+        "it waited though something was there"
+    );
+    assert!(matches!(ring.next(), Some((0, Completion::Sent(Ok(1))))));
+    assert!(ring.next().is_none());
+}
+
+/// The caller reads the clock after the wait: what comes later belongs to the next reading.
+#[test]
+fn only_what_was_there_is_told() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        return;
+    };
+    let (ours, _theirs) = pair();
+    ring.adopt(0, ours.into());
+    ring.send(0, b"x");
+    ring.submit().unwrap();
+    assert!(ring.next().is_none());
+    ring.wait(PATIENCE).unwrap();
+    assert!(ring.next().is_some());
+}
+
+#[test]
+fn impossible_settings_are_refused_with_a_reason() {
+    let refused = [
+        RingSettings {
+            slots: 0,
+            ..SETTINGS
+        },
+        RingSettings {
+            small_buffers: 3,
+            ..SETTINGS
+        },
+        RingSettings {
+            small_buffers: 0,
+            ..SETTINGS
+        },
+        RingSettings {
+            large_buffers: 1 << 15 | 1,
+            ..SETTINGS
+        },
+        RingSettings {
+            large_buffer_bytes: 0,
+            ..SETTINGS
+        },
+    ];
+    for settings in refused {
+        let error = Ring::new(&settings).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a skip of no bytes")]
+fn a_skip_of_nothing_is_refused() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        panic!("a skip of no bytes");
+    };
+    ring.adopt(0, pair().0.into());
+    ring.receive(0, Receive::Skip(0));
+}
+
+#[test]
+#[should_panic(expected = "is under way")]
+fn one_receive_at_a_time() {
+    let Some(mut ring) = ring(&SETTINGS) else {
+        panic!("is under way");
+    };
+    ring.adopt(0, pair().0.into());
+    ring.receive(0, Receive::Skip(1));
+    ring.receive(0, Receive::Many);
+}
