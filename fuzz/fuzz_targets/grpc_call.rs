@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use prony_load::Answer;
 use prony_load::wire::grpc::{Call, CallWire, Malformed};
 use prony_load::wire::h1::{Collect, OnClose, Whole};
-use prony_load::wire::{Fault, Wire};
+use prony_load::wire::{Fault, Which, Wire};
 
 /// What a server begins with: SETTINGS, a head, a message, trailers. The fuzzer goes on after as many
 /// of them as it likes, for it would hardly find them by itself.
@@ -61,13 +61,13 @@ fn flush(wire: &mut CallWire) {
 /// second was looked at is left open then.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
     let (mut wire, mut collect) = (wire(), Collect::default());
-    wire.request();
+    wire.request(Which::default());
     flush(&mut wire);
     let mut whole = None;
     let mut fault = None;
     for piece in pieces {
         let keep = whole.is_none().then_some(&mut collect);
-        match wire.eat(piece, keep) {
+        match wire.eat(piece, keep).map(|eaten| eaten.whole) {
             Ok(came) => {
                 assert!(whole.is_none() || came.is_none(), "two answers to one call");
                 whole = whole.or(came);
@@ -96,15 +96,15 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
 /// Calls as long as they are answered.
 fn converse(bytes: &[u8]) {
     let mut wire = wire();
-    wire.request();
+    wire.request(Which::default());
     for byte in bytes.chunks(1) {
         flush(&mut wire);
-        match wire.eat(byte, None) {
-            Ok(Some(whole)) if whole.keep_alive => wire.request(),
+        match wire.eat(byte, None).map(|eaten| eaten.whole) {
+            Ok(Some(whole)) if whole.keep_alive => wire.request(Which::default()),
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => {
                 wire.open();
-                wire.request();
+                wire.request(Which::default());
             }
         }
     }

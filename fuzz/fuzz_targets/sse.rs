@@ -1,9 +1,10 @@
-//! An event stream gives the same events however it is cut, and those of the standard's own algorithm.
+//! An event stream gives the same events however it is cut, and those of the standard's own algorithm;
+//! and as many of them are counted.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::wire::sse::{Event, EventStream, SseError, SseLimits};
+use prony_load::wire::sse::{Event, EventCounter, EventStream, SseError, SseLimits};
 
 fuzz_target!(|input: (u16, u8, u8, &[u8])| {
     let (cut, line, data, bytes) = input;
@@ -21,7 +22,16 @@ fuzz_target!(|input: (u16, u8, u8, &[u8])| {
             assert_eq!(whole.0, reference(bytes));
         }
     }
+    let events = reference(bytes).len() as u64;
+    assert_eq!(count([bytes]), events);
+    assert_eq!(count(pieces), events);
+    assert_eq!(count(bytes.chunks(1)), events);
 });
+
+fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    let mut counter = EventCounter::new();
+    pieces.into_iter().map(|piece| counter.eat(piece)).sum()
+}
 
 fn read<'a>(
     limits: SseLimits,

@@ -18,9 +18,12 @@ mod error;
 mod framing;
 mod output;
 mod route;
+pub mod script;
+mod scripted;
 mod server;
 mod worker;
 
 pub use config::Config;
 pub use error::CeilingError;
+pub use scripted::{Answered, ScriptedServer};
 pub use server::{Server, serve};

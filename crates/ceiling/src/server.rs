@@ -45,10 +45,7 @@ impl Server {
     /// Reads the assets and listens, without serving yet.
     pub fn bind(config: &Config) -> Result<Self, CeilingError> {
         let answers = Arc::new(Answers::new(config)?);
-        let (address, listeners) = listen_all(config).map_err(|source| CeilingError::Listen {
-            address: format!("{}:{}", config.host, config.port),
-            source,
-        })?;
+        let (address, listeners) = listen_all(config)?;
         Ok(Self {
             address,
             listeners,
@@ -97,19 +94,35 @@ impl Drop for Farewells {
 }
 
 /// A listener for each worker. The kernel spreads the clients over them.
-fn listen_all(config: &Config) -> io::Result<(SocketAddr, Vec<TcpListener>)> {
-    let wanted = (config.host.as_str(), config.port)
-        .to_socket_addrs()?
-        .next()
-        .ok_or_else(|| io::Error::other("the host name has no address"))?;
+fn listen_all(config: &Config) -> Result<(SocketAddr, Vec<TcpListener>), CeilingError> {
     // Where the system picks the port, the others share the first one's.
-    let first = listen(wanted)?;
-    let address = first.local_addr()?;
+    let (address, first) = listen_at(config)?;
     let others = (1..config.cpus.get()).map(|_| listen(address));
     let listeners = std::iter::once(Ok(first))
         .chain(others)
-        .collect::<io::Result<_>>()?;
+        .collect::<io::Result<_>>()
+        .map_err(|source| cannot_listen(config, source))?;
     Ok((address, listeners))
+}
+
+/// One listener, and where it listens.
+pub(crate) fn listen_at(config: &Config) -> Result<(SocketAddr, TcpListener), CeilingError> {
+    let listen = || {
+        let wanted = (config.host.as_str(), config.port)
+            .to_socket_addrs()?
+            .next()
+            .ok_or_else(|| io::Error::other("the host name has no address"))?;
+        let listener = listen(wanted)?;
+        Ok((listener.local_addr()?, listener))
+    };
+    listen().map_err(|source| cannot_listen(config, source))
+}
+
+fn cannot_listen(config: &Config, source: io::Error) -> CeilingError {
+    CeilingError::Listen {
+        address: format!("{}:{}", config.host, config.port),
+        source,
+    }
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {

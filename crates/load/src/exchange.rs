@@ -8,7 +8,7 @@ use crate::answer::Answer;
 use crate::request::WireRequest;
 use crate::wire::grpc::CallWire;
 use crate::wire::h1::{Collect, H1Wire, OnClose};
-use crate::wire::{Fault, Wire};
+use crate::wire::{Fault, Which, Wire};
 
 /// Why no answer came.
 #[derive(Debug, thiserror::Error)]
@@ -38,17 +38,14 @@ pub enum ExchangeError {
     TimedOut(Duration),
 }
 
-/// Sends `request` over a connection of its own and reads the whole answer.
+/// Sends `request`, the first of a set, over a connection of its own and reads the whole answer.
 pub fn exchange(
     address: SocketAddr,
     request: &WireRequest,
     timeout: Duration,
 ) -> Result<Answer, ExchangeError> {
     match request {
-        WireRequest::Http1(request) => {
-            let wire = H1Wire::new(request.bytes(), request.is_head());
-            converse(address, wire, timeout)
-        }
+        WireRequest::Http1(requests) => converse(address, H1Wire::new(requests, false), timeout),
         WireRequest::Grpc(call) => converse(address, CallWire::new(call), timeout),
     }
 }
@@ -66,7 +63,7 @@ fn converse(
     let mut collect = Collect::default();
     let mut buffer = vec![0; 64 * 1024];
     wire.open();
-    wire.request();
+    wire.request(Which::default());
     loop {
         stream.write_all(wire.unsent())?;
         wire.sent(wire.unsent().len());
@@ -87,7 +84,11 @@ fn converse(
                 OnClose::Truncated => Err(ExchangeError::Closed { in_answer: true }),
             };
         }
-        if wire.eat(&buffer[..length], Some(&mut collect))?.is_some() {
+        if wire
+            .eat(&buffer[..length], Some(&mut collect))?
+            .whole
+            .is_some()
+        {
             return Ok(collect.into_answer());
         }
     }

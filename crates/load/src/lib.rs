@@ -6,16 +6,22 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod difference;
 mod engine;
 mod exchange;
+mod expectation;
 mod plan;
 mod request;
+mod request_file;
 mod target;
 pub mod wire;
 
 pub use answer::{Answer, AnswerCheck, Mismatch};
-pub use engine::{LoadError, Progress, run};
+pub use difference::{excerpt, same_bytes};
+pub use engine::{LoadError, Progress, connections_allowed, run};
 pub use exchange::{ExchangeError, exchange};
-pub use plan::{LoadPlan, PlanError, Sampling};
-pub use request::{Request, RequestError, WireRequest};
-pub use target::{HttpUrl, TargetError};
+pub use expectation::Expectation;
+pub use plan::{EventLoopChoice, LoadPlan, PlanError, Sampling};
+pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
+pub use request_file::{LONGEST_REQUEST_FILE, LineFault, RequestFile, RequestFileError};
+pub use target::{Endpoint, HttpUrl, TargetError};

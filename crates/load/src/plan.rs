@@ -1,19 +1,22 @@
 //! The load that is asked for.
 
-use std::net::SocketAddr;
+use std::fmt;
+use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Target};
+use prony_record::{LoadShape, LoadSpec, Stage, Target};
 
 use crate::answer::AnswerCheck;
 use crate::request::WireRequest;
+use crate::target::Endpoint;
 
 /// A load on one target: everything that [`crate::run`] needs to know.
 #[derive(Clone)]
 pub struct LoadPlan {
     /// Where it goes.
-    pub address: SocketAddr,
+    pub endpoint: Endpoint,
     /// The URL, for the record.
     pub url: String,
     /// What is sent.
@@ -23,21 +26,68 @@ pub struct LoadPlan {
     /// How many connections, over all threads, or users, with a connection each; in a closed loop no
     /// more are opened than there are `requests`.
     pub connections: usize,
+    /// Where the shape is a rate: how many connections there may be, over all threads, if it needs
+    /// more than `connections`, which are there from the beginning.
+    pub max_connections: usize,
+    /// How many requests may be on their way over one connection.
+    pub pipeline: usize,
+    /// After how many answers a connection is closed and made anew; `None` to keep it.
+    pub requests_per_connection: Option<NonZeroU64>,
     /// How many threads.
     pub threads: usize,
     /// How long it is measured; `None` where only `requests` ends it.
     pub duration: Option<Duration>,
-    /// How many measured requests there are at the most.
+    /// How many measured requests there are at the most. Those on their way when the warm-up ends count
+    /// as measured: where they are more than that, so are the measured ones.
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins.
     pub warmup: Duration,
-    /// How long an answer may take from the send, or from the scheduled arrival where the shape has
-    /// one.
+    /// How long an answer may take from the send.
     pub timeout: Duration,
+    /// What cannot be sent so long after its scheduled arrival is shed. Where the shape is users with a
+    /// schedule, as httpmon has them, an answer must have come by then, too.
+    pub deadline: Option<Duration>,
+    /// Whether to busy-wait for the instants of a schedule: more exact, and a whole CPU a thread.
+    pub spin: bool,
+    /// Which event loop to run.
+    pub event_loop: EventLoopChoice,
+    /// The local addresses that connections come from, in turn; empty to leave it to the engine.
+    pub sources: Vec<IpAddr>,
     /// The CPUs that the threads are pinned to in turn; empty for none.
     pub cpus: Vec<usize>,
     /// Which answers are compared with the right one; `None` accepts every 2xx and 3xx.
     pub sampling: Option<Sampling>,
+    /// What the random arrivals and choices come from.
+    pub seed: u64,
+    /// Whether the time to the first byte of each answer is measured.
+    pub first_byte: bool,
+    /// Whether answers are read as event streams, and their events counted and timed.
+    pub events: bool,
+    /// How many streams are held open beside the load, over all threads: answers to the same requests
+    /// whose end is not waited for.
+    pub streams: usize,
+}
+
+/// Which event loop to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EventLoopChoice {
+    /// io_uring where the kernel allows it, epoll where it does not or answers are known to be long.
+    #[default]
+    Auto,
+    /// io_uring, or nothing.
+    IoUring,
+    /// epoll.
+    Epoll,
+}
+
+impl fmt::Display for EventLoopChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::IoUring => "io_uring",
+            Self::Epoll => "epoll",
+        })
+    }
 }
 
 /// Which answers are looked at whole while the load runs.
@@ -78,9 +128,61 @@ pub enum PlanError {
         /// What is zero.
         what: &'static str,
     },
+    /// A rate that is no rate.
+    #[error("{0}")]
+    Schedule(&'static str),
+    /// Two things that cannot be had together.
+    #[error("{one} cannot be had together with {other}")]
+    Contradiction {
+        /// The one.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+    /// Fewer connections allowed than there are from the beginning.
+    #[error("at most {most} connections are fewer than the {connections} that a load begins with")]
+    FewerThanConnections {
+        /// The bound.
+        most: usize,
+        /// Connections asked for.
+        connections: usize,
+    },
 }
 
 impl LoadPlan {
+    /// A closed loop of one connection on one thread, without an end: set what is to be otherwise.
+    pub fn new(
+        endpoint: Endpoint,
+        url: impl Into<String>,
+        request: impl Into<WireRequest>,
+    ) -> Self {
+        Self {
+            endpoint,
+            url: url.into(),
+            request: request.into(),
+            shape: LoadShape::Closed,
+            connections: 1,
+            max_connections: 1,
+            pipeline: 1,
+            requests_per_connection: None,
+            threads: 1,
+            duration: None,
+            requests: None,
+            warmup: Duration::ZERO,
+            timeout: Duration::from_secs(10),
+            deadline: None,
+            spin: false,
+            event_loop: EventLoopChoice::default(),
+            sources: Vec::new(),
+            cpus: Vec::new(),
+            sampling: None,
+            seed: 0,
+            first_byte: false,
+            events: false,
+            streams: 0,
+        }
+    }
+
     /// Says what is wrong with it before anything is opened.
     pub fn validate(&self) -> Result<(), PlanError> {
         let (threads, connections) = (self.threads, self.connections);
@@ -92,40 +194,79 @@ impl LoadPlan {
                 connections,
             }),
             (None, None) => Err(PlanError::Endless),
-            (Some(Duration::ZERO), _) => Err(PlanError::Zero {
-                what: "the duration",
-            }),
-            (_, Some(0)) => Err(PlanError::Zero {
-                what: "the number of requests",
-            }),
-            _ if self.timeout.is_zero() => Err(PlanError::Zero {
-                what: "the timeout",
-            }),
-            _ => self.validate_shape(),
+            (Some(Duration::ZERO), _) => Err(zero("the duration")),
+            (_, Some(0)) => Err(zero("the number of requests")),
+            _ if self.timeout.is_zero() => Err(zero("the timeout")),
+            _ if self.deadline == Some(Duration::ZERO) => Err(zero("the deadline")),
+            _ if self.pipeline == 0 => Err(zero("the pipeline's depth")),
+            _ => self
+                .validate_shape()
+                .and_then(|()| self.validate_together()),
         }
     }
 
     fn validate_shape(&self) -> Result<(), PlanError> {
-        match self.shape {
-            LoadShape::UsersOpen { think_time_s } if !has_microseconds(think_time_s) => {
-                Err(PlanError::Zero {
-                    what: "the mean think time, to the microsecond,",
-                })
+        match &self.shape {
+            LoadShape::UsersOpen { think_time_s } | LoadShape::UsersClosed { think_time_s }
+                if !has_microseconds(*think_time_s) =>
+            {
+                Err(zero("the mean think time, to the microsecond,"))
             }
-            LoadShape::Closed | LoadShape::UsersOpen { .. } => Ok(()),
+            LoadShape::Rate(schedule) if schedule.burst == 0 => Err(zero("a burst")),
+            LoadShape::Rate(schedule) => validate_stages(&schedule.stages),
+            LoadShape::Closed | LoadShape::UsersClosed { .. } | LoadShape::UsersOpen { .. } => {
+                Ok(())
+            }
         }
+    }
+
+    fn validate_together(&self) -> Result<(), PlanError> {
+        let contradiction = |one, other| Err(PlanError::Contradiction { one, other });
+        let is_rate = matches!(self.shape, LoadShape::Rate(_));
+        if is_rate && self.max_connections < self.connections {
+            return Err(PlanError::FewerThanConnections {
+                most: self.max_connections,
+                connections: self.connections,
+            });
+        }
+        if self.pipeline > 1 && !is_rate && self.shape != LoadShape::Closed {
+            return contradiction("pipelining", "users who think");
+        }
+        if self.deadline.is_some() && !self.shape.is_open() {
+            return contradiction("a deadline, which runs from a schedule,", "a closed loop");
+        }
+        if let WireRequest::Grpc(_) = self.request {
+            if self.pipeline > 1 {
+                return contradiction("pipelining", "gRPC");
+            }
+            if self.events || self.streams > 0 {
+                return contradiction("event streams", "gRPC");
+            }
+        }
+        Ok(())
     }
 
     /// The load as the record has it.
     pub fn spec(&self) -> LoadSpec {
+        let seconds = |duration: Duration| duration.as_secs_f64();
         LoadSpec {
-            shape: self.shape,
+            shape: self.shape.clone(),
             connections: self.connections,
+            max_connections: matches!(self.shape, LoadShape::Rate(_))
+                .then_some(self.max_connections),
+            pipeline: self.pipeline,
+            requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
             threads: self.threads,
-            duration_s: self.duration.map(|duration| duration.as_secs_f64()),
+            duration_s: self.duration.map(seconds),
             requests: self.requests,
-            warmup_s: self.warmup.as_secs_f64(),
-            timeout_s: self.timeout.as_secs_f64(),
+            warmup_s: seconds(self.warmup),
+            timeout_s: seconds(self.timeout),
+            deadline_s: self.deadline.map(seconds),
+            seed: self.seed,
+            spin: self.spin,
+            streams: self.streams,
+            first_byte: self.first_byte,
+            events: self.events,
         }
     }
 
@@ -134,9 +275,44 @@ impl LoadPlan {
         Target {
             url: self.url.clone(),
             method: self.request.method().into(),
-            address: self.address.to_string(),
+            address: self.endpoint.to_string(),
         }
     }
+}
+
+fn zero(what: &'static str) -> PlanError {
+    PlanError::Zero { what }
+}
+
+fn validate_stages(stages: &[Stage]) -> Result<(), PlanError> {
+    let wrong = |what| Err(PlanError::Schedule(what));
+    let Some((_, before_last)) = stages.split_last() else {
+        return wrong("a rate needs at least one stage");
+    };
+    let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
+    if !stages
+        .iter()
+        .all(|stage| is_rate(stage.from_per_s) && is_rate(stage.to_per_s))
+    {
+        return wrong("a rate is a number of requests a second, at least 0");
+    }
+    if stages
+        .iter()
+        .all(|stage| stage.from_per_s.max(stage.to_per_s) == 0.0)
+    {
+        return wrong("a rate must be more than 0 at some time");
+    }
+    if before_last.iter().any(|stage| stage.duration_s.is_none()) {
+        return wrong("only the last stage may go without a duration");
+    }
+    if stages.iter().any(|stage| {
+        stage
+            .duration_s
+            .is_some_and(|duration| !has_microseconds(duration))
+    }) {
+        return wrong("a stage must take some time");
+    }
+    Ok(())
 }
 
 fn has_microseconds(seconds: f64) -> bool {

@@ -23,6 +23,12 @@ pub enum RequestError {
     /// Framing is Prony's own business.
     #[error("header `{0}` frames the body, which Prony does itself: leave it out")]
     Framing(String),
+    /// Nothing to send.
+    #[error("a load needs at least one request")]
+    None,
+    /// Weights that say nothing.
+    #[error("the weights must be one for each request, and one of them more than 0")]
+    Weights,
 }
 
 /// A request, ready to be sent any number of times.
@@ -30,6 +36,8 @@ pub enum RequestError {
 pub struct Request {
     method: Method,
     encoded: Vec<u8>,
+    /// The same with `Connection: close`.
+    encoded_closing: Vec<u8>,
     closes: bool,
 }
 
@@ -49,7 +57,9 @@ impl Request {
             fields.push(header(line)?);
         }
         let has = |name: &str| fields.iter().any(|(field, _)| field == name);
-        let mut encoded = format!("{method} {} HTTP/1.1\r\n", url.path()).into_bytes();
+        let closes = fields.iter().any(closes);
+        let line = format!("{method} {} HTTP/1.1\r\n", url.path()).into_bytes();
+        let mut encoded = Vec::new();
         if !has("host") {
             encoded.extend_from_slice(format!("Host: {}\r\n", url.host_header()).as_bytes());
         }
@@ -64,16 +74,27 @@ impl Request {
         }
         encoded.extend_from_slice(b"\r\n");
         encoded.extend_from_slice(body);
+        let close: &[u8] = if closes {
+            b""
+        } else {
+            b"Connection: close\r\n"
+        };
         Ok(Self {
-            closes: fields.iter().any(closes),
             method,
-            encoded,
+            encoded_closing: [&line, close, &encoded].concat(),
+            encoded: [line, encoded].concat(),
+            closes,
         })
     }
 
     /// The bytes that go over the connection.
     pub fn bytes(&self) -> &[u8] {
         &self.encoded
+    }
+
+    /// The same, asking the server to close the connection after the answer.
+    pub fn closing_bytes(&self) -> &[u8] {
+        &self.encoded_closing
     }
 
     /// The method's name.
@@ -97,18 +118,83 @@ impl Request {
     }
 }
 
+/// Several requests to one server, and which of them comes when.
+#[derive(Clone, Debug)]
+pub struct RequestSet {
+    requests: Vec<Request>,
+    order: Order,
+}
+
+/// Which request of a set comes next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Each in turn, from the first to the last and again, on every thread.
+    InTurn,
+    /// Drawn at random, each as often as its weight says. As many weights as requests.
+    Random(Vec<u32>),
+}
+
+impl RequestSet {
+    /// # Errors
+    /// Where there is no request, or the weights are not one for each request and more than 0 on the
+    /// whole.
+    pub fn new(requests: Vec<Request>, order: Order) -> Result<Self, RequestError> {
+        if requests.is_empty() {
+            return Err(RequestError::None);
+        }
+        if let Order::Random(weights) = &order
+            && (weights.len() != requests.len() || weights.iter().all(|&weight| weight == 0))
+        {
+            return Err(RequestError::Weights);
+        }
+        Ok(Self { requests, order })
+    }
+
+    /// The requests; at least one.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// Which comes when.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// Their method, where they have one in common.
+    pub fn method(&self) -> &str {
+        let first = self.requests[0].method();
+        let is_common = self.requests.iter().all(|it| it.method() == first);
+        if is_common { first } else { "various" }
+    }
+}
+
+impl From<Request> for RequestSet {
+    fn from(request: Request) -> Self {
+        Self {
+            requests: vec![request],
+            order: Order::InTurn,
+        }
+    }
+}
+
 /// A request with the wire that it goes over.
 #[derive(Clone, Debug)]
 pub enum WireRequest {
     /// HTTP/1.1.
-    Http1(Request),
+    Http1(RequestSet),
     /// A unary gRPC call.
     Grpc(Call),
 }
 
 impl From<Request> for WireRequest {
     fn from(request: Request) -> Self {
-        Self::Http1(request)
+        Self::Http1(request.into())
+    }
+}
+
+impl From<RequestSet> for WireRequest {
+    fn from(requests: RequestSet) -> Self {
+        Self::Http1(requests)
     }
 }
 
@@ -122,25 +208,8 @@ impl WireRequest {
     /// The method's name.
     pub fn method(&self) -> &str {
         match self {
-            Self::Http1(request) => request.method(),
+            Self::Http1(requests) => requests.method(),
             Self::Grpc(_) => "POST",
-        }
-    }
-
-    /// Whether it may be sent a second time where nobody knows what became of the first. Of a call
-    /// only its server could tell.
-    pub fn is_idempotent(&self) -> bool {
-        match self {
-            Self::Http1(request) => request.is_idempotent(),
-            Self::Grpc(_) => false,
-        }
-    }
-
-    /// Whether it asks the server to close the connection after the answer.
-    pub fn closes(&self) -> bool {
-        match self {
-            Self::Http1(request) => request.closes(),
-            Self::Grpc(_) => false,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Where the load goes: an URL, and the address behind it.
 
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -40,13 +43,54 @@ pub enum TargetError {
         source: io::Error,
     },
     /// Nothing accepts connections there.
-    #[error("cannot connect to {address}: {source}; is the server running and listening there?")]
+    #[error("cannot connect to {endpoint}: {source}; is the server running and listening there?")]
     Unreachable {
-        /// The address that was tried last.
-        address: SocketAddr,
+        /// What was tried last.
+        endpoint: Endpoint,
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// Where connections go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// An IP address and a port.
+    Tcp(SocketAddr),
+    /// A socket in the file system.
+    Unix(PathBuf),
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl Endpoint {
+    /// Itself, where it accepts a connection within `timeout`.
+    pub fn connectable(self, timeout: Duration) -> Result<Self, TargetError> {
+        let connected = match &self {
+            Self::Tcp(address) => TcpStream::connect_timeout(address, timeout).map(drop),
+            Self::Unix(path) => UnixStream::connect(path).map(drop),
+        };
+        match connected {
+            Ok(()) => Ok(self),
+            Err(source) => Err(TargetError::Unreachable {
+                endpoint: self,
+                source,
+            }),
+        }
+    }
 }
 
 /// An `http://` URL.
@@ -75,8 +119,31 @@ impl HttpUrl {
         &self.text
     }
 
+    /// The host, without the brackets of an IPv6 address.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The URL of another path (with its query) of the same server.
+    ///
+    /// # Errors
+    /// Where no URL may have that path.
+    pub fn with_path(&self, path: &str) -> Result<Self, TargetError> {
+        format!("http://{}{path}", self.host_header).parse()
+    }
+
+    /// Whether both name the same server: the same host, in any case, and the same port.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        self.host.eq_ignore_ascii_case(&other.host) && self.port == other.port
+    }
+
     /// The first of the host's addresses that accepts a connection within `timeout`.
-    pub fn connectable_address(&self, timeout: Duration) -> Result<SocketAddr, TargetError> {
+    pub fn connectable_endpoint(&self, timeout: Duration) -> Result<Endpoint, TargetError> {
         let unresolved = |source| TargetError::Unresolved {
             host: self.host.clone(),
             source,
@@ -86,9 +153,9 @@ impl HttpUrl {
             .map_err(unresolved)?;
         let mut failure = unresolved(io::Error::other("it has no address"));
         for address in addresses {
-            match TcpStream::connect_timeout(&address, timeout) {
-                Ok(_) => return Ok(address),
-                Err(source) => failure = TargetError::Unreachable { address, source },
+            match Endpoint::Tcp(address).connectable(timeout) {
+                Ok(endpoint) => return Ok(endpoint),
+                Err(refused) => failure = refused,
             }
         }
         Err(failure)
@@ -172,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn another_path_is_of_the_same_server() {
+        let url: HttpUrl = "http://[::1]:8080/a?b".parse().unwrap();
+        let other = url.with_path("/c?d").unwrap();
+        assert_eq!(other.as_str(), "http://[::1]:8080/c?d");
+        assert!(url.is_same_server(&other));
+        assert!(!url.is_same_server(&"http://[::1]/".parse().unwrap()));
+        assert!(url.with_path("/a b").is_err());
+        let upper: HttpUrl = "http://A/".parse().unwrap();
+        assert!(upper.is_same_server(&"http://a:80/x".parse().unwrap()));
+    }
+
+    #[test]
     fn what_is_no_http_url_is_refused_with_what_to_do() {
         assert!(error("localhost:8080/x").contains("did you mean `http://localhost:8080/x`"));
         assert!(error("https://a/").contains("`https` is not spoken"));
@@ -189,9 +268,9 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let url: HttpUrl = format!("http://{address}/").parse().unwrap();
         let wait = Duration::from_secs(5);
-        assert_eq!(url.connectable_address(wait).unwrap(), address);
+        assert_eq!(url.connectable_endpoint(wait).unwrap(), address.into());
         drop(listener);
-        let refused = url.connectable_address(wait).unwrap_err();
+        let refused = url.connectable_endpoint(wait).unwrap_err();
         assert!(
             matches!(refused, TargetError::Unreachable { .. }),
             "{refused}"

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Request, Response};
 use prony_load::Answer;
 use prony_load::wire::grpc::{Call, CallWire};
 use prony_load::wire::h1::{Collect, OnClose, Whole};
-use prony_load::wire::{Fault, Wire};
+use prony_load::wire::{Fault, Which, Wire};
 
 /// How many calls a connection of the server takes before it goes away.
 const CALLS: usize = 100;
@@ -97,7 +97,7 @@ impl Client {
     /// Makes the call, reading `size` bytes at a time.
     fn call(&mut self, size: usize) -> Result<(Whole, Answer), Fault> {
         let (mut collect, mut buffer) = (Collect::default(), vec![0; size]);
-        self.wire.request();
+        self.wire.request(Which::default());
         loop {
             while !self.wire.unsent().is_empty() {
                 let sent = self.stream.write(self.wire.unsent()).unwrap();
@@ -107,7 +107,7 @@ impl Client {
             if length == 0 {
                 panic!("closed: {:?}", self.wire.close());
             }
-            if let Some(whole) = self.wire.eat(&buffer[..length], Some(&mut collect))? {
+            if let Some(whole) = self.wire.eat(&buffer[..length], Some(&mut collect))?.whole {
                 return Ok((whole, collect.into_answer()));
             }
         }

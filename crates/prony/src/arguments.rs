@@ -1,5 +1,6 @@
 //! Values on the command line, written as wrk's users write them.
 
+use std::fs;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -46,6 +47,16 @@ pub fn positive(text: &str) -> Result<usize, String> {
     match count(text)? {
         0 => Err("it must be at least 1".into()),
         number => usize::try_from(number).map_err(|error| error.to_string()),
+    }
+}
+
+/// Bytes given as text, or as the file after an `@`. `what` names them where the file cannot be read.
+pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, String> {
+    match text.strip_prefix('@') {
+        Some(path) => {
+            fs::read(path).map_err(|error| format!("cannot read {what} from `{path}`: {error}"))
+        }
+        None => Ok(text.as_bytes().to_vec()),
     }
 }
 

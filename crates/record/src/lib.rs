@@ -8,6 +8,8 @@
 mod export;
 mod histogram;
 mod load;
+#[cfg(test)]
+mod load_json;
 mod machine;
 mod outcome;
 mod published;
@@ -16,20 +18,22 @@ mod published_schema;
 mod run;
 #[cfg(test)]
 mod sample;
+mod schedule_text;
 mod store;
 mod trial;
 
 pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use load::{
-    Ended, GeneratorCost, LoadResult, LoadShape, LoadSpec, OpenLoop, Target, WarmupResult,
-    WrongAnswer,
+    Arrivals, Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
+    Schedule, Stage, Target, WarmupResult, WrongAnswer,
 };
 pub use outcome::{Outcome, Outcomes};
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     CpuAssignment, Machine, Run, RunEnd, SubjectRecord, SubjectStatus, VerifyResult, VerifyVerdict,
 };
+pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use store::{RunSummary, Store, StoreError};
 pub use trial::{
     FailureKind, LogLines, MachineNoise, Measurement, ServerCost, Trial, TrialRecord, TrialResult,

@@ -7,11 +7,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{LatencySummary, Outcomes};
 
 /// The arrivals of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "shape")]
 pub enum LoadShape {
     /// Each connection sends its next request when the answer to the last one is whole.
     Closed,
+    /// Requests are due at a rate, whatever the answers do, and whichever connection is free takes
+    /// the next one. Latency runs from the scheduled arrival.
+    Rate(Schedule),
+    /// Each connection is a user who thinks for a random time (exponentially distributed), sends a
+    /// request, and waits for its answer before thinking again. Latency runs from the send.
+    UsersClosed {
+        /// Mean thinking time, in seconds.
+        think_time_s: f64,
+    },
     /// Each connection is a user of its own, whose requests arrive at random (a Poisson source), on
     /// a schedule that no answer moves. An arrival that finds its user still waiting for an answer
     /// is late, and follows as soon as the user is free. Latency runs from the scheduled arrival.
@@ -23,10 +32,82 @@ pub enum LoadShape {
 
 impl LoadShape {
     /// The name used in JSON, CSV and tables.
-    pub const fn name(self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self {
             LoadShape::Closed => "closed",
+            LoadShape::Rate(_) => "rate",
+            LoadShape::UsersClosed { .. } => "users-closed",
             LoadShape::UsersOpen { .. } => "users-open",
+        }
+    }
+
+    /// Whether requests arrive on a schedule that no answer moves, which is what an open loop is.
+    pub const fn is_open(&self) -> bool {
+        matches!(self, LoadShape::Rate(_) | LoadShape::UsersOpen { .. })
+    }
+}
+
+/// When the requests of a rate are due.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// How they are spaced.
+    pub arrivals: Arrivals,
+    /// How many are due at each instant; more than 1 makes bursts of the same rate on the whole.
+    pub burst: u64,
+    /// The rates, one stage after the other. The last one's rate goes on until the load ends.
+    pub stages: Vec<Stage>,
+}
+
+/// How the requests of a rate are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Evenly.
+    Even,
+    /// At random, each independent of the others: a Poisson process.
+    Poisson,
+}
+
+/// A part of a schedule, in which the rate moves evenly from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// The rate at its beginning, in requests a second.
+    pub from_per_s: f64,
+    /// The rate at its end, in requests a second.
+    pub to_per_s: f64,
+    /// How long it takes, in seconds; `None` for the last one that lasts as long as the load.
+    pub duration_s: Option<f64>,
+}
+
+impl Arrivals {
+    /// The name used in JSON, CSV and suite files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Arrivals::Even => "even",
+            Arrivals::Poisson => "poisson",
+        }
+    }
+}
+
+impl Stage {
+    /// The highest rate in it, in requests a second.
+    pub fn peak_per_s(&self) -> f64 {
+        self.from_per_s.max(self.to_per_s)
+    }
+}
+
+impl Schedule {
+    /// The same rate from beginning to end.
+    pub fn constant(arrivals: Arrivals, per_s: f64) -> Self {
+        let stage = Stage {
+            from_per_s: per_s,
+            to_per_s: per_s,
+            duration_s: None,
+        };
+        Self {
+            arrivals,
+            burst: 1,
+            stages: vec![stage],
         }
     }
 }
@@ -39,6 +120,16 @@ pub struct LoadSpec {
     pub shape: LoadShape,
     /// How many connections, over all threads.
     pub connections: usize,
+    /// How many connections there may be at the most where a rate needs more than `connections`;
+    /// `None` where no more are opened.
+    #[serde(default)]
+    pub max_connections: Option<usize>,
+    /// How many requests are on their way over one connection at a time.
+    #[serde(default = "one")]
+    pub pipeline: usize,
+    /// After how many answers a connection is closed and made anew; `None` to keep it.
+    #[serde(default)]
+    pub requests_per_connection: Option<u64>,
     /// How many threads make the load.
     pub threads: usize,
     /// How long it is measured, in seconds; `None` where only `requests` ends it.
@@ -47,9 +138,68 @@ pub struct LoadSpec {
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins, in seconds.
     pub warmup_s: f64,
-    /// How long an answer may take, in seconds from the send, or from the scheduled arrival where
-    /// the shape has one.
+    /// How long an answer may take, in seconds from the send; in records of open loops from before
+    /// there was `deadline_s`, from the scheduled arrival.
     pub timeout_s: f64,
+    /// How long an answer may take, in seconds from the scheduled arrival; what could not be sent by
+    /// then is shed.
+    #[serde(default)]
+    pub deadline_s: Option<f64>,
+    /// What the random arrivals and choices came from: the same number makes the same ones.
+    #[serde(default)]
+    pub seed: u64,
+    /// Whether the generator busy-waits for the instants of its schedule.
+    #[serde(default)]
+    pub spin: bool,
+    /// How many streams are held open beside the load.
+    #[serde(default)]
+    pub streams: usize,
+    /// Whether the time to the first byte of each answer is measured.
+    #[serde(default)]
+    pub first_byte: bool,
+    /// Whether answers are read as event streams, and their events counted and timed.
+    #[serde(default)]
+    pub events: bool,
+}
+
+impl LoadSpec {
+    /// Whether it is the same load as another one, whatever its random arrivals were drawn from: each
+    /// round of a run has a seed of its own.
+    pub fn same_load(&self, other: &LoadSpec) -> bool {
+        let like_other = LoadSpec {
+            seed: other.seed,
+            ..self.clone()
+        };
+        like_other == *other
+    }
+}
+
+impl Default for LoadSpec {
+    /// One connection of one thread in a closed loop, without an end, with a timeout of 10 s.
+    fn default() -> Self {
+        Self {
+            shape: LoadShape::Closed,
+            connections: 1,
+            max_connections: None,
+            pipeline: one(),
+            requests_per_connection: None,
+            threads: 1,
+            duration_s: None,
+            requests: None,
+            warmup_s: 0.0,
+            timeout_s: 10.0,
+            deadline_s: None,
+            seed: 0,
+            spin: false,
+            streams: 0,
+            first_byte: false,
+            events: false,
+        }
+    }
+}
+
+fn one() -> usize {
+    1
 }
 
 /// What the load was put on.
@@ -94,7 +244,7 @@ pub struct WrongAnswer {
 }
 
 /// What the load cost the generator itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorCost {
     /// CPU time in user mode of all workers, in seconds, measured part only.
     pub cpu_user_s: f64,
@@ -102,24 +252,89 @@ pub struct GeneratorCost {
     pub cpu_system_s: f64,
     /// The busiest worker's CPU time as a share (0 to 1) of the measured time.
     pub busy_max: f64,
-    /// The event loop that ran: `epoll`.
+    /// Of the workers' CPU time, how long they busy-waited for an instant of the schedule, in seconds.
+    /// It is not in `busy_max`.
+    #[serde(default)]
+    pub spin_s: f64,
+    /// System calls of all workers, measured part only; 0 in records from before they were counted.
+    #[serde(default)]
+    pub system_calls: u64,
+    /// CPU cycles of all workers, in user mode and in the kernel, measured part only; `None` where the
+    /// machine has no counters for it.
+    #[serde(default)]
+    pub cycles: Option<u64>,
+    /// Instructions of all workers, in user mode and in the kernel, measured part only; `None` where
+    /// the machine has no counters for it.
+    #[serde(default)]
+    pub instructions: Option<u64>,
+    /// What made the load: the event loop that ran, `io_uring` or `epoll`, or the other generator that
+    /// did (`prony run --driver`), such as `wrk 4.1.0`.
     #[serde(rename = "loop")]
     pub event_loop: String,
-    /// Whether the generator may have been the limit: a worker was above 90 % busy. What the server
-    /// had left is not known here.
+    /// Whether the generator may have been the limit. What the server had left is not known here.
     pub client_limited: bool,
+    /// What shows that: a worker above 90 % busy, or a schedule that it fell ever further behind.
+    #[serde(default)]
+    pub client_limited_by: Option<String>,
     /// The CPUs that the workers were pinned to; empty where they were not.
     pub cpus: Vec<usize>,
 }
 
 /// What a load with a schedule says of how it was kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
-    /// Ok requests whose scheduled instant had passed when their user became free.
+    /// Requests whose scheduled instant was in the measured part.
+    #[serde(default)]
+    pub asked: u64,
+    /// Of these, the ones that were begun.
+    #[serde(default)]
+    pub sent: u64,
+    /// `sent` / `asked`: 1 where the rate that was asked for was made.
+    #[serde(default)]
+    pub rate_ratio: f64,
+    /// Ok requests whose scheduled instant had passed when their user (or, in a rate, any
+    /// connection) became free.
     pub late: u64,
     /// The generator's own lateness: from the instant at which a request was due and its user free
     /// to the one at which it was begun; `None` where none was begun.
     pub schedule_lag_ns: Option<LatencySummary>,
+    /// The histogram behind `schedule_lag_ns`: HdrHistogram V2, base64.
+    #[serde(default)]
+    pub schedule_lag_histogram: String,
+    /// The most connections that were open at a time, summed over the threads.
+    #[serde(default)]
+    pub most_connections: u64,
+    /// Requests that were due when every connection was busy and no more might be opened.
+    #[serde(default)]
+    pub bound_hits: u64,
+}
+
+/// What the event streams (`text/event-stream`) of a load brought.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Events {
+    /// Events that came.
+    pub count: u64,
+    /// Events a second.
+    pub per_s: f64,
+    /// From the start of a request's latency to its first event; `None` where none came.
+    pub first_ns: Option<LatencySummary>,
+    /// From one event of a stream to its next; `None` where no stream brought two.
+    pub gap_ns: Option<LatencySummary>,
+}
+
+/// The streams that were held open beside the load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldStreams {
+    /// How many were to be held.
+    pub asked: u64,
+    /// How many were open when the load ended.
+    pub open_at_end: u64,
+    /// Requests for them, warm-up included: the sum of `outcomes`. They are not in the load's.
+    pub requests: u64,
+    /// What became of each; one that was held to the end is `unfinished`.
+    pub outcomes: Outcomes,
+    /// The events they brought.
+    pub events: Events,
 }
 
 /// What one load on one target gave.
@@ -147,7 +362,7 @@ pub struct LoadResult {
     pub bytes_read: u64,
     /// Bytes sent in the measured part, heads included.
     pub bytes_written: u64,
-    /// Connections made, warm-up included.
+    /// Connections made for the load, warm-up included.
     pub connections_opened: u64,
     /// Of these, the ones made again after a server or an error had closed one.
     pub reconnects: u64,
@@ -167,6 +382,15 @@ pub struct LoadResult {
     /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
     /// byte of its answer, ok answers only; `None` where there was none.
     pub latency_ns: Option<LatencySummary>,
+    /// From the same instant to the first byte of the answer, where that was asked for.
+    #[serde(default)]
+    pub first_byte_ns: Option<LatencySummary>,
+    /// The events of the answers, where they are event streams and were read as such.
+    #[serde(default)]
+    pub events: Option<Events>,
+    /// The streams that were held open beside the load.
+    #[serde(default)]
+    pub streams: Option<HeldStreams>,
     /// From the start of a connection to its end of set-up; `None` where none was made.
     pub connect_ns: Option<LatencySummary>,
     /// The histogram behind `latency_ns`: HdrHistogram V2, base64.

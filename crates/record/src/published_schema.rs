@@ -3,7 +3,7 @@
 use jsonschema::{Registry, Resource, Validator};
 use serde_json::{Value, json};
 
-use crate::{LoadShape, PublishedFigure, export_json, sample};
+use crate::{LoadShape, LoadSpec, PublishedFigure, export_json, sample};
 
 fn schema(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
@@ -73,13 +73,49 @@ fn a_load_result_is_what_the_schema_says() {
             "/latency_ns",
             "/generator",
             "/open",
+            "/first_byte_ns",
+            "/events",
+            "/streams",
+            "/streams/outcomes",
+            "/streams/events",
         ] {
             every_field_is_bound(validator, &document, path);
         }
         (result.latency_ns, result.warmup, result.first_wrong) = (None, None, None);
         (result.load.duration_s, result.load.requests) = (None, Some(10));
         (result.load.shape, result.open) = (LoadShape::Closed, None);
+        (result.first_byte_ns, result.events, result.streams) = (None, None, None);
         accept(validator, &serde_json::to_value(&result).unwrap());
+    });
+}
+
+#[test]
+fn every_shape_has_its_own_fields_and_no_others() {
+    let mut document = serde_json::to_value(sample::load_result()).unwrap();
+    with_validator(&load_schema(), |validator| {
+        document["load"] = serde_json::to_value(sample::measured_at_a_rate().trial.load).unwrap();
+        accept(validator, &document);
+        for path in ["/load", "/load/stages/0"] {
+            every_field_is_bound(validator, &document, path);
+        }
+        document["load"]["think_time_s"] = json!(1.0);
+        assert!(!validator.is_valid(&document), "a rate with users");
+        let spec = sample::load_result().load;
+        for shape in [
+            LoadShape::Closed,
+            LoadShape::UsersClosed { think_time_s: 0.5 },
+            LoadShape::UsersOpen { think_time_s: 0.5 },
+        ] {
+            let load = LoadSpec {
+                shape,
+                ..spec.clone()
+            };
+            document["load"] = serde_json::to_value(load).unwrap();
+            accept(validator, &document);
+            every_field_is_bound(validator, &document, "/load");
+            document["load"]["burst"] = json!(1);
+            assert!(!validator.is_valid(&document), "a burst without a rate");
+        }
     });
 }
 
@@ -94,6 +130,13 @@ fn broken_load_results_are_refused() {
             ("/ended", json!("bored")),
             ("/load/shape", json!("square")),
             ("/load/shape", json!("closed")),
+            ("/load/shape", json!("rate")),
+            ("/load/pipeline", json!(0)),
+            ("/load/seed", json!(-1)),
+            ("/load/timeout_s", json!(null)),
+            ("/open/rate_ratio", json!(null)),
+            ("/events/count", json!(1.5)),
+            ("/generator/client_limited_by", json!(true)),
             ("/within_stdev", json!(1.2)),
             ("/statuses", json!({"teapot": 1})),
             ("/histogram", json!("not base64!")),

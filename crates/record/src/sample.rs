@@ -121,6 +121,7 @@ fn load_spec() -> LoadSpec {
         requests: None,
         warmup_s: 0.5,
         timeout_s: 2.0,
+        ..LoadSpec::default()
     }
 }
 
@@ -168,6 +169,8 @@ pub(crate) fn load_result() -> LoadResult {
     let mut outcomes = Outcomes::default();
     outcomes[Outcome::Ok] = 100;
     outcomes[Outcome::TimedOut] = 2;
+    let mut held = Outcomes::default();
+    (held[Outcome::Unfinished], held[Outcome::Truncated]) = (9, 2);
     LoadResult {
         target: Target {
             url: "http://127.0.0.1:8080/hello".into(),
@@ -191,8 +194,23 @@ pub(crate) fn load_result() -> LoadResult {
         resent: 0,
         port_waits: 0,
         open: Some(OpenLoop {
+            asked: 110,
+            sent: 99,
+            rate_ratio: 0.9,
             late: 7,
             schedule_lag_ns: histogram.summary(),
+            schedule_lag_histogram: histogram.to_base64(),
+            most_connections: 80,
+            bound_hits: 3,
+        }),
+        first_byte_ns: histogram.summary(),
+        events: Some(events(&histogram, 300)),
+        streams: Some(HeldStreams {
+            asked: 10,
+            open_at_end: 9,
+            requests: 11,
+            outcomes: held,
+            events: events(&histogram, 500),
         }),
         statuses: BTreeMap::from([(200, 100)]),
         latency_ns: histogram.summary(),
@@ -207,9 +225,61 @@ pub(crate) fn load_result() -> LoadResult {
             cpu_user_s: 0.1,
             cpu_system_s: 0.2,
             busy_max: 0.3,
+            spin_s: 0.05,
+            system_calls: 204,
+            cycles: Some(3_000_000),
+            instructions: Some(2_000_000),
             event_loop: "epoll".into(),
             client_limited: false,
+            client_limited_by: Some("a worker was 91 % busy".into()),
             cpus: vec![1],
         },
     }
+}
+
+fn events(histogram: &LatencyHistogram, count: u64) -> Events {
+    Events {
+        count,
+        per_s: count as f64,
+        first_ns: histogram.summary(),
+        gap_ns: histogram.summary(),
+    }
+}
+
+/// The same trial under a rate that moves.
+pub(crate) fn measured_at_a_rate() -> TrialRecord {
+    let mut record = measured("bun", 1);
+    let load = LoadSpec {
+        shape: LoadShape::Rate(Schedule {
+            arrivals: Arrivals::Poisson,
+            burst: 10,
+            stages: vec![
+                Stage {
+                    from_per_s: 1000.0,
+                    to_per_s: 5000.0,
+                    duration_s: Some(30.0),
+                },
+                Stage {
+                    from_per_s: 5000.0,
+                    to_per_s: 5000.0,
+                    duration_s: None,
+                },
+            ],
+        }),
+        max_connections: Some(500),
+        pipeline: 16,
+        requests_per_connection: Some(100),
+        deadline_s: Some(1.0),
+        seed: u64::MAX,
+        spin: true,
+        streams: 10,
+        first_byte: true,
+        events: true,
+        ..load_spec()
+    };
+    if let TrialResult::Measured(measured) = &mut record.result {
+        measured.load.load = load.clone();
+    }
+    record.trial.load = load;
+    record
 }

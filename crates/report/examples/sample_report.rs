@@ -16,6 +16,7 @@ fn main() -> io::Result<()> {
         documents::zap(),
         documents::datastar(),
         documents::hydragen(),
+        sample::rates::rates(),
     ];
     runs.iter().try_for_each(|records| write(&folder, records))
 }

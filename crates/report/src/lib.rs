@@ -13,7 +13,8 @@ mod terminal;
 
 pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use comparison::{
-    Absence, Comparison, Figures, OpenFigures, Percentile, Row, Standing, SubjectLabel, Table, Why,
+    Absence, Comparison, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, OpenFigures,
+    Percentile, Row, Standing, SubjectLabel, Table, Why, WorstRound,
 };
 pub use html::html;
 pub use markdown::markdown;

@@ -28,15 +28,17 @@ static HOSTILE: LazyLock<Made> = LazyLock::new(|| Made::of(hostile()));
 static ZAP: LazyLock<Made> = LazyLock::new(|| Made::of(documents::zap()));
 static DATASTAR: LazyLock<Made> = LazyLock::new(|| Made::of(documents::datastar()));
 static HYDRAGEN: LazyLock<Made> = LazyLock::new(|| Made::of(documents::hydragen()));
+static RATES: LazyLock<Made> = LazyLock::new(|| Made::of(sample::rates::rates()));
 static HOSTILE_DOCUMENT: LazyLock<Made> = LazyLock::new(|| Made::of(hostile_document()));
 
-fn every_kind() -> [&'static Made; 6] {
+fn every_kind() -> [&'static Made; 7] {
     [
         &PLAIN,
         &HOSTILE,
         &ZAP,
         &DATASTAR,
         &HYDRAGEN,
+        &RATES,
         &HOSTILE_DOCUMENT,
     ]
 }
@@ -362,6 +364,44 @@ fn an_open_loop_is_told_as_one_and_ranks_nobody() {
             !text.contains("open loop") && !text.contains("scheduled"),
             "{name}"
         );
+    }
+}
+
+#[test]
+fn every_shape_is_told_with_what_it_asked_and_how_that_was_kept() {
+    for (name, text) in all_texts(&RATES).into_iter().take(3) {
+        let text = text.replace("↳ ", "");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for told in [
+            "64 to 500 connections, open loop, 20k/s, Poisson, deadline 1 s, 2 s after 0.5 s of warm-up",
+            "500 users, closed loop, mean think time 0.1 s",
+            "pipelined 16 deep",
+            "beside 1,000 held streams, events counted, first byte timed",
+            "the rate was not made: in a round only 97.3 % of what was due was sent",
+            "10 % of requests found every connection busy",
+            "client-limited: thread 1 fell ever further behind",
+            "the 1,000 streams held beside the load brought 10.0 k events a second",
+            "993 of 1,000 held streams were open at the end",
+        ] {
+            assert!(text.contains(told), "{told} in {name}");
+        }
+        assert!(text.to_lowercase().contains("events/s"), "{name}");
+    }
+    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
+        assert!(!text.to_lowercase().contains("events/s"), "{name}");
+        assert!(!text.contains("held beside"), "{name}");
+    }
+}
+
+#[test]
+fn what_the_load_cost_the_generator_is_in_the_details() {
+    for (name, text) in all_texts(&RATES).into_iter().take(2) {
+        for told in ["What it cost the generator", "20.7 k", "io_uring"] {
+            let text = text.replace("io\\_uring", "io_uring");
+            assert!(text.contains(told), "{told} in {name}");
+        }
+        let lower = text.to_lowercase();
+        assert!(lower.contains("system calls/req") && lower.contains("cycles/req"));
     }
 }
 

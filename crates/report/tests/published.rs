@@ -306,6 +306,23 @@ fn a_figure_that_is_the_generator_s_tells_nothing_apart() {
 }
 
 #[test]
+fn a_row_that_was_not_asked_at_its_rate_tells_nothing_apart() {
+    let (run, mut trials) = documents::hydragen();
+    let before = held(&table(&(run.clone(), trials.clone()), 2), LatencyMax).untold;
+    each(&mut trials, |subject, round, measured| {
+        if let Some(open) = &mut measured.load.open
+            && (subject, round) == ("go-fasthttp", 2)
+        {
+            open.rate_ratio = 0.9;
+        }
+    });
+    let table = table(&(run, trials), 2);
+    assert!(row(&table, "go-fasthttp", "byte").doubtful);
+    assert!(!row(&table, "go-nethttp", "byte").doubtful);
+    assert!(held(&table, LatencyMax).untold > before);
+}
+
+#[test]
 fn a_row_that_was_not_measured_stays_and_says_why() {
     let records = documents::datastar();
     let datastar = table(&records, 1);

@@ -7,7 +7,7 @@ use prony_record::{LoadSpec, Trial};
 pub struct Measure {
     /// The workload's id.
     pub workload: String,
-    /// The load.
+    /// The load. What its random arrivals come from is drawn by the plan.
     pub load: LoadSpec,
     /// In how many rounds, the first ones of the run.
     pub rounds: u32,
@@ -16,7 +16,7 @@ pub struct Measure {
 /// The trials of a run, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What the order was drawn from.
+    /// What the order, and the seeds of the loads, were drawn from.
     pub seed: u64,
     /// The trials, in order.
     pub trials: Vec<Trial>,
@@ -26,7 +26,8 @@ impl Plan {
     /// Every subject with every measure that it takes part in once a round, as long as the measure
     /// has rounds left, in an order drawn anew for each round, so that what drifts on the machine
     /// hits all alike. A round is over before the next begins, and no subject opens two rounds
-    /// running (where the second has another).
+    /// running (where the second has another). The loads of a round all have one seed, so that every
+    /// subject meets the same arrivals, and each round has another.
     pub fn interleaved(
         subjects: &[String],
         measures: &[Measure],
@@ -34,6 +35,8 @@ impl Plan {
         seed: u64,
     ) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
+        // A source of its own, so that a seed gives the same order as ever.
+        let mut load_seeds = fastrand::Rng::with_seed(!seed);
         let mut order: Vec<(&String, &Measure)> = subjects
             .iter()
             .flat_map(|subject| measures.iter().map(move |measure| (subject, measure)))
@@ -49,12 +52,16 @@ impl Plan {
             random.shuffle(&mut order);
             change_opener(&mut order, opener, &mut random);
             opener = order.first().map(|(subject, _)| *subject);
+            let load_seed = load_seeds.u64(..);
             for (subject, measure) in &order {
                 trials.push(Trial {
                     sequence: trials.len() as u32,
                     subject: (*subject).clone(),
                     workload: measure.workload.clone(),
-                    load: measure.load.clone(),
+                    load: LoadSpec {
+                        seed: load_seed,
+                        ..measure.load.clone()
+                    },
                     round,
                 });
             }
@@ -104,6 +111,7 @@ mod tests {
                 requests: None,
                 warmup_s: 0.1,
                 timeout_s: 5.0,
+                ..LoadSpec::default()
             },
             rounds,
         };
@@ -185,6 +193,38 @@ mod tests {
                 if pair[1].iter().any(|(subject, ..)| *subject != opener) {
                     prop_assert_ne!(pair[1][0].0, opener);
                 }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_of_a_round_meet_the_same_arrivals_and_each_round_others(seed: u64, other: u64) {
+            let plan = |seed| {
+                let all = |_: &str, _: &Measure| true;
+                Plan::interleaved(&names("s", 3), &measures(&[4, 6]), all, seed).trials
+            };
+            let seeds = |trials: &[Trial]| -> BTreeMap<u32, BTreeSet<u64>> {
+                let mut seeds = BTreeMap::<u32, BTreeSet<u64>>::new();
+                for trial in trials {
+                    seeds.entry(trial.round).or_default().insert(trial.load.seed);
+                }
+                seeds
+            };
+            let by_round = seeds(&plan(seed));
+            prop_assert!(by_round.values().all(|seeds| seeds.len() == 1));
+            let different: BTreeSet<u64> = by_round.values().flatten().copied().collect();
+            prop_assert_eq!(different.len(), 6);
+            prop_assert_eq!(seeds(&plan(other)) == by_round, seed == other);
+        }
+
+        #[test]
+        fn a_seed_does_not_make_another_load(seed: u64) {
+            let measures = measures(&[2, 3]);
+            let plan = Plan::interleaved(&names("s", 2), &measures, |_, _| true, seed);
+            for trial in &plan.trials {
+                let same = measures.iter().filter(|measure| measure.load.same_load(&trial.load));
+                prop_assert_eq!(same.count(), 1);
             }
         }
     }

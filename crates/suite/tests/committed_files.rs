@@ -2,10 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use prony_record::{Published, PublishedFigure, PublishedRow};
 use prony_subject::{Catalogue, Layout, Wire};
-use prony_suite::{Changes, RightAnswer, Suite, Workloads};
+use prony_suite::{Changes, RightAnswer, Suite, SuiteLoad, Workloads};
 
 const SUITES: [&str; 5] = ["datastar", "franklin", "hydragen", "tour", "zap"];
 
@@ -86,6 +87,35 @@ fn every_suite_that_takes_long_has_a_quick_run_of_the_same_shapes() {
             assert!(quick.rounds <= full.rounds, "{id}");
             assert!(quick.rounds.get() >= 3, "{id}: too few to tell apart");
         }
+    }
+}
+
+#[test]
+fn httpmon_s_timeout_runs_from_the_scheduled_arrival() {
+    let suite = suite("hydragen");
+    let mut measures = suite.measures.iter();
+    let httpmon = measures.find(|measure| measure.id.as_deref() == Some("httpmon"));
+    let load = &httpmon.unwrap().load;
+    assert_eq!(load.deadline, Some(Duration::from_secs(30)));
+    assert_eq!(load.timeout, Duration::from_secs(30));
+}
+
+#[test]
+fn every_load_in_the_guide_can_be_read() {
+    #[derive(serde::Deserialize)]
+    struct Example {
+        load: SuiteLoad,
+    }
+    let guide = std::fs::read_to_string(repository().join("docs/suites.md")).unwrap();
+    let lines = guide.lines().filter(|line| line.starts_with("load = {"));
+    let shapes: Vec<&str> = lines
+        .map(|line| {
+            let example: Example = toml::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
+            example.load.shape.name()
+        })
+        .collect();
+    for shape in ["closed", "rate", "users-closed", "users-open"] {
+        assert!(shapes.contains(&shape), "no example of {shape}");
     }
 }
 

@@ -3,13 +3,15 @@
 mod clock;
 mod connection;
 mod cost;
+mod event_loop;
 mod judge;
 mod pacer;
 mod phase;
-mod poller;
 mod progress;
+mod request_mix;
 mod result;
 mod source_address;
+mod start_line;
 mod tally;
 mod timetable;
 mod worker;
@@ -28,13 +30,15 @@ use nix::unistd::Pid;
 use prony_record::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
-use pacer::{Closed, Pacer, SharedBudget, UsersOpen};
-use poller::Poller;
+use event_loop::{Epoll, EventLoop, IoUring};
+use pacer::{Closed, Pacer, Part, Rate, SharedBudget, UsersClosed, UsersOpen, random_source};
 pub use progress::Progress;
 use progress::WorkerProgress;
-use worker::{Shared, Worker, WorkerResult};
+use request_mix::RequestMix;
+use start_line::{Place, StartLine};
+use worker::{Share, Shared, Worker, WorkerResult};
 
-use crate::plan::{LoadPlan, PlanError, share_of};
+use crate::plan::{EventLoopChoice, LoadPlan, PlanError, share_of};
 use crate::request::WireRequest;
 use crate::wire::grpc::CallWire;
 use crate::wire::h1::H1Wire;
@@ -55,6 +59,11 @@ pub enum LoadError {
         /// The hard limit of open files.
         limit: u64,
     },
+    /// io_uring was asked for, and is not to be had.
+    #[error(
+        "io_uring is not to be had here: {0}; containers often forbid it, and epoll (`--loop epoll`) does without"
+    )]
+    NoIoUring(std::io::Error),
     /// The system refused something the engine cannot do without.
     #[error("the system refused to {what}: {errno}")]
     System {
@@ -70,6 +79,8 @@ pub enum LoadError {
 
 /// Files a process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
+/// From here on an answer is long, in bytes.
+const LONG_ANSWER: u64 = 32 * 1024;
 /// How often the observer is told how far the load is.
 const OBSERVE: Duration = Duration::from_millis(100);
 
@@ -81,12 +92,14 @@ pub fn run(
     observe: &mut dyn FnMut(Progress),
 ) -> Result<LoadResult, LoadError> {
     plan.validate()?;
-    raise_file_limit(plan.connections)?;
+    let most = plan.connections.max(plan.max_connections);
+    raise_file_limit(most + plan.streams)?;
     let progress: Vec<WorkerProgress> = (0..plan.threads)
         .map(|_| WorkerProgress::default())
         .collect();
     let clock = Clock::start();
     let budget = SharedBudget::new(plan.requests);
+    let start_line = StartLine::new(plan.threads);
     // Nothing is ever sent: that no sender is left says that every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let results: Vec<WorkerResult> = thread::scope(|scope| {
@@ -99,10 +112,10 @@ pub fn run(
                     interrupt,
                     progress,
                 };
-                let (running, budget) = (running.clone(), &budget);
+                let (running, budget, place) = (running.clone(), &budget, start_line.place());
                 scope.spawn(move || {
                     let _running = running;
-                    run_worker(shared, index, budget)
+                    run_worker(shared, index, budget, place)
                 })
             })
             .collect();
@@ -124,47 +137,117 @@ fn run_worker(
     shared: Shared<'_>,
     index: usize,
     budget: &SharedBudget,
+    place: Place<'_>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
     if !plan.cpus.is_empty() {
         pin_to(plan.cpus[index % plan.cpus.len()])?;
     }
+    if plan.shape != LoadShape::Closed {
+        keep_time_exactly()?;
+    }
     let share = |whole: u64| share_of(whole, plan.threads as u64, index as u64);
-    let connections = share(plan.connections as u64);
     let has_warmup = !plan.warmup.is_zero();
-    match plan.shape {
+    let users = share(plan.connections as u64) as usize;
+    let first_user = || {
+        let before =
+            (0..index as u64).map(|i| share_of(plan.connections as u64, plan.threads as u64, i));
+        before.sum::<u64>() as usize
+    };
+    let mean = |think_time_s: f64| nanoseconds(Duration::from_secs_f64(think_time_s));
+    let mut connections = Share {
+        connections: users,
+        most_connections: users,
+        streams: share(plan.streams as u64) as usize,
+    };
+    match &plan.shape {
         LoadShape::Closed => {
             let requests = plan.requests.map(share);
+            let enough = requests.unwrap_or(u64::MAX).div_ceil(plan.pipeline as u64);
+            connections.connections = users.min(usize::try_from(enough).unwrap_or(usize::MAX));
             let pacer = Closed::new(requests, has_warmup);
-            work(shared, connections.min(requests.unwrap_or(u64::MAX)), pacer)
+            work(shared, index, connections, place, pacer)
+        }
+        LoadShape::Rate(schedule) => {
+            connections.most_connections = share(plan.max_connections as u64) as usize;
+            let part = Part {
+                worker: index,
+                workers: plan.threads,
+            };
+            let random = random_source(plan.seed, index as u64);
+            let pacer = Rate::new(schedule.clone(), part, budget, has_warmup, random);
+            work(shared, index, connections, place, pacer)
+        }
+        LoadShape::UsersClosed { think_time_s } => {
+            let mean = mean(*think_time_s);
+            let pacer = UsersClosed::new(users, first_user(), mean, budget, has_warmup, plan.seed);
+            work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersOpen { think_time_s } => {
-            keep_time_exactly()?;
-            let mean = nanoseconds(Duration::from_secs_f64(think_time_s));
-            let start = shared.clock.now();
-            let random = fastrand::Rng::new();
-            let users = connections as usize;
-            let pacer = UsersOpen::new(users, start, mean, budget, has_warmup, random);
-            work(shared, connections, pacer)
+            let mean = mean(*think_time_s);
+            let first = first_user();
+            let pacer = UsersOpen::new(users, first, mean, budget, has_warmup, plan.seed);
+            work(shared, index, connections, place, pacer)
         }
     }
 }
 
-/// Gives the worker its wires.
+/// Gives the worker its event loop.
 fn work(
     shared: Shared<'_>,
-    connections: u64,
+    index: usize,
+    share: Share,
+    place: Place<'_>,
     pacer: impl Pacer,
 ) -> Result<WorkerResult, LoadError> {
-    let poller = Poller::new().map_err(refused("make an epoll instance"))?;
-    let result = match &shared.plan.request {
-        WireRequest::Http1(request) => {
-            let wire = |_| H1Wire::new(request.bytes(), request.is_head());
-            Worker::new(shared, poller, (0..connections).map(wire), pacer).run()
+    let slots = share.most_connections + share.streams;
+    let choice = shared.plan.event_loop;
+    let takes_epoll = match choice {
+        EventLoopChoice::Auto => answers_are_long(shared.plan),
+        EventLoopChoice::IoUring => false,
+        EventLoopChoice::Epoll => true,
+    };
+    if !takes_epoll {
+        match IoUring::new(slots) {
+            Ok(io_uring) => return work_over(shared, index, share, place, pacer, io_uring),
+            Err(_) if choice == EventLoopChoice::Auto => {}
+            Err(error) => return Err(LoadError::NoIoUring(error)),
+        }
+    }
+    let epoll = Epoll::new().map_err(refused("make an epoll instance"))?;
+    work_over(shared, index, share, place, pacer, epoll)
+}
+
+/// Whether the right answers are known to be long: those cost less over epoll, where the head is read
+/// and the rest thrown away as it comes (docs/architecture.md).
+fn answers_are_long(plan: &LoadPlan) -> bool {
+    let check = plan.sampling.as_ref().map(|sampling| &sampling.check);
+    check
+        .and_then(|check| check.body_length())
+        .is_some_and(|length| length >= LONG_ANSWER)
+}
+
+/// Gives the worker its wires.
+fn work_over(
+    shared: Shared<'_>,
+    index: usize,
+    share: Share,
+    place: Place<'_>,
+    pacer: impl Pacer,
+    io: impl EventLoop,
+) -> Result<WorkerResult, LoadError> {
+    let plan = shared.plan;
+    // Not the numbers of the arrivals, which have the sources 0 to the number of threads or users.
+    let random = random_source(!plan.seed, index as u64);
+    let mix = RequestMix::new(&plan.request, random);
+    let result = match &plan.request {
+        WireRequest::Http1(requests) => {
+            let new_wire = || H1Wire::new(requests, plan.events);
+            Worker::new(shared, io, share, &new_wire, pacer, mix).run(place)
         }
         WireRequest::Grpc(call) => {
-            let wire = |_| CallWire::new(call);
-            Worker::new(shared, poller, (0..connections).map(wire), pacer).run()
+            let new_wire = || CallWire::new(call);
+            Worker::new(shared, io, share, &new_wire, pacer, mix).run(place)
         }
     };
     result.map_err(refused("wait for events"))
@@ -184,6 +267,12 @@ fn pin_to(cpu: usize) -> Result<(), LoadError> {
 
 fn refused(what: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::System { what, errno }
+}
+
+/// How many connections this process may have, as far as the hard limit of open files goes.
+pub fn connections_allowed() -> usize {
+    let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, u64::MAX));
+    usize::try_from(hard.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX)
 }
 
 /// Raises the soft limit of open files as far as `connections` need it.

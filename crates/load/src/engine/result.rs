@@ -1,15 +1,23 @@
 //! From what the workers counted to the result.
 
-use prony_record::{Ended, GeneratorCost, LoadResult, LoadShape, OpenLoop, Outcome, WarmupResult};
+use prony_record::{
+    Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, WarmupResult,
+};
 
-use super::clock::seconds;
+use prony_kernel::CounterValues;
+
+use super::clock::{Nanoseconds, seconds};
 use super::phase::PhaseResult;
-use super::tally::Tally;
+use super::tally::{EventTally, Tally};
 use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
 
 /// Busier than this, a worker is taken to have been the limit.
 const CLIENT_LIMITED_ABOVE: f64 = 0.90;
+/// In less time than that everybody is busy.
+const LONG_ENOUGH: Nanoseconds = 100_000_000;
+/// A schedule lag that has more than doubled, and grown by that, grows.
+const LAG_GROWTH_NS: f64 = 1e6;
 
 /// Merges what the workers gave.
 pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResult {
@@ -30,14 +38,19 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         reconnects: count(&workers, |counts| counts.reconnects),
         resent: count(&workers, |counts| counts.resent),
         port_waits: count(&workers, |counts| counts.port_waits),
-        open: open_loop(plan, tally),
+        open: open_loop(plan, tally, &workers),
+        first_byte_ns: tally.first_byte.summary(),
+        events: plan
+            .events
+            .then(|| events(&tally.events, measured.duration_s)),
+        streams: held_streams(plan, &measured, &workers),
         statuses: tally.statuses(),
         latency_ns: tally.latency.summary(),
         connect_ns: tally.connect.summary(),
         histogram: tally.latency.to_base64(),
         within_stdev: tally.latency.share_within_one_stdev(),
         first_wrong: tally.first_wrong.clone(),
-        generator: generator(plan, &workers),
+        generator: generator(plan, &workers, tally),
     }
 }
 
@@ -45,14 +58,38 @@ fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64
     workers.iter().map(|worker| of(&worker.connections)).sum()
 }
 
-fn open_loop(plan: &LoadPlan, tally: &Tally) -> Option<OpenLoop> {
-    match plan.shape {
-        LoadShape::Closed => None,
-        LoadShape::UsersOpen { .. } => Some(OpenLoop {
-            late: tally.late,
-            schedule_lag_ns: tally.schedule_lag.summary(),
-        }),
+fn open_loop(plan: &LoadPlan, tally: &Tally, workers: &[WorkerResult]) -> Option<OpenLoop> {
+    let schedule = &tally.schedule;
+    plan.shape.is_open().then(|| OpenLoop {
+        asked: schedule.asked,
+        sent: schedule.sent,
+        rate_ratio: per(schedule.sent as f64, schedule.asked as f64),
+        late: schedule.late,
+        schedule_lag_ns: schedule.lag.summary(),
+        schedule_lag_histogram: schedule.lag.to_base64(),
+        most_connections: count(workers, |counts| counts.most),
+        bound_hits: schedule.bound_hits,
+    })
+}
+
+fn events(tally: &EventTally, duration_s: f64) -> Events {
+    Events {
+        count: tally.count,
+        per_s: per(tally.count as f64, duration_s),
+        first_ns: tally.first.summary(),
+        gap_ns: tally.gap.summary(),
     }
+}
+
+fn held_streams(plan: &LoadPlan, merged: &Merged, workers: &[WorkerResult]) -> Option<HeldStreams> {
+    let streams = &merged.tally.streams;
+    (plan.streams > 0).then(|| HeldStreams {
+        asked: plan.streams as u64,
+        open_at_end: count(workers, |counts| counts.streams_at_end),
+        requests: streams.outcomes.total(),
+        outcomes: streams.outcomes,
+        events: events(&streams.events, merged.duration_s),
+    })
 }
 
 struct Merged {
@@ -101,24 +138,60 @@ fn ended(workers: &[WorkerResult]) -> Ended {
     }
 }
 
-fn generator(plan: &LoadPlan, workers: &[WorkerResult]) -> GeneratorCost {
-    let busy = |phase: &PhaseResult| per(phase.cpu.total_s(), seconds(phase.duration)).min(1.0);
-    let busy_max = workers
-        .iter()
-        .map(|worker| busy(&worker.measured))
-        .fold(0.0, f64::max);
+fn generator(plan: &LoadPlan, workers: &[WorkerResult], tally: &Tally) -> GeneratorCost {
+    let measured = || workers.iter().map(|worker| &worker.measured);
+    // Busy-waiting is what was asked for, and gives way to work at once.
+    let worked_s = |phase: &PhaseResult| phase.cost.cpu.total_s() - seconds(phase.cost.spun);
+    let busy = |phase: &PhaseResult| per(worked_s(phase), seconds(phase.duration)).clamp(0.0, 1.0);
+    let busy_max = measured().map(busy).fold(0.0, f64::max);
+    let counted: Option<Vec<CounterValues>> = measured().map(|phase| phase.cost.counted).collect();
+    let longest = measured().map(|phase| phase.duration).max().unwrap_or(0);
+    let limited_by = (longest >= LONG_ENOUGH)
+        .then(|| client_limited_by(busy_max, tally))
+        .flatten();
     GeneratorCost {
-        cpu_user_s: workers
-            .iter()
-            .map(|worker| worker.measured.cpu.user_s)
-            .sum(),
-        cpu_system_s: workers
-            .iter()
-            .map(|worker| worker.measured.cpu.system_s)
-            .sum(),
+        cpu_user_s: measured().map(|phase| phase.cost.cpu.user_s).sum(),
+        cpu_system_s: measured().map(|phase| phase.cost.cpu.system_s).sum(),
         busy_max,
-        event_loop: "epoll".into(),
-        client_limited: busy_max > CLIENT_LIMITED_ABOVE,
+        spin_s: measured().map(|phase| seconds(phase.cost.spun)).sum(),
+        system_calls: measured().map(|phase| phase.cost.system_calls).sum(),
+        cycles: counted
+            .as_ref()
+            .map(|all| all.iter().map(|it| it.cycles).sum()),
+        instructions: counted.map(|all| all.iter().map(|it| it.instructions).sum()),
+        event_loop: event_loops(workers),
+        client_limited: limited_by.is_some(),
+        client_limited_by: limited_by,
         cpus: plan.cpus.clone(),
     }
+}
+
+/// Nearly always one; where the kernel refused a worker its io_uring, there are two.
+fn event_loops(workers: &[WorkerResult]) -> String {
+    let mut names: Vec<&str> = workers.iter().map(|worker| worker.event_loop).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.join(" and ")
+}
+
+/// What shows that the generator may have been the limit.
+fn client_limited_by(busy_max: f64, tally: &Tally) -> Option<String> {
+    if busy_max > CLIENT_LIMITED_ABOVE {
+        return Some(format!("a worker was {:.0} % busy", busy_max * 100.0));
+    }
+    let behind_by = tally.schedule.behind_by as f64;
+    if behind_by > LAG_GROWTH_NS {
+        let behind_ms = behind_by / 1e6;
+        return Some(format!(
+            "it ended {behind_ms:.0} ms behind its schedule, with connections free"
+        ));
+    }
+    let [first, second] = tally.schedule.mean_lag_by_half()?;
+    (second > 2.0 * first + LAG_GROWTH_NS).then(|| {
+        format!(
+            "it fell ever further behind its schedule: {:.1} ms in the first half, {:.1} ms in the second",
+            first / 1e6,
+            second / 1e6
+        )
+    })
 }

@@ -2,6 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use crate::plan::LoadPlan;
+use crate::target::Endpoint;
+
 /// Local addresses that connections are spread over, in turn.
 ///
 /// Between one local address and one server there are some 28,000 ports, and a port that has just
@@ -9,30 +12,62 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// second or two. The loopback network has 16 million addresses, each with ports of its own.
 #[derive(Debug)]
 pub(super) struct SourceAddresses {
-    count: u32,
-    next: u32,
+    addresses: Addresses,
+    /// Whether connections that are made for the first time come from them, too.
+    at_first: bool,
+    next: usize,
+}
+
+#[derive(Debug)]
+enum Addresses {
+    /// The system chooses.
+    System,
+    /// The first ones of the loopback network.
+    Loopback,
+    Given(Vec<IpAddr>),
 }
 
 /// As many as a server can be expected to see without noticing.
-const LOOPBACK_ADDRESSES: u32 = 64;
+const LOOPBACK_ADDRESSES: usize = 64;
+/// With more connections than that from one address the kernel looks through thousands of ports to
+/// find a free one: it has 28,000 by default, and tries one half of them first.
+const ONE_ADDRESS: usize = 8_000;
 
 impl SourceAddresses {
-    /// Those for a server at `address`.
-    pub(super) fn towards(address: SocketAddr) -> Self {
-        let loopback = matches!(address.ip(), IpAddr::V4(ip) if ip.is_loopback());
+    /// Those for a load: the ones that it gives, or else the loopback network's for a server there.
+    pub(super) fn of(plan: &LoadPlan) -> Self {
+        let addresses = match &plan.endpoint {
+            Endpoint::Unix(_) => Addresses::System,
+            Endpoint::Tcp(_) if !plan.sources.is_empty() => Addresses::Given(plan.sources.clone()),
+            Endpoint::Tcp(address) => match address.ip() {
+                IpAddr::V4(ip) if ip.is_loopback() => Addresses::Loopback,
+                _ => Addresses::System,
+            },
+        };
+        let many = plan.connections.max(plan.max_connections) + plan.streams > ONE_ADDRESS;
         Self {
-            count: if loopback { LOOPBACK_ADDRESSES } else { 0 },
+            at_first: many || !plan.sources.is_empty(),
+            addresses,
             next: 0,
         }
     }
 
-    /// The next one; `None` to leave it to the system.
-    pub(super) fn take(&mut self) -> Option<SocketAddr> {
-        if self.count == 0 {
+    /// The next one; `None` to leave it to the system. Only what is made `again` and again, or in
+    /// great number, can use up the ports.
+    pub(super) fn take(&mut self, again: bool) -> Option<SocketAddr> {
+        if !again && !self.at_first {
             return None;
         }
-        let ip = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + self.next);
-        self.next = (self.next + 1) % self.count;
+        let number = self.next;
+        let (ip, count) = match &self.addresses {
+            Addresses::System => return None,
+            Addresses::Loopback => {
+                let ip = Ipv4Addr::from_bits(Ipv4Addr::LOCALHOST.to_bits() + number as u32);
+                (IpAddr::V4(ip), LOOPBACK_ADDRESSES)
+            }
+            Addresses::Given(given) => (given[number], given.len()),
+        };
+        self.next = (number + 1) % count;
         Some(SocketAddr::from((ip, 0)))
     }
 }
@@ -40,12 +75,31 @@ impl SourceAddresses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Request;
+
+    fn plan(endpoint: &str) -> LoadPlan {
+        let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+        LoadPlan::new(
+            Endpoint::Tcp(endpoint.parse().unwrap()),
+            "http://a/",
+            request,
+        )
+    }
+
+    fn take(addresses: &mut SourceAddresses, again: bool) -> Option<String> {
+        addresses.take(again).map(|address| address.to_string())
+    }
 
     #[test]
     fn only_a_server_on_the_loopback_network_is_reached_from_several() {
-        let mut loopback = SourceAddresses::towards("127.0.0.1:80".parse().unwrap());
+        let mut loopback = SourceAddresses::of(&plan("127.0.0.1:80"));
+        assert_eq!(
+            take(&mut loopback, false),
+            None,
+            "few, and for the first time"
+        );
         let taken: Vec<_> = (0..65)
-            .map(|_| loopback.take().unwrap().to_string())
+            .map(|_| take(&mut loopback, true).unwrap())
             .collect();
         assert_eq!(taken[..2], ["127.0.0.1:0", "127.0.0.2:0"]);
         assert_eq!(
@@ -53,8 +107,23 @@ mod tests {
             ("127.0.0.64:0", &taken[0])
         );
         for other in ["10.0.0.1:80", "[::1]:80"] {
-            let mut addresses = SourceAddresses::towards(other.parse().unwrap());
-            assert_eq!(addresses.take(), None);
+            assert_eq!(take(&mut SourceAddresses::of(&plan(other)), true), None);
         }
+    }
+
+    #[test]
+    fn more_connections_than_an_address_has_ports_come_from_several_at_once() {
+        let mut plan = plan("127.0.0.1:80");
+        plan.connections = 50_000;
+        assert!(SourceAddresses::of(&plan).take(false).is_some());
+    }
+
+    #[test]
+    fn given_addresses_are_used_in_turn() {
+        let mut plan = plan("10.0.0.1:80");
+        plan.sources = vec!["10.0.0.8".parse().unwrap(), "10.0.0.9".parse().unwrap()];
+        let mut given = SourceAddresses::of(&plan);
+        let taken: Vec<_> = (0..3).map(|_| take(&mut given, false).unwrap()).collect();
+        assert_eq!(taken, ["10.0.0.8:0", "10.0.0.9:0", "10.0.0.8:0"]);
     }
 }

@@ -4,20 +4,58 @@ use std::collections::BTreeMap;
 
 use prony_record::{LatencyHistogram, Outcome, Outcomes, WrongAnswer};
 
+use super::clock::Nanoseconds;
+
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
 #[derive(Debug)]
 pub(super) struct Tally {
     pub(super) outcomes: Outcomes,
     pub(super) latency: LatencyHistogram,
     pub(super) connect: LatencyHistogram,
-    /// How late the generator was itself, where there is a schedule.
-    pub(super) schedule_lag: LatencyHistogram,
-    /// Ok requests whose instant had passed when their user became free.
-    pub(super) late: u64,
+    /// To the first byte of each answer, where that is measured.
+    pub(super) first_byte: LatencyHistogram,
+    pub(super) schedule: ScheduleTally,
+    /// The events of the load's answers.
+    pub(super) events: EventTally,
+    /// The streams that are held open beside the load.
+    pub(super) streams: StreamTally,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     statuses: Box<[u64; 1000]>,
     pub(super) first_wrong: Option<WrongAnswer>,
+}
+
+/// How a schedule was kept.
+#[derive(Debug)]
+pub(super) struct ScheduleTally {
+    /// Requests that were due in the phase, and the ones of them that were begun.
+    pub(super) asked: u64,
+    pub(super) sent: u64,
+    /// Ok requests whose instant had passed when their user became free.
+    pub(super) late: u64,
+    /// Requests that found every connection busy, and no more might be opened.
+    pub(super) bound_hits: u64,
+    /// For how long a request had been due, at the end, that was not begun though a connection was free.
+    pub(super) behind_by: Nanoseconds,
+    /// How late the generator was itself.
+    pub(super) lag: LatencyHistogram,
+    /// The same in the first and in the second half of the phase: sum and count.
+    pub(super) lag_by_half: [(u64, u64); 2],
+}
+
+/// Events of event streams.
+#[derive(Debug)]
+pub(super) struct EventTally {
+    pub(super) count: u64,
+    pub(super) first: LatencyHistogram,
+    pub(super) gap: LatencyHistogram,
+}
+
+/// Streams held open beside the load.
+#[derive(Debug)]
+pub(super) struct StreamTally {
+    pub(super) outcomes: Outcomes,
+    pub(super) events: EventTally,
 }
 
 impl Tally {
@@ -26,8 +64,21 @@ impl Tally {
             outcomes: Outcomes::default(),
             latency: LatencyHistogram::new(),
             connect: LatencyHistogram::new(),
-            schedule_lag: LatencyHistogram::new(),
-            late: 0,
+            first_byte: LatencyHistogram::new(),
+            schedule: ScheduleTally {
+                asked: 0,
+                sent: 0,
+                late: 0,
+                bound_hits: 0,
+                behind_by: 0,
+                lag: LatencyHistogram::new(),
+                lag_by_half: [(0, 0); 2],
+            },
+            events: EventTally::new(),
+            streams: StreamTally {
+                outcomes: Outcomes::default(),
+                events: EventTally::new(),
+            },
             bytes_read: 0,
             bytes_written: 0,
             statuses: Box::new([0; 1000]),
@@ -36,16 +87,21 @@ impl Tally {
     }
 
     #[inline]
-    pub(super) fn ok(&mut self, latency_ns: u64, late: bool) {
+    pub(super) fn ok(&mut self, latency: Nanoseconds, late: bool) {
         self.outcomes[Outcome::Ok] += 1;
-        self.late += u64::from(late);
-        self.latency.record(latency_ns);
+        self.schedule.late += u64::from(late);
+        self.latency.record(latency);
     }
 
     /// Counts a request that is not ok, and keeps what was wrong with the first one.
     #[cold]
     pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         self.outcomes[outcome] += 1;
+        self.wrong(outcome, detail);
+    }
+
+    /// Keeps what was wrong with the first request that was.
+    pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         if outcome.is_error() && self.first_wrong.is_none() {
             self.first_wrong = Some(WrongAnswer {
                 outcome: outcome.name().into(),
@@ -72,8 +128,11 @@ impl Tally {
         self.outcomes.merge(&other.outcomes);
         self.latency.merge(&other.latency);
         self.connect.merge(&other.connect);
-        self.schedule_lag.merge(&other.schedule_lag);
-        self.late += other.late;
+        self.first_byte.merge(&other.first_byte);
+        self.schedule.merge(&other.schedule);
+        self.events.merge(&other.events);
+        self.streams.outcomes.merge(&other.streams.outcomes);
+        self.streams.events.merge(&other.streams.events);
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
         for (mine, theirs) in self.statuses.iter_mut().zip(other.statuses.iter()) {
@@ -82,5 +141,71 @@ impl Tally {
         if self.first_wrong.is_none() {
             self.first_wrong.clone_from(&other.first_wrong);
         }
+    }
+}
+
+impl ScheduleTally {
+    /// Counts a request that was begun `lag` after it could have been.
+    #[inline]
+    pub(super) fn begun(&mut self, lag: Nanoseconds, second_half: bool) {
+        self.lag.record(lag);
+        let (sum, count) = &mut self.lag_by_half[usize::from(second_half)];
+        *sum += lag;
+        *count += 1;
+    }
+
+    /// The mean lag of each half, in nanoseconds; `None` where one has none.
+    pub(super) fn mean_lag_by_half(&self) -> Option<[f64; 2]> {
+        let mean = |(sum, count): (u64, u64)| sum as f64 / count as f64;
+        self.lag_by_half
+            .iter()
+            .all(|&(_, count)| count > 0)
+            .then(|| self.lag_by_half.map(mean))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.asked += other.asked;
+        self.sent += other.sent;
+        self.late += other.late;
+        self.bound_hits += other.bound_hits;
+        self.behind_by = self.behind_by.max(other.behind_by);
+        self.lag.merge(&other.lag);
+        for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
+            mine.0 += theirs.0;
+            mine.1 += theirs.1;
+        }
+    }
+}
+
+impl EventTally {
+    fn new() -> Self {
+        Self {
+            count: 0,
+            first: LatencyHistogram::new(),
+            gap: LatencyHistogram::new(),
+        }
+    }
+
+    /// Counts events that came together at `now`, in an answer whose latency runs from `from` and whose
+    /// last event came at `before`.
+    pub(super) fn came(
+        &mut self,
+        events: u64,
+        now: Nanoseconds,
+        from: Nanoseconds,
+        before: Option<Nanoseconds>,
+    ) {
+        self.count += events;
+        match before {
+            None => self.first.record(now.saturating_sub(from)),
+            Some(before) => self.gap.record(now.saturating_sub(before)),
+        }
+        (1..events).for_each(|_| self.gap.record(0));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.first.merge(&other.first);
+        self.gap.merge(&other.gap);
     }
 }

@@ -5,19 +5,19 @@ pub mod h1;
 pub mod h2;
 pub mod sse;
 
-use h1::{Collect, OnClose, Whole};
+use h1::{Collect, Eaten, OnClose, Whole};
 
 /// The client's side of one connection: what is to be sent, and what came of the bytes received.
 ///
-/// One request is on its way at a time. The event loop owns the socket: it sends what
+/// Answers come in the order of their requests. The event loop owns the socket: it sends what
 /// [`Wire::unsent`] holds, and gives [`Wire::eat`] what it received.
 pub trait Wire {
     /// A new connection: all of the last one is forgotten, and what the protocol begins with is to
     /// be sent.
     fn open(&mut self);
 
-    /// The next request is to be sent.
-    fn request(&mut self);
+    /// Another request is to be sent.
+    fn request(&mut self, which: Which);
 
     /// What is to be sent and is not yet.
     fn unsent(&self) -> &[u8];
@@ -25,15 +25,21 @@ pub trait Wire {
     /// `length` bytes of [`Wire::unsent`] were sent.
     fn sent(&mut self, length: usize);
 
-    /// Whether the request is sent whole. What [`Wire::unsent`] holds besides answers the server's talk.
-    fn request_sent(&self) -> bool;
+    /// Whether the request of the last whole answer was sent whole before that answer came.
+    fn was_sent_before_answer(&self) -> bool;
 
-    /// Eats what was received, keeping the answer in `keep` where it is to be looked at. The answer,
-    /// where its last byte was among them. There may be more to send afterwards.
+    /// Eats what was received, up to the end of the first answer that is due, keeping that answer in
+    /// `keep` where it is to be looked at. There may be more to send afterwards.
     ///
     /// # Errors
     /// Where it is no answer: the connection is of no use any more.
-    fn eat(&mut self, bytes: &[u8], keep: Option<&mut Collect>) -> Result<Option<Whole>, Fault>;
+    fn eat(&mut self, bytes: &[u8], keep: Option<&mut Collect>) -> Result<Eaten, Fault>;
+
+    /// How many events of an event stream have come since that was last asked; 0 where they are not
+    /// counted.
+    fn take_events(&mut self) -> u64 {
+        0
+    }
 
     /// Body bytes that come next for certain and that nobody has to look at: they may be thrown
     /// away before they are read, and told with [`Wire::skip`].
@@ -44,6 +50,15 @@ pub trait Wire {
 
     /// The server closed the connection.
     fn close(&mut self) -> OnClose;
+}
+
+/// Which request is to be sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Which {
+    /// Its number in the set of requests.
+    pub number: usize,
+    /// Whether it is the last one on its connection, and says so.
+    pub last: bool,
 }
 
 /// Why there will be no answer on a connection.

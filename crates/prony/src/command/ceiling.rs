@@ -1,13 +1,202 @@
-//! `prony ceiling`: the reference server, as the subject `ceiling` runs it.
+//! `prony ceiling`: the reference server, as the subject `ceiling` runs it, or a slow one whose true
+//! latencies are known.
 
+use std::error::Error;
+use std::io;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use prony_ceiling::Config;
+use clap::Args;
+use prony_ceiling::script::{Freeze, Latencies, Script, Service, even_arrivals};
+use prony_ceiling::{CeilingError, Config, ScriptedServer};
+use prony_record::LatencyHistogram;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
+use crate::arguments;
 use crate::exit::Outcome;
 
-/// Serves until it is killed.
-pub fn run() -> Outcome {
-    prony_ceiling::serve(Config::from_environment()?)?;
+const EXAMPLES: &str = "\
+Where it listens and what it serves comes from the environment: HOST, PORT, CPUS and ASSETS (the
+folder workloads/assets).
+
+With --freeze or --service it is another server: one queue, in which requests are served in order
+of arrival. The instant of every answer follows from the arrivals, so the true latencies of a load
+can be computed, and --truth does. When it is stopped it says how late its answers left.
+
+Examples:
+  export HOST=127.0.0.1 PORT=8080 CPUS=1 ASSETS=workloads/assets
+  prony ceiling                                    the reference server
+  prony ceiling --freeze 1s/10s                    stands still in the last second of every ten
+  prony ceiling --service fixed:1ms                serves each request for 1 ms
+  prony ceiling --service exponential:500us --seed 7
+  prony ceiling --service file:times.txt           a duration a line, over and over
+  prony ceiling --freeze 1s/10s --truth 1000:25s   what 1000 requests a second see in 25 s";
+
+/// The reference server, and a slow one whose true latencies are known.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Stand still for so long at the end of every so long, from the first request on: 1s/10s
+    #[arg(long, value_name = "LENGTH/PERIOD")]
+    freeze: Option<Freeze>,
+    /// Serve each request for a time: fixed:1ms, exponential:1ms (the mean) or file:PATH
+    #[arg(long, value_name = "TIMES")]
+    service: Option<Service>,
+    /// What exponential times come from: the same number makes the same ones
+    #[arg(long, value_name = "NUMBER", default_value = "0", requires = "service")]
+    seed: u64,
+    /// Busy-wait while there is a client, so that nothing is late for want of waking up; takes a CPU
+    #[arg(long)]
+    spin: bool,
+    /// Serve nothing: show the true latencies of a load with an even rate a second, for so long
+    #[arg(long, value_name = "RATE:DURATION", value_parser = even_load)]
+    truth: Option<EvenLoad>,
+}
+
+/// A load of an even rate.
+#[derive(Clone, Copy)]
+struct EvenLoad {
+    per_s: f64,
+    requests: u64,
+}
+
+/// Serves until it is stopped.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let is_scripted = arguments.freeze.is_some() || arguments.service.is_some();
+    let script = Script {
+        freeze: arguments.freeze,
+        service: arguments.service.clone().unwrap_or_default(),
+        seed: arguments.seed,
+    };
+    if let Some(load) = arguments.truth {
+        show(&script.latencies(even_arrivals(load.per_s, load.requests)));
+    } else if is_scripted {
+        serve_scripted(script, arguments.spin)?;
+    } else {
+        prony_ceiling::serve(Config::from_environment()?)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why a scripted server ends.
+enum End {
+    Signal,
+    Server(Result<(), CeilingError>),
+}
+
+fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
+    let mut server = ScriptedServer::bind(&Config::from_environment()?, script)?;
+    if spin {
+        server = server.spin();
+    }
+    let log = io::stdout().as_fd().try_clone_to_owned()?;
+    let lateness = Arc::new(Mutex::new(LatencyHistogram::new()));
+    let (ends, end) = channel();
+    tell_signals(ends.clone())?;
+    let record = lateness.clone();
+    thread::spawn(move || {
+        let result = server.run(log.into(), |answered| {
+            let lateness = answered.lateness().as_nanos();
+            let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
+            record.record(u64::try_from(lateness).unwrap_or(u64::MAX));
+        });
+        // Nobody listens any more where a signal came first.
+        let _ = ends.send(End::Server(result));
+    });
+    let end = end.recv();
+    say_lateness(&lateness.lock().unwrap_or_else(PoisonError::into_inner));
+    match end {
+        Ok(End::Server(result)) => Ok(result?),
+        Ok(End::Signal) | Err(_) => Ok(()),
+    }
+}
+
+fn tell_signals(ends: Sender<End>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    thread::spawn(move || {
+        signals.forever().next();
+        let _ = ends.send(End::Signal);
+    });
+    Ok(())
+}
+
+fn say_lateness(lateness: &LatencyHistogram) {
+    let Some(summary) = lateness.summary() else {
+        errln!("answered no request");
+        return;
+    };
+    let [p50, p90, p99, p999, max] = [
+        summary.p50,
+        summary.p90,
+        summary.p99,
+        summary.p999,
+        summary.max,
+    ]
+    .map(microseconds);
+    errln!(
+        "answered {} requests; the answers left late by: p50 {p50} µs, p90 {p90} µs, \
+         p99 {p99} µs, p99.9 {p999} µs, at most {max} µs",
+        lateness.count(),
+    );
+}
+
+/// The percentiles in microseconds, for a reader that may be a program.
+fn show(latencies: &Latencies) {
+    outln!("requests {}", latencies.ascending().len());
+    for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
+        let latency = latencies.at(quantile).as_nanos() as u64;
+        outln!("{name} {} µs", microseconds(latency));
+    }
+}
+
+fn microseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
+
+fn even_load(text: &str) -> Result<EvenLoad, String> {
+    let wrong = || {
+        format!("`{text}` is no load; write a rate a second and a duration, for instance 1000:25s")
+    };
+    let (rate, duration) = text.split_once(':').ok_or_else(wrong)?;
+    let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
+    let duration = arguments::some_duration(duration)?;
+    let requests = requests_of(per_s, duration);
+    match (1.0..=1e9).contains(&requests) {
+        true => Ok(EvenLoad {
+            per_s,
+            requests: requests as u64,
+        }),
+        false => Err("it must have from 1 to 1,000,000,000 requests".into()),
+    }
+}
+
+/// Those that arrive before the duration is over.
+fn requests_of(per_s: f64, duration: Duration) -> f64 {
+    (per_s * duration.as_secs_f64()).ceil()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_even_load_is_read_from_its_rate_and_duration() {
+        let load = even_load("1000:2500ms").unwrap();
+        assert_eq!((load.per_s, load.requests), (1000.0, 2500));
+        assert_eq!(even_load("0.3:10s").unwrap().requests, 3);
+        for text in ["1000", "fast:1s", "1000:", "1000:0s"] {
+            assert!(even_load(text).is_err(), "{text}");
+        }
+        for text in ["0:1s", "-5:1s", "NaN:1s", "inf:1s", "1e9:2s"] {
+            assert!(
+                even_load(text).err().unwrap().contains("from 1 to"),
+                "{text}"
+            );
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod ceiling;
 mod doctor;
 mod export;
+mod generators;
 mod list;
 mod load;
 mod report;
@@ -32,7 +33,7 @@ enum Command {
     /// Build, verify, load and compare the subjects of a suite
     Run(run::Arguments),
     /// Put load on a server that already runs, with wrk's flags
-    Load(load::Arguments),
+    Load(Box<load::Arguments>),
     /// Check every workload's answer of every subject, without load
     Verify(verify::Arguments),
     /// Show the suites, subjects and workloads there are
@@ -43,9 +44,11 @@ enum Command {
     Report(report::Arguments),
     /// Write a recorded run as JSON or CSV
     Export(export::Arguments),
+    /// Compare load generators: wrk, oha, h2load and others, and Prony itself
+    Generators(generators::Arguments),
     /// Serve as the built-in reference server (the subject `ceiling`)
     #[command(hide = true)]
-    Ceiling,
+    Ceiling(ceiling::Arguments),
 }
 
 /// Does what the command line asks for.
@@ -59,6 +62,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Doctor(arguments) => doctor::run(project, &arguments),
         Command::Report(arguments) => report::run(project, &arguments),
         Command::Export(arguments) => export::run(project, &arguments),
-        Command::Ceiling => ceiling::run(),
+        Command::Ceiling(arguments) => ceiling::run(&arguments),
+        Command::Generators(arguments) => generators::run(project, &arguments),
     }
 }

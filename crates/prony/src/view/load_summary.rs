@@ -1,47 +1,40 @@
 //! What a load gave, in the order that wrk's users know.
 
-use std::fmt::Write;
+use std::fmt::{Result, Write};
 
-use prony_record::{LatencySummary, LoadResult, Outcome, Outcomes};
+use prony_record::{LoadResult, Outcome};
 use prony_report::format;
 
-/// The summary; with the latency distribution where asked for.
-pub fn text(result: &LoadResult, with_distribution: bool) -> String {
+use super::load_generator::write_generator;
+use super::load_times::{outcome_words, write_latency, write_schedule, write_streams};
+use super::{load_shape, plural};
+
+/// What is shown besides what always is.
+pub struct Shown {
+    /// The latency distribution.
+    pub distribution: bool,
+    /// The seed, because something was drawn from it.
+    pub seed: bool,
+    /// Which of how many requests came when, where there are several.
+    pub requests: Option<String>,
+}
+
+/// The summary. What was not measured is not in it.
+pub fn text(result: &LoadResult, shown: &Shown) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = write_summary(&mut text, result, with_distribution);
+    let _ = write_summary(&mut text, result, shown);
     text
 }
 
-fn write_summary(out: &mut String, result: &LoadResult, distribution: bool) -> std::fmt::Result {
-    let load = &result.load;
-    writeln!(
-        out,
-        "{} {} ({})",
-        result.target.method, result.target.url, result.target.address
-    )?;
-    writeln!(
-        out,
-        "  {} and {}, closed loop",
-        plural(load.threads as u64, "thread"),
-        plural(load.connections as u64, "connection"),
-    )?;
-    if let Some(warmup) = &result.warmup {
-        writeln!(
-            out,
-            "  warm-up: {} in {}, not counted below",
-            plural(warmup.outcomes.total(), "request"),
-            format::seconds(warmup.duration_s),
-        )?;
-    }
-    match &result.latency_ns {
-        Some(latency) => write_latency(out, latency, result.within_stdev, distribution)?,
-        None => writeln!(out, "  Latency: no answer was ok")?,
-    }
+fn write_summary(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
+    write_load(out, result, shown)?;
+    write_latency(out, result, shown.distribution)?;
+    write_schedule(out, result)?;
     writeln!(
         out,
         "  {} in {}, {} read",
-        plural(result.requests, "request"),
+        counted(result.requests, "request"),
         format::seconds(result.duration_s),
         format::bytes(result.bytes_read as f64),
     )?;
@@ -49,10 +42,11 @@ fn write_summary(out: &mut String, result: &LoadResult, distribution: bool) -> s
     writeln!(
         out,
         "  {} opened, {}",
-        plural(result.connections_opened, "connection"),
-        plural(result.reconnects, "reconnect"),
+        counted(result.connections_opened, "connection"),
+        counted(result.reconnects, "reconnect"),
     )?;
     write_detours(out, result)?;
+    write_streams(out, result)?;
     writeln!(out, "Requests/sec: {:>12.2}", result.rate_per_s)?;
     writeln!(
         out,
@@ -62,47 +56,35 @@ fn write_summary(out: &mut String, result: &LoadResult, distribution: bool) -> s
     write_generator(out, result)
 }
 
-fn write_latency(
-    out: &mut String,
-    latency: &LatencySummary,
-    within_stdev: f64,
-    distribution: bool,
-) -> std::fmt::Result {
-    let time = |nanoseconds: f64| format::duration(nanoseconds);
-    writeln!(
-        out,
-        "  Latency (closed loop)  {:>9} {:>9} {:>9}  +/- Stdev",
-        "Avg", "Stdev", "Max"
-    )?;
-    writeln!(
-        out,
-        "  {:21}  {:>9} {:>9} {:>9}  {:>8.2} %",
-        "",
-        time(latency.mean),
-        time(latency.stdev),
-        time(latency.max as f64),
-        within_stdev * 100.0,
-    )?;
-    if distribution {
-        let rows = [
-            ("50", latency.p50),
-            ("75", latency.p75),
-            ("90", latency.p90),
-            ("95", latency.p95),
-            ("99", latency.p99),
-            ("99.9", latency.p999),
-            ("99.99", latency.p9999),
-        ];
-        for (percentile, nanoseconds) in rows {
-            writeln!(out, "  {percentile:>7} %  {:>9}", time(nanoseconds as f64))?;
-        }
+/// What was asked for, and the warm-up.
+fn write_load(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
+    let (target, load) = (&result.target, &result.load);
+    writeln!(out, "{} {} ({})", target.method, target.url, target.address)?;
+    if let Some(requests) = &shown.requests {
+        writeln!(out, "  {requests}")?;
     }
-    Ok(())
+    writeln!(out, "  {}", load_shape::shape(load))?;
+    let besides = load_shape::besides(load);
+    if !besides.is_empty() {
+        writeln!(out, "  {}", besides.join("; "))?;
+    }
+    if shown.seed {
+        writeln!(out, "  seed {}", load.seed)?;
+    }
+    match &result.warmup {
+        Some(warmup) => writeln!(
+            out,
+            "  warm-up: {} in {}, not counted below",
+            counted(warmup.outcomes.total(), "request"),
+            format::seconds(warmup.duration_s),
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Everything that was not ok, by kind, and what was wrong first.
-fn write_outcomes(out: &mut String, result: &LoadResult) -> std::fmt::Result {
-    let kinds = not_ok(&result.outcomes);
+fn write_outcomes(out: &mut String, result: &LoadResult) -> Result {
+    let kinds = not_ok(result);
     if !kinds.is_empty() {
         writeln!(out, "  Not ok: {}", kinds.join(", "))?;
     }
@@ -118,7 +100,7 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> std::fmt::Result {
         writeln!(
             out,
             "  First error ({}): {}",
-            words(&wrong.outcome),
+            wrong.outcome.replace('_', " "),
             wrong.detail
         )?;
     }
@@ -133,62 +115,46 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> std::fmt::Result {
     Ok(())
 }
 
+fn not_ok(result: &LoadResult) -> Vec<String> {
+    result
+        .outcomes
+        .iter()
+        .filter(|&(outcome, count)| outcome.is_error() && count > 0)
+        .map(|(outcome, count)| {
+            let why = match (outcome, result.load.deadline_s) {
+                (Outcome::Shed, Some(deadline)) => {
+                    let deadline = format::seconds(deadline);
+                    format!(" (not sent within {deadline} of their scheduled arrival)")
+                }
+                _ => String::new(),
+            };
+            format!("{} {}{why}", format::exact(count), outcome_words(outcome))
+        })
+        .collect()
+}
+
 /// What kept requests from going straight, without being an error.
-fn write_detours(out: &mut String, result: &LoadResult) -> std::fmt::Result {
+fn write_detours(out: &mut String, result: &LoadResult) -> Result {
     if result.resent > 0 {
         writeln!(
             out,
             "  {} sent again, because the server had closed the connection after an answer",
-            plural(result.resent, "request"),
+            counted(result.resent, "request"),
         )?;
     }
     if result.port_waits > 0 {
         writeln!(
             out,
             "  {} for a free local port: the system has no more for so many connections",
-            plural(result.port_waits, "wait"),
+            counted(result.port_waits, "wait"),
         )?;
     }
     Ok(())
 }
 
-fn not_ok(outcomes: &Outcomes) -> Vec<String> {
-    outcomes
-        .iter()
-        .filter(|&(outcome, count)| outcome.is_error() && count > 0)
-        .map(|(outcome, count)| format!("{} {}", format::exact(count), words(outcome.name())))
-        .collect()
+fn counted(count: u64, thing: &str) -> String {
+    plural(count as usize, thing)
 }
 
-fn write_generator(out: &mut String, result: &LoadResult) -> std::fmt::Result {
-    let generator = &result.generator;
-    let cpu_s = generator.cpu_user_s + generator.cpu_system_s;
-    let each = if result.requests > 0 {
-        cpu_s * 1e9 / result.requests as f64
-    } else {
-        0.0
-    };
-    writeln!(
-        out,
-        "Generator:    busiest thread {:.0} % busy, {} CPU a request",
-        generator.busy_max * 100.0,
-        format::duration(each),
-    )?;
-    if generator.client_limited {
-        writeln!(
-            out,
-            "  CLIENT-LIMITED: the generator may have been the limit, not the server. Give it more \
-             threads (-t) or CPUs, or read these figures as a lower bound."
-        )?;
-    }
-    Ok(())
-}
-
-fn words(name: &str) -> String {
-    name.replace('_', " ")
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{s}", format::exact(count))
-}
+#[cfg(test)]
+mod tests;

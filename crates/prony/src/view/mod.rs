@@ -1,15 +1,21 @@
 //! What the command shows while it works and when it is done.
 
+mod load_generator;
 pub mod load_progress;
+mod load_shape;
 pub mod load_summary;
+mod load_times;
+mod offered;
 pub mod report_files;
 pub mod run_progress;
 pub mod subject_status;
 pub mod suites_table;
 mod time_left;
 
-/// `1 trial`, `2 trials`.
+use prony_report::format;
+
+/// `1 trial`, `2 trials`, `1,204 requests`.
 pub fn plural(count: usize, thing: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
-    format!("{count} {thing}{s}")
+    format!("{} {thing}{s}", format::exact(count as u64))
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec};
+use prony_record::{LoadShape, LoadSpec, Schedule, Stage};
 use prony_suite::Plan;
 
 /// What a trial takes beside its load, until it is known: to start, to be ready, to stop.
@@ -51,8 +51,12 @@ impl TimeLeft {
     pub fn of(plan: &Plan) -> Self {
         let (mut subjects, mut measures) = (Vec::new(), Vec::new());
         let trials = plan.trials.iter().map(|trial| Kind {
-            subject: place(&mut subjects, &trial.subject),
-            measure: place(&mut measures, (&trial.workload, &trial.load)),
+            subject: place(&mut subjects, &trial.subject, |one, other| one == other),
+            measure: place(
+                &mut measures,
+                (&trial.workload, &trial.load),
+                |one, other| one.0 == other.0 && one.1.same_load(other.1),
+            ),
             planned: planned(&trial.load),
         });
         Self {
@@ -98,9 +102,9 @@ impl TimeLeft {
     }
 }
 
-/// Where `one` is in `all`; it is put there where it is not.
-fn place<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
-    match all.iter().position(|other| *other == one) {
+/// Where one that is the `same` as `one` is in `all`; it is put there where there is none.
+fn place<T>(all: &mut Vec<T>, one: T, same: impl Fn(&T, &T) -> bool) -> usize {
+    match all.iter().position(|other| same(other, &one)) {
         Some(place) => place,
         None => {
             all.push(one);
@@ -111,20 +115,58 @@ fn place<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
 
 /// How long a load takes, where that does not depend on the server.
 fn planned(load: &LoadSpec) -> Option<Duration> {
-    let measured_s = match (load.shape, load.requests) {
-        (LoadShape::UsersOpen { think_time_s }, Some(requests)) => {
-            let scheduled_s = requests as f64 * think_time_s / load.connections as f64;
+    let scheduled_s = |requests: u64| match &load.shape {
+        LoadShape::UsersOpen { think_time_s } => {
+            Some(requests as f64 * think_time_s / load.connections as f64)
+        }
+        LoadShape::Rate(schedule) => seconds_until_due(schedule, requests as f64),
+        // Here each request waits for the server's answer to the one before.
+        LoadShape::Closed | LoadShape::UsersClosed { .. } => None,
+    };
+    let measured_s = match load.requests {
+        None => load.duration_s,
+        Some(requests) => {
+            let scheduled_s = scheduled_s(requests)?;
             Some(load.duration_s.map_or(scheduled_s, |s| s.min(scheduled_s)))
         }
-        (_, None) => load.duration_s,
-        (LoadShape::Closed, Some(_)) => None,
     };
     Duration::try_from_secs_f64(load.warmup_s + measured_s?).ok()
+}
+
+/// When as many requests of a schedule will have been due, in seconds from its beginning; `None` where
+/// that is never.
+fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
+    let (mut left, mut seconds) = (requests, 0.0);
+    for stage in &schedule.stages {
+        let time_s = stage.duration_s.unwrap_or(f64::INFINITY);
+        let in_stage = (stage.from_per_s + stage.to_per_s) / 2.0 * time_s;
+        if left <= in_stage {
+            return Some(seconds + seconds_into(stage, time_s, left));
+        }
+        left -= in_stage;
+        seconds += time_s;
+    }
+    let goes_on_at = schedule.stages.last()?.to_per_s;
+    (goes_on_at > 0.0).then(|| seconds + left / goes_on_at)
+}
+
+/// When as many requests of a stage will have been due, in seconds from its beginning. With the rate
+/// `from + slope × t` these are `from × t + slope / 2 × t²`.
+fn seconds_into(stage: &Stage, time_s: f64, requests: f64) -> f64 {
+    let slope = (stage.to_per_s - stage.from_per_s) / time_s;
+    let root = (stage.from_per_s.powi(2) + 2.0 * slope * requests)
+        .max(0.0)
+        .sqrt();
+    match stage.from_per_s + root {
+        0.0 => 0.0,
+        sum => 2.0 * requests / sum,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_record::{Arrivals, parse_stages};
     use prony_suite::Measure;
 
     fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {
@@ -136,6 +178,7 @@ mod tests {
             requests,
             warmup_s: 0.5,
             timeout_s: 5.0,
+            ..LoadSpec::default()
         }
     }
 
@@ -159,6 +202,57 @@ mod tests {
         let open = LoadShape::UsersOpen { think_time_s: 1.0 };
         let open = load(open, None, Some(10_000));
         assert_eq!(planned(&open), Some(Duration::from_millis(20_500)));
+    }
+
+    fn rate(stages: &str) -> LoadShape {
+        LoadShape::Rate(Schedule {
+            arrivals: Arrivals::Poisson,
+            burst: 1,
+            stages: parse_stages(stages).unwrap(),
+        })
+    }
+
+    #[test]
+    fn requests_of_a_rate_are_over_when_the_last_one_was_due() {
+        for (stages, requests, seconds) in [
+            ("1k/s", 5_000, 5.0),
+            ("1k/s:10s", 20_000, 20.0), // The last rate goes on.
+            ("1k/s:10s,3k/s", 16_000, 12.0),
+            ("0..2k/s:10s,2k/s", 10_000, 10.0),
+            ("0..2k/s:10s,2k/s", 2_500, 5.0),
+            ("2k/s..0:10s,1k/s", 7_500, 5.0),
+            ("2k/s..0:10s,1k/s", 11_000, 11.0),
+            ("0:10s,1k/s", 1_000, 11.0),
+        ] {
+            let planned = planned(&load(rate(stages), None, Some(requests))).unwrap();
+            let expected = seconds + 0.5; // With the warm-up.
+            let off = (planned.as_secs_f64() - expected).abs();
+            assert!(off < 1e-6, "{stages}, {requests}: {planned:?}");
+        }
+        let never = load(rate("2k/s..0:10s"), None, Some(10_001));
+        assert_eq!(planned(&never), None);
+        let by_time = load(rate("1k/s"), Some(2.0), Some(5_000));
+        assert_eq!(planned(&by_time), Some(Duration::from_millis(2_500)));
+        let by_time_alone = load(rate("1k/s"), Some(2.0), None);
+        assert_eq!(planned(&by_time_alone), Some(Duration::from_millis(2_500)));
+    }
+
+    #[test]
+    fn users_who_think_take_as_long_as_the_server_lets_them() {
+        let users = || LoadShape::UsersClosed { think_time_s: 1.0 };
+        assert_eq!(planned(&load(users(), None, Some(10_000))), None);
+        let by_time = planned(&load(users(), Some(2.0), None));
+        assert_eq!(by_time, Some(Duration::from_millis(2_500)));
+    }
+
+    #[test]
+    fn rounds_with_other_seeds_are_like_each_other() {
+        let plan = plan(load(LoadShape::Closed, None, Some(1_000)), 3);
+        let seeds: Vec<u64> = plan.trials.iter().map(|trial| trial.load.seed).collect();
+        assert_ne!(seeds.first(), seeds.last());
+        let mut left = TimeLeft::of(&plan);
+        left.done(Duration::from_secs(9));
+        assert_eq!(left.left(), Duration::from_secs(45));
     }
 
     #[test]

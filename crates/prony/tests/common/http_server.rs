@@ -29,7 +29,11 @@ impl HttpServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let all = Arc::clone(&all);
-                thread::spawn(move || while answer(&stream, &all).is_some() {});
+                thread::spawn(move || {
+                    // What was read too much belongs to the next request.
+                    let mut reader = BufReader::new(&stream);
+                    while answer(&mut reader, &all).is_some() {}
+                });
             }
         });
         Self { address, received }
@@ -43,14 +47,18 @@ impl HttpServer {
         self.received.lock().unwrap().len()
     }
 
+    /// All that was asked so far, in the order in which it came.
+    pub fn all(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
+    }
+
     pub fn first(&self) -> Received {
         self.received.lock().unwrap()[0].clone()
     }
 }
 
 /// `None` where no more comes.
-fn answer(stream: &TcpStream, all: &Mutex<Vec<Received>>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
+fn answer(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> Option<()> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -70,7 +78,7 @@ fn answer(stream: &TcpStream, all: &Mutex<Vec<Received>>) -> Option<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     all.lock().unwrap().push(Received { head, body });
-    let mut writer = stream;
+    let mut writer = *reader.get_ref();
     writer
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         .ok()

@@ -74,7 +74,7 @@ impl Absence {
     pub fn is_from(&self, table: &Table) -> bool {
         let here = *table.workload == *self.why.workload().unwrap_or(&table.workload);
         let load = match &self.why {
-            Why::Failed { load, .. } | Why::NotTried { load, .. } => *load == table.load,
+            Why::Failed { load, .. } | Why::NotTried { load, .. } => load.same_load(&table.load),
             _ => true,
         };
         here && load && can_serve(&self.serves, &table.workload)
@@ -225,7 +225,8 @@ fn no_figures(
 ) -> Why {
     let mut failures = trials.iter().filter_map(|record| {
         let trial = &record.trial;
-        let here = trial.subject == subject.id && trial.workload == workload && trial.load == *load;
+        let here =
+            trial.subject == subject.id && trial.workload == workload && trial.load.same_load(load);
         match &record.result {
             TrialResult::Failed { kind, message } if here => Some((*kind, message)),
             _ => None,

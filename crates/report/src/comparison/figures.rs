@@ -1,8 +1,13 @@
 //! The figures of one subject under one load, over all its rounds.
 
-use prony_record::{LatencyHistogram, LatencySummary, LoadShape, Measurement, Outcome, Outcomes};
+use prony_record::{LatencyHistogram, LatencySummary, Measurement, Outcome, Outcomes};
 use prony_stats::Estimate;
 
+use super::awaiting::Awaiting;
+use super::events::{EventFigures, HeldFigures};
+use super::generator::GeneratorFigures;
+use super::open::OpenFigures;
+use super::worst::WorstRound;
 use crate::format;
 
 /// What the measured rounds of one subject gave together.
@@ -38,45 +43,29 @@ pub struct Figures {
     pub port_waits: u64,
     /// What only an open loop has; `None` for a closed one.
     pub open: Option<OpenFigures>,
-    /// Whether the connections of a closed loop awaited answers all the time; `None` for an open
-    /// loop.
-    pub awaiting: Option<Awaiting>,
+    /// Whether the connections of a closed loop awaited answers all the time; `None` for the other
+    /// shapes.
+    pub(super) awaiting: Option<Awaiting>,
+    /// From the start of the latency to the first byte of the answer, where that was asked for.
+    pub first_byte: Option<WorstRound>,
+    /// What the event streams brought, where answers were read as such.
+    pub events: Option<EventFigures>,
+    /// The streams that were held open beside the load, where there were some.
+    pub held: Option<HeldFigures>,
+    /// What the load cost the generator.
+    pub generator: GeneratorFigures,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
     /// Whether the generator was the limit in any round.
     pub client_limited: bool,
+    /// What shows that, in the first such round of which it is recorded.
+    pub client_limited_by: Option<String>,
     /// The greatest share of CPU time that the hypervisor gave to others in any round.
     pub steal_share: f64,
     /// The first wrong answer, where there was one.
     pub first_wrong: Option<String>,
 }
 
-/// How the schedule of an open loop was kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OpenFigures {
-    /// Ok requests whose instant had passed when their user became free, of all rounds.
-    pub late: u64,
-    /// The generator's own lateness in nanoseconds, median; of the round in which it was greatest.
-    pub lag_p50_ns: Option<f64>,
-    /// The same that 99 % did not exceed.
-    pub lag_p99_ns: Option<f64>,
-}
-
-/// How many connections of a closed loop awaited an answer that came, at a time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Awaiting {
-    /// In the mean: by Little's law, the ok answers a second times their mean latency.
-    pub mean: f64,
-    /// How many connections there were.
-    pub connections: usize,
-    /// Whether connections were mostly made anew for each request.
-    pub reconnecting: bool,
-}
-
-/// Where fewer of the connections than this share awaited answers, the latency is not that of all.
-const MOST_AWAITING: f64 = 0.7;
-/// Where the generator's own lateness is more than this share of the latency, it is worth a word.
-const LAG_WORTH_TELLING: f64 = 0.2;
 /// More stolen CPU time than this is worth a word.
 const STEAL_WORTH_TELLING: f64 = 0.02;
 
@@ -108,10 +97,18 @@ impl Figures {
             reconnects_per_request: reconnects_per_request(rounds),
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
-            open: open(rounds),
-            awaiting: awaiting(rounds),
+            open: OpenFigures::of(rounds),
+            awaiting: Awaiting::of(rounds),
+            first_byte: WorstRound::of(rounds, |load| load.first_byte_ns.as_ref()),
+            events: EventFigures::of(rounds),
+            held: HeldFigures::of(rounds),
+            generator: GeneratorFigures::of(rounds),
             failed_rounds,
             client_limited: rounds.iter().any(|round| round.client_limited()),
+            client_limited_by: rounds
+                .iter()
+                .filter(|round| round.client_limited())
+                .find_map(|round| round.load.generator.client_limited_by.clone()),
             steal_share: rounds
                 .iter()
                 .map(|round| round.noise.steal_share)
@@ -194,59 +191,15 @@ impl Figures {
             ));
         }
         flags.extend(self.awaiting.and_then(Awaiting::flag));
-        flags.extend(self.lag_flag());
+        if let Some(open) = &self.open {
+            flags.extend(open.flags(self.percentile(Percentile::P50)));
+        }
+        flags.extend(self.held.and_then(HeldFigures::flag));
         if self.steal_share >= STEAL_WORTH_TELLING {
             flags.push(format!("{} CPU stolen", format::share(self.steal_share)));
         }
         flags
     }
-}
-
-impl Figures {
-    /// Says where much of an open loop's latency is the generator's own lateness.
-    fn lag_flag(&self) -> Option<String> {
-        let lag = self.open?.lag_p50_ns?;
-        let latency = self.percentile(Percentile::P50)?;
-        (lag > LAG_WORTH_TELLING * latency).then(|| {
-            let (lag, latency) = (format::duration(lag), format::duration(latency));
-            format!("{lag} of the median {latency} are the generator's own lateness")
-        })
-    }
-}
-
-impl Awaiting {
-    fn flag(self) -> Option<String> {
-        let (mean, connections) = (self.mean.round(), self.connections);
-        if connections == 1 || mean >= MOST_AWAITING * connections as f64 {
-            return None;
-        }
-        let others = match self.reconnecting {
-            true => "the others were being made anew, which is in no latency",
-            false => "the others waited longer than any latency tells",
-        };
-        Some(format!(
-            "about {mean} of {connections} connections were being answered at a time: {others}"
-        ))
-    }
-}
-
-fn awaiting(rounds: &[&Measurement]) -> Option<Awaiting> {
-    let load = &rounds.first()?.load.load;
-    let total = |of: fn(&Measurement) -> f64| rounds.iter().map(|round| of(round)).sum::<f64>();
-    let answering_ns = total(|round| {
-        let ok = round.load.outcomes[Outcome::Ok] as f64;
-        round
-            .load
-            .latency_ns
-            .as_ref()
-            .map_or(0.0, |it| it.mean * ok)
-    });
-    let measured_ns = total(|round| round.load.duration_s * 1e9);
-    (load.shape == LoadShape::Closed && measured_ns > 0.0).then(|| Awaiting {
-        mean: answering_ns / measured_ns,
-        connections: load.connections,
-        reconnecting: reconnects_per_request(rounds) > 0.5,
-    })
 }
 
 /// The percentiles that tables and charts show.
@@ -277,23 +230,11 @@ impl Percentile {
     }
 }
 
-/// No histogram of the lag is kept, so the rounds' percentiles cannot be merged: the worst is told.
-fn open(rounds: &[&Measurement]) -> Option<OpenFigures> {
-    let open = rounds.iter().filter_map(|round| round.load.open.as_ref());
-    let lags = open
-        .clone()
-        .filter_map(|open| open.schedule_lag_ns.as_ref());
-    let worst = |of: fn(&LatencySummary) -> u64| lags.clone().map(of).max().map(|ns| ns as f64);
-    open.clone().next()?;
-    Some(OpenFigures {
-        late: open.map(|open| open.late).sum(),
-        lag_p50_ns: worst(|lag| lag.p50),
-        lag_p99_ns: worst(|lag| lag.p99),
-    })
-}
-
 /// The estimate over the rounds that have the figure.
-fn over(rounds: &[&Measurement], figure: impl Fn(&Measurement) -> Option<f64>) -> Option<Estimate> {
+pub(super) fn over(
+    rounds: &[&Measurement],
+    figure: impl Fn(&Measurement) -> Option<f64>,
+) -> Option<Estimate> {
     let values: Vec<f64> = rounds
         .iter()
         .filter_map(|round| figure(round))
@@ -303,7 +244,7 @@ fn over(rounds: &[&Measurement], figure: impl Fn(&Measurement) -> Option<f64>) -
 }
 
 /// Reconnects are counted with the warm-up, so its requests are too.
-fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
+pub(super) fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
     let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
     let requests = |round: &&&Measurement| {
         let warmup = round.load.warmup.as_ref();

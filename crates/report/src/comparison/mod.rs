@@ -1,17 +1,26 @@
 //! What can be said of a run: a table for each workload and load, and who is missing from it and why.
 
 mod absence;
+mod awaiting;
+mod events;
 mod figures;
+mod generator;
 mod naming;
+mod open;
 mod table;
+mod worst;
 
-use prony_record::{LoadSpec, Run, TrialRecord};
+use prony_record::{LoadShape, LoadSpec, Run, TrialRecord};
 
 use crate::{Document, prose};
 
 pub(crate) use absence::why_absent;
 pub use absence::{Absence, Why};
-pub use figures::{Figures, OpenFigures, Percentile};
+pub use events::{EventFigures, HeldFigures};
+pub use figures::{Figures, Percentile};
+pub use generator::GeneratorFigures;
+pub use open::{Kept, OpenFigures};
+pub use worst::WorstRound;
 
 /// A run, compared.
 #[derive(Clone, Debug)]
@@ -30,7 +39,7 @@ pub struct Comparison {
 pub struct Table {
     /// The workload's id.
     pub workload: String,
-    /// The load.
+    /// The load, without the seed, which each round has of its own.
     pub load: LoadSpec,
     /// How many rounds of it were tried.
     pub rounds: usize,
@@ -108,6 +117,12 @@ impl Comparison {
         self.tables.iter().any(|table| !table.is_open())
     }
 
+    /// Whether a table is of users who wait for their answers and think.
+    pub fn has_users_closed(&self) -> bool {
+        let thinks = |table: &Table| matches!(table.load.shape, LoadShape::UsersClosed { .. });
+        self.tables.iter().any(thinks)
+    }
+
     /// Whether a table is of an open loop.
     pub fn has_open(&self) -> bool {
         self.tables.iter().any(Table::is_open)
@@ -139,7 +154,9 @@ impl Comparison {
         };
         let workload = why.workload()?;
         let mut tables = self.tables.iter();
-        let table = tables.find(|table| table.workload == workload && Some(&table.load) == load);
+        let table = tables.find(|table| {
+            table.workload == workload && load.is_some_and(|load| load.same_load(&table.load))
+        });
         Some(table.map_or(workload.to_owned(), Table::name))
     }
 
@@ -165,6 +182,22 @@ impl Table {
     /// Whether its load is an open loop: the rate is the offered one and nobody is ranked.
     pub fn is_open(&self) -> bool {
         prose::is_open(&self.load)
+    }
+
+    /// Whether it is known what was made of the requests that its schedule asked for.
+    pub fn has_kept(&self) -> bool {
+        let kept = |row: &Row| row.figures.open.and_then(|open| open.kept);
+        self.rows.iter().any(|row| kept(row).is_some())
+    }
+
+    /// Whether its answers were read as event streams.
+    pub fn has_events(&self) -> bool {
+        self.rows.iter().any(|row| row.figures.events.is_some())
+    }
+
+    /// Whether the time to the first byte was measured.
+    pub fn has_first_byte(&self) -> bool {
+        self.rows.iter().any(|row| row.figures.first_byte.is_some())
     }
 
     /// The row of the reference server that the others are held against, where it took part.
@@ -205,15 +238,14 @@ impl Row {
     fn after_standing(&self, flags: Vec<String>) -> Vec<String> {
         let standing = match self.standing {
             Standing::Ranked(_) | Standing::Offered => None,
-            Standing::Reference => Some("reference"),
-            Standing::ClientLimited => Some("client-limited"),
-            Standing::WrongAnswers => Some("wrong answers"),
+            Standing::Reference => Some("reference".to_owned()),
+            Standing::ClientLimited => Some(match &self.figures.client_limited_by {
+                Some(evidence) => format!("client-limited: {evidence}"),
+                None => "client-limited".to_owned(),
+            }),
+            Standing::WrongAnswers => Some("wrong answers".to_owned()),
         };
-        standing
-            .map(str::to_owned)
-            .into_iter()
-            .chain(flags)
-            .collect()
+        standing.into_iter().chain(flags).collect()
     }
 }
 

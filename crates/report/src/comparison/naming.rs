@@ -3,7 +3,8 @@
 use prony_record::{LoadShape, LoadSpec};
 
 use super::Table;
-use crate::{format, prose};
+use crate::format;
+use crate::prose::{self, TraitKind};
 
 /// Gives every table that shares its workload with another the words that tell it apart, and every
 /// table a slug of its own.
@@ -35,56 +36,122 @@ fn free(others: &[Table], slug: &str) -> String {
     slugs.find(is_free).unwrap_or_default()
 }
 
-/// A word for a load in a title and in a file name.
-#[derive(PartialEq)]
+/// A word for a load in a title and in a file name; empty where there is nothing to say.
+#[derive(Default, PartialEq)]
 struct Part {
     words: String,
     slug: String,
 }
 
-/// As few parts of the load as tell it apart from the others.
+/// As few parts of the load as tell it apart from the others: the first one, and those in which it
+/// differs from one that is still like it.
 fn distinguishing(load: &LoadSpec, all: &[&LoadSpec]) -> Vec<Part> {
-    let mut own = parts(load);
-    let enough = (1..=own.len()).find(|&count| {
-        let same = |other: &&&LoadSpec| parts(other)[..count] == own[..count];
-        all.iter().filter(same).count() == 1
-    });
-    own.truncate(enough.unwrap_or(own.len()));
-    own
+    let mut alike: Vec<Vec<Part>> = all.iter().map(|other| parts(other)).collect();
+    let mut telling = Vec::new();
+    for (i, part) in parts(load).into_iter().enumerate() {
+        let before = alike.len();
+        alike.retain(|other| other[i] == part);
+        if i == 0 || alike.len() < before {
+            telling.push(part);
+        }
+    }
+    telling.retain(|part| !part.words.is_empty());
+    telling
 }
 
-/// What a load is, the more telling first.
+/// What a load is, the more telling first; as many parts for every load.
 fn parts(load: &LoadSpec) -> Vec<Part> {
-    let part = |words: String, slug: String| Part { words, slug };
-    let connections = load.connections;
-    let (arrivals, think) = match load.shape {
-        LoadShape::Closed => (
-            part(
-                prose::plural(connections, "connection"),
-                format!("closed-{connections}"),
-            ),
-            part("closed loop".into(), "loop".into()),
-        ),
-        LoadShape::UsersOpen { think_time_s } => (
-            part(
-                format!("{}, open loop", prose::plural(connections, "user")),
-                format!("users-{connections}"),
-            ),
-            part(
-                format!("think time {}", format::seconds(think_time_s)),
-                format!("think-{think_time_s}s"),
-            ),
-        ),
+    let mut parts: Vec<Part> = arrivals(load).into();
+    let traits = prose::traits(load);
+    parts.extend(TraitKind::ALL.map(|kind| {
+        let own = traits.iter().find(|one| one.kind == kind);
+        own.map_or(Part::default(), |one| part(&one.words, &one.slug))
+    }));
+    parts.extend(extent(load));
+    parts
+}
+
+fn part(words: impl Into<String>, slug: impl Into<String>) -> Part {
+    Part {
+        words: words.into(),
+        slug: slug.into(),
+    }
+}
+
+/// The shape; what it is about, users or connections; and how many of them there may be.
+fn arrivals(load: &LoadSpec) -> [Part; 5] {
+    let count = load.connections;
+    let connections = prose::plural(count, "connection");
+    let users = prose::plural(count, "user");
+    let think = |seconds: f64| {
+        part(
+            format!("think time {}", format::seconds(seconds)),
+            format!("think-{seconds}s"),
+        )
     };
+    let nothing = Part::default;
+    match &load.shape {
+        LoadShape::Closed => [
+            part(connections, format!("closed-{count}")),
+            nothing(),
+            nothing(),
+            nothing(),
+            nothing(),
+        ],
+        LoadShape::UsersClosed { think_time_s } => [
+            part(
+                format!("{users}, closed loop"),
+                format!("users-closed-{count}"),
+            ),
+            think(*think_time_s),
+            nothing(),
+            nothing(),
+            nothing(),
+        ],
+        LoadShape::UsersOpen { think_time_s } => [
+            part(format!("{users}, open loop"), format!("users-{count}")),
+            think(*think_time_s),
+            nothing(),
+            nothing(),
+            nothing(),
+        ],
+        LoadShape::Rate(schedule) => {
+            let stages = schedule.stages_text();
+            let most = load.max_connections.filter(|most| *most > count);
+            [
+                part(format!("{stages}, open loop"), rate_slug(&stages)),
+                part(schedule.arrivals.to_string(), schedule.arrivals.name()),
+                match schedule.burst {
+                    1 => nothing(),
+                    burst => part(format!("bursts of {burst}"), format!("bursts-{burst}")),
+                },
+                part(connections, format!("{count}-connections")),
+                most.map_or_else(nothing, |most| {
+                    part(
+                        format!("at most {most} connections"),
+                        format!("most-{most}"),
+                    )
+                }),
+            ]
+        }
+    }
+}
+
+/// `rate-20k`, `rate-1k-10s-1k..5k-30s`.
+fn rate_slug(stages: &str) -> String {
+    let stages = stages.replace("/s", "").replace(", ", "-");
+    format!("rate-{}", stages.replace(':', "-"))
+}
+
+/// When it ends, and what it is made with.
+fn extent(load: &LoadSpec) -> [Part; 5] {
     let requests = load.requests.map_or("no end by requests".into(), |n| {
         format!("{} requests", format::exact(n))
     });
     let seconds = load
         .duration_s
         .map_or("no end by time".into(), format::seconds);
-    vec![
-        arrivals,
-        think,
+    [
         part(
             requests,
             format!("{}-requests", load.requests.unwrap_or_default()),
@@ -121,6 +188,8 @@ pub(super) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_record::{Arrivals, Schedule, parse_stages};
+
     use super::*;
 
     fn closed(connections: usize) -> LoadSpec {
@@ -132,6 +201,7 @@ mod tests {
             requests: None,
             warmup_s: 0.5,
             timeout_s: 2.0,
+            ..LoadSpec::default()
         }
     }
 
@@ -188,8 +258,101 @@ mod tests {
             ..closed(64)
         };
         let names = named([table("byte", closed(64)), table("byte", longer)]);
-        assert!(names[0].0.ends_with(", 2 s") && names[1].0.ends_with(", 10 s"));
-        assert_ne!(names[0].1, names[1].1);
+        assert_eq!(
+            names,
+            [
+                pair("byte, 64 connections, 2 s", "byte-closed-64-2s"),
+                pair("byte, 64 connections, 10 s", "byte-closed-64-10s")
+            ]
+        );
+    }
+
+    fn rate(stages: &str) -> LoadSpec {
+        LoadSpec {
+            shape: LoadShape::Rate(Schedule {
+                stages: parse_stages(stages).unwrap(),
+                ..Schedule::constant(Arrivals::Poisson, 1.0)
+            }),
+            ..closed(64)
+        }
+    }
+
+    #[test]
+    fn rates_are_told_apart_by_what_they_ask() {
+        let names = named([
+            table("byte", closed(64)),
+            table("byte", rate("20k/s")),
+            table("byte", rate("40k/s")),
+            table("byte", rate("1k/s:10s,1k/s..5k/s:30s")),
+        ]);
+        assert_eq!(
+            names,
+            [
+                pair("byte, 64 connections", "byte-closed-64"),
+                pair("byte, 20k/s, open loop", "byte-rate-20k"),
+                pair("byte, 40k/s, open loop", "byte-rate-40k"),
+                pair(
+                    "byte, 1k/s:10s, 1k/s..5k/s:30s, open loop",
+                    "byte-rate-1k-10s-1k..5k-30s"
+                ),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_the_connections_do_is_told_where_it_differs() {
+        let with = |change: fn(&mut LoadSpec)| {
+            let mut load = closed(64);
+            change(&mut load);
+            table("byte", load)
+        };
+        let names = named([
+            with(|_| {}),
+            with(|load| load.pipeline = 16),
+            with(|load| load.requests_per_connection = Some(1)),
+            with(|load| load.shape = LoadShape::UsersClosed { think_time_s: 1.0 }),
+        ]);
+        assert_eq!(
+            names,
+            [
+                pair("byte, 64 connections", "byte-closed-64"),
+                pair(
+                    "byte, 64 connections, pipelined 16 deep",
+                    "byte-closed-64-pipeline-16"
+                ),
+                pair(
+                    "byte, 64 connections, a new connection for each request",
+                    "byte-closed-64-anew-1"
+                ),
+                pair("byte, 64 users, closed loop", "byte-users-closed-64"),
+            ]
+        );
+    }
+
+    #[test]
+    fn rates_that_differ_in_little_say_that_little() {
+        let even = LoadSpec {
+            shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 20_000.0)),
+            ..closed(64)
+        };
+        let wider = LoadSpec {
+            max_connections: Some(500),
+            ..rate("20k/s")
+        };
+        let names = named([
+            table("byte", rate("20k/s")),
+            table("byte", even),
+            table("byte", wider),
+        ]);
+        let names: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "byte, 20k/s, open loop, Poisson",
+                "byte, 20k/s, open loop, evenly spaced",
+                "byte, 20k/s, open loop, Poisson, at most 500 connections",
+            ]
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Makes the tables: groups trials by workload and load, sums each subject up, and ranks.
 
-use prony_record::{LoadSpec, Measurement, Run, TrialRecord, TrialResult};
+use std::cmp::Ordering;
+
+use prony_record::{LoadShape, LoadSpec, Measurement, Run, Stage, TrialRecord, TrialResult};
 use prony_stats::{Estimate, ranks, ratio_of_medians};
 
 use super::{Figures, Percentile, Row, Standing, SubjectLabel, Table, naming};
@@ -16,7 +18,9 @@ pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
         .map(|(workload, load)| {
             let here: Vec<_> = trials
                 .iter()
-                .filter(|record| record.trial.workload == workload && record.trial.load == load)
+                .filter(|record| {
+                    record.trial.workload == workload && record.trial.load.same_load(&load)
+                })
                 .collect();
             Table {
                 rows: rows(run, &here, prose::is_open(&load)),
@@ -45,20 +49,47 @@ fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
     let mut groups: Vec<(String, LoadSpec)> = Vec::new();
     for record in trials {
         let (workload, load) = (&record.trial.workload, &record.trial.load);
-        if !groups.iter().any(|(w, l)| w == workload && l == load) {
-            groups.push((workload.clone(), load.clone()));
+        if !groups
+            .iter()
+            .any(|(w, l)| w == workload && l.same_load(load))
+        {
+            let unseeded = LoadSpec {
+                seed: 0,
+                ..load.clone()
+            };
+            groups.push((workload.clone(), unseeded));
         }
     }
     let order = workloads(run);
-    let place = |workload: &str| order.iter().position(|w| *w == workload);
-    groups.sort_by_key(|(workload, load)| {
-        (
-            place(workload).unwrap_or(usize::MAX),
-            workload.clone(),
-            load.connections,
-        )
+    let place = |workload: &str| {
+        let place = order.iter().position(|w| *w == workload);
+        place.unwrap_or(usize::MAX)
+    };
+    groups.sort_by(|(a, a_load), (b, b_load)| {
+        let by_workload = (place(a), a).cmp(&(place(b), b));
+        by_workload.then_with(|| by_load(a_load, b_load))
     });
     groups
+}
+
+/// Few connections before many, and of the same number closed loops before open ones, low rates
+/// before high ones.
+fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
+    let counts = |load: &LoadSpec| {
+        let anew = load.requests_per_connection.is_some();
+        (load.shape.is_open(), load.pipeline, anew, load.streams)
+    };
+    let rate = |load: &LoadSpec| match &load.shape {
+        LoadShape::Rate(schedule) => {
+            let peaks = schedule.stages.iter().map(Stage::peak_per_s);
+            peaks.fold(0.0, f64::max)
+        }
+        _ => 0.0,
+    };
+    let by_connections = a.connections.cmp(&b.connections);
+    by_connections
+        .then_with(|| counts(a).cmp(&counts(b)))
+        .then_with(|| rate(a).total_cmp(&rate(b)))
 }
 
 /// The suite's workloads: those of the subject that has the most, then what others have besides.

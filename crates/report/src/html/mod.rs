@@ -1,6 +1,7 @@
 //! The whole report as one HTML page: style and charts are in it, it loads nothing and runs nothing.
 
 mod conditions;
+mod generator;
 mod overview;
 mod published;
 mod workload;

@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
+use super::generator;
 use crate::chart::{self, ChartKind};
-use crate::{Absence, Comparison, Percentile, Row, Standing, Table, format, prose};
+use crate::{Absence, Comparison, Percentile, Row, Standing, Table, WorstRound, format, prose};
 
 /// The place of a table in the page.
 pub(super) fn anchor(table: &Table) -> String {
@@ -25,6 +26,7 @@ pub(super) fn section(table: &Table, comparison: &Comparison) -> Markup {
                 div class="charts" { @for kind in ChartKind::of(table) { (chart(kind)) } }
                 (figures(table))
                 @for aside in prose::asides(table) { p class="caption" { (aside) } }
+                (generator::details(table))
             }
             (missing(table, comparison))
         }
@@ -41,6 +43,18 @@ fn titles(table: &Table) -> Vec<&'static str> {
         true => &["Late", "Schedule lag p99"],
         false => &[],
     };
+    let kept: &[&str] = match table.has_kept() {
+        true => &["Sent"],
+        false => &[],
+    };
+    let first_byte: &[&str] = match table.has_first_byte() {
+        true => &["First byte p99"],
+        false => &[],
+    };
+    let events: &[&str] = match table.has_events() {
+        true => &["Events/s", "First event p99", "Gap p99"],
+        false => &[],
+    };
     let costs = [
         "Transfer",
         "CPU/req",
@@ -53,6 +67,9 @@ fn titles(table: &Table) -> Vec<&'static str> {
         rate,
         &Percentile::ALL.map(Percentile::name),
         schedule,
+        kept,
+        first_byte,
+        events,
         &costs,
     ]
     .concat()
@@ -112,6 +129,9 @@ fn cells(table: &Table, row: &Row) -> Markup {
         @if !table.is_open() { (optional(row.share_of_ceiling, format::share)) }
         @for percentile in Percentile::ALL { (optional(figures.percentile(percentile), format::duration)) }
         @if table.is_open() { (schedule(row)) }
+        @if table.has_kept() { (kept(row)) }
+        @if table.has_first_byte() { (worst(figures.first_byte)) }
+        @if table.has_events() { (events(row)) }
         td { (format::transfer(figures.transfer_per_s)) }
         (cpu(row))
         td { (format::bytes(figures.peak_memory_bytes as f64)) }
@@ -125,14 +145,46 @@ fn schedule(row: &Row) -> Markup {
     let open = row.figures.open;
     html! {
         (optional(open.map(|open| open.late as f64), |late| format::exact(late as u64)))
-        @match open.and_then(|open| open.lag_p99_ns.zip(open.lag_p50_ns)) {
+        (worst(open.and_then(|open| open.lag)))
+    }
+}
+
+/// The share of what was due that was sent, and over how many connections.
+fn kept(row: &Row) -> Markup {
+    html! {
+        @match row.figures.open.and_then(|open| open.kept) {
             None => td class="none" { (format::NONE) },
-            Some((p99, p50)) => td { (format::duration(p99)) small { "p50 " (format::duration(p50)) } },
+            Some(kept) => td {
+                (kept.rate_ratio_text())
+                small {
+                    (prose::plural(kept.most_connections as usize, "connection"))
+                    @if kept.bound_hits > 0 { ", " (format::exact(kept.bound_hits)) " found all busy" }
+                }
+            },
         }
     }
 }
 
-fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> Markup {
+fn events(row: &Row) -> Markup {
+    let events = row.figures.events;
+    html! {
+        (optional(events.map(|events| events.per_s.median), format::count))
+        (worst(events.and_then(|events| events.first)))
+        (worst(events.and_then(|events| events.gap)))
+    }
+}
+
+/// The p99 of a time, and beneath it the median.
+fn worst(time: Option<WorstRound>) -> Markup {
+    html! {
+        @match time {
+            None => td class="none" { (format::NONE) },
+            Some(time) => td { (format::duration(time.p99_ns)) small { "p50 " (format::duration(time.p50_ns)) } },
+        }
+    }
+}
+
+pub(super) fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> Markup {
     html! {
         @match figure {
             Some(figure) => td { (shown(figure)) },

@@ -1,11 +1,13 @@
 //! The whole report as Markdown.
 
+mod columns;
 mod published;
 mod text;
 
 use prony_record::Run;
 
-use crate::{Comparison, Percentile, Row, Table, Why, format, prose};
+use crate::{Comparison, Table, Why, prose};
+use columns::{COST, Column, GENERATOR, SPEED};
 use text::{cells, escaped, fenced, push};
 
 /// The whole report as Markdown: what was run, the tables, who is missing, how to read it, and
@@ -68,16 +70,14 @@ fn table(table: &Table) -> String {
     );
     let latency = prose::latency_of(&table.load);
     push(&mut text, &format!("Rates, and latency ({latency}):\n"));
-    let open = table.is_open();
-    text.push_str(&grid(
-        table,
-        SPEED.iter().filter(|column| column.when.holds(open)),
-    ));
+    text.push_str(&grid(table, &SPEED));
     if let Some(why) = prose::unranked(table) {
         push(&mut text, &format!("\n{why}"));
     }
     push(&mut text, "\nWhat it cost the server:\n");
-    text.push_str(&grid(table, COST.iter()));
+    text.push_str(&grid(table, &COST));
+    push(&mut text, "\nWhat it cost the generator:\n");
+    text.push_str(&grid(table, &GENERATOR));
     for aside in prose::asides(table) {
         push(&mut text, &format!("\n{}", escaped(&aside)));
     }
@@ -85,7 +85,8 @@ fn table(table: &Table) -> String {
     text
 }
 
-fn grid<'a>(table: &Table, columns: impl Iterator<Item = &'a Column> + Clone) -> String {
+fn grid(table: &Table, columns: &[Column]) -> String {
+    let columns = columns.iter().filter(|column| column.stands_in(table));
     let mut text = cells(columns.clone().map(|column| column.title.to_owned()));
     text.push_str(&cells(columns.clone().map(|column| column.rule.to_owned())));
     for row in &table.rows {
@@ -94,155 +95,6 @@ fn grid<'a>(table: &Table, columns: impl Iterator<Item = &'a Column> + Clone) ->
         ));
     }
     text
-}
-
-struct Column {
-    title: &'static str,
-    /// Markdown's rule beneath the title, which says how the column is aligned.
-    rule: &'static str,
-    when: When,
-    cell: fn(&Row) -> String,
-}
-
-/// In which tables a column stands.
-enum When {
-    Always,
-    Closed,
-    Open,
-}
-
-impl When {
-    fn holds(&self, open: bool) -> bool {
-        match self {
-            When::Always => true,
-            When::Closed => !open,
-            When::Open => open,
-        }
-    }
-}
-
-const fn words(title: &'static str, cell: fn(&Row) -> String) -> Column {
-    Column {
-        title,
-        rule: "---",
-        when: When::Always,
-        cell,
-    }
-}
-
-const fn figure(title: &'static str, cell: fn(&Row) -> String) -> Column {
-    Column {
-        title,
-        rule: "---:",
-        when: When::Always,
-        cell,
-    }
-}
-
-const fn only(when: When, column: Column) -> Column {
-    Column { when, ..column }
-}
-
-const SPEED: [Column; 14] = [
-    only(When::Closed, figure("rank", prose::rank)),
-    words("server", |row| row.subject.id.clone()),
-    words("made with", |row| match row.subject.class.as_str() {
-        "" => row.subject.title(),
-        class => format!("{} ({class})", row.subject.title()),
-    }),
-    figure("req/s", |row| format::count(row.figures.rate.median)),
-    figure("interval", |row| match row.figures.rate.n {
-        1 => format::NONE.to_owned(),
-        _ => format::count_interval(row.figures.rate.low, row.figures.rate.high),
-    }),
-    only(
-        When::Closed,
-        figure("of ceiling", |row| {
-            optional(row.share_of_ceiling, format::share)
-        }),
-    ),
-    figure("p50", |row| percentile(row, Percentile::P50)),
-    figure("p90", |row| percentile(row, Percentile::P90)),
-    figure("p99", |row| percentile(row, Percentile::P99)),
-    figure("p99.9", |row| percentile(row, Percentile::P999)),
-    only(
-        When::Open,
-        figure("late", |row| {
-            row.figures
-                .open
-                .map_or(format::NONE.to_owned(), |open| format::exact(open.late))
-        }),
-    ),
-    only(
-        When::Open,
-        figure("lag p50", |row| {
-            optional(
-                row.figures.open.and_then(|open| open.lag_p50_ns),
-                format::duration,
-            )
-        }),
-    ),
-    only(
-        When::Open,
-        figure("lag p99", |row| {
-            optional(
-                row.figures.open.and_then(|open| open.lag_p99_ns),
-                format::duration,
-            )
-        }),
-    ),
-    words("flags", |row| row.flags().join(", ")),
-];
-
-const COST: [Column; 8] = [
-    words("server", |row| row.subject.id.clone()),
-    figure("CPU/req", |row| {
-        optional(
-            row.figures.cpu_ns_per_request.map(|cpu| cpu.median),
-            format::duration,
-        )
-    }),
-    figure("req per CPU s", |row| {
-        optional(row.figures.requests_per_cpu_s(), format::count)
-    }),
-    figure("peak memory", |row| {
-        format::bytes(row.figures.peak_memory_bytes as f64)
-    }),
-    figure("startup (interval)", startup),
-    figure("artefact", |row| {
-        optional(
-            row.subject.artefact_bytes.map(|bytes| bytes as f64),
-            format::bytes,
-        )
-    }),
-    figure("transfer", |row| {
-        format::transfer(row.figures.transfer_per_s)
-    }),
-    figure("reconnects/req", |row| {
-        format::count(row.figures.reconnects_per_request)
-    }),
-];
-
-fn startup(row: &Row) -> String {
-    let Some(startup) = row.figures.startup_ns else {
-        return format::NONE.to_owned();
-    };
-    let median = format::duration(startup.median);
-    match startup.n {
-        1 => median,
-        _ => format!(
-            "{median} ({})",
-            format::duration_interval(startup.low, startup.high)
-        ),
-    }
-}
-
-fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> String {
-    figure.map_or(format::NONE.to_owned(), shown)
-}
-
-fn percentile(row: &Row, percentile: Percentile) -> String {
-    optional(row.figures.percentile(percentile), format::duration)
 }
 
 fn absences(comparison: &Comparison) -> String {

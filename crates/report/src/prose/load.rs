@@ -2,10 +2,11 @@
 
 use prony_record::{LoadShape, LoadSpec};
 
-use super::plural;
+use super::{plural, traits};
 use crate::format;
 
-/// The load in a line: `64 connections, 1 thread, closed loop, 2 s after 0.5 s of warm-up`, or
+/// The load in a line: `64 connections, 1 thread, closed loop, 2 s after 0.5 s of warm-up`,
+/// `64 connections, open loop, 20k/s, Poisson, 10 s`, or
 /// `500 users, open loop, mean think time 1 s, 10,000 requests`.
 pub fn load(load: &LoadSpec) -> String {
     let mut parts = arrivals(load);
@@ -35,30 +36,58 @@ pub fn latency(load: &LoadSpec) -> &'static str {
 
 /// Whether requests come on a schedule, whatever becomes of earlier ones.
 pub fn is_open(load: &LoadSpec) -> bool {
-    match load.shape {
-        LoadShape::Closed => false,
-        LoadShape::UsersOpen { .. } => true,
-    }
+    load.shape.is_open()
 }
 
 fn arrivals(load: &LoadSpec) -> Vec<String> {
     let threads = plural(load.threads, "thread");
-    match load.shape {
+    let several_threads = (load.threads > 1).then(|| threads.clone());
+    let users = || plural(load.connections, "user");
+    let think_time = |seconds| format!("mean think time {}", format::seconds(seconds));
+    let mut parts = match &load.shape {
         // One connection has one thread, whatever was asked for.
         LoadShape::Closed if load.connections == 1 => {
-            vec!["1 connection".into(), "closed loop (sequential)".into()]
+            vec!["1 connection".into(), sequential(load).into()]
         }
         LoadShape::Closed => vec![
             plural(load.connections, "connection"),
             threads,
             "closed loop".into(),
         ],
-        LoadShape::UsersOpen { think_time_s } => {
-            let mut parts = vec![plural(load.connections, "user"), "open loop".into()];
-            parts.push(format!("mean think time {}", format::seconds(think_time_s)));
-            parts.extend((load.threads > 1).then_some(threads));
+        LoadShape::Rate(schedule) => {
+            let mut parts = vec![connections(load), "open loop".into(), schedule.to_string()];
+            parts.extend(several_threads);
             parts
         }
+        LoadShape::UsersClosed { think_time_s } => {
+            let mut parts = vec![users(), "closed loop".into(), think_time(*think_time_s)];
+            parts.extend(several_threads);
+            parts
+        }
+        LoadShape::UsersOpen { think_time_s } => {
+            let mut parts = vec![users(), "open loop".into(), think_time(*think_time_s)];
+            parts.extend(several_threads);
+            parts
+        }
+    };
+    parts.extend(traits(load).into_iter().map(|one| one.words));
+    parts
+}
+
+fn sequential(load: &LoadSpec) -> &'static str {
+    match load.pipeline {
+        1 => "closed loop (sequential)",
+        _ => "closed loop",
+    }
+}
+
+/// `64 connections`, or `64 to 500 connections` where a rate may open more.
+fn connections(load: &LoadSpec) -> String {
+    match load.max_connections {
+        Some(most) if most > load.connections => {
+            format!("{} to {}", load.connections, plural(most, "connection"))
+        }
+        _ => plural(load.connections, "connection"),
     }
 }
 
@@ -81,6 +110,8 @@ fn after_warmup(load: &LoadSpec) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_record::{Arrivals, Schedule, parse_stages};
+
     use super::*;
 
     fn closed() -> LoadSpec {
@@ -92,6 +123,7 @@ mod tests {
             requests: None,
             warmup_s: 0.5,
             timeout_s: 2.0,
+            ..LoadSpec::default()
         }
     }
 
@@ -117,6 +149,83 @@ mod tests {
             load(&spec),
             "1 connection, closed loop (sequential), after 1 s of warm-up"
         );
+    }
+
+    #[test]
+    fn a_rate_says_how_its_requests_come() {
+        let rate = LoadSpec {
+            shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 20_000.0)),
+            ..closed()
+        };
+        assert_eq!(
+            load(&rate),
+            "64 connections, open loop, 20k/s, Poisson, 2 s after 0.5 s of warm-up"
+        );
+        assert_eq!(latency(&rate), "from the scheduled arrival");
+        let stages = parse_stages("1k/s:10s,1k/s..5k/s:30s").unwrap();
+        let moving = LoadSpec {
+            shape: LoadShape::Rate(Schedule {
+                arrivals: Arrivals::Even,
+                burst: 10,
+                stages,
+            }),
+            max_connections: Some(500),
+            threads: 2,
+            deadline_s: Some(1.0),
+            spin: true,
+            duration_s: Some(40.0),
+            warmup_s: 0.0,
+            ..closed()
+        };
+        assert_eq!(
+            load(&moving),
+            "64 to 500 connections, open loop, 1k/s:10s, 1k/s..5k/s:30s, evenly spaced, bursts of 10, \
+             2 threads, deadline 1 s, busy-waiting generator, 40 s"
+        );
+    }
+
+    #[test]
+    fn a_closed_loop_says_what_its_connections_do() {
+        let spec = LoadSpec {
+            pipeline: 16,
+            requests_per_connection: Some(100),
+            streams: 1_000,
+            events: true,
+            first_byte: true,
+            warmup_s: 0.0,
+            ..closed()
+        };
+        assert_eq!(
+            load(&spec),
+            "64 connections, 1 thread, closed loop, a new connection every 100 requests, \
+             pipelined 16 deep, beside 1,000 held streams, events counted, \
+             first byte timed, 2 s"
+        );
+        let (connections, requests_per_connection) = (1, Some(1));
+        let spec = LoadSpec {
+            connections,
+            requests_per_connection,
+            pipeline: 1,
+            ..closed()
+        };
+        assert!(load(&spec).starts_with(
+            "1 connection, closed loop (sequential), a new connection for each request, 2 s"
+        ));
+    }
+
+    #[test]
+    fn users_who_wait_for_their_answers_are_a_closed_loop() {
+        let users = LoadSpec {
+            shape: LoadShape::UsersClosed { think_time_s: 0.5 },
+            connections: 500,
+            warmup_s: 0.0,
+            ..closed()
+        };
+        assert_eq!(
+            load(&users),
+            "500 users, closed loop, mean think time 0.5 s, 2 s"
+        );
+        assert_eq!(latency(&users), "closed loop");
     }
 
     #[test]

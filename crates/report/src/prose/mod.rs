@@ -3,6 +3,7 @@
 mod conditions;
 mod load;
 mod reading;
+mod traits;
 
 use prony_record::{Run, RunEnd};
 use prony_stats::Estimate;
@@ -12,6 +13,7 @@ use crate::{Row, format};
 pub use conditions::{command, conditions};
 pub use load::{is_open, latency as latency_of, load, load_in_rounds};
 pub use reading::{RATIOS, asides, intervals, latency, reading, unranked};
+pub use traits::{TraitKind, traits};
 
 pub fn plural(count: usize, thing: &str) -> String {
     match count {

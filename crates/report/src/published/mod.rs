@@ -69,8 +69,8 @@ pub struct DocumentRow {
     pub measured: BTreeMap<PublishedFigure, Measured>,
     /// Why nothing was measured, in a word or two; `None` where something was.
     pub absent: Option<&'static str>,
-    /// Whether the figures under load are not the server's own: the generator was the limit, or
-    /// answers were wrong.
+    /// Whether the figures under load are not the server's own: the generator was the limit, the
+    /// rate was not made, or answers were wrong.
     pub doubtful: bool,
     /// What the reader must know of it, a few words each.
     pub flags: Vec<String>,
@@ -220,7 +220,7 @@ impl Filling<'_> {
     fn summed(&self, subject: &str, workload: &str) -> Option<&Row> {
         let mut tables = self.tables.iter();
         tables
-            .find(|table| table.workload == workload && table.load == self.source.load)?
+            .find(|table| table.workload == workload && table.load.same_load(&self.source.load))?
             .rows
             .iter()
             .find(|row| row.subject.id == subject)
@@ -257,7 +257,9 @@ impl Filling<'_> {
     fn rounds_of(&self, subject: &str, workload: &str) -> Vec<(u32, &Measurement)> {
         let own = |record: &&TrialRecord| {
             let trial = &record.trial;
-            trial.subject == subject && trial.workload == workload && trial.load == self.source.load
+            trial.subject == subject
+                && trial.workload == workload
+                && trial.load.same_load(&self.source.load)
         };
         let mut rounds: Vec<(u32, &Measurement)> = self
             .trials
@@ -276,7 +278,7 @@ impl Filling<'_> {
     fn rounds(&self) -> Vec<u32> {
         let here = |record: &&TrialRecord| {
             let mut rows = self.source.rows.iter();
-            record.trial.load == self.source.load
+            record.trial.load.same_load(&self.source.load)
                 && rows.any(|row| row.workload == record.trial.workload)
         };
         let tried = self.trials.iter().filter(here);
@@ -300,5 +302,7 @@ impl Filling<'_> {
 }
 
 fn is_doubtful(summed: &Row) -> bool {
-    summed.figures.client_limited || summed.standing == Standing::WrongAnswers
+    let figures = &summed.figures;
+    let rate_made = figures.open.is_none_or(|open| open.rate_made());
+    figures.client_limited || !rate_made || summed.standing == Standing::WrongAnswers
 }

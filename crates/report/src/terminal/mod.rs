@@ -53,7 +53,7 @@ const fn column(title: &'static str, luxury: usize, cell: fn(&Row) -> String) ->
     }
 }
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column; 15] = [
     column("server", 0, |row| match row.standing {
         Standing::Reference => format!("{} (reference)", row.subject.id),
         _ => row.subject.id.clone(),
@@ -74,9 +74,24 @@ const COLUMNS: [Column; 12] = [
     }),
     column("lag p99", 7, |row| {
         optional(
-            row.figures.open.and_then(|open| open.lag_p99_ns),
+            row.figures
+                .open
+                .and_then(|open| open.lag)
+                .map(|lag| lag.p99_ns),
             format::duration,
         )
+    }),
+    column("sent", 4, |row| {
+        let kept = row.figures.open.and_then(|open| open.kept);
+        kept.map_or(format::NONE.to_owned(), |kept| kept.rate_ratio_text())
+    }),
+    column("events/s", 3, |row| {
+        let events = row.figures.events;
+        optional(events.map(|events| events.per_s.median), format::count)
+    }),
+    column("first event", 7, |row| {
+        let first = row.figures.events.and_then(|events| events.first);
+        optional(first.map(|first| first.p50_ns), format::duration)
     }),
     column("CPU/req", 5, |row| {
         let cpu = row
@@ -173,10 +188,7 @@ fn heading(table: &Table, width: usize, paint: Paint) -> Vec<String> {
 
 /// The width of each column that fits; `None` for those that are left out, or say nothing here.
 fn shown_widths(table: &Table, cells: &[Vec<String>], width: usize) -> Vec<Option<usize>> {
-    let nothing: &[&str] = match table.is_open() {
-        true => &["ceiling", "interval"],
-        false => &["late", "lag p99"],
-    };
+    let nothing = saying_nothing(table);
     let mut widths: Vec<Option<usize>> = COLUMNS
         .iter()
         .enumerate()
@@ -198,6 +210,21 @@ fn shown_widths(table: &Table, cells: &[Vec<String>], width: usize) -> Vec<Optio
         }
     }
     widths
+}
+
+/// The columns that say nothing of the table's load.
+fn saying_nothing(table: &Table) -> Vec<&'static str> {
+    let mut nothing = match table.is_open() {
+        true => vec!["ceiling", "interval"],
+        false => vec!["late", "lag p99"],
+    };
+    if !table.has_kept() {
+        nothing.push("sent");
+    }
+    if !table.has_events() {
+        nothing.extend(["events/s", "first event"]);
+    }
+    nothing
 }
 
 fn used_width(widths: &[Option<usize>]) -> usize {

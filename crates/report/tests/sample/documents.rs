@@ -11,7 +11,7 @@ use super::{Kind, Noise, record, spec};
 pub type Records = (Run, Vec<TrialRecord>);
 
 /// What is measured: workload, load, rounds, the ceiling's rate, the subjects' ids.
-type Measure = (&'static str, LoadSpec, u32, f64, Vec<&'static str>);
+pub(super) type Measure = (&'static str, LoadSpec, u32, f64, Vec<&'static str>);
 
 /// Rate, transfer and mean latency as wrk says them.
 type Wrk = (&'static str, &'static str, [f64; 3], [f64; 3], [f64; 3]);
@@ -73,7 +73,7 @@ const AXUM: Kind = (
     7,
     2.3,
 );
-const BUN: Kind = (
+pub const BUN: Kind = (
     "bun",
     "JavaScript",
     "Bun",
@@ -409,7 +409,7 @@ pub fn hydragen() -> Records {
     )
 }
 
-fn made(
+pub(super) fn made(
     suite: &str,
     title: &str,
     kinds: &[Kind],
@@ -452,7 +452,7 @@ fn made(
                     sequence: trials.len() as u32,
                     subject: kind.0.into(),
                     workload: (*workload).into(),
-                    load: load.clone(),
+                    load: super::seeded(load, round),
                     round,
                 };
                 trials.push(record(trial, kind, rate, &mut noise));

@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test file uses a part of them.
 
 pub mod documents;
+pub mod rates;
 
 use std::collections::BTreeMap;
 
@@ -181,7 +182,7 @@ pub fn trials() -> Vec<TrialRecord> {
                     sequence: trials.len() as u32,
                     subject: kind.0.into(),
                     workload: workload.into(),
-                    load: spec(connections),
+                    load: seeded(&spec(connections), round),
                     round,
                 };
                 trials.push(record(trial, kind, rate, &mut noise));
@@ -200,6 +201,15 @@ pub fn spec(connections: usize) -> LoadSpec {
         requests: None,
         warmup_s: 0.5,
         timeout_s: 2.0,
+        ..LoadSpec::default()
+    }
+}
+
+/// The load as a plan has it in a round: each round has a seed of its own.
+fn seeded(load: &LoadSpec, round: u32) -> LoadSpec {
+    LoadSpec {
+        seed: round.into(),
+        ..load.clone()
     }
 }
 
@@ -221,11 +231,17 @@ fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecor
 
 fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Measurement {
     let mut histogram = LatencyHistogram::new();
-    let (shape, connections) = (trial.load.shape, trial.load.connections as f64);
+    let (shape, connections) = (&trial.load.shape, trial.load.connections as f64);
     // In an open loop the schedule sets the rate, and the server's speed the latency alone.
     let (rate, mean) = match shape {
-        LoadShape::Closed => (rate, connections / rate * 1e9),
-        LoadShape::UsersOpen { think_time_s } => (connections / think_time_s, 2e5 / kind.5),
+        LoadShape::Closed => {
+            let at_a_time = connections * trial.load.pipeline as f64;
+            (rate, at_a_time / rate * 1e9)
+        }
+        LoadShape::Rate(schedule) => (schedule.stages[0].to_per_s, 2e5 / kind.5),
+        LoadShape::UsersClosed { think_time_s } | LoadShape::UsersOpen { think_time_s } => {
+            (connections / think_time_s, 2e5 / kind.5)
+        }
     };
     let seconds = trial
         .load
@@ -271,10 +287,22 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             },
             resent: 0,
             port_waits: 0,
-            open: (shape != LoadShape::Closed).then(|| OpenLoop {
-                late: (3.0 / kind.5) as u64 + u64::from(trial.round),
-                schedule_lag_ns: lag(noise).summary(),
+            open: shape.is_open().then(|| {
+                let lag = lag(noise);
+                OpenLoop {
+                    asked: (rate * seconds).round() as u64,
+                    sent: (rate * seconds).round() as u64,
+                    rate_ratio: 1.0,
+                    late: (3.0 / kind.5) as u64 + u64::from(trial.round),
+                    schedule_lag_ns: lag.summary(),
+                    schedule_lag_histogram: lag.to_base64(),
+                    most_connections: trial.load.connections as u64,
+                    bound_hits: 0,
+                }
             }),
+            first_byte_ns: trial.load.first_byte.then(|| times(mean / 2.0)),
+            events: trial.load.events.then(|| events(rate * 3.0, mean)),
+            streams: (trial.load.streams > 0).then(|| held(trial, kind)),
             statuses: BTreeMap::from([(200, 1)]),
             latency_ns: histogram.summary(),
             connect_ns: None,
@@ -285,8 +313,13 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 cpu_user_s: 0.2,
                 cpu_system_s: 1.0,
                 busy_max: 0.6,
-                event_loop: "epoll".into(),
+                spin_s: 0.0,
+                system_calls: 2 * outcomes.total(),
+                cycles: Some(20_700 * outcomes.total()),
+                instructions: None, // A machine may count the ones and not the others.
+                event_loop: "io_uring".into(),
                 client_limited: limited,
+                client_limited_by: limited.then(|| "thread 1 was 97 % busy".into()),
                 cpus: vec![1],
             },
         },
@@ -303,6 +336,36 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             idle_share: 0.1,
         },
         log_lines: None,
+    }
+}
+
+fn times(mean_ns: f64) -> LatencySummary {
+    let mut histogram = LatencyHistogram::new();
+    (1..200).for_each(|i| histogram.record((mean_ns * f64::from(i) / 100.0) as u64));
+    histogram.summary().unwrap()
+}
+
+fn events(per_s: f64, mean_ns: f64) -> Events {
+    Events {
+        count: (per_s * 2.0) as u64,
+        per_s,
+        first_ns: Some(times(mean_ns * 0.6)),
+        gap_ns: Some(times(mean_ns * 0.1)),
+    }
+}
+
+/// Bun loses a few of the streams.
+fn held(trial: &Trial, kind: &Kind) -> HeldStreams {
+    let asked = trial.load.streams as u64;
+    let lost = if kind.0 == "bun" { 7 } else { 0 };
+    let mut outcomes = Outcomes::default();
+    (outcomes[Outcome::Unfinished], outcomes[Outcome::Reset]) = (asked - lost, lost);
+    HeldStreams {
+        asked,
+        open_at_end: asked - lost,
+        requests: asked,
+        outcomes,
+        events: events(10_000.0, 1e8),
     }
 }
 

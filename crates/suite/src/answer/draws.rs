@@ -2,7 +2,7 @@
 
 use prony_load::{Answer, Mismatch};
 
-use super::difference::excerpt;
+use prony_load::excerpt;
 
 /// How many answers to look at. Of 24 fair draws from 8 lines all are the same once in 8 to the
 /// 23rd power.

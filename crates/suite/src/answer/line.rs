@@ -2,7 +2,7 @@
 
 use prony_load::Mismatch;
 
-use super::difference::excerpt;
+use prony_load::excerpt;
 
 /// The lines that are right, blank ones left out.
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
 //! Right answers: what each workload's answer must be, and what is said of one that is not.
 
-mod difference;
 mod draws;
 mod line;
 mod patch;
@@ -11,9 +10,9 @@ use std::path::{Path, PathBuf};
 use prony_load::{Answer, AnswerCheck, Mismatch};
 
 use crate::workload::{ExpectedBody, Workload};
-use difference::{excerpt, same_bytes};
 use line::LineOf;
 use patch::Patch;
+use prony_load::{excerpt, same_bytes};
 
 pub use draws::{DRAWS, draws_vary};
 

@@ -3,7 +3,7 @@
 use prony_load::Mismatch;
 use prony_load::wire::sse::{Event, EventStream};
 
-use super::difference::excerpt;
+use prony_load::excerpt;
 
 const NAME: &str = "datastar-patch-elements";
 

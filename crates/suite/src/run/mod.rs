@@ -3,6 +3,7 @@
 //! What is measured is in the store as soon as its trial is over, so that nothing is lost
 //! however the run ends.
 
+mod driven;
 mod event;
 mod prepare;
 mod trial;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
+use prony_driver::Tool;
 use prony_load::Progress;
 use prony_record::{
     CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, Store, StoreError, SubjectRecord,
@@ -29,6 +31,7 @@ use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
 use crate::workload::Workload;
 
+pub use driven::{CannotDrive, cannot_drive, note as driver_note};
 pub use event::Event;
 pub use prepare::{Prepared, prepare};
 pub use trial::TrialSetup;
@@ -92,6 +95,8 @@ pub struct RunRequest<'a> {
     pub prony_version: String,
     /// Where ports come from.
     pub ports: Box<dyn PortSource + 'a>,
+    /// The tool that makes the load; `None` for Prony's own engine.
+    pub driver: Option<Tool>,
 }
 
 impl RunRequest<'_> {
@@ -191,7 +196,7 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         id: request.id.clone(),
         suite: request.suite.id.clone(),
         title: request.suite.title.clone(),
-        notes: request.suite.notes.clone(),
+        notes: notes(request),
         started_at: now(),
         finished_at: None,
         end: RunEnd::Open,
@@ -206,6 +211,12 @@ fn new_run(request: &RunRequest<'_>) -> Run {
     }
 }
 
+/// What the suite says, and what its driver makes different.
+fn notes(request: &RunRequest<'_>) -> Vec<String> {
+    let driver = request.driver.as_ref().map(driven::note);
+    request.suite.notes.iter().cloned().chain(driver).collect()
+}
+
 /// What the suite's document published, without the tables of which nothing is measured.
 fn published(request: &RunRequest<'_>) -> Option<Published> {
     let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
@@ -214,7 +225,7 @@ fn published(request: &RunRequest<'_>) -> Option<Published> {
     published.tables.retain(|table| {
         let measured = |row: &PublishedRow| {
             let mut measures = request.measures.iter();
-            measures.any(|one| one.load == table.load && one.workload == row.workload)
+            measures.any(|one| one.load.same_load(&table.load) && one.workload == row.workload)
         };
         table.rows.iter().any(measured)
     });
@@ -294,6 +305,7 @@ fn measure(
             built,
             task,
             trial,
+            driver: request.driver.as_ref(),
         };
         let loading = &mut |progress: &Progress| observe(Event::Loading { trial, progress });
         let Some(record) = setup.run(request.ports.as_mut(), interrupt, loading) else {

@@ -1,18 +1,20 @@
 //! One trial: start, ready, load and sample, reconcile, stop.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use prony_driver::Tool;
 use prony_load::{AnswerCheck, LoadPlan, Progress, Sampling};
 use prony_record::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
-    TrialResult,
+    FailureKind, LoadResult, LogLines, Measurement, Outcome, Trial, TrialRecord, TrialResult,
 };
 use prony_subject::{
     BringUpError, Built, NoiseMeter, NotReady, PortSource, Probe, Ready, Sampler, Server,
 };
 
+use super::driven::Drive;
 use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
 use super::{Bench, Task, now};
 
@@ -32,6 +34,8 @@ pub struct TrialSetup<'a> {
     pub task: &'a Task,
     /// The trial.
     pub trial: &'a Trial,
+    /// The tool that makes the load; `None` for Prony's own engine.
+    pub driver: Option<&'a Tool>,
 }
 
 /// Why a trial gave no figures.
@@ -138,6 +142,9 @@ impl TrialSetup<'_> {
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(&Progress),
     ) -> Result<LoadResult, Stop> {
+        if let Some(tool) = self.driver {
+            return self.drive(tool, server, interrupt);
+        }
         let plan = self.plan(server.address())?;
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
@@ -154,34 +161,66 @@ impl TrialSetup<'_> {
         result.map_err(failed(FailureKind::Load))
     }
 
+    /// Has another tool load the server.
+    fn drive(
+        &self,
+        tool: &Tool,
+        server: &mut Server,
+        interrupt: &AtomicBool,
+    ) -> Result<LoadResult, Stop> {
+        let drive = Drive {
+            tool,
+            workload: &self.task.workload,
+            spec: &self.trial.load,
+            host: server.address().to_string(),
+            cpus: &self.bench.cpus.load,
+        };
+        let result = drive.run(interrupt);
+        if interrupt.load(Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        self.fail_if_exited(server)?;
+        let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
+        result.map_err(failed(FailureKind::Load))
+    }
+
+    /// How many requests may have been sent that a tool does not tell of: those on their way when
+    /// its load ended, and its warm-up.
+    fn untold_requests(&self) -> u64 {
+        let loads = if self.trial.load.warmup_s > 0.0 { 2 } else { 1 };
+        match self.driver {
+            Some(_) => (loads * self.trial.load.connections * self.trial.load.pipeline) as u64,
+            None => 0,
+        }
+    }
+
     fn plan(&self, address: SocketAddr) -> Result<LoadPlan, Stop> {
-        let LoadSpec {
-            shape,
-            connections,
-            threads,
-            duration_s,
-            requests,
-            warmup_s,
-            timeout_s,
-        } = self.trial.load;
+        let spec = &self.trial.load;
         let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
         let check: std::sync::Arc<dyn AnswerCheck> = self.task.right.clone();
         Ok(LoadPlan {
-            address,
-            url,
-            request,
-            shape,
-            connections,
-            threads,
-            duration: duration_s.map(Duration::from_secs_f64),
-            requests,
-            warmup: Duration::from_secs_f64(warmup_s),
-            timeout: Duration::from_secs_f64(timeout_s),
+            shape: spec.shape.clone(),
+            connections: spec.connections,
+            max_connections: spec.max_connections.unwrap_or(spec.connections),
+            pipeline: spec.pipeline,
+            requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
+            threads: spec.threads,
+            duration: spec.duration_s.map(Duration::from_secs_f64),
+            requests: spec.requests,
+            warmup: Duration::from_secs_f64(spec.warmup_s),
+            timeout: Duration::from_secs_f64(spec.timeout_s),
+            deadline: spec.deadline_s.map(Duration::from_secs_f64),
+            seed: spec.seed,
+            spin: spec.spin,
+            streams: spec.streams,
+            first_byte: spec.first_byte,
+            events: spec.events,
             cpus: self.bench.cpus.load.clone(),
             sampling: Some(Sampling {
                 check,
                 every: SAMPLE_EVERY,
             }),
+            ..LoadPlan::new(address.into(), url, request)
         })
     }
 
@@ -213,9 +252,12 @@ impl TrialSetup<'_> {
                 .map_or(0, |warmup| warmup.outcomes[outcome]);
             load.outcomes[outcome] + warmup
         };
-        let answered = count(Outcome::Ok) + count(Outcome::WrongBody);
-        let unsent = count(Outcome::Refused) + count(Outcome::Shed);
-        let sent = Outcome::ALL.into_iter().map(count).sum::<u64>() - unsent + load.resent;
+        let held = load.streams.as_ref().map(|streams| streams.outcomes);
+        let held = held.unwrap_or_default();
+        let answered = count(Outcome::Ok) + count(Outcome::WrongBody) + held[Outcome::Ok];
+        let unsent = count(Outcome::Refused) + count(Outcome::Shed) + held[Outcome::Refused];
+        let all = Outcome::ALL.into_iter().map(count).sum::<u64>() + held.total();
+        let sent = all - unsent + load.resent + self.untold_requests();
         settle_log(server, lines_before + each * answered);
         let lines = LogLines {
             written: lines(server)? - lines_before,

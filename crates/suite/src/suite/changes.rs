@@ -45,7 +45,9 @@ impl Changes {
     pub(super) fn shorten(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
-        load.duration = load.duration.map(|own| self.duration.unwrap_or(own));
+        if let Some(duration) = self.duration {
+            load.shorten_to(duration);
+        }
         load.requests = load.requests.map(|own| self.requests.unwrap_or(own));
         if !load.warmup.is_zero() {
             load.warmup = self.warmup.unwrap_or(load.warmup);

@@ -20,6 +20,8 @@ impl Closed {
 }
 
 impl Pacer for Closed {
+    fn start(&mut self, _: Nanoseconds) {}
+
     #[inline]
     fn next(&mut self, _: usize, _: Nanoseconds) -> Next {
         match &mut self.left {
@@ -37,7 +39,7 @@ impl Pacer for Closed {
         self.left == Some(0)
     }
 
-    fn begin_measuring(&mut self, in_flight: u64) {
+    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
         self.left = self
             .requests
             .map(|requests| requests.saturating_sub(in_flight));
@@ -53,7 +55,7 @@ mod tests {
         let now = Next::Now(Arrival::Free);
         let mut pacer = Closed::new(Some(5), true);
         assert!((0..100).all(|user| pacer.next(user, 0) == now));
-        pacer.begin_measuring(3);
+        pacer.begin_measuring(3, 0);
         let after: Vec<Next> = (0..3).map(|user| pacer.next(user, 0)).collect();
         assert_eq!(after, [now, now, Next::Never]);
     }

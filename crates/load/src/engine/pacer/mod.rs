@@ -2,10 +2,17 @@
 
 mod budget;
 mod closed;
+mod intervals;
+mod rate;
+mod stages;
+mod users_closed;
 mod users_open;
 
 pub(super) use budget::SharedBudget;
 pub(super) use closed::Closed;
+pub(super) use intervals::source as random_source;
+pub(super) use rate::{Part, Rate};
+pub(super) use users_closed::UsersClosed;
 pub(super) use users_open::UsersOpen;
 
 use super::clock::Nanoseconds;
@@ -17,6 +24,8 @@ pub(super) enum Next {
     Now(Arrival),
     /// Its next request is due then: it asks again when that instant has come.
     At(Nanoseconds),
+    /// It waits until it is given an arrival that belongs to nobody.
+    Wait,
     /// There is nothing left to send.
     Never,
 }
@@ -30,27 +39,43 @@ pub(super) enum Arrival {
     Scheduled {
         /// The scheduled instant.
         at: Nanoseconds,
-        /// Whether that had passed when the user became free.
-        late: bool,
+        /// Since when its user is free: what it is late by that is not the generator's doing.
+        free_since: Nanoseconds,
     },
 }
 
 /// Says when the next request is due.
 pub(super) trait Pacer {
+    /// Whether its connections are made before it starts: its arrivals belong to nobody, and would
+    /// find none.
+    const NEEDS_CONNECTIONS: bool = false;
+
+    /// The load starts now.
+    fn start(&mut self, now: Nanoseconds);
+
     /// User `user` is free, or an instant that it was told has come: what now? Each `Now` is one
     /// request, which will have one outcome.
     fn next(&mut self, user: usize, now: Nanoseconds) -> Next;
+
+    /// The earliest arrival that belongs to nobody and was not taken; the end of time where there is
+    /// none.
+    fn next_arrival(&self) -> Nanoseconds {
+        Nanoseconds::MAX
+    }
+
+    /// Takes that arrival, for a connection that is free. False where there is none left after all.
+    fn take_arrival(&mut self) -> bool {
+        false
+    }
 
     /// Whether nothing will ever be due any more.
     fn exhausted(&self) -> bool;
 
     /// The load is over: requests that were due by `now` and never begun, because their users were
-    /// still waiting for earlier answers.
-    fn overdue(&mut self, _now: Nanoseconds) -> u64 {
-        0
-    }
+    /// still waiting for earlier answers. `each` is told the instant of each.
+    fn overdue(&mut self, _now: Nanoseconds, _each: &mut dyn FnMut(Nanoseconds)) {}
 
     /// Measuring begins with `in_flight` requests on their way, which count as measured ones: they
     /// must not be more than may be measured.
-    fn begin_measuring(&mut self, in_flight: u64);
+    fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds);
 }

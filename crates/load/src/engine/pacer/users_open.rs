@@ -1,5 +1,6 @@
 //! Users whose requests arrive on a schedule of their own: httpmon's open model.
 
+use super::intervals::{exponential, source};
 use super::{Arrival, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 
@@ -9,77 +10,80 @@ use crate::engine::clock::Nanoseconds;
 pub(in crate::engine) struct UsersOpen<'a> {
     users: Vec<User>,
     mean: Nanoseconds,
-    random: fastrand::Rng,
     budget: &'a SharedBudget,
     /// In the warm-up nothing is taken from the budget.
     measuring: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct User {
+    /// Of its own, so that the same seed makes the same arrivals whatever the answers do.
+    random: fastrand::Rng,
     next_arrival: Nanoseconds,
     /// Whether it was free before that instant, and told to wait for it.
     waits: bool,
 }
 
 impl<'a> UsersOpen<'a> {
-    /// `users` users from `start` on, with arrivals `mean` apart on average.
+    /// `users` users with arrivals `mean` apart on average. The first of them has the
+    /// number `first` among those of all workers.
     pub(in crate::engine) fn new(
         users: usize,
-        start: Nanoseconds,
+        first: usize,
         mean: Nanoseconds,
         budget: &'a SharedBudget,
         has_warmup: bool,
-        random: fastrand::Rng,
+        seed: u64,
     ) -> Self {
-        let idle = User {
-            next_arrival: start,
+        let user = |number: usize| User {
+            random: source(seed, (first + number) as u64),
+            next_arrival: Nanoseconds::MAX,
             waits: true,
         };
-        let mut pacer = Self {
-            users: vec![idle; users],
+        Self {
+            users: (0..users).map(user).collect(),
             mean,
-            random,
             budget,
             measuring: !has_warmup,
-        };
-        for user in 0..users {
-            pacer.users[user].next_arrival += pacer.interval();
         }
-        pacer
     }
+}
 
-    /// The time between two arrivals of a Poisson source: exponentially distributed.
-    fn interval(&mut self) -> Nanoseconds {
-        // 1 - [0, 1) is never 0, whose logarithm would be infinite.
-        let survival = 1.0 - self.random.f64();
-        (-survival.ln() * self.mean as f64) as Nanoseconds
+impl User {
+    /// The time between two arrivals of a Poisson source is exponentially distributed.
+    fn schedule_next(&mut self, mean: Nanoseconds) {
+        let interval = exponential(&mut self.random) * mean as f64;
+        let interval = (interval as Nanoseconds).max(1);
+        self.next_arrival = self.next_arrival.saturating_add(interval);
     }
 }
 
 impl Pacer for UsersOpen<'_> {
+    fn start(&mut self, now: Nanoseconds) {
+        for user in &mut self.users {
+            user.next_arrival = now;
+            user.schedule_next(self.mean);
+        }
+    }
+
     fn next(&mut self, user: usize, now: Nanoseconds) -> Next {
         if self.exhausted() {
             return Next::Never;
         }
-        let User {
-            next_arrival,
-            waits,
-        } = self.users[user];
-        if next_arrival > now {
-            self.users[user].waits = true;
-            return Next::At(next_arrival);
+        let user = &mut self.users[user];
+        let at = user.next_arrival;
+        if at > now {
+            user.waits = true;
+            return Next::At(at);
         }
         if self.measuring && self.budget.take(1) == 0 {
             return Next::Never;
         }
-        self.users[user] = User {
-            next_arrival: next_arrival.saturating_add(self.interval()),
-            waits: false,
-        };
+        let waited = std::mem::take(&mut user.waits);
+        user.schedule_next(self.mean);
         Next::Now(Arrival::Scheduled {
-            at: next_arrival,
-            late: !waits,
+            at,
+            free_since: if waited { at } else { now },
         })
     }
 
@@ -87,23 +91,19 @@ impl Pacer for UsersOpen<'_> {
         self.measuring && self.budget.is_spent()
     }
 
-    fn overdue(&mut self, now: Nanoseconds) -> u64 {
-        let mut count = 0;
-        for user in 0..self.users.len() {
-            while self.users[user].next_arrival <= now {
-                let interval = self.interval();
-                self.users[user].next_arrival += interval.max(1);
-                count += 1;
+    fn overdue(&mut self, now: Nanoseconds, each: &mut dyn FnMut(Nanoseconds)) {
+        for user in &mut self.users {
+            while user.next_arrival <= now {
+                if self.measuring && self.budget.take(1) == 0 {
+                    return;
+                }
+                each(user.next_arrival);
+                user.schedule_next(self.mean);
             }
-        }
-        if self.measuring {
-            self.budget.take(count)
-        } else {
-            count
         }
     }
 
-    fn begin_measuring(&mut self, in_flight: u64) {
+    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
         self.measuring = true;
         self.budget.take(in_flight);
     }
@@ -116,7 +116,18 @@ mod tests {
     const SECOND: Nanoseconds = 1_000_000_000;
 
     fn users(users: usize, budget: &SharedBudget) -> UsersOpen<'_> {
-        UsersOpen::new(users, 0, SECOND, budget, false, fastrand::Rng::with_seed(7))
+        started(UsersOpen::new(users, 0, SECOND, budget, false, 7))
+    }
+
+    fn started(mut pacer: UsersOpen<'_>) -> UsersOpen<'_> {
+        pacer.start(0);
+        pacer
+    }
+
+    fn overdue(pacer: &mut UsersOpen<'_>, now: Nanoseconds) -> u64 {
+        let mut count = 0;
+        pacer.overdue(now, &mut |_| count += 1);
+        count
     }
 
     fn at(next: Next) -> Nanoseconds {
@@ -133,7 +144,9 @@ mod tests {
         while now < end {
             now = at(pacer.next(user, now));
             match pacer.next(user, now) {
-                Next::Now(Arrival::Scheduled { at, late: false }) => scheduled.push(at),
+                Next::Now(Arrival::Scheduled { at, free_since }) if free_since == at => {
+                    scheduled.push(at);
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -174,8 +187,8 @@ mod tests {
         // Its answer takes until everything else is due.
         let mut late = vec![first];
         let now = punctual[punctual.len() - 1];
-        while let Next::Now(Arrival::Scheduled { at, late: is_late }) = pacer.next(0, now) {
-            assert!(is_late);
+        while let Next::Now(Arrival::Scheduled { at, free_since }) = pacer.next(0, now) {
+            assert_eq!(free_since, now);
             late.push(at);
         }
         assert_eq!(late, punctual);
@@ -192,10 +205,10 @@ mod tests {
             one.len() as u64
         };
         let mut pacer = users(1, &budget);
-        assert_eq!(pacer.overdue(10 * SECOND), due);
-        assert_eq!(pacer.overdue(10 * SECOND), 0);
+        assert_eq!(overdue(&mut pacer, 10 * SECOND), due);
+        assert_eq!(overdue(&mut pacer, 10 * SECOND), 0);
         assert_eq!(
-            pacer.overdue(1_000 * SECOND),
+            overdue(&mut pacer, 1_000 * SECOND),
             20 - due,
             "no more than the budget"
         );
@@ -204,11 +217,10 @@ mod tests {
     #[test]
     fn users_share_the_budget_and_warm_up_takes_nothing_of_it() {
         let budget = SharedBudget::new(Some(5));
-        let random = fastrand::Rng::with_seed(7);
-        let mut pacer = UsersOpen::new(3, 0, SECOND, &budget, true, random);
+        let mut pacer = started(UsersOpen::new(3, 0, SECOND, &budget, true, 7));
         let late = 1_000 * SECOND;
         assert!((0..30).all(|i| matches!(pacer.next(i % 3, late), Next::Now(_))));
-        pacer.begin_measuring(2);
+        pacer.begin_measuring(2, late);
         assert!((0..3).all(|user| matches!(pacer.next(user, late), Next::Now(_))));
         assert!(pacer.exhausted());
         assert_eq!(pacer.next(0, late), Next::Never);

@@ -1,111 +1,266 @@
-//! When requests begin, and when they are given up.
+//! When requests begin.
 
 use prony_record::Outcome;
 
-use super::Worker;
+use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
-use crate::engine::connection::{Activity, InFlight};
+use crate::engine::connection::{Activity, Connection, InFlight, Role};
+use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::{Arrival, Next, Pacer};
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
-    /// The user of that connection is free: its next request begins now, later or never.
+impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+    /// The load begins: what that connection does first.
+    pub(super) fn begin_with(&mut self, index: usize) {
+        if self.connections[index].role == Role::Stream {
+            return self.begin_stream(index);
+        }
+        if P::NEEDS_CONNECTIONS {
+            // Its arrivals find it open.
+            self.open(index);
+        } else {
+            self.free(index);
+        }
+    }
+
+    /// The connection has room for requests: the next ones begin now, later or never.
     #[inline]
-    pub(super) fn free(&mut self, index: usize, now: Nanoseconds) {
-        loop {
-            match self.pacer.next(index, now) {
+    pub(super) fn free(&mut self, index: usize) {
+        if self.connections[index].role == Role::Stream {
+            return self.stream_again(index);
+        }
+        if matches!(self.connections[index].activity, Activity::Retrying { .. })
+            || self.connections[index].is_timed
+        {
+            return self.flush(index);
+        }
+        while self.has_room(index) {
+            let now = self.horizon();
+            match self.pacer.next(index - self.share.streams, now) {
                 Next::Now(arrival) => {
-                    if self.begin(index, arrival, now) {
-                        return;
-                    }
+                    self.begin(index, arrival);
                 }
                 Next::At(due) => {
+                    self.connections[index].is_timed = true;
                     self.timetable.add(due, index);
-                    return self.rest(index);
+                    break;
                 }
-                Next::Never => return self.rest(index),
+                Next::Wait => {
+                    self.wait_for_arrival(index);
+                    break;
+                }
+                Next::Never => break,
             }
         }
+        self.flush(index);
     }
 
-    /// Begins the requests of the users who have waited for this instant.
-    pub(super) fn begin_what_is_due(&mut self, now: Nanoseconds) {
-        while let Some(index) = self.timetable.take_due(now) {
-            self.free(index, self.now());
-        }
-    }
-
-    /// Begins a request; false where it is too late for that, which is its outcome.
     #[inline]
-    fn begin(&mut self, index: usize, arrival: Arrival, now: Nanoseconds) -> bool {
-        let mut late = false;
-        let mut from = None;
-        if let Arrival::Scheduled { at, late: is_late } = arrival {
-            if now >= at.saturating_add(self.timeout) {
-                self.shed();
-                return false;
-            }
-            // A late one was due when its user became free, which is now.
-            let lag = if is_late { 0 } else { now - at };
-            self.tally.schedule_lag.record(lag);
-            (late, from) = (is_late, Some(at));
-        }
-        self.in_flight += 1;
-        let connection = &mut self.connections[index];
-        connection.request = Some(InFlight {
-            from,
-            deadline: from.unwrap_or(now).saturating_add(self.timeout),
-            late,
-            resent: false,
-            sample: None,
-        });
-        if connection.is_open() {
-            self.ask(index, now);
+    fn has_room(&self, index: usize) -> bool {
+        let connection = &self.connections[index];
+        connection.in_flight.len() < self.shared.plan.pipeline && !connection.is_used_up()
+    }
+
+    /// The earliest instant at which something is to be begun.
+    #[inline]
+    pub(super) fn next_due(&self) -> Nanoseconds {
+        let arrival = match self.can_take_arrival() {
+            true => self.pacer.next_arrival(),
+            false => Nanoseconds::MAX,
+        };
+        let due = self.timetable.next().min(arrival);
+        // What is due when the phase has ended is not begun in it.
+        if due < self.phase.ends {
+            due
         } else {
-            self.open(index);
+            Nanoseconds::MAX
+        }
+    }
+
+    fn can_take_arrival(&self) -> bool {
+        !self.idle.is_empty() || self.can_grow()
+    }
+
+    fn can_grow(&self) -> bool {
+        self.connections.len() - self.share.streams < self.share.most_connections
+    }
+
+    /// Begins the requests whose instants have come.
+    pub(super) fn begin_what_is_due(&mut self) {
+        if self.next_due() == Nanoseconds::MAX {
+            return;
+        }
+        self.read_clock();
+        while let Some(index) = self.timetable.take_due(self.horizon()) {
+            self.connections[index].is_timed = false;
+            self.free(index);
+            self.read_clock();
+        }
+        for _ in 0..BEGIN_AT_ONCE {
+            let at = self.pacer.next_arrival();
+            self.read_clock();
+            if at > self.horizon() || !self.give_arrival(at) {
+                break;
+            }
+        }
+    }
+
+    /// Gives an arrival that belongs to nobody to a connection; false where none is free.
+    fn give_arrival(&mut self, at: Nanoseconds) -> bool {
+        self.forget_lost_idle();
+        if !self.can_take_arrival() || !self.pacer.take_arrival() {
+            return false;
+        }
+        let (index, free_since) = match self.take_idle() {
+            // Where one more might have been opened, no connection was lacking.
+            Some((index, since)) if self.can_grow() => (index, since.min(at)),
+            Some(idle) => idle,
+            None => (self.grow(), at),
+        };
+        self.begin(index, Arrival::Scheduled { at, free_since });
+        self.flush(index);
+        if self.has_room(index) {
+            self.wait_for_arrival(index);
         }
         true
     }
 
-    #[cold]
-    fn shed(&mut self) {
-        let timeout = self.shared.plan.timeout;
-        self.tally.not_ok(Outcome::Shed, || {
-            format!("its user became free only more than {timeout:?} after it was due")
+    /// The connection takes the next arrival that no other takes. One that is not there, and cannot be
+    /// had at once, does not: its arrivals would wait while others have nothing to do.
+    fn wait_for_arrival(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        let is_ready = matches!(connection.activity, Activity::Open | Activity::Closed);
+        if is_ready && connection.waiting_since.is_none() {
+            connection.waiting_since = Some(self.now);
+            self.idle.push_back(index);
+        }
+    }
+
+    /// Of the connections that wait for an arrival, the one that has waited longest, and since when.
+    fn take_idle(&mut self) -> Option<(usize, Nanoseconds)> {
+        while let Some(index) = self.idle.pop_front() {
+            // It may have been lost since.
+            if let Some(since) = self.connections[index].waiting_since.take() {
+                return Some((index, since));
+            }
+        }
+        None
+    }
+
+    /// Drops those from the head of the line that have been lost since they waited.
+    fn forget_lost_idle(&mut self) {
+        while let Some(&index) = self.idle.front()
+            && self.connections[index].waiting_since.is_none()
+        {
+            self.idle.pop_front();
+        }
+    }
+
+    /// One connection more.
+    fn grow(&mut self) -> usize {
+        let connection = Connection::new((self.new_wire)(), Role::Load);
+        self.connections.push(connection);
+        self.connections.len() - 1
+    }
+
+    /// Begins a request, unless it is too late for that, which is its outcome.
+    #[inline]
+    fn begin(&mut self, index: usize, arrival: Arrival) {
+        let mut from = None;
+        let mut late = false;
+        if let Arrival::Scheduled { at, free_since } = arrival {
+            late = free_since > at;
+            let in_time = self.latest_send(at) > self.now;
+            self.count_arrival(at, free_since, in_time);
+            if !in_time {
+                return self.shed();
+            }
+            from = Some(at);
+        }
+        self.in_flight += 1;
+        let number = self.mix.next();
+        let latest_send = from.map_or(Nanoseconds::MAX, |at| self.latest_send(at));
+        // Until it is sent.
+        let deadline = self.latest_answer(from).min(latest_send);
+        let connection = &mut self.connections[index];
+        connection.requests += 1;
+        let most = self.shared.plan.requests_per_connection;
+        connection.in_flight.push_back(InFlight {
+            number,
+            from,
+            deadline,
+            late,
+            resent: false,
+            last: most.is_some_and(|most| connection.requests >= most.get()),
+            answer_begun: false,
+            last_event: None,
+            sample: None,
         });
-    }
-
-    /// Nothing is to be sent for now but what the wire has to say of itself.
-    fn rest(&mut self, index: usize) {
-        self.connections[index].activity = Activity::Idle;
-        self.flush(index);
-    }
-
-    /// Looks after what no event tells of: timeouts and retries.
-    pub(super) fn tick(&mut self, now: Nanoseconds) {
-        for index in 0..self.connections.len() {
-            let connection = &self.connections[index];
-            let request = connection.request.as_ref();
-            let overdue = request.is_some_and(|request| request.deadline <= now);
-            match connection.activity {
-                Activity::Exchanging if overdue => self.timed_out(index, "whole answer"),
-                Activity::Connecting { .. } | Activity::Retrying { .. } if overdue => {
-                    self.timed_out(index, "connection");
-                }
-                Activity::Retrying { at } if at <= now => self.retry(index),
-                _ => {}
+        match connection.activity {
+            Activity::Open => self.ask(index),
+            Activity::Closed => self.open(index),
+            Activity::Connecting { .. } | Activity::Retrying { .. } => {
+                self.watch_deadline(index, deadline);
             }
         }
     }
 
+    /// Until when what was due at `at` may be sent.
+    pub(super) fn latest_send(&self, at: Nanoseconds) -> Nanoseconds {
+        let after = self.deadline.unwrap_or(Nanoseconds::MAX);
+        at.saturating_add(after)
+    }
+
+    /// Until when an answer may come to what is sent, or would be if it could, now.
+    #[inline]
+    pub(super) fn latest_answer(&self, scheduled: Option<Nanoseconds>) -> Nanoseconds {
+        let latest = self.now.saturating_add(self.timeout);
+        match scheduled {
+            Some(at) if self.deadline_binds_answers => latest.min(self.latest_send(at)),
+            _ => latest,
+        }
+    }
+
+    #[inline]
+    fn count_arrival(&mut self, at: Nanoseconds, free_since: Nanoseconds, in_time: bool) {
+        let schedule = &mut self.tally.schedule;
+        if at >= self.phase.began {
+            schedule.asked += 1;
+            schedule.sent += u64::from(in_time);
+        }
+        schedule.bound_hits += u64::from(free_since > at);
+        if in_time {
+            // What its user was late by is not the generator's lag.
+            let lag = self.now.saturating_sub(at.max(free_since));
+            schedule.begun(lag, self.phase.is_second_half(at));
+        }
+    }
+
     #[cold]
-    fn timed_out(&mut self, index: usize, lacking: &str) {
-        let timeout = self.shared.plan.timeout;
-        let detail = || format!("no {lacking} within {timeout:?}");
-        if self.connections[index].activity == Activity::Exchanging {
-            self.failed(index, Outcome::TimedOut, detail);
+    fn shed(&mut self) {
+        let deadline = self.shared.plan.deadline.unwrap_or_default();
+        self.tally.not_ok(Outcome::Shed, || {
+            format!("its connection became free only more than {deadline:?} after it was due")
+        });
+    }
+
+    /// The load is over: what was due and never begun is unfinished.
+    pub(super) fn count_what_was_never_begun(&mut self) {
+        let (began, horizon) = (self.phase.began, self.horizon());
+        let lacked_none = self.can_take_arrival();
+        let (mut count, mut asked, mut first) = (0, 0, horizon);
+        self.pacer.overdue(horizon, &mut |at| {
+            count += 1;
+            asked += u64::from(at >= began);
+            first = first.min(at);
+        });
+        self.tally.outcomes[Outcome::Unfinished] += count;
+        let schedule = &mut self.tally.schedule;
+        schedule.asked += asked;
+        if lacked_none {
+            schedule.behind_by = horizon - first;
         } else {
-            self.not_connected(index, Outcome::TimedOut, detail);
+            schedule.bound_hits += count;
         }
     }
 }

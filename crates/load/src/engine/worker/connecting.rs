@@ -7,7 +7,8 @@ use prony_record::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
-use crate::engine::connection::Activity;
+use crate::engine::connection::{Activity, Role};
+use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
@@ -15,89 +16,123 @@ use crate::wire::Wire;
 const FIRST_RETRY: Nanoseconds = 10_000_000;
 const LONGEST_RETRY: Nanoseconds = 1_000_000_000;
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
-    /// Connects, for the request that has begun.
+impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+    /// Connects.
     pub(super) fn open(&mut self, index: usize) {
-        let now = self.now();
-        let address = self.shared.plan.address;
         let connection = &mut self.connections[index];
-        // Only what is made again and again, or in great number, can use up the ports.
-        let source = if connection.was_connected || connection.refusals > 0 {
-            self.sources.take()
-        } else {
-            None
-        };
-        let watched = connection
-            .open(address, source, now)
-            .and_then(|socket| self.poller.watch(socket, index).map_err(Into::into));
-        match watched {
-            Ok(()) => {}
-            Err(error) if is_port_shortage(&error) => self.wait_for_port(index),
-            Err(error) => self.refused(index, &error),
+        let is_again = connection.was_connected || connection.refusals > 0;
+        let source = self.sources.take(is_again);
+        connection.wire.open();
+        connection.requests = connection.in_flight.len() as u64;
+        connection.activity = Activity::Connecting { since: self.now };
+        let deadline = self.next_deadline(index).unwrap_or(Nanoseconds::MAX);
+        match self.io.open(index, &self.shared.plan.endpoint, source) {
+            Ok(()) => self.watch_deadline(index, deadline),
+            Err(error) => self.not_connected(index, &error),
         }
     }
 
-    pub(super) fn on_connected(&mut self, index: usize, since: Nanoseconds) {
-        match self.connections[index].connect_result() {
-            Ok(()) => {}
-            Err(error) if is_port_shortage(&error) => return self.wait_for_port(index),
-            Err(error) => return self.refused(index, &error),
+    /// The attempt to connect has come to that.
+    pub(super) fn connected(&mut self, index: usize, result: Result<(), Errno>) {
+        let Activity::Connecting { since } = self.connections[index].activity else {
+            return;
+        };
+        if let Err(errno) = result {
+            return self.not_connected(index, &errno.into());
         }
-        let now = self.now();
-        self.counts.opened += 1;
-        self.tally.connect.record(now - since);
+        self.read_clock();
         let connection = &mut self.connections[index];
         connection.refusals = 0;
-        self.counts.reconnects += u64::from(connection.was_connected);
+        if connection.role == Role::Load {
+            self.counts.opened += 1;
+            self.counts.reconnects += u64::from(connection.was_connected);
+            self.open += 1;
+            self.counts.most = self.counts.most.max(self.open);
+            self.tally.connect.record(self.now - since);
+        }
         connection.was_connected = true;
-        self.ask(index, now);
+        connection.activity = Activity::Open;
+        self.shed_what_is_too_late(index);
+        self.ask(index);
     }
 
-    /// No connection: the request that it was for has failed.
+    /// No connection: the requests that it was for have failed, unless it was only for want of a local
+    /// port, which is not the server's doing.
     #[cold]
-    fn refused(&mut self, index: usize, error: &io::Error) {
-        self.not_connected(index, Outcome::Refused, || {
-            format!("cannot connect: {error}")
-        });
-    }
-
-    /// The request has failed before there was a connection for it; its user tries again later.
-    #[cold]
-    pub(super) fn not_connected(
-        &mut self,
-        index: usize,
-        outcome: Outcome,
-        detail: impl FnOnce() -> String,
-    ) {
-        self.in_flight -= 1;
-        self.tally.not_ok(outcome, detail);
-        self.connections[index].request = None;
+    fn not_connected(&mut self, index: usize, error: &io::Error) {
+        if is_port_shortage(error) {
+            self.counts.port_waits += 1;
+        } else {
+            self.give_up(index, Outcome::Refused, || {
+                format!("cannot connect: {error}")
+            });
+        }
         self.retry_later(index);
     }
 
-    /// No local port is free: that is not the server's doing, so the request waits for one.
+    /// The requests of a connection that could not be made have failed.
+    fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Fn() -> String) {
+        while self.connections[index].in_flight.pop_front().is_some() {
+            self.count(index, outcome, &detail);
+        }
+    }
+
+    /// Requests that have waited for their connection beyond the instant at which they might be sent.
+    fn shed_what_is_too_late(&mut self, index: usize) {
+        if self.deadline.is_none() {
+            return;
+        }
+        let (now, after) = (self.now, self.deadline.unwrap_or(Nanoseconds::MAX));
+        let connection = &mut self.connections[index];
+        let before = connection.in_flight.len();
+        connection.in_flight.retain(|request| {
+            let scheduled = request.from.filter(|_| !request.resent);
+            scheduled.is_none_or(|at| at.saturating_add(after) > now)
+        });
+        let shed = before - connection.in_flight.len();
+        (0..shed).for_each(|_| {
+            self.count(index, Outcome::Shed, || {
+                "its connection was made only after its deadline".into()
+            });
+        });
+    }
+
+    /// No connection within the time that its requests had.
     #[cold]
-    fn wait_for_port(&mut self, index: usize) {
-        self.counts.port_waits += 1;
+    pub(super) fn connecting_timed_out(&mut self, index: usize, detail: impl Fn() -> String) {
+        self.shed_what_is_too_late(index);
+        let now = self.now;
+        let connection = &mut self.connections[index];
+        let before = connection.in_flight.len();
+        connection.in_flight.retain(|it| it.deadline > now);
+        let timed_out = before - connection.in_flight.len();
+        (0..timed_out).for_each(|_| self.count(index, Outcome::TimedOut, &detail));
         self.retry_later(index);
     }
 
     fn retry_later(&mut self, index: usize) {
-        let now = self.now();
-        let connection = &mut self.connections[index];
-        let pause = FIRST_RETRY << connection.refusals.min(7);
-        connection.refusals += 1;
-        connection.close(Activity::Retrying {
-            at: now + pause.min(LONGEST_RETRY),
-        });
+        let refusals = self.connections[index].refusals;
+        let pause = FIRST_RETRY << refusals.min(7);
+        self.connections[index].refusals += 1;
+        let at = self.now + pause.min(LONGEST_RETRY);
+        self.close(index, Activity::Retrying { at });
+        self.retries.add(at, index);
     }
 
-    /// Tries again: for the request that waits for it, or for the next one.
-    pub(super) fn retry(&mut self, index: usize) {
-        if self.connections[index].request.is_some() {
-            self.open(index);
-        } else {
-            self.free(index, self.now());
+    /// Tries the connections again that have rested for long enough.
+    pub(super) fn retry_what_is_due(&mut self) {
+        while let Some(index) = self.retries.take_due(self.now) {
+            let connection = &mut self.connections[index];
+            match connection.activity {
+                Activity::Retrying { at } if at <= self.now => {}
+                _ => continue,
+            }
+            connection.activity = Activity::Closed;
+            match (connection.in_flight.is_empty(), connection.role) {
+                (false, _) => self.open(index),
+                (true, Role::Stream) => self.begin_stream(index),
+                (true, Role::Load) => self.free(index),
+            }
         }
     }
 }

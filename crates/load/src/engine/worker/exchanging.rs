@@ -3,205 +3,260 @@
 use nix::errno::Errno;
 use prony_record::Outcome;
 
-use super::{CLOSED, Worker};
+use super::Worker;
 use crate::engine::clock::Nanoseconds;
-use crate::engine::connection::{Activity, Received};
+use crate::engine::connection::{Activity, InFlight, Role};
+use crate::engine::event_loop::{Chunk, EventLoop, ReadNext};
 use crate::engine::pacer::Pacer;
-use crate::engine::poller::EventFlags;
-use crate::wire::h1::{Collect, Whole};
-use crate::wire::{Fault, Wire};
+use crate::request::WireRequest;
+use crate::wire::h1::{Collect, Eaten, Whole};
+use crate::wire::{Fault, Which, Wire};
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
-    /// Sends the request that the connection is there for.
+impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+    /// Gives the wire the requests of that connection that it has not got. They go with the next
+    /// flush.
     #[inline]
-    pub(super) fn ask(&mut self, index: usize, now: Nanoseconds) {
-        let timeout = self.timeout;
-        let connection = &mut self.connections[index];
-        let Some(request) = &mut connection.request else {
-            return;
-        };
-        if request.from.is_none() {
-            request.from = Some(now);
-            request.deadline = now.saturating_add(timeout);
+    pub(super) fn ask(&mut self, index: usize) {
+        let now = self.now;
+        let mut deadline = Nanoseconds::MAX;
+        loop {
+            let connection = &self.connections[index];
+            let samples = connection.role == Role::Load;
+            let Some(request) = connection.in_flight.get(connection.asked) else {
+                break;
+            };
+            // The time that it had when it was first sent is all it has.
+            let latest = match request.resent {
+                true => request.deadline,
+                false => self.latest_answer(request.from),
+            };
+            let connection = &mut self.connections[index];
+            let request = &mut connection.in_flight[connection.asked];
+            request.deadline = latest;
+            request.from.get_or_insert(now);
+            request.sample =
+                (samples && self.judge.samples_next()).then(|| Box::new(Collect::default()));
+            deadline = deadline.min(request.deadline);
+            connection.wire.request(Which {
+                number: request.number,
+                last: request.last,
+            });
+            connection.asked += 1;
         }
-        request.sample = self
-            .judge
-            .samples_next()
-            .then(|| Box::new(Collect::default()));
-        connection.wire.request();
-        connection.activity = Activity::Exchanging;
-        self.send(index);
+        self.watch_deadline(index, deadline);
     }
 
     /// Sends what the wire has to send.
     #[inline]
-    pub(super) fn send(&mut self, index: usize) {
-        match self.connections[index].send() {
-            Ok(length) => self.tally.bytes_written += length as u64,
-            // What the server did before it closed, reading tells.
-            Err(Errno::EPIPE | Errno::ECONNRESET) => self.on_readable(index, EventFlags::RDHUP),
-            Err(errno) => self.unusable(index, || format!("cannot send: {errno}")),
-        }
-    }
-
-    #[inline]
-    pub(super) fn receive(&mut self, index: usize, flags: EventFlags) {
-        let connection = &mut self.connections[index];
-        let sent_whole = connection.wire.request_sent();
-        let peer_closed = flags.intersects(CLOSED);
-        match connection.receive(&mut self.buffers, peer_closed, &mut self.tally.bytes_read) {
-            Received::Partly => self.flush(index),
-            Received::More => {
-                self.receive_later(index);
-                self.flush(index);
-            }
-            Received::Whole(whole) if sent_whole => {
-                let stays = whole.keep_alive && !peer_closed && !self.shared.plan.request.closes();
-                self.answered(index, whole, stays);
-            }
-            Received::Whole(whole) => self.answered_early(index, whole),
-            other => self.broken(index, other),
-        }
-    }
-
-    /// Sends what the wire has to say of itself, such as to what it has just read.
-    #[inline]
     pub(super) fn flush(&mut self, index: usize) {
-        let connection = &self.connections[index];
-        if connection.is_open() && !connection.wire.unsent().is_empty() {
-            self.send(index);
-        }
-    }
-
-    #[cold]
-    fn receive_later(&mut self, index: usize) {
-        if let Some(socket) = self.connections[index].socket()
-            && let Err(errno) = self.poller.tell_again(socket, index)
-        {
-            self.unusable(index, || format!("cannot watch: {errno}"));
-        }
-    }
-
-    /// Something came of a connection that no request is on its way over: the protocol's own talk,
-    /// or the end. Neither is anybody's outcome.
-    #[cold]
-    pub(super) fn receive_idle(&mut self, index: usize, flags: EventFlags) {
         let connection = &mut self.connections[index];
-        let peer_closed = flags.intersects(CLOSED);
-        match connection.receive(&mut self.buffers, peer_closed, &mut self.tally.bytes_read) {
-            Received::Partly if !peer_closed => self.flush(index),
-            Received::More => self.receive_later(index),
-            _ => connection.close(Activity::Idle),
+        if !connection.is_open() {
+            return;
+        }
+        let unsent = connection.wire.unsent();
+        if unsent.is_empty() {
+            return;
+        }
+        match self.io.send(index, unsent) {
+            Ok(length) => {
+                connection.wire.sent(length);
+                if connection.role == Role::Load {
+                    self.tally.bytes_written += length as u64;
+                }
+            }
+            // What the server did before it closed, reading tells.
+            Err(Errno::EPIPE | Errno::ECONNRESET) => {}
+            Err(errno) => {
+                self.closed(index, Some(errno));
+                self.free_soon(index);
+            }
         }
     }
 
-    /// The answer is whole before the request is: the server has not read what it answers. Taken
-    /// as ok, that would be the fastest of all.
+    /// A connection was lost while it was being given something to do: what comes next, it is asked in
+    /// the next turn.
     #[cold]
-    fn answered_early(&mut self, index: usize, whole: Whole) {
-        self.tally.status(whole.status);
-        let request = self.connections[index].request.as_mut();
-        let sample = request.and_then(|request| request.sample.take());
-        let (outcome, detail) = match self.judge.verdict(whole, sample) {
-            Err(wrong) => wrong,
-            Ok(()) => (
-                Outcome::Malformed,
-                "the whole answer came before the request was sent whole".to_owned(),
-            ),
-        };
-        self.failed(index, outcome, || detail);
+    fn free_soon(&mut self, index: usize) {
+        let connection = &mut self.connections[index];
+        if connection.activity == Activity::Closed && connection.in_flight.is_empty() {
+            connection.gone(Activity::Retrying { at: self.now });
+            self.retries.add(self.now, index);
+        }
+    }
+
+    /// Bytes came.
+    #[inline]
+    pub(super) fn received(&mut self, index: usize, chunk: L::Chunk) {
+        let length = self.io.bytes(&chunk).len();
+        self.count_bytes_read(index, length as u64);
+        let mut at = 0;
+        while at < length && self.connections[index].is_open() {
+            match self.eat(index, &chunk, at) {
+                Err(fault) => self.faulty(index, fault),
+                Ok(Eaten { bytes, whole }) => {
+                    at += bytes;
+                    let Some(whole) = whole else { break };
+                    let others_due = self.connections[index].in_flight.len() > 1;
+                    let may_stay = at < length || others_due || !chunk.more_behind();
+                    self.answered(index, whole, may_stay);
+                }
+            }
+        }
+        self.io.release(chunk);
+        self.read_on(index);
     }
 
     #[inline]
-    fn answered(&mut self, index: usize, whole: Whole, stays: bool) {
-        let now = self.now();
+    fn count_bytes_read(&mut self, index: usize, length: u64) {
+        if self.connections[index].role == Role::Load {
+            self.tally.bytes_read += length;
+        }
+    }
+
+    #[inline]
+    fn eat(&mut self, index: usize, chunk: &L::Chunk, at: usize) -> Result<Eaten, Fault> {
         let connection = &mut self.connections[index];
-        let Some(request) = connection.request.take() else {
+        let sample = match connection.in_flight.front_mut() {
+            Some(request) => {
+                if !std::mem::replace(&mut request.answer_begun, true) {
+                    let from = request.from.unwrap_or(self.now);
+                    if self.shared.plan.first_byte && connection.role == Role::Load {
+                        self.tally.first_byte.record(self.now.saturating_sub(from));
+                    }
+                    if connection.role == Role::Stream {
+                        // From here on it may take for ever.
+                        request.deadline = Nanoseconds::MAX;
+                    }
+                }
+                request.sample.as_deref_mut()
+            }
+            None => None,
+        };
+        let bytes = &self.io.bytes(chunk)[at..];
+        let eaten = connection.wire.eat(bytes, sample);
+        if self.shared.plan.events {
+            self.take_events_of(index);
+        }
+        eaten
+    }
+
+    /// Body bytes came that nobody had to look at.
+    #[inline]
+    pub(super) fn skipped(&mut self, index: usize, length: u64) {
+        self.count_bytes_read(index, length);
+        if let Some(whole) = self.connections[index].wire.skip(length) {
+            self.answered(index, whole, true);
+        }
+        self.read_on(index);
+    }
+
+    #[inline]
+    fn read_on(&mut self, index: usize) {
+        let connection = &self.connections[index];
+        if !connection.is_open() {
+            return;
+        }
+        let is_sampled = connection
+            .in_flight
+            .front()
+            .is_some_and(|request| request.sample.is_some());
+        let skippable = if is_sampled {
+            0
+        } else {
+            connection.wire.skippable()
+        };
+        self.io.read_on(index, ReadNext { skippable });
+    }
+
+    /// The answer to the first request of that connection is whole. Its connection stays where both
+    /// sides want it to, and it `may_stay`.
+    #[inline]
+    pub(super) fn answered(&mut self, index: usize, whole: Whole, may_stay: bool) {
+        let connection = &mut self.connections[index];
+        let is_sent = connection.wire.was_sent_before_answer();
+        let Some(request) = connection.in_flight.pop_front() else {
             return;
         };
+        connection.asked -= 1;
         connection.answers += 1;
+        let stays = whole.keep_alive && may_stay && is_sent && !self.closes(&request);
         if !stays {
-            connection.close(Activity::Idle);
+            self.close_and_ask_again(index);
         }
-        self.in_flight -= 1;
-        self.tally.status(whole.status);
+        self.judge(index, request, whole, is_sent);
+    }
+
+    /// Whether the request asks the server to close its connection.
+    #[inline]
+    fn closes(&self, request: &InFlight) -> bool {
+        request.last
+            || match &self.shared.plan.request {
+                WireRequest::Http1(set) => set.requests()[request.number].closes(),
+                WireRequest::Grpc(_) => false,
+            }
+    }
+
+    /// What the outcome of an answered request is.
+    #[inline]
+    fn judge(&mut self, index: usize, request: InFlight, whole: Whole, is_sent: bool) {
+        let is_load = self.connections[index].role == Role::Load;
+        if is_load {
+            self.tally.status(whole.status);
+        }
         let compared = request.sample.is_some();
-        match self.judge.verdict(whole, request.sample) {
-            Ok(()) => {
-                let latency = now - request.from.unwrap_or(now);
+        let verdict = self.judge.verdict(whole, request.sample);
+        match verdict {
+            // Taken as ok, an answer to what the server has not read would be the fastest of all.
+            Ok(()) if !is_sent => self.count(index, Outcome::Malformed, || {
+                "the whole answer came before the request was sent whole".into()
+            }),
+            Ok(()) if is_load => {
+                self.in_flight -= 1;
+                let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
                 self.tally.ok(latency, request.late);
             }
-            Err((outcome, detail)) => self.tally.not_ok(outcome, || detail),
+            Ok(()) => self.tally.streams.outcomes[Outcome::Ok] += 1,
+            Err((outcome, detail)) => self.count(index, outcome, || detail),
         }
-        // The time that comparing took is not the next answer's.
-        let now = if compared { self.now() } else { now };
-        self.free(index, now);
-    }
-
-    #[cold]
-    fn broken(&mut self, index: usize, received: Received) {
-        let (outcome, detail) = match received {
-            Received::ClosedEarly { in_answer: false } if self.may_ask_again(index) => {
-                return self.ask_again(index);
-            }
-            Received::ClosedEarly { in_answer: false } => (
-                Outcome::Reset,
-                "the server closed the connection without an answer".into(),
-            ),
-            Received::ClosedEarly { in_answer: true } => (
-                Outcome::Truncated,
-                "the server closed the connection in the middle of the answer".into(),
-            ),
-            Received::Fault(fault @ Fault::Ended(_)) => (Outcome::Reset, fault.to_string()),
-            Received::Fault(fault) => (Outcome::Malformed, fault.to_string()),
-            Received::Broken(errno) => (Outcome::Reset, format!("the connection broke: {errno}")),
-            Received::Partly | Received::More | Received::Whole(_) => return,
-        };
-        self.failed(index, outcome, || detail);
-    }
-
-    /// A server may close a connection after any whole answer, and its close and our next request
-    /// may cross: then that request is sent once more, over a new connection (RFC 9112, 9.3.1), where
-    /// doing it twice does no harm.
-    fn may_ask_again(&self, index: usize) -> bool {
-        let connection = &self.connections[index];
-        let resent = connection.request.as_ref().is_none_or(|it| it.resent);
-        connection.answers > 0 && !resent && self.shared.plan.request.is_idempotent()
-    }
-
-    fn ask_again(&mut self, index: usize) {
-        self.counts.resent += 1;
-        let connection = &mut self.connections[index];
-        if let Some(request) = &mut connection.request {
-            request.resent = true;
-        }
-        connection.close(Activity::Idle);
-        self.open(index);
-    }
-
-    /// The connection is of no use any more, whatever it was doing.
-    #[cold]
-    fn unusable(&mut self, index: usize, detail: impl FnOnce() -> String) {
-        if self.connections[index].request.is_some() {
-            self.failed(index, Outcome::Reset, detail);
-        } else {
-            self.connections[index].close(Activity::Idle);
+        if compared {
+            // The time that comparing took is not the next answer's.
+            self.read_clock();
         }
     }
 
-    /// The request on that connection has failed, and the connection with it.
+    /// Counts the outcome of a request that is not ok.
     #[cold]
-    pub(super) fn failed(
+    pub(super) fn count(
         &mut self,
         index: usize,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
-        self.in_flight -= 1;
-        self.tally.not_ok(outcome, detail);
+        match self.connections[index].role {
+            Role::Load => {
+                self.in_flight -= 1;
+                self.tally.not_ok(outcome, detail);
+            }
+            Role::Stream => {
+                self.tally.streams.outcomes[outcome] += 1;
+                self.tally.wrong(outcome, detail);
+            }
+        }
+    }
+
+    /// Counts the events that have come of a connection's answer.
+    fn take_events_of(&mut self, index: usize) {
         let connection = &mut self.connections[index];
-        connection.request = None;
-        connection.close(Activity::Idle);
-        self.free(index, self.now());
+        let events = connection.wire.take_events();
+        let Some(request) = connection.in_flight.front_mut().filter(|_| events > 0) else {
+            return;
+        };
+        let tally = match connection.role {
+            Role::Load => &mut self.tally.events,
+            Role::Stream => &mut self.tally.streams.events,
+        };
+        let from = request.from.unwrap_or(self.now);
+        tally.came(events, self.now, from, request.last_event);
+        request.last_event = Some(self.now);
     }
 }

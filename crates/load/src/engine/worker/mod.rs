@@ -1,41 +1,51 @@
-//! One worker thread: an event loop, its connections, and the requests they carry.
+//! One worker thread: its connections, and the requests they carry.
 
 mod arrivals;
 mod connecting;
+mod deadlines;
 mod exchanging;
+mod failing;
+mod streams;
 
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use nix::errno::Errno;
-use prony_record::{Ended, Outcome};
+use prony_kernel::Counters;
+use prony_record::{Ended, LoadShape, Outcome};
 
 use super::clock::{Clock, Nanoseconds, nanoseconds};
-use super::connection::{Activity, Buffers, Connection};
+use super::connection::{Activity, Connection, Role};
+use super::cost::{ThreadCpu, WorkerCost};
+use super::event_loop::{Event, EventLoop};
 use super::judge::Judge;
 use super::pacer::Pacer;
 use super::phase::{Phase, PhaseResult};
-use super::poller::{EventFlags, Poller};
 use super::progress::WorkerProgress;
+use super::request_mix::RequestMix;
 use super::source_address::SourceAddresses;
+use super::start_line::Place;
 use super::tally::Tally;
 use super::timetable::Timetable;
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
 
-/// How often timeouts, retries and the end of the load are looked at.
-const TICK: Nanoseconds = 10_000_000;
+/// An interrupt, and the end of a load that has nothing to wait for, are seen within that time.
+const LONGEST_WAIT: Nanoseconds = 10_000_000;
 /// How often a worker tells how far it is.
 const PUBLISH: Nanoseconds = 200_000_000;
-/// How many users begin before those that have begun have their turn: otherwise thousands of
-/// connections would overrun the server's queue, and each would seem to take as long as all.
+/// How many users begin, and how many arrivals, before those that have begun have their turn:
+/// otherwise thousands of connections would overrun the server's queue, and each would seem to take as
+/// long as all.
 const BEGIN_AT_ONCE: usize = 64;
-
-/// What the kernel says of a connection that the server has closed.
-const CLOSED: EventFlags = EventFlags::RDHUP
-    .union(EventFlags::HUP)
-    .union(EventFlags::ERR);
-/// What the kernel says where there is something to read, were it only the end.
-const READABLE: EventFlags = CLOSED.union(EventFlags::IN);
+/// How long a schedule waits for the connections that it begins with.
+const LONGEST_CONNECTING: Nanoseconds = 2_000_000_000;
+/// After so many events the clock is read anew: so none is off by more than a microsecond or two.
+const EVENTS_A_CLOCK: u32 = 8;
+/// How long before an instant of the schedule busy-waiting begins, where that is asked for: longer than
+/// it takes a machine to wake up.
+const SPIN: Nanoseconds = 200_000;
 
 /// What one worker gave.
 #[derive(Debug)]
@@ -44,6 +54,8 @@ pub(super) struct WorkerResult {
     pub(super) measured: PhaseResult,
     pub(super) ended: Ended,
     pub(super) connections: ConnectionCounts,
+    /// The event loop that ran.
+    pub(super) event_loop: &'static str,
 }
 
 /// How connections fared, warm-up included.
@@ -57,6 +69,10 @@ pub(super) struct ConnectionCounts {
     pub(super) resent: u64,
     /// Waits for a local port.
     pub(super) port_waits: u64,
+    /// The most of the load's connections that were there at a time.
+    pub(super) most: u64,
+    /// Streams that were open at the end.
+    pub(super) streams_at_end: u64,
 }
 
 /// What a worker shares with the rest of the process.
@@ -67,124 +83,285 @@ pub(super) struct Shared<'a> {
     pub(super) progress: &'a WorkerProgress,
 }
 
-pub(super) struct Worker<'a, P, W> {
+/// The connections of one worker.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Share {
+    /// From the beginning.
+    pub(super) connections: usize,
+    /// At the most.
+    pub(super) most_connections: usize,
+    /// Streams beside them.
+    pub(super) streams: usize,
+}
+
+pub(super) struct Worker<'a, P, W, L> {
     shared: Shared<'a>,
-    poller: Poller,
+    io: L,
+    new_wire: &'a dyn Fn() -> W,
+    /// The load's connections, and before them the streams beside it.
     connections: Vec<Connection<W>>,
-    buffers: Buffers,
+    share: Share,
     sources: SourceAddresses,
     pacer: P,
+    mix: RequestMix,
+    /// Users who wait for their instants.
     timetable: Timetable,
+    /// Connections that are tried again.
+    retries: Timetable,
+    /// When the deadlines of a connection are looked at next.
+    deadlines: Timetable,
+    /// Connections that wait for an arrival that belongs to nobody, the one that has waited longest
+    /// first: so all of them are used in turn. Some may have been lost since.
+    idle: VecDeque<usize>,
     judge: Judge<'a>,
     tally: Tally,
     phase: Phase,
     warmup: Option<PhaseResult>,
-    /// Requests that have begun and have no outcome yet.
+    /// Requests of the load that have begun and have no outcome yet.
     in_flight: u64,
     counts: ConnectionCounts,
+    /// The load's connections that are there.
+    open: u64,
+    /// Of the last reading of the clock.
+    now: Nanoseconds,
+    spun: Nanoseconds,
     timeout: Nanoseconds,
+    deadline: Option<Nanoseconds>,
+    /// Whether an answer must have come by its request's deadline.
+    deadline_binds_answers: bool,
+    /// `None` where the machine has none.
+    counters: Option<Counters>,
 }
 
-impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
-    /// A worker with a connection for each of `wires`.
+impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
+    /// A worker that has not opened anything yet.
     pub(super) fn new(
         shared: Shared<'a>,
-        poller: Poller,
-        wires: impl Iterator<Item = W>,
+        io: L,
+        share: Share,
+        new_wire: &'a dyn Fn() -> W,
         pacer: P,
+        mix: RequestMix,
     ) -> Self {
         let plan = shared.plan;
+        let now = shared.clock.now();
+        let streams = (0..share.streams).map(|_| Connection::new(new_wire(), Role::Stream));
+        let load = (0..share.connections).map(|_| Connection::new(new_wire(), Role::Load));
         Self {
-            poller,
-            connections: wires.map(Connection::new).collect(),
-            buffers: Buffers::new(),
-            sources: SourceAddresses::towards(plan.address),
+            connections: streams.chain(load).collect(),
+            io,
+            new_wire,
+            share,
+            sources: SourceAddresses::of(plan),
             pacer,
+            mix,
             timetable: Timetable::default(),
+            retries: Timetable::default(),
+            deadlines: Timetable::default(),
+            idle: VecDeque::new(),
             judge: Judge::new(plan.sampling.as_ref()),
             tally: Tally::new(),
-            phase: Phase::begin(shared.clock.now(), plan),
+            phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,
             in_flight: 0,
             counts: ConnectionCounts::default(),
+            open: 0,
+            now,
+            spun: 0,
             timeout: nanoseconds(plan.timeout),
+            deadline: plan.deadline.map(nanoseconds),
+            deadline_binds_answers: matches!(plan.shape, LoadShape::UsersOpen { .. }),
+            counters: Counters::open(),
             shared,
         }
     }
 
     /// Makes the load until it ends.
-    pub(super) fn run(mut self) -> Result<WorkerResult, Errno> {
-        let mut next_tick = self.now() + TICK;
-        let mut next_publish = self.now() + PUBLISH;
+    pub(super) fn run(mut self, place: Place<'_>) -> Result<WorkerResult, Errno> {
         let mut not_begun = 0..self.connections.len();
+        let mut start = self.read_clock();
+        if P::NEEDS_CONNECTIONS {
+            self.connect_all(&mut not_begun)?;
+            start = place.wait(self.shared.clock, self.shared.interrupt);
+        }
+        self.read_clock();
+        self.phase = Phase::begin(start, self.shared.plan, self.cost());
+        self.pacer.start(start);
+        let mut next_publish = self.now + PUBLISH;
         loop {
-            not_begun
-                .by_ref()
-                .take(BEGIN_AT_ONCE)
-                .for_each(|index| self.free(index, self.now()));
-            let until = if not_begun.is_empty() {
-                next_tick.min(self.phase.ends).min(self.timetable.next())
-            } else {
-                0
+            for index in not_begun.by_ref().take(BEGIN_AT_ONCE) {
+                self.begin_with(index);
+            }
+            self.begin_what_is_due();
+            self.wait(not_begun.start == not_begun.end)?;
+            self.take_events();
+            self.look_at_deadlines();
+            self.retry_what_is_due();
+            if let Some(ended) = self.change_phase() {
+                return Ok(self.end(ended));
+            }
+            if self.now >= next_publish {
+                next_publish = self.now + PUBLISH;
+                self.publish();
+            }
+        }
+    }
+
+    /// Makes the connections before the schedule begins: its first arrivals would otherwise all find
+    /// none. Those that cannot be made soon are left to come later.
+    fn connect_all(&mut self, not_begun: &mut Range<usize>) -> Result<(), Errno> {
+        let give_up = self.read_clock() + LONGEST_CONNECTING.min(self.timeout);
+        let mut connecting = not_begun.len();
+        while connecting > 0 && self.read_clock() < give_up {
+            for index in not_begun.by_ref().take(BEGIN_AT_ONCE) {
+                self.begin_with(index);
+            }
+            if self.shared.interrupt.load(Relaxed) {
+                break;
+            }
+            let all_have_begun = not_begun.start == not_begun.end;
+            self.io
+                .wait(if all_have_begun { LONGEST_WAIT } else { 0 })?;
+            self.take_events();
+            let is_connecting = |it: &&Connection<W>| {
+                matches!(it.activity, Activity::Connecting { .. } | Activity::Closed)
             };
-            let count = self.poller.wait(until.saturating_sub(self.now()))?;
-            for at in 0..count {
-                let (index, flags) = self.poller.event(at);
-                self.on_event(index, flags);
-            }
-            let now = self.now();
-            self.begin_what_is_due(now);
-            if now >= self.phase.ends && !self.phase.measuring {
-                self.begin_measuring(now);
-            }
-            if let Some(ended) = self.ended(now) {
-                return Ok(self.end(now, ended));
-            }
-            if now >= next_tick {
-                next_tick = now + TICK;
-                self.tick(now);
-            }
-            if now >= next_publish {
-                next_publish = now + PUBLISH;
-                self.shared
-                    .progress
-                    .publish(&self.tally, self.phase.measuring);
+            connecting = self.connections.iter().filter(is_connecting).count();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read_clock(&mut self) -> Nanoseconds {
+        self.now = self.shared.clock.now();
+        self.now
+    }
+
+    /// Waits until something has come or is due.
+    fn wait(&mut self, all_have_begun: bool) -> Result<(), Errno> {
+        let due = self.next_due();
+        if due != Nanoseconds::MAX {
+            self.read_clock();
+        }
+        // Past its end, only late answers are waited for.
+        let ends = match self.now < self.phase.ends {
+            true => self.phase.ends,
+            false => Nanoseconds::MAX,
+        };
+        let until = due
+            .min(ends)
+            .min(self.deadlines.next())
+            .min(self.retries.next())
+            .min(self.now + LONGEST_WAIT);
+        let longest = if all_have_begun {
+            until.saturating_sub(self.now)
+        } else {
+            0
+        };
+        if self.shared.plan.spin && due != Nanoseconds::MAX {
+            self.wait_spinning(longest, due)
+        } else {
+            self.io.wait(longest)
+        }
+    }
+
+    /// Sleeps until shortly before an instant, and then only looks whether something has come.
+    fn wait_spinning(&mut self, longest: Nanoseconds, due: Nanoseconds) -> Result<(), Errno> {
+        let asleep = due.saturating_sub(self.now.saturating_add(SPIN));
+        if asleep > 0 || longest == 0 {
+            return self.io.wait(asleep.min(longest));
+        }
+        let began = self.now;
+        self.io.wait(0)?;
+        if self.io.was_idle() {
+            self.spun += self.read_clock() - began;
+        }
+        Ok(())
+    }
+
+    fn take_events(&mut self) {
+        self.read_clock();
+        let mut until_clock = EVENTS_A_CLOCK;
+        while let Some((index, event)) = self.io.next() {
+            self.on_event(index, event);
+            until_clock -= 1;
+            if until_clock == 0 {
+                until_clock = EVENTS_A_CLOCK;
+                self.read_clock();
             }
         }
     }
 
     #[inline]
-    fn now(&self) -> Nanoseconds {
-        self.shared.clock.now()
+    fn on_event(&mut self, index: usize, event: Event<L::Chunk>) {
+        match event {
+            Event::Received(chunk) => self.received(index, chunk),
+            Event::Skipped(length) => self.skipped(index, length),
+            Event::Writable => self.flush(index),
+            Event::Connected(result) => self.connected(index, result),
+            Event::Closed => self.closed(index, None),
+            Event::Broken(errno) => self.closed(index, Some(errno)),
+        }
+        self.free(index);
+    }
+
+    /// What is due by then is begun: now, and nothing any more that is due when the phase has ended.
+    fn horizon(&self) -> Nanoseconds {
+        self.now.min(self.phase.ends.saturating_sub(1))
+    }
+
+    /// Goes from the warm-up to the measured part, and from that to the end.
+    fn change_phase(&mut self) -> Option<Ended> {
+        if self.shared.interrupt.load(Relaxed) {
+            return Some(Ended::Interrupted);
+        }
+        if self.now >= self.phase.ends {
+            if self.phase.measuring {
+                return self.wait_for_late_answers();
+            }
+            self.begin_measuring();
+        }
+        let all_done = self.in_flight == 0 && self.pacer.exhausted();
+        all_done.then_some(Ended::Requests)
+    }
+
+    /// The time of an open loop is up: what it has begun, or was due to begin, comes to its end, unless
+    /// that takes longer than an answer may take. Cut off, the slowest answers would be missing from the
+    /// figures. That wait is part of the measured time: an overloaded server would otherwise seem to
+    /// have answered at the rate that it was asked at. A closed loop just ends.
+    fn wait_for_late_answers(&mut self) -> Option<Ended> {
+        if !self.shared.plan.shape.is_open() {
+            return Some(Ended::Duration);
+        }
+        let none_left = self.in_flight == 0 && self.pacer.next_arrival() >= self.phase.ends;
+        let too_long = self.now >= self.phase.ends.saturating_add(self.timeout);
+        (none_left || too_long).then_some(Ended::Duration)
     }
 
     /// Ends the warm-up: what ends from here on is measured.
-    fn begin_measuring(&mut self, now: Nanoseconds) {
-        let tally = std::mem::replace(&mut self.tally, Tally::new());
-        self.warmup = Some(self.phase.close(now, tally));
-        self.phase = Phase::begin_measuring(now, self.shared.plan);
+    fn begin_measuring(&mut self) {
+        let cost = self.cost();
+        let mut tally = std::mem::replace(&mut self.tally, Tally::new());
+        // Streams go on through both phases.
+        std::mem::swap(
+            &mut self.tally.streams.outcomes,
+            &mut tally.streams.outcomes,
+        );
+        // Not now: every worker sees that a little later than it is.
+        let at = self.phase.ends;
+        self.warmup = Some(self.phase.close(at, cost, tally));
+        self.phase = Phase::begin_measuring(at, self.shared.plan, cost);
         self.judge.begin_phase();
-        self.pacer.begin_measuring(self.in_flight);
+        self.pacer.begin_measuring(self.in_flight, at);
     }
 
-    fn ended(&self, now: Nanoseconds) -> Option<Ended> {
-        if self.shared.interrupt.load(Relaxed) {
-            Some(Ended::Interrupted)
-        } else if now >= self.phase.ends {
-            Some(Ended::Duration)
-        } else if self.in_flight == 0 && self.pacer.exhausted() {
-            Some(Ended::Requests)
-        } else {
-            None
-        }
-    }
-
-    fn end(mut self, now: Nanoseconds, ended: Ended) -> WorkerResult {
-        self.tally.outcomes[Outcome::Unfinished] += self.unfinished() + self.pacer.overdue(now);
-        self.shared
-            .progress
-            .publish(&self.tally, self.phase.measuring);
-        let last = self.phase.close(now, self.tally);
+    fn end(mut self, ended: Ended) -> WorkerResult {
+        self.count_what_was_never_begun();
+        self.tally.outcomes[Outcome::Unfinished] += self.unfinished();
+        self.end_streams();
+        self.publish();
+        let cost = self.cost();
+        let last = self.phase.close(self.now, cost, self.tally);
         // Interrupted in the warm-up, there is nothing measured.
         let (warmup, measured) = if self.phase.measuring {
             (self.warmup, last)
@@ -196,48 +373,29 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
             measured,
             ended,
             connections: self.counts,
+            event_loop: L::NAME,
         }
     }
 
     /// Requests on their way. One that waits for its connection and that no schedule asked for was
     /// never sent: it is none.
     fn unfinished(&self) -> u64 {
-        let requests = self.connections.iter().filter_map(|it| it.request.as_ref());
+        let load = self.connections.iter().filter(|it| it.role == Role::Load);
+        let requests = load.flat_map(|it| &it.in_flight);
         requests.filter(|request| request.from.is_some()).count() as u64
     }
 
-    fn on_event(&mut self, index: usize, flags: EventFlags) {
-        let connection = &self.connections[index];
-        match connection.activity {
-            Activity::Exchanging if connection.wire.unsent().is_empty() => {
-                self.receive(index, flags);
-            }
-            Activity::Exchanging => {
-                self.send(index);
-                self.on_readable(index, flags);
-            }
-            Activity::Connecting { since } => {
-                self.on_connected(index, since);
-                self.on_readable(index, flags);
-            }
-            Activity::Idle => {
-                self.on_readable(index, flags);
-                self.flush(index);
-            }
-            Activity::Retrying { .. } => {}
+    fn cost(&self) -> WorkerCost {
+        WorkerCost {
+            cpu: ThreadCpu::now(),
+            system_calls: self.io.system_calls(),
+            spun: self.spun,
+            counted: self.counters.as_ref().and_then(Counters::read),
         }
     }
 
-    /// Reads what came with the event that let the connection send: it makes no edge of its own.
-    /// Where the sending has failed, the connection is another one by now, of which nothing was told.
-    fn on_readable(&mut self, index: usize, flags: EventFlags) {
-        if !flags.intersects(READABLE) {
-            return;
-        }
-        match self.connections[index].activity {
-            Activity::Exchanging => self.receive(index, flags),
-            Activity::Idle => self.receive_idle(index, flags),
-            _ => {}
-        }
+    fn publish(&self) {
+        let progress = self.shared.progress;
+        progress.publish(&self.tally, self.phase.measuring);
     }
 }

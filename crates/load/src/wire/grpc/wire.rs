@@ -2,9 +2,9 @@
 
 use super::answer::AnswerReader;
 use super::{Call, Malformed};
-use crate::wire::h1::{Collect, OnClose, Whole};
+use crate::wire::h1::{Collect, Eaten, OnClose, Whole};
 use crate::wire::h2::{Connection, ErrorCode, Event};
-use crate::wire::{Fault, Wire};
+use crate::wire::{Fault, Which, Wire};
 
 /// How much of what the server says about its going is passed on, in bytes.
 const MOST_DEBUG: usize = 200;
@@ -21,6 +21,8 @@ pub struct CallWire {
     answer: AnswerReader,
     /// A call is made, and its answer is not whole.
     awaiting: bool,
+    /// Whether the call of the last answer was sent whole before it.
+    was_sent: bool,
 }
 
 impl CallWire {
@@ -31,6 +33,7 @@ impl CallWire {
             connection: Connection::default(),
             answer: AnswerReader::default(),
             awaiting: false,
+            was_sent: true,
         }
     }
 
@@ -77,7 +80,8 @@ impl CallWire {
     fn end(&mut self) -> Result<Whole, Malformed> {
         self.awaiting = false;
         let whole = self.answer.end()?;
-        if whole.rpc_status == Some(0) && !self.connection.body_is_sent() {
+        self.was_sent = self.connection.body_is_sent();
+        if whole.rpc_status == Some(0) && !self.was_sent {
             return Err(Malformed::TooEarly);
         }
         self.connection.end();
@@ -100,7 +104,8 @@ impl Wire for CallWire {
         self.awaiting = false;
     }
 
-    fn request(&mut self) {
+    /// Every request is the same call, and a connection ends as its server says.
+    fn request(&mut self, _: Which) {
         self.answer = AnswerReader::default();
         self.awaiting = true;
         // Where it does not, that was told with the last answer.
@@ -118,15 +123,12 @@ impl Wire for CallWire {
         self.connection.sent(length);
     }
 
-    fn request_sent(&self) -> bool {
-        self.connection.body_is_sent()
+    fn was_sent_before_answer(&self) -> bool {
+        self.was_sent
     }
 
-    fn eat(
-        &mut self,
-        mut bytes: &[u8],
-        mut keep: Option<&mut Collect>,
-    ) -> Result<Option<Whole>, Fault> {
+    fn eat(&mut self, mut bytes: &[u8], mut keep: Option<&mut Collect>) -> Result<Eaten, Fault> {
+        let length = bytes.len();
         let mut whole = None;
         while let Some(step) = self.take(&mut bytes, keep.as_deref_mut())? {
             match step {
@@ -138,10 +140,14 @@ impl Wire for CallWire {
             }
         }
         self.connection.fill(self.call.body());
-        Ok(whole.map(|whole| Whole {
-            keep_alive: self.connection.takes_streams(),
-            ..whole
-        }))
+        let keep_alive = self.connection.takes_streams();
+        Ok(Eaten {
+            bytes: length,
+            whole: whole.map(|whole| Whole {
+                keep_alive,
+                ..whole
+            }),
+        })
     }
 
     /// Nothing: the body is cut into frames with headers of their own, each of which must be seen.

@@ -125,6 +125,38 @@ pub struct AnswerReader {
     partial_head: Vec<u8>,
     body_bytes: u64,
     answers_head: bool,
+    /// The last head that came in one piece: the next one is nearly always the same to the byte, and
+    /// comparing is cheaper than reading.
+    last_head: LastHead,
+}
+
+/// A head, and what it says.
+#[derive(Debug, Default)]
+struct LastHead {
+    bytes: Vec<u8>,
+    meaning: Option<Head>,
+}
+
+/// Longer heads are read anew each time: each connection keeps one.
+const LONGEST_KEPT_HEAD: usize = 1024;
+
+impl LastHead {
+    /// What the head at the beginning of `bytes` says, if it is the same, and its length.
+    #[inline]
+    fn recognise(&self, bytes: &[u8]) -> Option<(Head, usize)> {
+        let head = self.meaning?;
+        bytes
+            .starts_with(&self.bytes)
+            .then_some((head, self.bytes.len()))
+    }
+
+    fn keep(&mut self, bytes: &[u8], head: Head) {
+        if bytes.len() <= LONGEST_KEPT_HEAD {
+            self.bytes.clear();
+            self.bytes.extend_from_slice(bytes);
+            self.meaning = Some(head);
+        }
+    }
 }
 
 impl AnswerReader {
@@ -135,6 +167,15 @@ impl AnswerReader {
             partial_head: Vec::new(),
             body_bytes: 0,
             answers_head,
+            last_head: LastHead::default(),
+        }
+    }
+
+    /// Says whether the next answer is to a `HEAD`.
+    pub fn answers_head(&mut self, answers_head: bool) {
+        if self.answers_head != answers_head {
+            self.answers_head = answers_head;
+            self.last_head = LastHead::default();
         }
     }
 
@@ -227,7 +268,7 @@ impl AnswerReader {
             self.partial_head.extend_from_slice(bytes);
             None
         } else if before == 0 {
-            Head::read(bytes, self.answers_head)?.inspect(|(head, length)| {
+            self.read_whole_head(bytes)?.inspect(|(head, length)| {
                 if head.status >= 200 {
                     keep.head(&bytes[..*length]);
                 }
@@ -249,6 +290,19 @@ impl AnswerReader {
         }
         self.partial_head.clear();
         self.begin_body(head).map(|whole| (length - before, whole))
+    }
+
+    /// Reads a head that is whole at the beginning of `bytes`; `None` where it is not.
+    #[inline]
+    fn read_whole_head(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
+        if let Some(known) = self.last_head.recognise(bytes) {
+            return Ok(Some(known));
+        }
+        let read = Head::read(bytes, self.answers_head)?;
+        if let Some((head, length)) = read {
+            self.last_head.keep(&bytes[..length], head);
+        }
+        Ok(read)
     }
 
     fn keep_partial(
@@ -385,6 +439,34 @@ mod tests {
             }
             assert_eq!(read(bytes.chunks(1)), expected, "{text:?} byte by byte");
         }
+    }
+
+    #[test]
+    fn each_answer_is_read_by_its_own_head_whether_it_is_like_the_last_or_not() {
+        let answer = |body: &str| {
+            let length = body.len();
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")
+        };
+        let mut reader = AnswerReader::new(false);
+        for body in ["a", "b", "longer", "b", "b"] {
+            let text = answer(body);
+            for cut in [text.len(), 3] {
+                let mut collect = Collect::default();
+                let (first, rest) = text.as_bytes().split_at(cut);
+                let eaten = reader.eat(first, &mut collect).unwrap();
+                let whole = match rest {
+                    [] => eaten.whole,
+                    rest => reader.eat(rest, &mut collect).unwrap().whole,
+                };
+                assert_eq!(whole.unwrap().body_bytes, body.len() as u64);
+                let answer = collect.into_answer();
+                assert_eq!((answer.status, answer.body), (200, body.into()));
+            }
+        }
+        // The same head in answer to a HEAD has no body.
+        reader.answers_head(true);
+        let eaten = reader.eat(answer("b").as_bytes(), &mut Ignore).unwrap();
+        assert_eq!(eaten.whole.unwrap().body_bytes, 0);
     }
 
     #[test]

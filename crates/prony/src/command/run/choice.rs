@@ -4,9 +4,10 @@
 use std::error::Error;
 use std::num::NonZeroUsize;
 
+use prony_driver::{Catalogue as Drivers, Tool};
 use prony_record::CpuAssignment;
 use prony_subject::{Catalogue, Layout, Subject};
-use prony_suite::run::Task;
+use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{Changes, Measure, Suite, SuiteError, Workloads};
 
 use super::Arguments;
@@ -17,6 +18,8 @@ use crate::project;
 pub struct Ground<'a> {
     pub layout: &'a Layout,
     pub cpus: CpuAssignment,
+    /// The tool that makes the load; `None` for Prony's own engine.
+    pub driver: Option<Tool>,
     catalogue: Catalogue,
     /// The subjects that were given as folders.
     outside: Vec<Subject>,
@@ -50,6 +53,7 @@ impl<'a> Ground<'a> {
         Ok(Self {
             layout,
             cpus,
+            driver: driver(layout, arguments.driver.as_deref())?,
             catalogue,
             outside,
         })
@@ -64,13 +68,17 @@ impl<'a> Ground<'a> {
         let mut said = change(&mut suite, arguments);
         let mut subjects = self.subjects(&suite, arguments)?;
         let workloads = project::workloads(self.layout, &subjects)?;
-        let Some(measures) = self.measures(&suite, &workloads, &arguments.workloads)? else {
+        let Some(mut measures) = self.measures(&suite, &workloads, &arguments.workloads)? else {
             return Ok(Choice::Nothing(format!(
                 "the suite `{}` has none of these workloads; it has: {}",
                 suite.id,
                 suite.workloads().join(", ")
             )));
         };
+        said.extend(self.without_the_undrivable(&workloads, &mut measures)?);
+        if measures.is_empty() {
+            return Ok(Choice::Nothing(said.join("\n")));
+        }
         let idle = without_the_idle(&mut subjects, &measures);
         if subjects.is_empty() {
             return Ok(Choice::Nothing(format!(
@@ -92,6 +100,32 @@ impl<'a> Ground<'a> {
             measures,
             said,
         })))
+    }
+
+    /// Takes away the measures whose load the driver cannot make, and says why.
+    fn without_the_undrivable(
+        &self,
+        workloads: &Workloads,
+        measures: &mut Vec<Measure>,
+    ) -> Result<Vec<String>, Box<dyn Error>> {
+        let Some(tool) = &self.driver else {
+            return Ok(Vec::new());
+        };
+        let mut said = vec![driver_note(tool)];
+        let mut drivable = Vec::with_capacity(measures.len());
+        for measure in measures.drain(..) {
+            let workload = workloads.get(&measure.workload)?;
+            match cannot_drive(tool, workload, &measure.load) {
+                None => drivable.push(measure),
+                Some(why) => said.push(format!(
+                    "left out: {}, which {} cannot load: {why}",
+                    measure.workload, tool.manifest.title
+                )),
+            }
+        }
+        *measures = drivable;
+        said.dedup();
+        Ok(said)
     }
 
     fn subjects(
@@ -131,6 +165,17 @@ impl<'a> Ground<'a> {
         measures.retain(|measure| chosen.is_empty() || chosen.contains(&measure.workload));
         Ok((!measures.is_empty()).then_some(measures))
     }
+}
+
+/// The tool that is to make the load.
+fn driver(layout: &Layout, id: Option<&str>) -> Result<Option<Tool>, Box<dyn Error>> {
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    let drivers = Drivers::read(&layout.root().join("drivers"))?;
+    let manifest = drivers.get(id).map_err(usage)?;
+    let prony = std::env::current_exe()?;
+    Ok(Some(Tool::find(id, manifest, &prony)?))
 }
 
 /// Makes the suite quick, then changes it as the command line says; tells what must be said of it.

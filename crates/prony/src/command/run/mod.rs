@@ -34,6 +34,7 @@ Examples:
   prony run zap --subject ../my-server --subjects ceiling,go-nethttp
                                                    the same beside these two only
   prony run tour --workloads hello --rounds 12     one workload, more rounds
+  prony run zap --quick --driver wrk               the load made by wrk, to check Prony's own
   prony run --server-cpus 0-3 --load-cpus 4-7      choose the CPUs
 
 Exit status: 0 where every subject that could be built was measured, 1 where one failed (the
@@ -88,6 +89,10 @@ pub struct Arguments {
     /// The CPUs of the load
     #[arg(long, value_name = "LIST")]
     load_cpus: Option<String>,
+    /// Have this tool make the load instead of Prony's own engine: wrk, oha, h2load, ab, hey, k6.
+    /// What it cannot make is left out
+    #[arg(long, value_name = "ID")]
+    driver: Option<String>,
     /// The record file [default: .prony/prony.sqlite]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -170,6 +175,7 @@ impl Keeper {
             command: std::env::args().collect(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
+            driver: ground.driver.clone(),
         };
         let mut view = RunProgress::start(&request);
         let observe = &mut |event: prony_suite::run::Event<'_>| view.show(&event);

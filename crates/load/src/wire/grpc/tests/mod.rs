@@ -9,7 +9,7 @@ use crate::Answer;
 use crate::wire::h1::{Collect, OnClose, Whole};
 use crate::wire::h2::testing::*;
 use crate::wire::h2::{self, ErrorCode, Kind};
-use crate::wire::{Fault, Wire};
+use crate::wire::{Fault, Which, Wire};
 
 const HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "application/grpc")];
 const OK: [(&str, &str); 2] = [("grpc-status", "0"), ("grpc-message", "")];
@@ -23,7 +23,7 @@ fn call(message: &[u8]) -> Call {
 /// A wire that has made its call and sent all it could.
 fn asking_with(message: &[u8]) -> CallWire {
     let mut wire = CallWire::new(&call(message));
-    wire.request();
+    wire.request(Which::default());
     flush(&mut wire);
     wire
 }
@@ -67,7 +67,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Whole, Answer
     let (mut wire, mut collect, mut sent) = (asking(), Collect::default(), Vec::new());
     let mut whole = None;
     for piece in pieces {
-        whole = wire.eat(piece, Some(&mut collect))?.or(whole);
+        whole = wire.eat(piece, Some(&mut collect))?.whole.or(whole);
         sent.extend(flush(&mut wire));
     }
     assert_eq!(wire.skippable(), 0);
@@ -234,7 +234,7 @@ fn what_is_kept_has_the_fields_of_head_and_trailers() {
 fn calls_follow_each_other_on_one_connection() {
     let mut wire = CallWire::new(&call(b"m"));
     for number in [1, 3, 5] {
-        wire.request();
+        wire.request(Which::default());
         let mut sent = flush(&mut wire);
         if number == 1 {
             sent = sent.strip_prefix(PREFACE).unwrap().to_vec();
@@ -246,9 +246,9 @@ fn calls_follow_each_other_on_one_connection() {
         assert_eq!((message.stream, message.flags), (number, END_STREAM));
         assert_eq!(message.payload, b"\0\0\0\0\x01m");
         if number == 1 {
-            assert_eq!(wire.eat(&begun(&[]), None), Ok(None));
+            assert_eq!(wire.eat(&begun(&[]), None).unwrap().whole, None);
         }
-        let whole = wire.eat(&answer(number), None).unwrap().unwrap();
+        let whole = wire.eat(&answer(number), None).unwrap().whole.unwrap();
         assert_eq!((whole.rpc_status, whole.body_bytes), (Some(0), 3));
         assert!(whole.keep_alive);
     }
@@ -258,7 +258,7 @@ fn calls_follow_each_other_on_one_connection() {
 fn a_long_message_waits_for_room() {
     let message = vec![b'm'; 200_000];
     let mut wire = CallWire::new(&call(&message));
-    wire.request();
+    wire.request(Which::default());
     let mut sent = flush(&mut wire).strip_prefix(PREFACE).unwrap().to_vec();
     wire.eat(&begun(&[window_update(1, 150_000)]), None)
         .unwrap();
@@ -271,7 +271,13 @@ fn a_long_message_waits_for_room() {
     assert_eq!(body.len(), 5 + message.len());
     assert!(body.ends_with(&message));
     assert_eq!(frames.last().unwrap().flags, END_STREAM);
-    assert!(wire.eat(&answer(1), None).unwrap().unwrap().keep_alive);
+    assert!(
+        wire.eat(&answer(1), None)
+            .unwrap()
+            .whole
+            .unwrap()
+            .keep_alive
+    );
 }
 
 #[test]
@@ -314,7 +320,7 @@ fn a_close_is_never_how_an_answer_ends() {
     let mut wire = asking();
     wire.eat(&begun(&[headers(1, 0, &HEAD)]), None).unwrap();
     wire.open();
-    wire.request();
+    wire.request(Which::default());
     assert_eq!(wire.close(), OnClose::BeforeAnswer);
 }
 

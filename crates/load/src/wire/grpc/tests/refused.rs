@@ -26,7 +26,7 @@ fn the_server_may_end_a_call_or_the_connection() {
     assert!(refuse(&[long]).to_string().len() < 500);
     // Between two calls.
     let mut wire = asking();
-    wire.eat(&begun(&[answer(1)]), None).unwrap().unwrap();
+    wire.eat(&begun(&[answer(1)]), None).unwrap().whole.unwrap();
     let going = go_away(1, ErrorCode::NO_ERROR, "");
     assert_eq!(
         wire.eat(&going, None),
@@ -130,9 +130,9 @@ fn an_answer_before_the_message_is_sent_can_only_be_an_error() {
 
     // The windows let all of it through, but the socket does not.
     let mut wire = CallWire::new(&call(b"m"));
-    wire.request();
+    wire.request(Which::default());
     wire.sent(wire.unsent().len() - 1);
-    assert!(!wire.request_sent());
+    assert!(!wire.unsent().is_empty());
     assert_eq!(wire.eat(&begun(&[answer(1)]), None), Err(too_early));
 
     let mut wire = asking_with(&message);
@@ -141,10 +141,10 @@ fn an_answer_before_the_message_is_sent_can_only_be_an_error() {
         headers(1, END_STREAM, &refused),
         reset(1, ErrorCode::NO_ERROR),
     ]);
-    let whole = wire.eat(&bytes, None).unwrap().unwrap();
+    let whole = wire.eat(&bytes, None).unwrap().whole.unwrap();
     assert_eq!((whole.rpc_status, whole.keep_alive), (Some(8), true));
     let sent = flush(&mut wire);
     assert!(sent.ends_with(&reset(1, ErrorCode::CANCEL)));
-    wire.request();
+    wire.request(Which::default());
     assert!(!wire.unsent().is_empty());
 }

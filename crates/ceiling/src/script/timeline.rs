@@ -1,0 +1,157 @@
+//! When each answer is due, as the requests come in.
+
+use std::time::Duration;
+
+use super::{Freeze, ServiceTimes};
+
+/// A scripted server's time: told each arrival, it says when the answer is due.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    freeze: Option<Freeze>,
+    times: ServiceTimes,
+    /// When the last request is served.
+    free_at: Duration,
+}
+
+impl Timeline {
+    pub(super) fn new(freeze: Option<Freeze>, times: ServiceTimes) -> Self {
+        Self {
+            freeze,
+            times,
+            free_at: Duration::ZERO,
+        }
+    }
+
+    /// When the answer to the next request is due, which arrives after all that came before it.
+    pub fn answer_due(&mut self, arrival: Duration) -> Duration {
+        let start = arrival.max(self.free_at);
+        let work = self.times.next().unwrap_or_default();
+        self.free_at = match &self.freeze {
+            None => start + work,
+            Some(freeze) => freeze.end_of(start, work),
+        };
+        self.free_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Latencies, Script, Service, even_arrivals};
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn us(count: u64) -> Duration {
+        Duration::from_micros(count)
+    }
+
+    fn script(service: Service) -> Script {
+        Script {
+            service,
+            seed: 11,
+            ..Script::default()
+        }
+    }
+
+    /// Arrivals at random, this far apart on average: a Poisson process.
+    fn poisson(mean: Duration, count: usize) -> impl Iterator<Item = Duration> {
+        let gaps = Service::Exponential(mean).times(23).take(count);
+        gaps.scan(Duration::ZERO, |now, gap| {
+            *now += gap;
+            Some(*now)
+        })
+    }
+
+    /// Half a million arrivals at random, 1 ms apart, where serving one takes 0.5 ms.
+    fn half_busy(service: Service) -> Latencies {
+        script(service).latencies(poisson(us(1000), 500_000))
+    }
+
+    fn is_near(value: Duration, expected: Duration) -> bool {
+        value.abs_diff(expected) < expected.mul_f64(0.02)
+    }
+
+    #[test]
+    fn each_waits_for_the_one_before_it() {
+        let service = Service::Listed([us(5), us(1), us(10), us(1)].into());
+        let mut timeline = script(service).timeline();
+        let due: Vec<Duration> = [us(0), us(2), us(20), us(25)]
+            .map(|arrival| timeline.answer_due(arrival))
+            .into();
+        assert_eq!(due, [us(5), us(6), us(30), us(31)]);
+    }
+
+    #[test]
+    fn a_queue_of_fixed_times_waits_as_the_textbook_says() {
+        // M/D/1: the mean time in it is s + ρs / 2(1 - ρ) = 0.5 + 0.25 ms.
+        let mean = half_busy(Service::Fixed(us(500))).mean();
+        assert!(is_near(mean, us(750)), "{mean:?}");
+    }
+
+    #[test]
+    fn a_queue_of_random_times_is_distributed_as_the_textbook_says() {
+        // M/M/1: the time in it is exponential of mean s / (1 - ρ) = 1 ms.
+        let latencies = half_busy(Service::Exponential(us(500)));
+        assert!(
+            is_near(latencies.mean(), us(1000)),
+            "{:?}",
+            latencies.mean()
+        );
+        for quantile in [0.5, 0.9, 0.99, 0.999] {
+            let expected = us(1000).mul_f64(-f64::ln(1.0 - quantile));
+            let value = latencies.at(quantile);
+            let is_near = value.abs_diff(expected) < expected.mul_f64(0.05);
+            assert!(is_near, "{quantile}: {value:?}, not {expected:?}");
+        }
+    }
+
+    #[test]
+    fn what_arrives_in_a_freeze_waits_for_its_end() {
+        let script = Script {
+            freeze: Some("1s/10s".parse().unwrap()),
+            ..Script::default()
+        };
+        // 25 s at 1000/s: 2 freezes of 1000 arrivals, which wait 1000 ms, 999 ms, …, 1 ms.
+        let latencies = script.latencies(even_arrivals(1000.0, 25_000));
+        let ms = Duration::from_millis;
+        assert_eq!(latencies.at(0.5), ms(0));
+        assert_eq!(latencies.at(0.9), ms(0));
+        assert_eq!(latencies.at(0.92), ms(0));
+        // The 251st from the top, of two each.
+        assert_eq!(latencies.at(0.99), ms(875));
+        assert_eq!(latencies.at(0.999), ms(988));
+        assert_eq!(latencies.at(1.0), ms(1000));
+        assert_eq!(latencies.mean(), ms(2 * 500_500) / 25_000);
+    }
+
+    #[test]
+    fn what_piled_up_in_a_freeze_is_served_after_it_one_by_one() {
+        let script = Script {
+            freeze: Some("10us/100us".parse().unwrap()),
+            service: Service::Fixed(us(4)),
+            seed: 0,
+        };
+        let arrivals = [us(0), us(85), us(88), us(95), us(96), us(130)];
+        let mut timeline = script.timeline();
+        let due = arrivals.map(|arrival| timeline.answer_due(arrival));
+        // The third is half done when the freeze begins: it has 1 µs of its 4 left then.
+        assert_eq!(due, [us(4), us(89), us(103), us(107), us(111), us(134)]);
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_overtakes_and_nobody_waits_for_nothing(
+            requests in prop::collection::vec((0u64..50, 0u64..50), 1..60),
+        ) {
+            let mut now = Duration::ZERO;
+            let times: Vec<Duration> = requests.iter().map(|&(_, work)| us(work)).collect();
+            let mut timeline = script(Service::Listed(times.into())).timeline();
+            let mut before = Duration::ZERO;
+            for (gap, work) in requests {
+                now += us(gap);
+                let due = timeline.answer_due(now);
+                prop_assert_eq!(due, now.max(before) + us(work));
+                before = due;
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! One connection: the requests that came over it, and the answers that go out when they are due.
+
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+
+use crate::answers::{Answers, Reply};
+use crate::date::Date;
+use crate::framing::{Event, Framer, Link};
+use crate::output::{Output, Sent};
+
+/// So many requests of one connection may wait. A client that sends more of them is no measurement but
+/// an attack.
+const MAX_WAITING: usize = 10_000;
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    socket: TcpStream,
+    framer: Framer,
+    /// The beginning of a head.
+    input: Vec<u8>,
+    /// The reply to the request whose body is being skipped.
+    reply: Option<Reply>,
+    /// Requests that were read and are not answered.
+    waiting: usize,
+    /// Answers that are due and that the socket has not taken yet.
+    output: Output,
+    /// No request is read any more, and the last answer ends the connection.
+    closing: bool,
+    /// The client has ended its side.
+    ended: bool,
+}
+
+/// What is to become of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays.
+    Stays,
+    /// It is over.
+    Over,
+}
+
+impl Connection {
+    /// Of a client that was just accepted.
+    pub fn new(socket: TcpStream) -> Self {
+        Self {
+            socket,
+            framer: Framer::default(),
+            input: Vec::new(),
+            reply: None,
+            waiting: 0,
+            output: Output::default(),
+            closing: false,
+            ended: false,
+        }
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Whether bytes that come are to be read.
+    pub fn wants_input(&self) -> bool {
+        !self.ended
+    }
+
+    /// Whether it waits for room to send.
+    pub fn is_blocked(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Reads what has come, up to the length of `buffer`, and hands over each whole request.
+    pub fn read(&mut self, buffer: &mut [u8], on_request: &mut impl FnMut(Reply)) -> Fate {
+        match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(0) => {
+                self.ended = true;
+                self.closing = true;
+                self.fate()
+            }
+            Ok(length) => self.take(&buffer[..length], on_request),
+            Err(Errno::EAGAIN | Errno::EINTR) => Fate::Stays,
+            Err(_) => Fate::Over,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> Fate {
+        let mut input = std::mem::take(&mut self.input);
+        input.extend_from_slice(bytes);
+        let read = self.find_requests(&input, on_request);
+        if !self.closing {
+            input.drain(..read);
+            self.input = input;
+        }
+        match self.waiting > MAX_WAITING {
+            true => Fate::Over,
+            false => Fate::Stays,
+        }
+    }
+
+    /// Hands over the whole requests at the beginning of `bytes`; gives how many bytes they take.
+    fn find_requests(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> usize {
+        let mut read = 0;
+        while !self.closing {
+            let reply = match self.framer.next(&bytes[read..]) {
+                Ok((length, event)) => {
+                    read += length;
+                    match event {
+                        Event::NeedMore => break,
+                        Event::Head(head) => {
+                            self.reply = Some(Reply::to(&head));
+                            None
+                        }
+                        Event::End => self.reply.take(),
+                    }
+                }
+                Err(refusal) => Some(Reply::refusing(refusal)),
+            };
+            if let Some(reply) = reply {
+                self.waiting += 1;
+                self.closing = reply.link == Link::Closes;
+                on_request(reply);
+            }
+        }
+        read
+    }
+
+    /// Sends the answer to the first request that waits.
+    pub fn answer(
+        &mut self,
+        reply: Reply,
+        answers: &Answers,
+        date: &Date,
+        random: &mut fastrand::Rng,
+    ) -> Fate {
+        self.waiting -= 1;
+        answers.write(reply, date, random, &mut self.output);
+        self.send(answers)
+    }
+
+    /// Sends what the socket has not taken yet.
+    pub fn send(&mut self, answers: &Answers) -> Fate {
+        match self.output.send(self.socket.as_raw_fd(), answers.page()) {
+            Ok(Sent::All) => self.fate(),
+            Ok(Sent::Blocked) => Fate::Stays,
+            Err(_) => Fate::Over,
+        }
+    }
+
+    /// After the last answer our side is closed, and what the client still sends is read until it
+    /// closes its own: closing with bytes unread would reset the connection and could lose the answer.
+    fn fate(&mut self) -> Fate {
+        let is_done = self.closing && self.waiting == 0 && self.output.is_empty();
+        match is_done && (self.ended || self.socket.shutdown(Shutdown::Write).is_err()) {
+            true => Fate::Over,
+            false => Fate::Stays,
+        }
+    }
+}

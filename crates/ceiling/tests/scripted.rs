@@ -1,0 +1,178 @@
+//! The server with a script: it keeps to it, whatever its clients do.
+
+mod common;
+
+use std::fs::File;
+use std::io::Write;
+use std::net::{Shutdown, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Client, config};
+use prony_ceiling::script::Script;
+use prony_ceiling::{Answered, ScriptedServer};
+
+const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+
+struct Scripted {
+    address: SocketAddr,
+    answered: Arc<Mutex<Vec<Answered>>>,
+}
+
+fn start(script: &Script) -> Scripted {
+    run(ScriptedServer::bind(&config(1), script.clone()).unwrap())
+}
+
+/// Runs a server; its thread ends with the test's process.
+fn run(server: ScriptedServer) -> Scripted {
+    let address = server.address();
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let record = answered.clone();
+    let log = File::create("/dev/null").unwrap();
+    thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
+    Scripted { address, answered }
+}
+
+impl Scripted {
+    fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// What became of the first `count` requests, once they are answered.
+    fn answered(&self, count: usize) -> Vec<Answered> {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while self.answered.lock().unwrap().len() < count && Instant::now() < give_up {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.answered.lock().unwrap().clone()
+    }
+}
+
+fn script(freeze: Option<&str>, service: &str) -> Script {
+    Script {
+        freeze: freeze.map(|text| text.parse().unwrap()),
+        service: service.parse().unwrap(),
+        seed: 5,
+    }
+}
+
+#[test]
+fn every_answer_is_due_when_the_model_says_and_leaves_no_sooner() {
+    let script = script(Some("20ms/50ms"), "exponential:300us");
+    let bind = || ScriptedServer::bind(&config(1), script.clone()).unwrap();
+    for server in [run(bind()), run(bind().spin())] {
+        keeps_to(&script, &server);
+    }
+}
+
+fn keeps_to(script: &Script, server: &Scripted) {
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let mut client = server.connect();
+            thread::spawn(move || {
+                for _ in 0..40 {
+                    assert_eq!(client.get("/hello").body, "hello from prony\n");
+                }
+            })
+        })
+        .collect();
+    clients.into_iter().for_each(|it| it.join().unwrap());
+    let answered = server.answered(320);
+    assert_eq!(answered.len(), 320);
+    let mut timeline = script.timeline();
+    for one in &answered {
+        assert_eq!(one.due, timeline.answer_due(one.arrived));
+        assert!(one.left >= one.due);
+    }
+    let truth = script.latencies(answered.iter().map(|one| one.arrived));
+    assert!(
+        truth.at(1.0) > Duration::from_millis(10),
+        "somebody met a freeze"
+    );
+}
+
+#[test]
+fn a_client_waits_as_long_as_it_is_served() {
+    let server = start(&script(None, "fixed:30ms"));
+    let mut client = server.connect();
+    for _ in 0..3 {
+        let begin = Instant::now();
+        client.get("/byte");
+        assert!(begin.elapsed() >= Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn requests_on_one_connection_are_answered_in_their_order() {
+    let server = start(&script(None, "fixed:2ms"));
+    let mut client = server.connect();
+    let begin = Instant::now();
+    let paths = ["/hello", "/byte", "/nothing", "/", "/hello"];
+    for path in paths {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+    let answers: Vec<_> = paths.map(|_| client.answer()).into();
+    assert!(begin.elapsed() >= Duration::from_millis(10));
+    assert_eq!(answers[0].body, "hello from prony\n");
+    assert_eq!(answers[1].body, "r");
+    assert_eq!(answers[2].status, 404);
+    assert_eq!(answers[3].body, common::asset("page-100k.html"));
+    assert_eq!(answers[4].body, answers[0].body);
+}
+
+#[test]
+fn a_client_that_has_said_all_is_still_answered() {
+    let server = start(&script(None, "fixed:20ms"));
+    let mut client = server.connect();
+    client.send([HELLO, HELLO].concat());
+    client.socket.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.answer().status, 200);
+    assert_eq!(client.answer().status, 200);
+    assert!(client.has_ended());
+}
+
+#[test]
+fn the_last_answer_ends_the_connection_where_it_was_asked_for() {
+    let server = start(&script(None, "fixed:5ms"));
+    for last in [
+        "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "no request at all\r\n\r\n",
+    ] {
+        let mut client = server.connect();
+        client.send([HELLO, last].concat());
+        assert_eq!(client.answer().status, 200);
+        let answer = client.answer();
+        assert_eq!(answer.field("connection"), Some("close"));
+        assert!(client.has_ended());
+    }
+}
+
+#[test]
+fn a_request_in_pieces_arrives_with_its_last_one() {
+    let server = start(&script(None, "fixed:1us"));
+    let mut client = server.connect();
+    client.get("/byte");
+    client.send("POST /byte HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+    thread::sleep(Duration::from_millis(50));
+    client.socket.write_all(b"body").unwrap();
+    assert_eq!(client.answer().status, 405);
+    let answered = server.answered(2);
+    assert!(answered[1].arrived - answered[0].arrived >= Duration::from_millis(50));
+}
+
+#[test]
+fn who_leaves_before_the_answer_has_still_taken_time() {
+    let server = start(&script(None, "fixed:100ms"));
+    let mut gone = server.connect();
+    gone.send(HELLO);
+    drop(gone);
+    // Connections are accepted in their order, and so is what has come over them by then.
+    assert_eq!(server.connect().get("/hello").status, 200);
+    let answered = server.answered(2);
+    assert_eq!(answered[0].arrived, Duration::ZERO);
+    assert!(
+        answered[1].due >= Duration::from_millis(200),
+        "{answered:?}"
+    );
+}

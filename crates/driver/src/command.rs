@@ -1,0 +1,187 @@
+//! From a load to the command that makes it.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tempfile::NamedTempFile;
+
+use crate::load::{Arrivals, End, Load};
+use crate::manifest::Manifest;
+use crate::manifest::template::{Placeholder, Template, Values};
+
+/// A command that makes a load.
+#[derive(Debug)]
+pub struct Invocation {
+    /// The arguments, without the program.
+    pub arguments: Vec<String>,
+    /// Variables beside those that Prony has itself.
+    pub environment: Vec<(String, String)>,
+    /// The file with the request's body, there as long as this is.
+    _body: Option<NamedTempFile>,
+}
+
+/// Why a tool cannot make a load.
+#[derive(Debug, thiserror::Error)]
+pub enum CannotMake {
+    /// It has no arguments for a property of the load.
+    #[error("it makes no {0}")]
+    Property(&'static str),
+    /// It takes whole seconds alone.
+    #[error("it takes a duration in whole seconds alone")]
+    WholeSeconds,
+    /// The body could not be put into a file for it.
+    #[error("cannot write the request's body for it: {0}")]
+    Body(#[from] io::Error),
+}
+
+impl From<&'static str> for CannotMake {
+    /// It makes none of these.
+    fn from(property: &'static str) -> Self {
+        CannotMake::Property(property)
+    }
+}
+
+impl Manifest {
+    /// The command's arguments for a load; `prony` is Prony's own program.
+    ///
+    /// # Errors
+    /// Where the tool cannot make that load.
+    pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, CannotMake> {
+        let body = (!load.body.is_empty())
+            .then(|| file_with(&load.body))
+            .transpose()?;
+        let body_file = body.as_ref().map(NamedTempFile::path);
+        let values = self.values(load, prony, body_file);
+        let environment = self.environment.iter();
+        Ok(Invocation {
+            arguments: self.words(load, &values)?,
+            environment: environment
+                .filter_map(|(name, value)| Some((name.clone(), value.fill(&values)?)))
+                .collect(),
+            _body: body,
+        })
+    }
+
+    /// The program that it runs, where it is not one of those in `PATH`.
+    pub(crate) fn program_with(&self, prony: &Path) -> String {
+        let values = self.places(prony);
+        // The manifest's reader has seen to it that there is nothing else to fill in.
+        self.program.fill(&values).unwrap_or_default()
+    }
+
+    fn places(&self, prony: &Path) -> Values {
+        let folder = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
+        Values::from([
+            (Placeholder::Driver, folder.display().to_string()),
+            (Placeholder::Prony, prony.display().to_string()),
+        ])
+    }
+
+    fn values(&self, load: &Load, prony: &Path, body: Option<&Path>) -> Values {
+        use Placeholder::*;
+        let mut values = self.places(prony);
+        let mut set = |placeholder, value: String| values.insert(placeholder, value);
+        set(Url, load.url.clone());
+        set(Connections, load.connections.to_string());
+        set(Threads, load.threads.to_string());
+        set(
+            TimeoutS,
+            load.timeout.as_secs_f64().ceil().max(1.0).to_string(),
+        );
+        if let Arrivals::Rate(rate) = load.arrivals {
+            set(Rate, rate.to_string());
+            set(
+                RatePerConnection,
+                (rate / load.connections as f64).to_string(),
+            );
+        }
+        if load.pipeline > 1 {
+            set(Pipeline, load.pipeline.to_string());
+        }
+        if load.close {
+            set(Close, "1".to_owned());
+        }
+        match load.end {
+            End::After(duration) => {
+                set(Milliseconds, duration.as_millis().to_string());
+                if duration.subsec_nanos() == 0 {
+                    set(Seconds, duration.as_secs().to_string());
+                }
+            }
+            End::Requests(requests) => {
+                set(Requests, requests.to_string());
+            }
+        }
+        if !load.headers.is_empty() {
+            set(HeadersJson, headers_json(&load.headers));
+        }
+        if let Some(method) = &load.method {
+            set(Method, method.clone());
+        }
+        if let Some(body) = body {
+            set(BodyFile, body.display().to_string());
+        }
+        values
+    }
+
+    fn words(&self, load: &Load, values: &Values) -> Result<Vec<String>, CannotMake> {
+        let all = &self.arguments;
+        let need =
+            |part: &Option<Vec<Template>>, what| part.clone().ok_or(CannotMake::Property(what));
+        let mut parts = all.before.clone();
+        parts.extend(match load.arrivals {
+            Arrivals::Closed => need(&all.closed, "closed loop")?,
+            Arrivals::Rate(_) => need(&all.rate, "load of a given rate")?,
+        });
+        parts.extend(match load.close {
+            true => need(&all.close, "new connection for every request")?,
+            false => all.keep.clone(),
+        });
+        if load.pipeline > 1 {
+            parts.extend(need(&all.pipeline, "pipelined requests")?);
+        }
+        parts.extend(match load.end {
+            End::After(_) => need(&all.duration, "load of a given duration")?,
+            End::Requests(_) => need(&all.requests, "given number of requests")?,
+        });
+        if load.method.is_some() {
+            parts.extend(need(&all.method, "request with another method than GET")?);
+        }
+        if !load.body.is_empty() {
+            parts.extend(need(&all.body, "request with a body")?);
+        }
+        let mut words = filled(&parts, values)?;
+        for header in &load.headers {
+            let mut values = values.clone();
+            values.insert(Placeholder::Header, header.clone());
+            words.extend(filled(
+                &need(&all.header, "request with headers")?,
+                &values,
+            )?);
+        }
+        words.extend(filled(&all.after, values)?);
+        Ok(words)
+    }
+}
+
+/// The only value that a part which is asked for may lack is a duration in whole seconds.
+fn filled(templates: &[Template], values: &Values) -> Result<Vec<String>, CannotMake> {
+    let word = |template: &Template| template.fill(values).ok_or(CannotMake::WholeSeconds);
+    templates.iter().map(word).collect()
+}
+
+fn headers_json(headers: &[String]) -> String {
+    let pairs = headers.iter().map(|header| {
+        let (name, value) = header.split_once(':').unwrap_or((header, ""));
+        (name.trim().to_owned(), Value::from(value.trim()))
+    });
+    Value::Object(pairs.collect::<Map<_, _>>()).to_string()
+}
+
+fn file_with(body: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new()?;
+    file.write_all(body)?;
+    file.flush()?;
+    Ok(file)
+}

@@ -1,0 +1,221 @@
+use super::*;
+use crate::{Arrivals, Load};
+
+const SMALL: &str = r#"title = "small"
+program = "small"
+install = "make small"
+
+[arguments]
+closed = []
+duration = ["-d", "{seconds}"]
+after = ["{url}"]
+
+[output]
+format = "text"
+answers = { pattern = '(\d+) answers' }
+duration = { pattern = 'in (\S+)', unit = "written" }
+"#;
+
+fn fault(old: &str, new: &str) -> String {
+    assert!(SMALL.contains(old), "{old}");
+    let text = SMALL.replacen(old, new, 1);
+    let error = Manifest::parse(&text, Path::new("drivers/small")).unwrap_err();
+    error.to_string()
+}
+
+fn words(manifest: &Manifest, load: &Load) -> Result<String, String> {
+    let made = manifest.invocation(load, Path::new("/bin/prony"));
+    made.map(|made| made.arguments.join(" "))
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn faults_are_told_with_their_line() {
+    let cases = [
+        (
+            "title = \"small\"",
+            "titel = \"small\"",
+            "driver.toml:1: unknown field `titel`, expected one of",
+        ),
+        (
+            "title = \"small\"",
+            "title = \"\"",
+            "driver.toml:1: `title` must not be empty",
+        ),
+        (
+            "{seconds}",
+            "{secnds}",
+            "driver.toml:7: there is no placeholder `{secnds}` here; did you mean `seconds`?",
+        ),
+        (
+            "{url}",
+            "{rate}",
+            "driver.toml:8: there is no placeholder `{rate}` here",
+        ),
+        (
+            r"(\d+) answers",
+            r"(\d+ answers",
+            "driver.toml:12: this is no regular expression",
+        ),
+        (
+            r"(\d+) answers",
+            r"\d+ answers",
+            "driver.toml:12: this pattern needs a group",
+        ),
+        (
+            "\"text\"",
+            "\"json\"",
+            "in the output format `json` a field has a `pointer`",
+        ),
+        (
+            "\"text\"",
+            "\"xml\"",
+            "driver.toml:11: unknown variant `xml`",
+        ),
+        ("closed = []", "", "`[arguments]` needs `closed` or `rate`"),
+        (
+            "closed = []",
+            "rate = [\"{rate}\"]",
+            "`[output]` lacks `rate_latency_from`",
+        ),
+        (
+            "duration = [\"-d\", \"{seconds}\"]",
+            "",
+            "`[arguments]` needs `duration` or `requests`",
+        ),
+        (
+            "answers = ",
+            "wrong_status = ",
+            "`[output]` must have one of `ok`",
+        ),
+        (
+            "answers = ",
+            "ok = { pattern = '(a)' }\nanswers = ",
+            "`[output]` must have one of `ok`",
+        ),
+        (
+            "\"written\"",
+            "\"weeks\"",
+            "driver.toml:13: unknown variant `weeks`",
+        ),
+    ];
+    for (old, new, expected) in cases {
+        let said = fault(old, new);
+        assert!(said.contains(expected), "{said}\ninstead of\n{expected}");
+    }
+}
+
+#[test]
+fn what_a_tool_has_no_arguments_for_it_cannot_make() {
+    let manifest = Manifest::parse(SMALL, Path::new("drivers/small")).unwrap();
+    let load = Load::new("http://a/");
+    assert_eq!(words(&manifest, &load).unwrap(), "-d 1 http://a/");
+    let refused = [
+        (
+            Load {
+                arrivals: Arrivals::Rate(5.0),
+                ..load.clone()
+            },
+            "it makes no load of a given rate",
+        ),
+        (
+            Load {
+                pipeline: 2,
+                ..load.clone()
+            },
+            "it makes no pipelined requests",
+        ),
+        (
+            Load {
+                close: true,
+                ..load.clone()
+            },
+            "it makes no new connection for every request",
+        ),
+        (
+            Load {
+                headers: vec!["A: b".into()],
+                ..load.clone()
+            },
+            "it makes no request with headers",
+        ),
+        (
+            Load {
+                method: Some("PUT".into()),
+                ..load.clone()
+            },
+            "it makes no request with another method than GET",
+        ),
+        (
+            Load {
+                body: b"x".to_vec(),
+                ..load.clone()
+            },
+            "it makes no request with a body",
+        ),
+        (
+            Load {
+                end: crate::End::Requests(5),
+                ..load.clone()
+            },
+            "it makes no given number of requests",
+        ),
+        (
+            Load {
+                end: crate::End::After(std::time::Duration::from_millis(1500)),
+                ..load
+            },
+            "it takes a duration in whole seconds alone",
+        ),
+    ];
+    for (load, why) in refused {
+        assert_eq!(words(&manifest, &load).unwrap_err(), why);
+    }
+}
+
+#[test]
+fn every_part_of_a_load_has_its_arguments() {
+    let text = SMALL.replace(
+        "closed = []",
+        r#"
+before = ["-t{threads}", "-c{connections}", "-T{timeout_s}"]
+rate = ["-q{rate}", "-r{rate_per_connection}"]
+keep = ["-k"]
+close = ["--close"]
+pipeline = ["-P{pipeline}"]
+header = ["-H", "{header}"]
+method = ["-X{method}"]
+"#,
+    );
+    let text = text.replace("[output]", "[environment]\nHEADERS = \"{headers_json}\"\nDEPTH = \"{pipeline}\"\n\n[output]\nrate_latency_from = \"send\"");
+    let manifest = Manifest::parse(&text, Path::new("drivers/small")).unwrap();
+    let load = Load {
+        arrivals: Arrivals::Rate(100.0),
+        connections: 8,
+        threads: 2,
+        headers: vec!["A: b".into(), "C: d:e".into()],
+        method: Some("PUT".into()),
+        ..Load::new("http://a/")
+    };
+    assert_eq!(
+        words(&manifest, &load).unwrap(),
+        "-t2 -c8 -T10 -q100 -r12.5 -k -d 1 -XPUT -H A: b -H C: d:e http://a/"
+    );
+    let made = manifest.invocation(&load, Path::new("/bin/prony")).unwrap();
+    // A variable that has nothing to tell is not set.
+    assert_eq!(
+        made.environment,
+        [("HEADERS".to_owned(), r#"{"A":"b","C":"d:e"}"#.to_owned())]
+    );
+    let churn = Load {
+        close: true,
+        pipeline: 4,
+        headers: vec![],
+        method: None,
+        ..load
+    };
+    assert_eq!(
+        words(&manifest, &churn).unwrap(),
+        "-t2 -c8 -T10 -q100 -r12.5 --close -P4 -d 1 http://a/"
+    );
+}

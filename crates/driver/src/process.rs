@@ -1,0 +1,265 @@
+//! A tool's process: pinned, with a time limit, and what it used.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use prony_subject::pin_current_thread;
+use serde::Serialize;
+use wait4::{ResUse, Wait4};
+
+use crate::group::Group;
+
+/// How often it is looked whether the process has ended. The tool tells its own duration, so
+/// nothing is measured by this.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// How many of a tool's last lines are shown when it fails.
+const TAIL_LINES: usize = 8;
+
+/// What a process used, with those of its descendants that it waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Usage {
+    /// From its start to its end, in seconds.
+    pub wall_s: f64,
+    /// CPU time in user mode, in seconds.
+    pub cpu_user_s: f64,
+    /// CPU time in the kernel, in seconds.
+    pub cpu_system_s: f64,
+    /// How often it gave its CPU away, because it had to wait.
+    pub voluntary_switches: u64,
+    /// How often its CPU was taken away.
+    pub involuntary_switches: u64,
+}
+
+impl Usage {
+    /// CPU time in both modes, in seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
+}
+
+/// A process that has ended by itself, and well.
+#[derive(Debug)]
+pub struct Ended {
+    /// What it wrote to standard output.
+    pub stdout: String,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// Why a process gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It could not be started or watched.
+    #[error("cannot run `{program}`: {source}")]
+    System {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It failed.
+    #[error("it ended with {status}; its last lines:\n{tail}")]
+    Failed {
+        /// How it ended.
+        status: ExitStatus,
+        /// The end of its output.
+        tail: String,
+    },
+    /// It was still running when its time was up, and was killed.
+    #[error("it was not over after {limit:?} and was killed; its last lines:\n{tail}")]
+    TimeLimit {
+        /// Its time.
+        limit: Duration,
+        /// The end of its output.
+        tail: String,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Runs a command to its end on `cpus` (all of them where the list is empty).
+///
+/// The figures are its own as long as this process waits for no other child meanwhile: the context
+/// switches are the difference of those of all children.
+///
+/// # Errors
+/// Where it cannot be started, fails, is not over within `limit`, or `interrupt` is set.
+///
+/// In every case its whole process group is killed, and so it is where this process ends without
+/// a word.
+pub fn run(
+    command: &mut Command,
+    cpus: &[usize],
+    limit: Duration,
+    interrupt: &AtomicBool,
+) -> Result<Ended, RunError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    run_or_why(command, cpus, limit, interrupt).map_err(|why| match why {
+        Why::System(source) => RunError::System { program, source },
+        Why::Other(error) => error,
+    })
+}
+
+enum Why {
+    System(io::Error),
+    Other(RunError),
+}
+
+impl From<io::Error> for Why {
+    fn from(error: io::Error) -> Self {
+        Why::System(error)
+    }
+}
+
+impl From<nix::Error> for Why {
+    fn from(error: nix::Error) -> Self {
+        Why::System(error.into())
+    }
+}
+
+fn run_or_why(
+    command: &mut Command,
+    cpus: &[usize],
+    limit: Duration,
+    interrupt: &AtomicBool,
+) -> Result<Ended, Why> {
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command
+        .stdin(Stdio::null())
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?);
+    let group = Group::new()?;
+    group.take(command);
+    let switches_before = switches()?;
+    let begin = Instant::now();
+    let mut running = Running {
+        tool: Some(spawn_on(command, cpus)?),
+        group,
+    };
+    let used = loop {
+        if let Some(used) = running.look()? {
+            break used;
+        }
+        if interrupt.load(Relaxed) {
+            return Err(Why::Other(RunError::Interrupted));
+        }
+        if begin.elapsed() > limit {
+            drop(running);
+            let tail = tail(&mut stdout, &mut stderr)?;
+            return Err(Why::Other(RunError::TimeLimit { limit, tail }));
+        }
+        thread::sleep(LOOK_EVERY);
+    };
+    let wall_s = begin.elapsed().as_secs_f64();
+    // Before the group goes: its watcher's are not the tool's.
+    let switches_after = switches()?;
+    // What it has left in the background must not write any more.
+    drop(running);
+    if !used.status.success() {
+        let (status, tail) = (used.status, tail(&mut stdout, &mut stderr)?);
+        return Err(Why::Other(RunError::Failed { status, tail }));
+    }
+    Ok(Ended {
+        stdout: text(&mut stdout)?,
+        usage: Usage {
+            wall_s,
+            cpu_user_s: used.rusage.utime.as_secs_f64(),
+            cpu_system_s: used.rusage.stime.as_secs_f64(),
+            voluntary_switches: switches_after.0 - switches_before.0,
+            involuntary_switches: switches_after.1 - switches_before.1,
+        },
+    })
+}
+
+/// Starts it from a thread that keeps to `cpus`: what a thread starts, keeps to them too.
+fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
+    thread::scope(|scope| {
+        let starting = scope.spawn(|| {
+            pin_current_thread(cpus)?;
+            command.spawn()
+        });
+        starting
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that starts it has failed")))
+    })
+}
+
+/// Context switches of all children that were waited for: voluntary and not.
+fn switches() -> nix::Result<(u64, u64)> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
+    Ok((
+        count(usage.voluntary_context_switches()),
+        count(usage.involuntary_context_switches()),
+    ))
+}
+
+/// A tool in its process group, which is killed with this: what a tool has started goes with it.
+struct Running {
+    /// `None` once it was reaped.
+    tool: Option<Child>,
+    group: Group,
+}
+
+impl Running {
+    /// What it used, where it has ended.
+    fn look(&mut self) -> io::Result<Option<ResUse>> {
+        let Some(tool) = &mut self.tool else {
+            return Ok(None);
+        };
+        let used = tool.try_wait4()?;
+        if used.is_some() {
+            self.tool = None;
+        }
+        Ok(used)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.group.kill();
+        if let Some(tool) = &mut self.tool {
+            // It was killed, so this does not wait long; there is nobody to tell of a failure.
+            let _ = tool.wait();
+        }
+    }
+}
+
+fn text(file: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines of standard error, or of standard output where nothing is there.
+fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
+    let mut said = text(stderr)?;
+    if said.trim().is_empty() {
+        said = text(stdout)?;
+    }
+    let lines: Vec<&str> = said.trim_end().lines().collect();
+    let from = lines.len().saturating_sub(TAIL_LINES);
+    Ok(lines[from..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_not_over_in_time_is_killed() {
+        let limit = Duration::from_millis(20);
+        let interrupt = AtomicBool::new(false);
+        let mut command = Command::new("sleep");
+        let error = run(command.arg("600"), &[], limit, &interrupt).unwrap_err();
+        assert!(matches!(error, RunError::TimeLimit { .. }), "{error}");
+    }
+}

@@ -1,0 +1,204 @@
+//! A tool that is installed.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use tempfile::NamedTempFile;
+
+use crate::command::CannotMake;
+use crate::counters::{self, Counters};
+use crate::load::{End, Load};
+use crate::manifest::Manifest;
+use crate::process::{self, RunError};
+use crate::reading::ReadError;
+use crate::result::DriverResult;
+
+/// How much longer than its load a tool may take.
+const SPARE_TIME: Duration = Duration::from_secs(30);
+/// How long a load may take that is ended by its requests.
+const REQUESTS_TIME: Duration = Duration::from_secs(600);
+
+/// A load generator that is installed.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// The driver's id.
+    pub id: String,
+    /// What its manifest says.
+    pub manifest: Manifest,
+    /// Its version, where it tells it.
+    pub version: Option<String>,
+    program: PathBuf,
+    prony: PathBuf,
+}
+
+/// A tool is not installed.
+#[derive(Debug, thiserror::Error)]
+#[error("{title} is not installed; to install it: {install}")]
+pub struct FindError {
+    /// The tool's name.
+    pub title: String,
+    /// The command that installs it.
+    pub install: String,
+}
+
+/// On what a tool runs.
+#[derive(Clone, Debug, Default)]
+pub struct Limits {
+    /// The CPUs that it is pinned to; empty for all.
+    pub cpus: Vec<usize>,
+    /// What counts its cycles and instructions, where something can.
+    pub counters: Option<Counters>,
+}
+
+/// Why a tool gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// It cannot make the load.
+    #[error(transparent)]
+    CannotMake(#[from] CannotMake),
+    /// It did not run to its end.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// What it wrote is not what its manifest says.
+    #[error("{0}: {1}")]
+    Read(ReadError, String),
+}
+
+impl DriveError {
+    /// Whether the user stopped it.
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, DriveError::Run(RunError::Interrupted))
+    }
+}
+
+impl Tool {
+    /// Looks for a driver's program in `PATH` and asks for its version; `prony` is Prony's own.
+    ///
+    /// # Errors
+    /// Where it is not installed.
+    pub fn find(id: &str, manifest: &Manifest, prony: &Path) -> Result<Tool, FindError> {
+        let name = manifest.program_with(prony);
+        let program = find_program(&name).ok_or_else(|| FindError {
+            title: manifest.title.clone(),
+            install: manifest.install.clone(),
+        })?;
+        Ok(Tool {
+            id: id.to_owned(),
+            version: version(manifest, &program),
+            manifest: manifest.clone(),
+            program,
+            prony: prony.to_owned(),
+        })
+    }
+
+    /// `wrk 4.1.0`, or its name alone where its version is not known.
+    pub fn name_and_version(&self) -> String {
+        match &self.version {
+            Some(version) => format!("{} {version}", self.manifest.title),
+            None => self.manifest.title.clone(),
+        }
+    }
+
+    /// Why it cannot make a load; `None` where it can.
+    pub fn cannot_make(&self, load: &Load) -> Option<CannotMake> {
+        self.manifest.invocation(load, &self.prony).err()
+    }
+
+    /// Makes a load.
+    ///
+    /// # Errors
+    /// Where it cannot make that load, fails, takes too long, writes something else than its
+    /// manifest says, or `interrupt` is set.
+    ///
+    /// However it ends, and should this process be killed meanwhile, nothing is left running of its
+    /// process group: the tool and what it started, daemons with a group of their own excepted.
+    pub fn run(
+        &self,
+        load: &Load,
+        limits: &Limits,
+        interrupt: &AtomicBool,
+    ) -> Result<DriverResult, DriveError> {
+        let invocation = self.manifest.invocation(load, &self.prony)?;
+        let counted = limits.counters.as_ref().and_then(|counters| {
+            let file = NamedTempFile::new().ok()?;
+            Some((counters.prefix(file.path()), file))
+        });
+        let mut words: Vec<OsString> = counted
+            .iter()
+            .flat_map(|(words, _)| words.clone())
+            .collect();
+        words.push(self.program.clone().into());
+        words.extend(invocation.arguments.iter().map(OsString::from));
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .envs(invocation.environment.iter().cloned());
+        let ended = process::run(&mut command, &limits.cpus, time_limit(load), interrupt)?;
+        let told = self.manifest.output().read(&ended.stdout);
+        let counts = counted.and_then(|(_, file)| {
+            let text = std::fs::read_to_string(file.path()).ok()?;
+            counters::read(&text)
+        });
+        Ok(DriverResult {
+            driver: self.id.clone(),
+            version: self.version.clone(),
+            command: self.shown_command(invocation.arguments),
+            told: told.map_err(|error| DriveError::Read(error, last_lines(&ended.stdout)))?,
+            usage: ended.usage,
+            counts,
+        })
+    }
+
+    /// The command as one would type it: the program by its name.
+    fn shown_command(&self, arguments: Vec<String>) -> Vec<String> {
+        let program = self.program.file_name().unwrap_or(self.program.as_os_str());
+        let mut words = vec![program.to_string_lossy().into_owned()];
+        words.extend(arguments);
+        words
+    }
+}
+
+fn time_limit(load: &Load) -> Duration {
+    match load.end {
+        End::After(duration) => duration + SPARE_TIME,
+        End::Requests(_) => REQUESTS_TIME,
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(3)..].join("\n")
+}
+
+/// The program of that name in `PATH`, or at that path.
+fn find_program(name: &str) -> Option<PathBuf> {
+    let is_program = |path: &PathBuf| {
+        let found = path.metadata();
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(is_program);
+    }
+    let folders = env::var_os("PATH")?;
+    let mut programs = env::split_paths(&folders).map(|folder| folder.join(name));
+    programs.find(is_program)
+}
+
+/// Many tools end with an error code where they are asked for their version, so that does not
+/// matter.
+fn version(manifest: &Manifest, program: &Path) -> Option<String> {
+    let command = manifest.version.as_ref()?;
+    let asked = Command::new(program)
+        .args(&command.arguments)
+        .output()
+        .ok()?;
+    let said = [asked.stdout, asked.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let captures = command.pattern.captures(&said)?;
+    Some(captures.get(1)?.as_str().to_owned())
+}

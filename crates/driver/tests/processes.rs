@@ -1,0 +1,233 @@
+//! A tool's process: what it used, its failures, its end.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_driver::{DriveError, End, Limits, Load, Manifest, RunError, Tool};
+use tempfile::TempDir;
+
+/// A tool that is a shell script.
+struct Script {
+    folder: TempDir,
+}
+
+impl Script {
+    fn new(script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("tool");
+        // Written by another process: a file that is open for writing here may be so for a moment in
+        // what another test starts, and then it cannot be executed.
+        let written = Command::new("sh")
+            .args([
+                "-c",
+                "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod +x \"$0\"",
+            ])
+            .args([program.as_os_str(), script.as_ref()])
+            .status();
+        assert!(written.unwrap().success());
+        Self { folder }
+    }
+
+    fn manifest(&self) -> Manifest {
+        manifest(self.folder.path())
+    }
+
+    fn tool(&self) -> Tool {
+        tool(self.folder.path())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+fn manifest(folder: &Path) -> Manifest {
+    let text = r#"title = "Script"
+program = "{driver}/tool"
+install = "write it"
+
+[version]
+arguments = ["version"]
+pattern = 'version (\S+)'
+
+[arguments]
+closed = []
+duration = ["{milliseconds}"]
+after = ["{url}"]
+
+[environment]
+CONNECTIONS = "{connections}"
+
+[output]
+format = "text"
+ok = { pattern = '(\d+) answers' }
+duration = { pattern = 'in (\S+)', unit = "written" }
+"#;
+    Manifest::parse(text, folder).unwrap()
+}
+
+fn tool(folder: &Path) -> Tool {
+    Tool::find("script", &manifest(folder), Path::new("prony")).unwrap()
+}
+
+fn run(tool: &Tool) -> Result<prony_driver::DriverResult, DriveError> {
+    let load = Load {
+        connections: 7,
+        ..Load::new("http://a/")
+    };
+    tool.run(&load, &Limits::default(), &AtomicBool::new(false))
+}
+
+#[test]
+fn a_tool_is_run_and_what_it_used_is_told() {
+    let script = Script::new(
+        r#"[ "$1" = version ] && { echo "tool version 1.2"; exit 1; }
+i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done
+echo "$CONNECTIONS answers in $1ms of $2""#,
+    );
+    let tool = script.tool();
+    assert_eq!(tool.name_and_version(), "Script 1.2");
+    let result = run(&tool).unwrap();
+    assert_eq!((result.told.ok, result.told.duration_s), (7, 1.0));
+    assert_eq!(result.command, ["tool", "1000", "http://a/"]);
+    assert!(result.usage.cpu_s() > 0.0 && result.usage.wall_s > 0.0);
+    assert!(result.cpu_ns_per_request().unwrap() > 0.0);
+}
+
+#[test]
+fn a_tool_that_fails_gives_its_last_lines() {
+    let error = run(&Script::new("echo out; echo because >&2; exit 3").tool()).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("exit status: 3") && said.ends_with("because"),
+        "{said}"
+    );
+    let error = run(&Script::new("echo something else").tool()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "its output does not tell `duration`: something else"
+    );
+}
+
+/// A script that leaves a process in the background, writes both ids to files, and goes on.
+fn with_child(rest: &str) -> Script {
+    Script::new(&format!(
+        "[ $1 = version ] && exit; cd \"$(dirname \"$0\")\"; \
+         sleep 600 & echo $! > child; echo $$ > self; {rest}"
+    ))
+}
+
+/// More than anything here takes, on a busy machine too.
+const LONG: Duration = Duration::from_secs(60);
+
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begin.elapsed() < LONG, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The process id in a file that is about to be written.
+fn id_in(file: &Path) -> String {
+    until("it did not start", || {
+        let text = fs::read_to_string(file).ok()?;
+        text.ends_with('\n').then(|| text.trim().to_owned())
+    })
+}
+
+fn is_there(id: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn assert_goes(id: &str) {
+    until(&format!("{id} is still there"), || {
+        (!is_there(id)).then_some(())
+    });
+}
+
+fn long_load() -> Load {
+    Load {
+        end: End::After(Duration::from_secs(600)),
+        ..Load::new("http://a/")
+    }
+}
+
+#[test]
+fn what_a_tool_leaves_in_the_background_ends_with_it() {
+    let script = with_child("echo 1 answers in 1s");
+    assert_eq!(run(&script.tool()).unwrap().told.ok, 1);
+    assert_goes(&id_in(&script.file("child")));
+
+    let script = with_child("exit 3");
+    let error = run(&script.tool()).unwrap_err();
+    assert!(matches!(error, DriveError::Run(RunError::Failed { .. })));
+    assert_goes(&id_in(&script.file("child")));
+}
+
+#[test]
+fn an_interrupt_ends_the_tool_and_what_it_started() {
+    let script = with_child("wait");
+    let (tool, child) = (script.tool(), script.file("child"));
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let stop = interrupt.clone();
+    let running = thread::spawn(move || tool.run(&long_load(), &Limits::default(), &stop));
+    let child = id_in(&child);
+    assert!(is_there(&child));
+    interrupt.store(true, Relaxed);
+    let error = running.join().unwrap().unwrap_err();
+    assert!(matches!(error, DriveError::Run(RunError::Interrupted)));
+    assert_goes(&child);
+}
+
+/// Says where the script lies to the process that is to be killed.
+const SCRIPT_FOLDER: &str = "PRONY_TEST_SCRIPT_FOLDER";
+
+#[test]
+#[ignore = "the process that `a_tool_does_not_outlive_a_prony_that_is_killed` starts and kills"]
+fn runs_a_tool_until_it_is_killed() {
+    let Some(folder) = env::var_os(SCRIPT_FOLDER) else {
+        return;
+    };
+    let ended =
+        tool(Path::new(&folder)).run(&long_load(), &Limits::default(), &AtomicBool::new(false));
+    panic!("the tool ended: {ended:?}");
+}
+
+#[test]
+fn a_tool_does_not_outlive_a_prony_that_is_killed() {
+    let script = with_child("wait");
+    let mut prony = Command::new(env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "runs_a_tool_until_it_is_killed"])
+        .env(SCRIPT_FOLDER, script.folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let ids = ["self", "child"].map(|name| id_in(&script.file(name)));
+    assert!(ids.iter().all(|id| is_there(id)));
+    // SIGKILL: nothing of it can run any more.
+    prony.kill().unwrap();
+    prony.wait().unwrap();
+    ids.iter().for_each(|id| assert_goes(id));
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_told_with_the_line_that_installs_it() {
+    let script = Script::new("");
+    fs::remove_file(script.file("tool")).unwrap();
+    let error = Tool::find("script", &script.manifest(), Path::new("prony")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "Script is not installed; to install it: write it"
+    );
+}

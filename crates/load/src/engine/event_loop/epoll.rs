@@ -1,0 +1,397 @@
+//! The event loop over epoll, edge-triggered: for kernels and containers that forbid io_uring.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv, send};
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, EventFlags};
+use socket2::Socket;
+
+use super::socket::{Mode, socket_towards};
+use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use crate::engine::clock::Nanoseconds;
+use crate::target::Endpoint;
+
+/// Sockets that are watched by epoll, and read and written directly.
+pub(in crate::engine) struct Epoll {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+    /// The next of `events` that nobody has looked at.
+    at: usize,
+    slots: Vec<Slot>,
+    /// The slot whose socket is being read, until it is empty.
+    reading: Option<usize>,
+    /// Slots that were read for long enough: the others come first.
+    later: VecDeque<usize>,
+    /// How many of these have their turn before the next wait.
+    later_now: usize,
+    buffers: Buffers,
+    system_calls: u64,
+}
+
+/// What is known of one connection.
+#[derive(Debug, Default)]
+struct Slot {
+    socket: Option<Socket>,
+    /// Tells the events of this socket from those of earlier ones.
+    generation: u32,
+    connecting: bool,
+    /// A send was not taken whole: the next edge tells of room.
+    blocked: bool,
+    /// The kernel has told that the server has closed: there is no further edge, so it is read to its
+    /// end.
+    peer_closed: bool,
+    /// It is in `later`.
+    read_later: bool,
+    next: ReadNext,
+    reads: u32,
+}
+
+/// Buffers that all connections of a worker share: only what is in the cache is used.
+struct Buffers {
+    look: Vec<u8>,
+    /// Never touched where the kernel throws bodies away; it only has a length.
+    discard: Vec<u8>,
+    /// How much is read before the head has said how long the body is.
+    first_look: usize,
+}
+
+/// Bytes in the shared buffer: it is given back before anything else is read.
+#[derive(Debug)]
+pub(in crate::engine) struct Look {
+    length: usize,
+    more_behind: bool,
+}
+
+impl Chunk for Look {
+    fn more_behind(&self) -> bool {
+        self.more_behind
+    }
+}
+
+/// What the kernel says of a connection that the server has closed.
+const CLOSED: EventFlags = EventFlags::RDHUP
+    .union(EventFlags::HUP)
+    .union(EventFlags::ERR);
+/// What the kernel says where there is something to read, were it only the end.
+const READABLE: EventFlags = CLOSED.union(EventFlags::IN);
+/// Watched once and for all: as long as a socket is always read until it is empty, no further system
+/// call is needed.
+const INTEREST: EventFlags = EventFlags::IN
+    .union(EventFlags::OUT)
+    .union(EventFlags::RDHUP)
+    .union(EventFlags::ET);
+
+/// Events taken from the kernel in one call.
+const BATCH: usize = 256;
+/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+const READS_AT_ONCE: u32 = 16;
+/// An interrupt must be seen within that time.
+const LONGEST_WAIT: Nanoseconds = 1_000_000_000;
+
+impl Epoll {
+    pub(in crate::engine) fn new() -> Result<Self, Errno> {
+        Ok(Self {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
+            events: Vec::with_capacity(BATCH),
+            at: 0,
+            slots: Vec::new(),
+            reading: None,
+            later: VecDeque::new(),
+            later_now: 0,
+            buffers: Buffers {
+                look: vec![0; LARGE_LOOK],
+                discard: vec![0; 1024 * 1024],
+                first_look: LARGE_LOOK,
+            },
+            system_calls: 0,
+        })
+    }
+
+    /// What the next event of the kernel means, where it means something.
+    fn take_kernel_event(&mut self) -> Option<(usize, Event<Look>)> {
+        while let Some(event) = self.events.get(self.at) {
+            let (data, flags) = (event.data.u64(), event.flags);
+            self.at += 1;
+            let (index, generation) = ((data >> 32) as usize, data as u32);
+            let slot = &mut self.slots[index];
+            if slot.generation != generation || slot.socket.is_none() {
+                continue;
+            }
+            slot.peer_closed |= flags.intersects(CLOSED);
+            if flags.intersects(READABLE) {
+                self.read_first(index);
+            }
+            if let Some(event) = self.writable(index) {
+                return Some((index, event));
+            }
+            if self.reading.is_some() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// What an edge of a socket that could not be written to, or was connecting, means.
+    fn writable(&mut self, index: usize) -> Option<Event<Look>> {
+        let slot = &mut self.slots[index];
+        if slot.connecting {
+            slot.connecting = false;
+            self.system_calls += 1;
+            let error = slot.socket.as_ref()?.take_error();
+            return Some(Event::Connected(match error {
+                Ok(None) => Ok(()),
+                Ok(Some(error)) | Err(error) => Err(errno_of(&error)),
+            }));
+        }
+        std::mem::take(&mut slot.blocked).then_some(Event::Writable)
+    }
+
+    fn read_first(&mut self, index: usize) {
+        self.slots[index].reads = 0;
+        self.reading = Some(index);
+    }
+
+    /// Reads the slot that is being read once more.
+    fn read(&mut self) -> Option<(usize, Event<Look>)> {
+        let index = self.reading?;
+        let slot = &mut self.slots[index];
+        let Some(socket) = &slot.socket else {
+            self.reading = None;
+            return None;
+        };
+        slot.reads += 1;
+        if slot.reads > READS_AT_ONCE {
+            if !std::mem::replace(&mut slot.read_later, true) {
+                self.later.push_back(index);
+            }
+            self.reading = None;
+            return None;
+        }
+        let skips = slot.next.skippable >= WORTH_SKIPPING;
+        let (buffer, flags) = if skips {
+            let wanted = slot.next.skippable.min(self.buffers.discard.len() as u64) as usize;
+            (&mut self.buffers.discard[..wanted], MsgFlags::MSG_TRUNC)
+        } else {
+            let wanted = self.buffers.first_look;
+            (&mut self.buffers.look[..wanted], MsgFlags::empty())
+        };
+        let wanted = buffer.len();
+        self.system_calls += 1;
+        let length = match recv(socket.as_raw_fd(), buffer, flags) {
+            Err(Errno::EINTR) => return self.read(),
+            Err(Errno::EAGAIN) => {
+                self.reading = None;
+                return None;
+            }
+            Err(error) => {
+                self.reading = None;
+                return Some((index, Event::Broken(error)));
+            }
+            Ok(0) => {
+                self.reading = None;
+                return Some((index, Event::Closed));
+            }
+            Ok(length) => length,
+        };
+        // A read that gives less than there was room for has emptied the socket, and whatever comes
+        // later makes a new edge.
+        if length < wanted && !slot.peer_closed {
+            self.reading = None;
+        }
+        if !skips && length == wanted {
+            self.buffers.first_look = LARGE_LOOK;
+        }
+        let event = if skips {
+            Event::Skipped(length as u64)
+        } else {
+            Event::Received(Look {
+                length,
+                more_behind: slot.peer_closed,
+            })
+        };
+        Some((index, event))
+    }
+}
+
+impl EventLoop for Epoll {
+    type Chunk = Look;
+
+    const NAME: &'static str = "epoll";
+
+    fn open(
+        &mut self,
+        slot: usize,
+        endpoint: &Endpoint,
+        source: Option<SocketAddr>,
+    ) -> io::Result<()> {
+        self.close(slot);
+        if self.slots.len() <= slot {
+            self.slots.resize_with(slot + 1, Slot::default);
+        }
+        let (socket, address) = socket_towards(endpoint, source, Mode::Nonblocking)?;
+        // Making it, setting its options, connecting and watching it.
+        self.system_calls += 4 + 2 * u64::from(source.is_some());
+        match socket.connect(&address) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(Errno::EINPROGRESS as i32) => {}
+            Err(error) => return Err(error),
+        }
+        let entry = &mut self.slots[slot];
+        let generation = entry.generation;
+        let data = epoll::EventData::new_u64((slot as u64) << 32 | u64::from(generation));
+        epoll::add(&self.epoll, &socket, data, INTEREST)?;
+        *entry = Slot {
+            socket: Some(socket),
+            generation,
+            connecting: true,
+            ..Slot::default()
+        };
+        Ok(())
+    }
+
+    fn close(&mut self, slot: usize) {
+        let Some(entry) = self.slots.get_mut(slot) else {
+            return;
+        };
+        if entry.socket.take().is_some() {
+            self.system_calls += 1;
+            entry.generation = entry.generation.wrapping_add(1);
+        }
+        if self.reading == Some(slot) {
+            self.reading = None;
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+        let entry = &mut self.slots[slot];
+        let Some(socket) = &entry.socket else {
+            return Err(Errno::ENOTCONN);
+        };
+        loop {
+            self.system_calls += 1;
+            match send(socket.as_raw_fd(), bytes, MsgFlags::MSG_NOSIGNAL) {
+                Err(Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => {
+                    entry.blocked = true;
+                    return Ok(0);
+                }
+                Ok(length) => {
+                    entry.blocked = length < bytes.len();
+                    return Ok(length);
+                }
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// To the nanosecond as far as the kernel keeps it (Linux 5.11 and later: `epoll_pwait2`).
+    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+        let longest = if self.later.is_empty() { longest } else { 0 };
+        let longest = Timespec::try_from(Duration::from_nanos(longest.min(LONGEST_WAIT)))
+            .map_err(|_| Errno::EINVAL)?;
+        self.events.clear();
+        self.at = 0;
+        self.later_now = self.later.len();
+        self.system_calls += 1;
+        match epoll::wait(
+            &self.epoll,
+            spare_capacity(&mut self.events),
+            Some(&longest),
+        ) {
+            Err(rustix::io::Errno::INTR) => Ok(()),
+            other => other.map(drop).map_err(errno),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, Event<Look>)> {
+        loop {
+            if let Some(event) = self.read() {
+                return Some(event);
+            }
+            if let Some(event) = self.take_kernel_event() {
+                return Some(event);
+            }
+            if self.reading.is_none() && !self.read_what_is_left() {
+                return None;
+            }
+        }
+    }
+
+    fn was_idle(&self) -> bool {
+        self.events.is_empty() && self.later.is_empty()
+    }
+
+    fn bytes<'a>(&'a self, chunk: &'a Look) -> &'a [u8] {
+        &self.buffers.look[..chunk.length]
+    }
+
+    fn release(&mut self, _: Look) {}
+
+    #[inline]
+    fn read_on(&mut self, slot: usize, next: ReadNext) {
+        self.slots[slot].next = next;
+        // The answers of one load are much alike: the last one tells how to read the next.
+        if next.skippable >= WORTH_SKIPPING {
+            self.buffers.first_look = SMALL_LOOK;
+        }
+    }
+
+    fn system_calls(&self) -> u64 {
+        self.system_calls
+    }
+}
+
+impl Epoll {
+    /// Goes on with a slot that had been read for long enough, once the others have had their turn.
+    fn read_what_is_left(&mut self) -> bool {
+        while self.later_now > 0 {
+            self.later_now -= 1;
+            let Some(index) = self.later.pop_front() else {
+                break;
+            };
+            if std::mem::take(&mut self.slots[index].read_later) {
+                self.read_first(index);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn errno(error: rustix::io::Errno) -> Errno {
+    Errno::from_raw(error.raw_os_error())
+}
+
+fn errno_of(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn a_wait_of_less_than_a_millisecond_takes_less_than_a_millisecond() {
+        let mut epoll = Epoll::new().unwrap();
+        let waits = (0..200).map(|_| {
+            let begin = Instant::now();
+            epoll.wait(50_000).unwrap();
+            assert!(epoll.next().is_none());
+            begin.elapsed()
+        });
+        let shortest = waits.min().unwrap();
+        // Rounded up to whole milliseconds, not one of them would.
+        assert!(shortest < Duration::from_millis(1), "{shortest:?}");
+        assert!(shortest >= Duration::from_micros(50), "{shortest:?}");
+    }
+}

@@ -1,0 +1,274 @@
+//! The event loop over io_uring: one system call a turn.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use prony_kernel::{Chunk as Buffer, Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
+
+use super::socket::{Mode, socket_towards};
+use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use crate::engine::clock::Nanoseconds;
+use crate::target::Endpoint;
+
+/// Sockets that the kernel reads and writes by itself.
+pub(in crate::engine) struct IoUring {
+    ring: Ring,
+    slots: Vec<Slot>,
+    /// How much is read before the head has said how long the body is.
+    first_look: usize,
+    /// Completions were read ahead: what follows a chunk tells whether more is behind it.
+    ahead: Option<(usize, Completion)>,
+    was_idle: bool,
+    /// Bytes of a slot that were thrown away at once, and not told of yet.
+    skipped: Option<(usize, u64)>,
+    system_calls: u64,
+}
+
+/// What is known of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    is_open: bool,
+    /// A send was not taken whole: its completion tells of room.
+    blocked: bool,
+    /// How many short reads in a row there were.
+    short_reads: u8,
+    /// Nothing was left when bytes were thrown away last.
+    is_empty: bool,
+    /// The last read gave as much as there was room for.
+    was_full: bool,
+    /// The kernel receives without being asked again.
+    receives_on: bool,
+}
+
+/// The memory of small buffers is what is used most, and small answers are what it is used for.
+const SMALL_BUFFER: u32 = 4 * 1024;
+const SMALL_BUFFERS: u16 = 1024;
+const LARGE_BUFFERS: u16 = 64;
+/// So many short reads in a row, and a connection's answers are taken to be short: the kernel then
+/// receives without being asked again, but can throw nothing away.
+const SHORT_READS: u8 = 4;
+/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+const SKIPS_AT_ONCE: u32 = 16;
+/// An interrupt must be seen within that time.
+const LONGEST_WAIT: Nanoseconds = 1_000_000_000;
+
+/// Bytes in a buffer of the ring.
+#[derive(Debug)]
+pub(in crate::engine) struct Received {
+    buffer: Buffer,
+    more_behind: bool,
+}
+
+impl Chunk for Received {
+    fn more_behind(&self) -> bool {
+        self.more_behind
+    }
+}
+
+impl IoUring {
+    /// For so many slots.
+    ///
+    /// # Errors
+    /// Where the kernel has no io_uring, or forbids it.
+    pub(in crate::engine) fn new(slots: usize) -> io::Result<Self> {
+        let ring = Ring::new(&RingSettings {
+            slots,
+            small_buffers: SMALL_BUFFERS,
+            small_buffer_bytes: SMALL_BUFFER,
+            large_buffers: LARGE_BUFFERS,
+            large_buffer_bytes: LARGE_LOOK as u32,
+        })?;
+        Ok(Self {
+            ring,
+            slots: vec![Slot::default(); slots],
+            first_look: LARGE_LOOK,
+            ahead: None,
+            was_idle: false,
+            skipped: None,
+            system_calls: 0,
+        })
+    }
+
+    fn receive(&mut self, slot: usize) {
+        let it = &mut self.slots[slot];
+        it.receives_on = it.short_reads >= SHORT_READS;
+        let what = if it.receives_on {
+            Receive::Many
+        } else {
+            Receive::Once {
+                at_most: self.first_look as u32,
+            }
+        };
+        self.ring.receive(slot, what);
+    }
+
+    /// Throws away what is there of a long body, and waits for more where nothing is. Left to the ring
+    /// altogether, a long body took nearly twice the time: every piece of it was waited for anew.
+    fn skip(&mut self, slot: usize, skippable: u64) {
+        let mut skipped = 0;
+        let mut is_empty = std::mem::take(&mut self.slots[slot].is_empty);
+        for _ in 0..SKIPS_AT_ONCE {
+            let left = skippable - skipped;
+            if is_empty || left == 0 {
+                break;
+            }
+            let length = self.ring.skip_now(slot, left).unwrap_or(0);
+            skipped += length;
+            // Less than was asked for: there is no more.
+            is_empty = length < left.min(LONGEST_SKIP);
+        }
+        if skipped > 0 {
+            self.slots[slot].is_empty = is_empty;
+            self.skipped = Some((slot, skipped));
+        } else {
+            // The next byte, the end or the error is waited for.
+            self.ring.receive(slot, Receive::Skip(1));
+        }
+    }
+
+    /// What a completion means to the worker, where it means something.
+    #[inline]
+    fn event(&mut self, slot: usize, completion: Completion) -> Option<Event<Received>> {
+        match completion {
+            Completion::Received(buffer) => {
+                let is_short = buffer.len() < SMALL_BUFFER as usize;
+                let it = &mut self.slots[slot];
+                it.short_reads = if is_short {
+                    it.short_reads.saturating_add(1)
+                } else {
+                    0
+                };
+                it.was_full = buffer.len() >= self.first_look;
+                self.ahead = self.ring.next();
+                let more_behind = matches!(
+                    &self.ahead,
+                    Some((next, Completion::Ended | Completion::Failed(_))) if *next == slot
+                );
+                Some(Event::Received(Received {
+                    buffer,
+                    more_behind,
+                }))
+            }
+            Completion::Sent(Ok(_)) => {
+                std::mem::take(&mut self.slots[slot].blocked).then_some(Event::Writable)
+            }
+            // What the server did before it closed, receiving tells.
+            Completion::Sent(Err(Errno::EPIPE | Errno::ECONNRESET)) => None,
+            Completion::Sent(Err(errno)) | Completion::Failed(errno) => Some(Event::Broken(errno)),
+            Completion::Skipped(length) => Some(Event::Skipped(length)),
+            Completion::Connected(result) => {
+                if result.is_ok() {
+                    self.receive(slot);
+                }
+                Some(Event::Connected(result))
+            }
+            Completion::Ended => Some(Event::Closed),
+        }
+    }
+}
+
+impl EventLoop for IoUring {
+    type Chunk = Received;
+
+    const NAME: &'static str = "io_uring";
+
+    fn open(
+        &mut self,
+        slot: usize,
+        endpoint: &Endpoint,
+        source: Option<SocketAddr>,
+    ) -> io::Result<()> {
+        self.close(slot);
+        let (socket, address) = socket_towards(endpoint, source, Mode::Blocking)?;
+        // Making it and setting its options.
+        self.system_calls += 2 + 2 * u64::from(source.is_some());
+        self.slots[slot] = Slot {
+            is_open: true,
+            ..Slot::default()
+        };
+        self.ring.connect(slot, socket.into(), &address);
+        Ok(())
+    }
+
+    fn close(&mut self, slot: usize) {
+        if std::mem::take(&mut self.slots[slot].is_open) {
+            self.ring.close(slot);
+            // What was read ahead may be of the socket that is closed now.
+            if self.ahead.as_ref().is_some_and(|(of, _)| *of == slot) {
+                self.ahead = None;
+            }
+            self.skipped = self.skipped.filter(|(of, _)| *of != slot);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+        let taken = self.ring.send(slot, bytes);
+        self.slots[slot].blocked = taken < bytes.len();
+        Ok(taken)
+    }
+
+    #[inline]
+    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+        let longest = Duration::from_nanos(longest.min(LONGEST_WAIT));
+        let had_nothing_to_do = !self.ring.has_submissions();
+        self.ring
+            .wait(longest)
+            .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
+        self.was_idle = had_nothing_to_do && !self.ring.has_completions();
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, Event<Received>)> {
+        if let Some((slot, length)) = self.skipped.take() {
+            return Some((slot, Event::Skipped(length)));
+        }
+        loop {
+            let ahead = self.ahead.take();
+            let (slot, completion) = ahead.or_else(|| self.ring.next())?;
+            if let Some(event) = self.event(slot, completion) {
+                return Some((slot, event));
+            }
+        }
+    }
+
+    fn was_idle(&self) -> bool {
+        self.was_idle
+    }
+
+    #[inline]
+    fn bytes<'a>(&'a self, chunk: &'a Received) -> &'a [u8] {
+        &chunk.buffer
+    }
+
+    #[inline]
+    fn release(&mut self, chunk: Received) {
+        drop(chunk);
+    }
+
+    #[inline]
+    fn read_on(&mut self, slot: usize, next: ReadNext) {
+        let it = &mut self.slots[slot];
+        if it.receives_on {
+            return;
+        }
+        if next.skippable >= WORTH_SKIPPING {
+            it.short_reads = 0;
+            // The answers of one load are much alike: the last one tells how to read the next.
+            self.first_look = SMALL_LOOK;
+            self.skip(slot, next.skippable);
+        } else {
+            if it.was_full {
+                self.first_look = LARGE_LOOK;
+            }
+            self.receive(slot);
+        }
+    }
+
+    fn system_calls(&self) -> u64 {
+        self.system_calls + self.ring.system_calls()
+    }
+}

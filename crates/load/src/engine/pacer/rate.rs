@@ -1,0 +1,276 @@
+//! Arrivals at a rate, which belong to nobody: whichever connection is free takes the next one.
+
+use prony_record::{Arrivals, Schedule, Stage};
+
+use super::intervals::exponential;
+use super::stages::Stages;
+use super::{Next, Pacer, SharedBudget};
+use crate::engine::clock::Nanoseconds;
+
+/// One worker's part of the arrivals of a rate.
+///
+/// Of even arrivals, each of `workers` takes every `workers`th; of a Poisson process, each has one of
+/// its own, whose sum is that of the whole rate.
+#[derive(Debug)]
+pub(in crate::engine) struct Rate<'a> {
+    schedule: Schedule,
+    part: Part,
+    random: fastrand::Rng,
+    budget: &'a SharedBudget,
+    /// In the warm-up nothing is taken from the budget.
+    measuring: bool,
+    started: bool,
+    stages: Stages,
+    /// When the stages begin.
+    origin: Nanoseconds,
+    /// The number of the next arrival among those of all workers; between two where it is random.
+    position: f64,
+    next: Nanoseconds,
+    /// How many more are due at that instant.
+    in_burst: u64,
+}
+
+/// Which worker of how many.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Part {
+    pub(in crate::engine) worker: usize,
+    pub(in crate::engine) workers: usize,
+}
+
+impl<'a> Rate<'a> {
+    /// The part of one worker of `schedule`.
+    pub(in crate::engine) fn new(
+        schedule: Schedule,
+        part: Part,
+        budget: &'a SharedBudget,
+        has_warmup: bool,
+        random: fastrand::Rng,
+    ) -> Self {
+        let stages = match has_warmup {
+            true => vec![warmup(&schedule)],
+            false => schedule.stages.clone(),
+        };
+        Self {
+            schedule,
+            part,
+            random,
+            budget,
+            measuring: !has_warmup,
+            started: false,
+            stages: Stages::new(stages),
+            origin: 0,
+            position: 0.0,
+            next: Nanoseconds::MAX,
+            in_burst: 0,
+        }
+    }
+
+    fn begin(&mut self, now: Nanoseconds) {
+        self.origin = now;
+        self.position = match self.schedule.arrivals {
+            Arrivals::Even => self.part.worker as f64 * self.schedule.burst as f64,
+            Arrivals::Poisson => self.step(),
+        };
+        self.schedule_next();
+    }
+
+    /// The distance to this worker's next instant, in arrivals of all workers.
+    fn step(&mut self) -> f64 {
+        let even = self.part.workers as f64 * self.schedule.burst as f64;
+        match self.schedule.arrivals {
+            Arrivals::Even => even,
+            Arrivals::Poisson => even * exponential(&mut self.random),
+        }
+    }
+
+    fn schedule_next(&mut self) {
+        let instant = self.stages.instant(self.position);
+        self.next = instant.map_or(Nanoseconds::MAX, |seconds| {
+            self.origin
+                .saturating_add((seconds * 1e9).round() as Nanoseconds)
+        });
+        self.in_burst = self.schedule.burst;
+    }
+
+    fn advance(&mut self) {
+        self.in_burst -= 1;
+        if self.in_burst == 0 {
+            self.position += self.step();
+            self.schedule_next();
+        }
+    }
+}
+
+/// The warm-up is at the rate that the schedule begins with, or grows to if that is 0.
+fn warmup(schedule: &Schedule) -> Stage {
+    let rates = schedule
+        .stages
+        .iter()
+        .flat_map(|stage| [stage.from_per_s, stage.to_per_s]);
+    let rate = rates.into_iter().find(|&rate| rate > 0.0).unwrap_or(0.0);
+    Stage {
+        from_per_s: rate,
+        to_per_s: rate,
+        duration_s: None,
+    }
+}
+
+impl Pacer for Rate<'_> {
+    const NEEDS_CONNECTIONS: bool = true;
+
+    fn start(&mut self, now: Nanoseconds) {
+        self.begin(now);
+        self.started = true;
+    }
+
+    #[inline]
+    fn next(&mut self, _: usize, _: Nanoseconds) -> Next {
+        if self.exhausted() {
+            Next::Never
+        } else {
+            Next::Wait
+        }
+    }
+
+    #[inline]
+    fn next_arrival(&self) -> Nanoseconds {
+        self.next
+    }
+
+    #[inline]
+    fn take_arrival(&mut self) -> bool {
+        if self.measuring && self.budget.take(1) == 0 {
+            self.next = Nanoseconds::MAX;
+            return false;
+        }
+        self.advance();
+        true
+    }
+
+    fn exhausted(&self) -> bool {
+        let is_over = self.next == Nanoseconds::MAX || self.budget.is_spent();
+        self.started && self.measuring && is_over
+    }
+
+    fn overdue(&mut self, now: Nanoseconds, each: &mut dyn FnMut(Nanoseconds)) {
+        while self.next <= now {
+            let at = self.next;
+            if !self.take_arrival() {
+                return;
+            }
+            each(at);
+        }
+    }
+
+    fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds) {
+        self.measuring = true;
+        self.budget.take(in_flight);
+        self.stages = Stages::new(self.schedule.stages.clone());
+        self.begin(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanoseconds = 1_000_000_000;
+
+    fn rate(schedule: Schedule, part: (usize, usize), budget: &SharedBudget) -> Rate<'_> {
+        let (worker, workers) = part;
+        let random = super::super::intervals::source(7, worker as u64);
+        let mut pacer = Rate::new(schedule, Part { worker, workers }, budget, false, random);
+        pacer.start(SECOND);
+        pacer
+    }
+
+    fn arrivals(pacer: &mut Rate<'_>, until: Nanoseconds) -> Vec<Nanoseconds> {
+        let mut instants = Vec::new();
+        pacer.overdue(until, &mut |at| instants.push(at));
+        instants
+    }
+
+    #[test]
+    fn even_arrivals_of_all_workers_are_evenly_spaced() {
+        let budget = SharedBudget::new(None);
+        let schedule = Schedule::constant(Arrivals::Even, 1000.0);
+        let mut all: Vec<Nanoseconds> = (0..3)
+            .flat_map(|worker| {
+                let mut pacer = rate(schedule.clone(), (worker, 3), &budget);
+                arrivals(&mut pacer, 2 * SECOND - 1)
+            })
+            .collect();
+        all.sort_unstable();
+        assert_eq!((all.len(), all[0]), (1000, SECOND));
+        let distances = all.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(distances.into_iter().all(|d| d.abs_diff(1_000_000) <= 1));
+    }
+
+    #[test]
+    fn random_arrivals_of_all_workers_are_a_poisson_process() {
+        let budget = SharedBudget::new(None);
+        let schedule = Schedule::constant(Arrivals::Poisson, 1000.0);
+        let mut all: Vec<Nanoseconds> = (0..2)
+            .flat_map(|worker| {
+                let mut pacer = rate(schedule.clone(), (worker, 2), &budget);
+                arrivals(&mut pacer, 101 * SECOND)
+            })
+            .collect();
+        all.sort_unstable();
+        // 100,000 with a standard deviation of 316.
+        assert!((98_500..101_500).contains(&all.len()), "{}", all.len());
+        let seconds: Vec<f64> = all
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64 / 1e6)
+            .collect();
+        let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
+        let variance =
+            seconds.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / seconds.len() as f64;
+        assert!(
+            (variance - 1.0).abs() < 0.05,
+            "of an exponential: {variance}"
+        );
+    }
+
+    #[test]
+    fn a_burst_is_due_at_one_instant_and_keeps_the_rate() {
+        let budget = SharedBudget::new(None);
+        let mut schedule = Schedule::constant(Arrivals::Even, 100.0);
+        schedule.burst = 10;
+        let mut pacer = rate(schedule, (0, 1), &budget);
+        let all = arrivals(&mut pacer, 2 * SECOND - 1);
+        assert_eq!(all.len(), 100);
+        assert!(
+            all.chunks(10)
+                .all(|burst| burst.iter().all(|at| at == &burst[0]))
+        );
+        assert_eq!(all[10] - all[0], SECOND / 10);
+    }
+
+    #[test]
+    fn warm_up_takes_nothing_of_the_budget_and_the_stages_begin_after_it() {
+        let budget = SharedBudget::new(Some(5));
+        let schedule = Schedule {
+            arrivals: Arrivals::Even,
+            burst: 1,
+            stages: vec![Stage {
+                from_per_s: 0.0,
+                to_per_s: 10.0,
+                duration_s: Some(2.0),
+            }],
+        };
+        let random = fastrand::Rng::with_seed(7);
+        let part = Part {
+            worker: 0,
+            workers: 1,
+        };
+        let mut pacer = Rate::new(schedule, part, &budget, true, random);
+        pacer.start(0);
+        assert_eq!(arrivals(&mut pacer, SECOND - 1).len(), 10, "at 10 a second");
+        pacer.begin_measuring(2, SECOND);
+        let all = arrivals(&mut pacer, 100 * SECOND);
+        assert_eq!(all.len(), 3, "two were on their way");
+        assert_eq!(all[0], SECOND);
+        assert!(pacer.exhausted() && pacer.next(0, 0) == Next::Never);
+    }
+}

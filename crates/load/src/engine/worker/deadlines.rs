@@ -1,0 +1,71 @@
+//! What no event tells of: answers that do not come in time.
+
+use prony_record::Outcome;
+
+use super::Worker;
+use crate::engine::clock::Nanoseconds;
+use crate::engine::connection::Activity;
+use crate::engine::event_loop::EventLoop;
+use crate::engine::pacer::Pacer;
+use crate::wire::Wire;
+
+impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+    /// Sees that the deadlines of that connection are looked at, not later than `at`.
+    ///
+    /// Each connection has one entry at the most, which is moved only when it has come: nearly always
+    /// its request was answered long before, and nothing is done for it.
+    #[inline]
+    pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
+        let connection = &mut self.connections[index];
+        if !connection.is_watched && at != Nanoseconds::MAX {
+            connection.is_watched = true;
+            self.deadlines.add(at, index);
+        }
+    }
+
+    /// Gives up what has not been answered in time.
+    pub(super) fn look_at_deadlines(&mut self) {
+        while let Some(index) = self.deadlines.take_due(self.now) {
+            self.connections[index].is_watched = false;
+            match self.next_deadline(index) {
+                Some(deadline) if deadline <= self.now => self.timed_out(index),
+                Some(deadline) => self.watch_deadline(index, deadline),
+                None => {}
+            }
+        }
+    }
+
+    /// When something of that connection is given up.
+    pub(super) fn next_deadline(&self, index: usize) -> Option<Nanoseconds> {
+        let connection = &self.connections[index];
+        let answers = connection.in_flight.iter().map(|it| it.deadline).min();
+        let connected = match connection.activity {
+            Activity::Connecting { since } => Some(since.saturating_add(self.timeout)),
+            _ => None,
+        };
+        answers.into_iter().chain(connected).min()
+    }
+
+    #[cold]
+    fn timed_out(&mut self, index: usize) {
+        let is_open = self.connections[index].activity == Activity::Open;
+        let lacking = if is_open {
+            "whole answer"
+        } else {
+            "connection"
+        };
+        let plan = self.shared.plan;
+        let detail = || match plan.deadline {
+            Some(deadline) if deadline < plan.timeout => {
+                format!("no {lacking} within {deadline:?} of its scheduled instant")
+            }
+            _ => format!("no {lacking} within {:?}", plan.timeout),
+        };
+        if is_open {
+            self.failed(index, Outcome::TimedOut, detail);
+            self.free(index);
+        } else {
+            self.connecting_timed_out(index, detail);
+        }
+    }
+}

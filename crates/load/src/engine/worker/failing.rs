@@ -1,0 +1,137 @@
+//! What becomes of requests whose connection is of no use any more.
+
+use nix::errno::Errno;
+use prony_record::Outcome;
+
+use super::Worker;
+use crate::engine::connection::{Activity, InFlight};
+use crate::engine::event_loop::EventLoop;
+use crate::engine::pacer::Pacer;
+use crate::request::WireRequest;
+use crate::wire::h1::OnClose;
+use crate::wire::{Fault, Wire};
+
+impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+    /// The server has closed the connection, or it broke.
+    #[cold]
+    pub(super) fn closed(&mut self, index: usize, errno: Option<Errno>) {
+        let connection = &mut self.connections[index];
+        if connection.in_flight.is_empty() {
+            // Between two requests, that is nobody's outcome.
+            return self.close(index, Activity::Closed);
+        }
+        let broke = errno.filter(|errno| !matches!(errno, Errno::ECONNRESET | Errno::EPIPE));
+        if let Some(errno) = broke {
+            let detail = || format!("the connection broke: {errno}");
+            return self.failed(index, Outcome::Reset, detail);
+        }
+        match connection.wire.close() {
+            // Only an orderly close can be the end of an answer.
+            OnClose::Whole(whole) if errno.is_none() => self.answered(index, whole, false),
+            OnClose::BeforeAnswer if self.may_ask_again(index) => self.close_and_ask_again(index),
+            OnClose::BeforeAnswer => self.failed(index, Outcome::Reset, || {
+                "the server closed the connection without an answer".into()
+            }),
+            OnClose::Whole(_) | OnClose::Truncated => {
+                self.failed(index, Outcome::Truncated, || {
+                    "the server closed the connection in the middle of the answer".into()
+                })
+            }
+        }
+    }
+
+    /// What came is no answer.
+    #[cold]
+    pub(super) fn faulty(&mut self, index: usize, fault: Fault) {
+        if self.connections[index].in_flight.is_empty() {
+            return self.close(index, Activity::Closed);
+        }
+        let outcome = match fault {
+            Fault::Ended(_) => Outcome::Reset,
+            _ => Outcome::Malformed,
+        };
+        self.failed(index, outcome, || fault.to_string());
+    }
+
+    /// The first request on that connection has failed, and the connection with it. Those behind it
+    /// are sent again where that does no harm.
+    #[cold]
+    pub(super) fn failed(
+        &mut self,
+        index: usize,
+        outcome: Outcome,
+        detail: impl FnOnce() -> String,
+    ) {
+        let detail = detail();
+        if self.connections[index].in_flight.pop_front().is_some() {
+            self.count(index, outcome, || detail.clone());
+        }
+        self.ask_again_or_fail(index, outcome, &detail);
+    }
+
+    /// A server may close a connection after any whole answer, and its close and our next request
+    /// may cross: then that request is sent once more, over a new connection (RFC 9112, 9.3.1), where
+    /// doing it twice does no harm.
+    fn may_ask_again(&self, index: usize) -> bool {
+        let connection = &self.connections[index];
+        let first = connection.in_flight.front();
+        connection.answers > 0 && first.is_some_and(|request| self.is_repeatable(request))
+    }
+
+    fn is_repeatable(&self, request: &InFlight) -> bool {
+        let is_idempotent = match &self.shared.plan.request {
+            WireRequest::Http1(set) => set.requests()[request.number].is_idempotent(),
+            // Of a call only its server could tell.
+            WireRequest::Grpc(_) => false,
+        };
+        is_idempotent && !request.resent
+    }
+
+    /// The server answers no more over that connection: the requests on it go over another one.
+    #[cold]
+    pub(super) fn close_and_ask_again(&mut self, index: usize) {
+        let detail = "the server closed the connection without an answer";
+        self.ask_again_or_fail(index, Outcome::Reset, detail);
+    }
+
+    /// Closes the connection, and makes it anew for the requests on it. What may not be sent twice has
+    /// that outcome.
+    fn ask_again_or_fail(&mut self, index: usize, outcome: Outcome, detail: &str) {
+        let asked = self.connections[index].asked;
+        self.close(index, Activity::Closed);
+        let mut requests = std::mem::take(&mut self.connections[index].in_flight);
+        let before = requests.len();
+        let mut number = 0;
+        requests.retain_mut(|request| {
+            number += 1;
+            let was_sent = number <= asked;
+            if was_sent && !self.is_repeatable(request) {
+                return false;
+            }
+            request.resent |= was_sent;
+            request.answer_begun = false;
+            request.last_event = None;
+            self.counts.resent += u64::from(was_sent);
+            true
+        });
+        for _ in requests.len()..before {
+            self.count(index, outcome, || detail.into());
+        }
+        let some_left = !requests.is_empty();
+        let connection = &mut self.connections[index];
+        connection.requests = requests.len() as u64;
+        connection.in_flight = requests;
+        if some_left {
+            self.open(index);
+        }
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(&mut self, index: usize, activity: Activity) {
+        self.io.close(index);
+        let connection = &mut self.connections[index];
+        let is_load = index >= self.share.streams;
+        self.open -= u64::from(connection.is_open() && is_load);
+        connection.gone(activity);
+    }
+}

@@ -1,0 +1,68 @@
+//! Streams that are held open beside the load.
+
+use prony_record::Outcome;
+
+use super::Worker;
+use crate::engine::clock::Nanoseconds;
+use crate::engine::connection::{Activity, InFlight, Role};
+use crate::engine::event_loop::EventLoop;
+use crate::engine::pacer::Pacer;
+use crate::wire::Wire;
+
+/// How long a stream that has ended rests before it is asked for again: answers that are no streams
+/// must not become a load of their own.
+const PAUSE: Nanoseconds = 10_000_000;
+
+impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+    /// Asks for a stream.
+    pub(super) fn begin_stream(&mut self, index: usize) {
+        let number = self.mix.next();
+        let connection = &mut self.connections[index];
+        connection.in_flight.push_back(InFlight {
+            number,
+            from: None,
+            deadline: self.now.saturating_add(self.timeout),
+            late: false,
+            resent: true,
+            last: false,
+            answer_begun: false,
+            last_event: None,
+            sample: None,
+        });
+        match connection.activity {
+            Activity::Open => {
+                self.ask(index);
+                self.flush(index);
+            }
+            _ => self.open(index),
+        }
+    }
+
+    /// The stream has ended: it is asked for again after a pause.
+    pub(super) fn stream_again(&mut self, index: usize) {
+        let connection = &self.connections[index];
+        let rests = matches!(connection.activity, Activity::Retrying { .. });
+        if connection.in_flight.is_empty() && !rests {
+            let at = self.now + PAUSE;
+            self.close(index, Activity::Retrying { at });
+            self.retries.add(at, index);
+        } else {
+            self.flush(index);
+        }
+    }
+
+    /// The load has ended: streams that are still there were held to the end.
+    pub(super) fn end_streams(&mut self) {
+        for connection in &self.connections[..self.share.streams] {
+            debug_assert_eq!(connection.role, Role::Stream);
+            let requests = connection.in_flight.iter();
+            let sent = requests.filter(|request| request.from.is_some()).count();
+            self.tally.streams.outcomes[Outcome::Unfinished] += sent as u64;
+            let holds = connection
+                .in_flight
+                .front()
+                .is_some_and(|it| it.answer_begun);
+            self.counts.streams_at_end += u64::from(connection.is_open() && holds);
+        }
+    }
+}

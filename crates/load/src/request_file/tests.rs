@@ -1,0 +1,193 @@
+//! Files of requests, right ones and every kind of wrong one.
+
+use std::io::Cursor;
+
+use super::*;
+
+const SERVER: &str = "http://localhost:8080/";
+
+fn read(text: &str, headers: &[&str]) -> Result<RequestFile, RequestFileError> {
+    let server: HttpUrl = SERVER.parse().unwrap();
+    let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
+    RequestFile::read(Cursor::new(text), Some(&server), &headers)
+}
+
+fn encoded(text: &str, headers: &[&str]) -> Vec<String> {
+    let requests = read(text, headers).unwrap().requests;
+    let text = |request: &Request| String::from_utf8(request.bytes().to_vec()).unwrap();
+    requests.iter().map(text).collect()
+}
+
+/// What is said of a line that is wrong.
+fn fault(line: &str) -> String {
+    let text = format!("{{\"path\": \"/\"}}\n\n{line}\n");
+    let said = read(&text, &[]).unwrap_err().to_string();
+    said.strip_prefix("line 3: ").expect(&said).to_owned()
+}
+
+#[test]
+fn a_line_is_a_request() {
+    let text = r#"
+        {"path": "/items/7?full=1"}
+
+        {"method": "POST", "url": "http://LOCALHOST:8080/items", "headers": {"X-A": "b"}, "body": "ä"}
+        {"method": "PUT", "path": "/blob", "body_base64": "AAEC"}"#;
+    assert_eq!(
+        encoded(text, &[]),
+        [
+            "GET /items/7?full=1 HTTP/1.1\r\nHost: localhost:8080\r\n\r\n",
+            "POST /items HTTP/1.1\r\nHost: LOCALHOST:8080\r\nx-a: b\r\nContent-Length: 2\r\n\r\nä",
+            "PUT /blob HTTP/1.1\r\nHost: localhost:8080\r\nContent-Length: 3\r\n\r\n\0\u{1}\u{2}",
+        ]
+    );
+}
+
+#[test]
+fn headers_of_all_give_way_to_a_lines_own() {
+    let text = "{\"path\": \"/\", \"headers\": {\"ACCEPT\": \"text/html\"}}\n{\"path\": \"/\"}";
+    assert_eq!(
+        encoded(text, &["Accept: */*", "X-All: 1"]),
+        [
+            "GET / HTTP/1.1\r\nHost: localhost:8080\r\naccept: text/html\r\nx-all: 1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: localhost:8080\r\naccept: */*\r\nx-all: 1\r\n\r\n",
+        ]
+    );
+}
+
+#[test]
+fn without_a_server_the_first_url_names_it() {
+    let text = "{\"url\": \"http://a:81/x\"}\n{\"path\": \"/y\"}\n";
+    let file = RequestFile::read(Cursor::new(text), None, &[]).unwrap();
+    assert_eq!((file.server.host(), file.server.port()), ("a", 81));
+    assert_eq!(file.requests.len(), 2);
+    assert!(
+        file.requests[1]
+            .bytes()
+            .starts_with(b"GET /y HTTP/1.1\r\nHost: a:81\r\n")
+    );
+
+    let error = RequestFile::read(Cursor::new("{\"path\": \"/y\"}"), None, &[]).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("line 1: field `path`: no server is known")
+    );
+}
+
+#[test]
+fn what_is_no_request_is_told_with_its_line_and_field() {
+    for (line, said) in [
+        (
+            "nonsense",
+            "not a JSON object (expected ident at column 2); write for instance {\"path\": \"/\"}",
+        ),
+        ("{\"path\": \"/\"", "not a JSON object (EOF while parsing"),
+        ("[1]", "not a JSON object (an array)"),
+        (
+            "{\"pth\": \"/\"}",
+            "there is no field `pth`; the fields are `method`, `path`, `url`,",
+        ),
+        ("{}", "field `path` or `url` is missing"),
+        (
+            "{\"path\": 7}",
+            "field `path`: expected a text, got a number",
+        ),
+        (
+            "{\"path\": \"x\"}",
+            "field `path`: `x` does not begin with `/`",
+        ),
+        ("{\"path\": \"/a b\"}", "field `path`: "),
+        (
+            "{\"path\": \"/\", \"url\": \"http://localhost:8080/\"}",
+            "fields `path` and `url`: give one",
+        ),
+        (
+            "{\"url\": \"localhost:8080\"}",
+            "field `url`: `localhost:8080` has no scheme",
+        ),
+        (
+            "{\"url\": \"http://localhost:8081/\"}",
+            "field `url`: `http://localhost:8081/` is of another server than localhost:8080",
+        ),
+        (
+            "{\"path\": \"/\", \"method\": \"GE T\"}",
+            "field `method`: `GE T` is not an HTTP method",
+        ),
+        (
+            "{\"path\": \"/\", \"method\": null}",
+            "field `method`: expected a text, got null",
+        ),
+        (
+            "{\"path\": \"/\", \"headers\": [\"A: b\"]}",
+            "field `headers`: expected an object",
+        ),
+        (
+            "{\"path\": \"/\", \"headers\": {\"A\": 1}}",
+            "field `headers.A`: expected a text, got a number",
+        ),
+        (
+            "{\"path\": \"/\", \"headers\": {\"A b\": \"c\"}}",
+            "field `headers`: `A b` is not the name",
+        ),
+        (
+            "{\"path\": \"/\", \"headers\": {\"A:b\": \"c\"}}",
+            "field `headers`: `A:b` is not the name",
+        ),
+        (
+            "{\"path\": \"/\", \"headers\": {\"A\": \"b\\nc\"}}",
+            "field `headers`: the value of header `A`",
+        ),
+        (
+            "{\"path\": \"/\", \"headers\": {\"Content-Length\": \"3\"}}",
+            "field `headers`: header `Content-Length` frames the body",
+        ),
+        (
+            "{\"path\": \"/\", \"body\": {}}",
+            "field `body`: expected a text, got an object",
+        ),
+        (
+            "{\"path\": \"/\", \"body_base64\": \"!\"}",
+            "field `body_base64`: Invalid",
+        ),
+        (
+            "{\"path\": \"/\", \"body\": \"\", \"body_base64\": \"\"}",
+            "fields `body` and `body_base64`: give one of them, not both",
+        ),
+    ] {
+        let told = fault(line);
+        assert!(told.starts_with(said), "{line}: {told}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_told_like_any_other_fault() {
+    let file = Cursor::new(b"{\"path\": \"/\xff\"}");
+    let server = SERVER.parse().unwrap();
+    let error = RequestFile::read(file, Some(&server), &[]).unwrap_err();
+    assert!(
+        error.to_string().starts_with("line 1: not a JSON object"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nothing_in_it_and_too_much_are_told() {
+    assert!(matches!(read("", &[]), Err(RequestFileError::Empty)));
+    assert!(matches!(read("\n \n", &[]), Err(RequestFileError::Empty)));
+    let server = SERVER.parse().unwrap();
+    let line = "{\"path\": \"/\"}\n";
+    let within = |limit: usize| {
+        let file = Cursor::new(line.repeat(3));
+        read_within(limit as u64, file, Some(&server), &[])
+    };
+    assert_eq!(within(3 * line.len()).unwrap().requests.len(), 3);
+    let refused = within(3 * line.len() - 1);
+    assert!(matches!(refused, Err(RequestFileError::TooLong { .. })));
+    // One endless line takes no more memory than the limit.
+    let endless = io::BufReader::new(io::repeat(b' '));
+    let refused = read_within(10_000, endless, Some(&server), &[]);
+    assert!(matches!(
+        refused,
+        Err(RequestFileError::TooLong { limit: 10_000 })
+    ));
+}

@@ -1,0 +1,383 @@
+//! The engine against servers that do what servers do, right and wrong.
+//!
+//! Every test holds the client's count against the server's own.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use prony_load::{Answer, AnswerCheck, LoadPlan, Mismatch, Sampling, run};
+use prony_record::{Ended, LoadResult, Outcome};
+
+use socket2::{Domain, Socket, Type};
+
+use super::plans::plan_to;
+use super::scripted::{After, ScriptedServer};
+
+const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+fn plan(server: &ScriptedServer, requests: u64) -> LoadPlan {
+    plan_with(server, "GET", &[], b"", requests)
+}
+
+fn plan_with(
+    server: &ScriptedServer,
+    method: &str,
+    headers: &[&str],
+    body: &[u8],
+    requests: u64,
+) -> LoadPlan {
+    plan_to(server.address(), method, headers, body, requests)
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+/// Runs the load and checks what holds for every load.
+fn load_and_reconcile(plan: &LoadPlan, server: &ScriptedServer) -> LoadResult {
+    let result = load(plan);
+    assert_eq!(result.requests, result.outcomes.total());
+    let warmup = result
+        .warmup
+        .as_ref()
+        .map_or(0, |warmup| warmup.outcomes.total());
+    let connected = result.requests + warmup - result.outcomes[Outcome::Refused];
+    server.catch_up(connected, result.connections_opened);
+    assert_eq!(
+        connected,
+        server.requests(),
+        "both sides count the same requests"
+    );
+    assert_eq!(result.connections_opened, server.connections());
+    let latencies = prony_record::LatencyHistogram::from_base64(&result.histogram).unwrap();
+    assert_eq!(latencies.count(), result.outcomes[Outcome::Ok]);
+    result
+}
+
+#[test]
+fn every_framing_of_an_answer_is_read() {
+    let long_body = "x".repeat(100_000);
+    let answers = [
+        ("length", HELLO.to_owned()),
+        (
+            "empty",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".into(),
+        ),
+        ("no content", "HTTP/1.1 204 No Content\r\n\r\n".into()),
+        (
+            "not modified",
+            "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n".into(),
+        ),
+        (
+            "interim",
+            format!("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\n\r\n{HELLO}"),
+        ),
+        (
+            "chunked with trailers",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+             3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nA: b\r\n\r\n"
+                .into(),
+        ),
+        (
+            "long",
+            format!("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{long_body}"),
+        ),
+        (
+            "long chunks",
+            format!(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+                 186a0\r\n{long_body}\r\n186a0\r\n{long_body}\r\n0\r\n\r\n"
+            ),
+        ),
+    ];
+    for (name, answer) in answers {
+        let bytes = answer.len() as u64;
+        let server = ScriptedServer::answering(answer, After::Keep);
+        let result = load_and_reconcile(&plan(&server, 50), &server);
+        assert_eq!(result.outcomes[Outcome::Ok], 50, "{name}");
+        assert_eq!(result.bytes_read, 50 * bytes, "{name}");
+        assert_eq!(
+            (result.reconnects, result.connections_opened),
+            (0, 3),
+            "{name}"
+        );
+        assert_eq!(result.ended, Ended::Requests);
+    }
+}
+
+#[test]
+fn answers_that_come_byte_by_byte_are_whole() {
+    let server = ScriptedServer::start(|stream, _| {
+        for byte in HELLO.as_bytes() {
+            stream.write_all(&[*byte]).unwrap();
+        }
+        After::Keep
+    });
+    let result = load_and_reconcile(&plan(&server, 20), &server);
+    assert_eq!(result.outcomes[Outcome::Ok], 20);
+}
+
+#[test]
+fn an_answer_to_head_has_no_body() {
+    let server =
+        ScriptedServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", After::Keep);
+    let result = load_and_reconcile(&plan_with(&server, "HEAD", &[], b"", 30), &server);
+    assert_eq!(result.outcomes[Outcome::Ok], 30);
+}
+
+#[test]
+fn a_body_is_sent_whole_however_long() {
+    let body = vec![b'b'; 8 * 1024 * 1024];
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let result = load_and_reconcile(&plan_with(&server, "POST", &["X-A: b"], &body, 6), &server);
+    assert_eq!(result.outcomes[Outcome::Ok], 6);
+    assert!(result.bytes_written > 6 * body.len() as u64);
+}
+
+#[test]
+fn closes_after_whole_answers_are_reconnects_and_no_errors() {
+    let closing = [
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\n\r\nuntil the connection closes",
+    ];
+    for answer in closing {
+        let server = ScriptedServer::answering(answer, After::Close);
+        let result = load_and_reconcile(&plan(&server, 40), &server);
+        assert_eq!(result.outcomes[Outcome::Ok], 40, "{answer:?}");
+        assert_eq!(result.outcomes.errors(), 0, "{:?}", result.first_wrong);
+        assert_eq!(result.reconnects, result.connections_opened - 3);
+        assert!(
+            (37..=40).contains(&result.reconnects),
+            "{}",
+            result.reconnects
+        );
+    }
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let asked = plan_with(&server, "GET", &["Connection: close"], b"", 10);
+    assert!(load_and_reconcile(&asked, &server).reconnects >= 7);
+}
+
+/// The outcome that every request has against a server of that script.
+fn only_outcome(outcome: Outcome, server: &ScriptedServer) -> LoadResult {
+    let result = load_and_reconcile(&plan(server, 12), server);
+    assert_eq!(result.outcomes[outcome], 12, "{:?}", result.outcomes);
+    assert_eq!(result.first_wrong.as_ref().unwrap().outcome, outcome.name());
+    assert_eq!(result.latency_ns, None, "no latency without an ok answer");
+    result
+}
+
+#[test]
+fn wrong_answers_have_the_outcome_that_fits() {
+    let error = "HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno";
+    let wrong = only_outcome(
+        Outcome::WrongStatus,
+        &ScriptedServer::answering(error, After::Keep),
+    );
+    assert_eq!(wrong.statuses[&500], 12);
+    assert_eq!(wrong.rate_per_s, 0.0);
+    let garbage = "220 mail.example ESMTP\r\n";
+    only_outcome(
+        Outcome::Malformed,
+        &ScriptedServer::answering(garbage, After::Keep),
+    );
+    let excess = format!("{HELLO}{HELLO}");
+    only_outcome(
+        Outcome::Malformed,
+        &ScriptedServer::answering(excess, After::Keep),
+    );
+    only_outcome(Outcome::Reset, &ScriptedServer::answering("", After::Close));
+    let half = "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\nhalf";
+    only_outcome(
+        Outcome::Truncated,
+        &ScriptedServer::answering(half, After::Close),
+    );
+    let half_head = "HTTP/1.1 200 OK\r\nContent-Le";
+    only_outcome(
+        Outcome::Truncated,
+        &ScriptedServer::answering(half_head, After::Close),
+    );
+}
+
+#[test]
+fn an_answer_that_never_comes_is_timed_out_when_the_timeout_passes() {
+    let server = ScriptedServer::answering("HTTP/1.1 200 OK\r\n", After::Keep);
+    let mut plan = plan(&server, 6);
+    plan.timeout = Duration::from_millis(150);
+    let result = load_and_reconcile(&plan, &server);
+    assert_eq!(result.outcomes[Outcome::TimedOut], 6);
+    assert!(
+        result.duration_s >= 0.3,
+        "two rounds of three: {}",
+        result.duration_s
+    );
+}
+
+#[test]
+fn what_is_on_its_way_at_the_end_is_unfinished() {
+    let server = ScriptedServer::start(|_, _| {
+        thread::sleep(Duration::from_secs(3600));
+        After::Close
+    });
+    let mut plan = plan(&server, 1000);
+    plan.duration = Some(Duration::from_millis(300));
+    let result = load_and_reconcile(&plan, &server);
+    assert_eq!(result.outcomes[Outcome::Unfinished], 3);
+    assert_eq!(result.outcomes.errors(), 0);
+    assert_eq!((result.requests, result.ended), (3, Ended::Duration));
+}
+
+#[test]
+fn where_nothing_listens_every_request_is_refused_and_it_still_ends() {
+    // Bound, so that nobody else gets the port, but not listening.
+    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    bound
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 9);
+    plan.endpoint = bound.local_addr().unwrap().as_socket().unwrap().into();
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Refused], 9);
+    assert_eq!(result.connections_opened, 0);
+    assert!(
+        result
+            .first_wrong
+            .unwrap()
+            .detail
+            .contains("cannot connect")
+    );
+}
+
+#[test]
+fn warm_up_is_counted_apart() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 100);
+    plan.warmup = Duration::from_millis(100);
+    let result = load_and_reconcile(&plan, &server);
+    assert_eq!(result.requests, 100);
+    let warmup = result.warmup.unwrap();
+    assert!(warmup.outcomes[Outcome::Ok] > 0);
+    assert!(warmup.duration_s >= 0.1);
+}
+
+#[test]
+fn an_interrupt_ends_it_and_keeps_what_was_measured() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 1);
+    (plan.requests, plan.duration) = (None, Some(Duration::from_secs(3600)));
+    let interrupt = AtomicBool::new(false);
+    let mut seen = 0;
+    let result = run(&plan, &interrupt, &mut |progress| {
+        seen = seen.max(progress.ok);
+        if progress.ok > 0 {
+            interrupt.store(true, SeqCst);
+        }
+    })
+    .unwrap();
+    assert_eq!(result.ended, Ended::Interrupted);
+    assert!(seen > 0 && result.outcomes[Outcome::Ok] >= seen);
+}
+
+/// Every body must be the one given.
+struct Exactly(&'static str);
+
+impl AnswerCheck for Exactly {
+    fn check(&self, answer: &Answer) -> Result<(), Mismatch> {
+        let came = String::from_utf8_lossy(&answer.body).into_owned();
+        if came == self.0 {
+            Ok(())
+        } else {
+            Err(Mismatch {
+                expected: self.0.into(),
+                came,
+            })
+        }
+    }
+
+    fn body_length(&self) -> Option<u64> {
+        Some(self.0.len() as u64)
+    }
+}
+
+#[test]
+fn sampled_answers_are_compared_and_all_lengths_are() {
+    let outcomes = |every, second: &'static str| {
+        // Every second answer on a connection is another one.
+        let server = ScriptedServer::start(move |stream, number| {
+            let body = if number % 2 == 0 { "hello" } else { second };
+            let length = body.len();
+            write!(
+                stream,
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}"
+            )
+            .unwrap();
+            After::Keep
+        });
+        let mut plan = plan(&server, 40);
+        (plan.connections, plan.threads) = (1, 1);
+        plan.sampling = Some(Sampling {
+            check: Arc::new(Exactly("hello")),
+            every,
+        });
+        load_and_reconcile(&plan, &server)
+    };
+    let all = outcomes(1, "HELLO");
+    assert_eq!(
+        (all.outcomes[Outcome::Ok], all.outcomes[Outcome::WrongBody]),
+        (20, 20)
+    );
+    assert_eq!(all.first_wrong.unwrap().detail, "expected hello, got HELLO");
+    let one_in_four = outcomes(4, "HELLO");
+    assert_eq!(
+        one_in_four.outcomes[Outcome::WrongBody],
+        0,
+        "only right ones were sampled"
+    );
+    let by_length = outcomes(4, "hello!");
+    assert_eq!(
+        by_length.outcomes[Outcome::WrongBody],
+        20,
+        "lengths are always compared"
+    );
+}
+
+/// Counts how often it is asked.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl AnswerCheck for Counting {
+    fn check(&self, _: &Answer) -> Result<(), Mismatch> {
+        self.0.fetch_add(1, SeqCst);
+        Ok(())
+    }
+}
+
+#[test]
+fn however_seldom_the_measured_part_is_sampled_too() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 5);
+    (plan.connections, plan.threads) = (1, 1);
+    plan.warmup = Duration::from_millis(50);
+    let check = Arc::new(Counting::default());
+    plan.sampling = Some(Sampling {
+        check: check.clone(),
+        every: u64::MAX,
+    });
+    load_and_reconcile(&plan, &server);
+    assert_eq!(check.0.load(SeqCst), 2);
+}
+
+#[test]
+fn connections_and_requests_that_do_not_divide_are_all_made() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 1001);
+    (plan.connections, plan.threads) = (7, 4);
+    let result = load_and_reconcile(&plan, &server);
+    assert_eq!(result.outcomes[Outcome::Ok], 1001);
+    assert_eq!(result.connections_opened, 7);
+}

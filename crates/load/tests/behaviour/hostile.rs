@@ -1,0 +1,226 @@
+//! The engine against servers that break the rules: what it counts stays exact, and it ends.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use prony_load::{LoadPlan, run};
+use prony_record::{Ended, LoadResult, Outcome};
+
+use super::plans::plan_to;
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// A server that does `conversation` with every connection, on a thread of its own each.
+/// Nothing stops it but the end of the test process.
+fn server(conversation: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let conversation = Arc::new(conversation);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let conversation = conversation.clone();
+            thread::spawn(move || conversation(stream.unwrap()));
+        }
+    });
+    address
+}
+
+/// Reads up to the end of a head; false where the client has gone.
+fn read_head(stream: &mut TcpStream) -> bool {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn plan(address: SocketAddr, requests: u64) -> LoadPlan {
+    with_body(address, "GET", b"", requests)
+}
+
+fn with_body(address: SocketAddr, method: &str, body: &[u8], requests: u64) -> LoadPlan {
+    let mut plan = plan_to(address, method, &[], body, requests);
+    plan.threads = 1;
+    plan
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert_eq!(result.requests, result.outcomes.total());
+    assert!(result.reconnects <= result.connections_opened, "{result:?}");
+    result
+}
+
+#[test]
+fn a_body_that_the_server_stops_reading_is_one_reset() {
+    let address = server(|mut stream| {
+        // What it leaves unread makes the kernel reset the connection.
+        let _ = stream.read(&mut [0; 1024]);
+        // By then the client can send no more, and waits for room.
+        thread::sleep(Duration::from_millis(50));
+    });
+    let body = vec![b'b'; 8 * 1024 * 1024];
+    let result = load(&with_body(address, "POST", &body, 7));
+    assert_eq!(result.outcomes[Outcome::Reset], 7, "{:?}", result.outcomes);
+    assert_eq!(result.requests, 7);
+}
+
+#[test]
+fn an_answer_before_the_request_is_whole_is_not_ok() {
+    let address = server(|mut stream| {
+        let _ = stream.read(&mut [0; 1024]);
+        let _ = stream.write_all(HELLO);
+        // Reads no more, but leaves the answer time to be read.
+        thread::sleep(Duration::from_secs(3600));
+    });
+    let body = vec![b'b'; 16 * 1024 * 1024];
+    let result = load(&with_body(address, "POST", &body, 7));
+    assert_eq!(
+        result.outcomes[Outcome::Malformed],
+        7,
+        "{:?}",
+        result.outcomes
+    );
+    assert!(
+        result
+            .first_wrong
+            .unwrap()
+            .detail
+            .contains("before the request")
+    );
+}
+
+#[test]
+fn connections_that_cannot_be_made_again_are_no_reconnects() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = thread::spawn(move || {
+        let streams: Vec<TcpStream> = (0..3).map(|_| listener.accept().unwrap().0).collect();
+        drop(listener);
+        for mut stream in streams {
+            assert!(read_head(&mut stream));
+            stream.shutdown(Shutdown::Both).unwrap();
+        }
+    });
+    let result = load(&plan(address, 12));
+    server.join().unwrap();
+    assert_eq!(result.outcomes[Outcome::Reset], 3);
+    assert_eq!(result.outcomes[Outcome::Refused], 9);
+    assert_eq!((result.connections_opened, result.reconnects), (3, 0));
+}
+
+#[test]
+fn a_budget_smaller_than_what_is_on_its_way_after_the_warm_up_is_kept() {
+    let address = server(|mut stream| {
+        while read_head(&mut stream) {
+            thread::sleep(Duration::from_millis(20));
+            if stream.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let mut plan = plan(address, 5);
+    (plan.connections, plan.threads) = (32, 2);
+    plan.warmup = Duration::from_millis(100);
+    let result = load(&plan);
+    assert_eq!(result.requests, 5, "{:?}", result.outcomes);
+    assert!(result.warmup.unwrap().outcomes[Outcome::Ok] > 0);
+}
+
+/// Sends `head`, and then `piece` for ever.
+fn endless(head: &'static [u8], piece: Vec<u8>) -> SocketAddr {
+    server(move |mut stream| {
+        if !read_head(&mut stream) || stream.write_all(head).is_err() {
+            return;
+        }
+        while stream.write_all(&piece).is_ok() {}
+    })
+}
+
+#[test]
+fn an_answer_without_end_does_not_keep_the_load_from_ending() {
+    let until_close = endless(b"HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 1 << 20]);
+    let length = endless(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999999999\r\n\r\n",
+        vec![b'x'; 1 << 20],
+    );
+    for address in [until_close, length] {
+        let mut plan = plan(address, 9);
+        plan.duration = Some(Duration::from_millis(300));
+        let result = load(&plan);
+        assert_eq!(result.ended, Ended::Duration);
+        assert_eq!(result.outcomes[Outcome::Unfinished], 3);
+        assert!(result.duration_s < 5.0, "{}", result.duration_s);
+    }
+}
+
+#[test]
+fn an_answer_without_end_is_timed_out_and_starves_nobody() {
+    // Costly to read: the server is always ahead.
+    let interims = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(40_000);
+    let chunks = b"1\r\nx\r\n".repeat(150_000);
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for address in [endless(b"", interims), endless(chunked, chunks)] {
+        let mut plan = plan(address, 6);
+        plan.timeout = Duration::from_millis(300);
+        let result = load(&plan);
+        assert_eq!(
+            result.outcomes[Outcome::TimedOut],
+            6,
+            "{:?}",
+            result.outcomes
+        );
+        assert!(result.duration_s < 5.0, "{}", result.duration_s);
+    }
+}
+
+#[test]
+fn a_server_that_will_not_answer_from_the_start_is_a_reset_at_once() {
+    let address = server(|stream| {
+        stream.shutdown(Shutdown::Write).unwrap();
+        // The connection stays: nothing more will ever come of it.
+        thread::sleep(Duration::from_secs(3600));
+    });
+    let result = load(&plan(address, 9));
+    assert_eq!(result.outcomes[Outcome::Reset], 9, "{:?}", result.outcomes);
+}
+
+#[test]
+fn a_drip_of_bytes_does_not_put_the_timeout_off() {
+    let address = server(|mut stream| {
+        let _ = read_head(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+        while stream.write_all(b"x: y\r\n").is_ok() {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let mut plan = plan(address, 3);
+    plan.timeout = Duration::from_millis(200);
+    assert_eq!(load(&plan).outcomes[Outcome::TimedOut], 3);
+}
+
+#[test]
+fn heads_and_chunk_extensions_without_end_are_malformed() {
+    let heads = endless(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n".repeat(1000));
+    let extensions = endless(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+        vec![b'x'; 10_000],
+    );
+    for address in [heads, extensions] {
+        let result = load(&plan(address, 6));
+        assert_eq!(
+            result.outcomes[Outcome::Malformed],
+            6,
+            "{:?}",
+            result.outcomes
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! How the engine behaves, whichever event loop it runs.
+
+mod closing;
+mod engine;
+mod hostile;
+mod open_loop;
+mod plans;
+mod scripted;
+mod shapes;

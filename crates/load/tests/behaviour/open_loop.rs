@@ -1,0 +1,181 @@
+//! Users with a schedule of their own (httpmon's open model), against servers fast, slow and dead.
+
+#[allow(dead_code)] // These tests need less of it.
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use prony_load::{LoadPlan, PlanError, run};
+use prony_record::{Ended, LatencyHistogram, LoadResult, LoadShape, Outcome};
+
+use super::plans::plan_to;
+use super::scripted::{After, ScriptedServer};
+
+const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+fn plan(server: &ScriptedServer, users: usize, think_time_s: f64, requests: u64) -> LoadPlan {
+    let mut plan = plan_to(server.address(), "GET", &[], b"", requests);
+    (plan.connections, plan.threads) = (users, users.min(2));
+    plan.shape = LoadShape::UsersOpen { think_time_s };
+    plan
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert_eq!(result.requests, result.outcomes.total());
+    let latencies = LatencyHistogram::from_base64(&result.histogram).unwrap();
+    assert_eq!(latencies.count(), result.outcomes[Outcome::Ok]);
+    result
+}
+
+fn slow_server(delay: Duration) -> ScriptedServer {
+    ScriptedServer::start(move |stream, _| {
+        thread::sleep(delay);
+        stream.write_all(HELLO.as_bytes()).unwrap();
+        After::Keep
+    })
+}
+
+#[test]
+fn the_budget_is_spent_at_the_rate_of_the_schedule() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    // 50 users with an arrival each 100 ms: 500 a second.
+    let result = load(&plan(&server, 50, 0.1, 500));
+    assert_eq!(
+        result.outcomes[Outcome::Ok],
+        500,
+        "{:?}",
+        result.first_wrong
+    );
+    assert_eq!(server.requests(), 500);
+    assert_eq!(result.ended, Ended::Requests);
+    // The sum of 500 exponentials of 2 ms: one second, give or take 45 ms; a busy machine is late.
+    assert!(
+        (0.75..3.0).contains(&result.duration_s),
+        "{}",
+        result.duration_s
+    );
+    assert!(result.open.unwrap().schedule_lag_ns.is_some());
+}
+
+#[test]
+fn late_arrivals_are_counted_and_their_wait_is_latency() {
+    let delay = Duration::from_millis(30);
+    let server = slow_server(delay);
+    // One user whose arrivals come 10 ms apart, where each answer takes 30 ms.
+    let result = load(&plan(&server, 1, 0.01, 40));
+    assert_eq!(result.outcomes[Outcome::Ok], 40);
+    let open = result.open.unwrap();
+    assert!((25..40).contains(&open.late), "nearly all: {}", open.late);
+    let latency = result.latency_ns.unwrap();
+    // 40 answers take 1.2 s, their arrivals 0.4 s: the last one waits for the rest.
+    assert!(latency.max > 400_000_000, "{}", latency.max);
+    assert!(latency.min >= delay.as_nanos() as u64);
+    // All that waiting is the server's: the generator itself was not late.
+    let lag = open.schedule_lag_ns.unwrap();
+    assert!(lag.p50 < 5_000_000, "{}", lag.p50);
+}
+
+#[test]
+fn what_is_not_answered_by_its_deadline_is_an_error() {
+    let server = slow_server(Duration::from_millis(30));
+    let mut plan = plan(&server, 1, 0.01, 60);
+    plan.deadline = Some(Duration::from_millis(100));
+    let result = load(&plan);
+    let (ok, shed) = (result.outcomes[Outcome::Ok], result.outcomes[Outcome::Shed]);
+    let timed_out = result.outcomes[Outcome::TimedOut];
+    assert!(ok > 0 && shed + timed_out > 20, "{:?}", result.outcomes);
+    assert_eq!(ok + shed + timed_out, 60);
+    assert!(server.requests() <= 60 - shed);
+    assert!(
+        result.latency_ns.unwrap().max < 150_000_000,
+        "no wait beyond the deadline"
+    );
+}
+
+#[test]
+fn the_deadline_runs_from_the_scheduled_arrival() {
+    let server = ScriptedServer::start(|_, _| {
+        thread::sleep(Duration::from_secs(3600));
+        After::Close
+    });
+    let mut plan = plan(&server, 2, 0.02, 8);
+    plan.deadline = Some(Duration::from_millis(100));
+    let result = load(&plan);
+    let (timed_out, shed) = (
+        result.outcomes[Outcome::TimedOut],
+        result.outcomes[Outcome::Shed],
+    );
+    assert_eq!(timed_out + shed, 8, "{:?}", result.outcomes);
+    assert!(timed_out > 0 && result.latency_ns.is_none());
+}
+
+#[test]
+fn a_connection_is_made_when_its_user_first_needs_it() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let result = load(&plan(&server, 60, 5.0, 3));
+    assert_eq!(result.outcomes[Outcome::Ok], 3);
+    assert!(
+        (1..=3).contains(&result.connections_opened),
+        "60 users, 3 arrivals"
+    );
+    assert_eq!(server.connections(), result.connections_opened);
+}
+
+#[test]
+fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error() {
+    let server = ScriptedServer::answering(HELLO, After::Close);
+    let result = load(&plan(&server, 4, 0.02, 60));
+    assert_eq!(result.outcomes[Outcome::Ok], 60, "{:?}", result.first_wrong);
+    assert_eq!(server.requests(), 60);
+    assert!(result.reconnects >= 56, "{}", result.reconnects);
+}
+
+#[test]
+fn warm_up_takes_nothing_of_the_budget() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 10, 0.01, 50);
+    plan.warmup = Duration::from_millis(100);
+    let result = load(&plan);
+    let warmup = result.warmup.unwrap().outcomes.total();
+    assert_eq!(result.requests, 50);
+    assert!(warmup > 0);
+    assert_eq!(server.requests(), 50 + warmup);
+}
+
+#[test]
+fn an_open_load_ends_by_time_with_its_users_waiting() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, 5, 0.02, 1);
+    (plan.requests, plan.duration) = (None, Some(Duration::from_millis(300)));
+    let result = load(&plan);
+    assert_eq!(result.ended, Ended::Duration);
+    assert!(result.outcomes[Outcome::Ok] > 0);
+    assert!(
+        (0.3..1.0).contains(&result.duration_s),
+        "{}",
+        result.duration_s
+    );
+}
+
+#[test]
+fn where_nothing_listens_every_arrival_is_refused() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let bound = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    bound.bind(&any.into()).unwrap();
+    let mut plan = plan(&server, 3, 0.01, 9);
+    plan.endpoint = bound.local_addr().unwrap().as_socket().unwrap().into();
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Refused], 9);
+}
+
+#[test]
+fn a_think_time_of_nothing_is_refused() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    for think_time_s in [0.0, -1.0, 1e-9, f64::NAN, f64::INFINITY] {
+        let error = plan(&server, 1, think_time_s, 1).validate().unwrap_err();
+        assert!(matches!(error, PlanError::Zero { .. }), "{think_time_s}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Loads for tests: three connections, a number of requests, no end by time.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use prony_load::{HttpUrl, LoadPlan, Request};
+
+/// A load of `requests` requests on the server at that address.
+pub fn plan_to(
+    address: SocketAddr,
+    method: &str,
+    headers: &[&str],
+    body: &[u8],
+    requests: u64,
+) -> LoadPlan {
+    let url: HttpUrl = format!("http://{address}/path").parse().unwrap();
+    let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
+    let request = Request::new(method, &url, &headers, body).unwrap();
+    LoadPlan {
+        connections: 3,
+        max_connections: 3,
+        threads: 2,
+        requests: Some(requests),
+        timeout: Duration::from_secs(20),
+        event_loop: crate::EVENT_LOOP,
+        ..LoadPlan::new(address.into(), url.as_str(), request)
+    }
+}

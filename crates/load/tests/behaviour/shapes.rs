@@ -1,0 +1,349 @@
+//! Every shape of a load against servers fast and slow: what was asked for is what is sent.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU64;
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use prony_load::{Endpoint, LoadPlan, run};
+use prony_record::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, Stage};
+
+use super::plans::plan_to;
+use super::scripted::{After, ScriptedServer};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+
+fn plan(server: &ScriptedServer, shape: LoadShape, requests: u64) -> LoadPlan {
+    LoadPlan {
+        shape,
+        threads: 1,
+        ..plan_to(server.address(), "GET", &[], b"", requests)
+    }
+}
+
+fn even(per_s: f64) -> LoadShape {
+    LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert_eq!(result.requests, result.outcomes.total());
+    result
+}
+
+fn slow_server(delay: Duration) -> ScriptedServer {
+    ScriptedServer::start(move |stream, _| {
+        thread::sleep(delay);
+        let _ = stream.write_all(HELLO);
+        After::Keep
+    })
+}
+
+#[test]
+fn a_rate_sends_what_is_asked_when_it_is_asked() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    for (arrivals, threads) in [
+        (Arrivals::Even, 1),
+        (Arrivals::Even, 2),
+        (Arrivals::Poisson, 2),
+    ] {
+        let before = server.requests();
+        let shape = LoadShape::Rate(Schedule::constant(arrivals, 1000.0));
+        let mut plan = plan(&server, shape, 300);
+        (plan.threads, plan.max_connections) = (threads, 40);
+        let result = load(&plan);
+        assert_eq!(
+            result.outcomes[Outcome::Ok],
+            300,
+            "{:?}",
+            result.first_wrong
+        );
+        assert_eq!(server.requests() - before, 300);
+        assert_eq!(result.ended, Ended::Requests);
+        let open = result.open.unwrap();
+        assert_eq!((open.asked, open.sent, open.rate_ratio), (300, 300, 1.0));
+        assert!(open.schedule_lag_ns.is_some());
+        if arrivals == Arrivals::Even {
+            assert!(result.duration_s > 0.298, "{}", result.duration_s);
+        }
+    }
+}
+
+#[test]
+fn a_rate_goes_through_its_stages() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let stage = |from_per_s, to_per_s, duration_s| Stage {
+        from_per_s,
+        to_per_s,
+        duration_s: Some(duration_s),
+    };
+    let schedule = Schedule {
+        arrivals: Arrivals::Even,
+        burst: 1,
+        // 20 requests, a pause, and 50.
+        stages: vec![
+            stage(100.0, 100.0, 0.2),
+            stage(0.0, 0.0, 0.2),
+            stage(0.0, 500.0, 0.2),
+        ],
+    };
+    let mut plan = plan(&server, LoadShape::Rate(schedule), 1);
+    plan.requests = None;
+    plan.duration = Some(Duration::from_millis(600));
+    plan.max_connections = 50;
+    let result = load(&plan);
+    assert_eq!(result.ended, Ended::Duration);
+    let open = result.open.unwrap();
+    assert!((70..=71).contains(&open.asked), "{}", open.asked);
+    assert_eq!(open.sent, open.asked);
+    assert_eq!(result.outcomes[Outcome::Ok], open.asked);
+    assert_eq!(server.requests(), open.asked);
+}
+
+#[test]
+fn connections_are_opened_as_a_rate_needs_them() {
+    // 200 a second, each of which takes 50 ms: 10 at a time.
+    let server = slow_server(Duration::from_millis(50));
+    let mut plan = plan(&server, even(200.0), 60);
+    (plan.connections, plan.max_connections) = (1, 200);
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Ok], 60);
+    let open = result.open.unwrap();
+    assert!(open.most_connections >= 8, "{}", open.most_connections);
+    assert_eq!(result.connections_opened, server.connections());
+    assert!(result.latency_ns.unwrap().min >= 50_000_000);
+}
+
+#[test]
+fn arrivals_wait_where_no_more_connections_may_be_opened_and_that_is_counted() {
+    let server = slow_server(Duration::from_millis(50));
+    let mut plan = plan(&server, even(200.0), 40);
+    (plan.connections, plan.max_connections) = (1, 2);
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Ok], 40);
+    assert_eq!((result.connections_opened, server.connections()), (2, 2));
+    let open = result.open.unwrap();
+    assert_eq!(open.most_connections, 2);
+    assert!((30..40).contains(&open.bound_hits), "{}", open.bound_hits);
+    assert_eq!(open.late, open.bound_hits);
+    // 40 at 25 ms each take a second, and they were due within 200 ms: the last waited for the rest.
+    assert!(result.latency_ns.unwrap().max > 700_000_000);
+    assert!(
+        open.schedule_lag_ns.unwrap().p50 < 20_000_000,
+        "that wait is the server's"
+    );
+}
+
+#[test]
+fn what_a_rate_cannot_send_in_time_is_shed() {
+    let server = slow_server(Duration::from_millis(50));
+    let mut plan = plan(&server, even(200.0), 60);
+    (plan.connections, plan.max_connections) = (1, 1);
+    plan.deadline = Some(Duration::from_millis(150));
+    let result = load(&plan);
+    let (ok, shed) = (result.outcomes[Outcome::Ok], result.outcomes[Outcome::Shed]);
+    let timed_out = result.outcomes[Outcome::TimedOut];
+    assert!(ok > 0 && shed > 20, "{:?}", result.outcomes);
+    assert_eq!(ok + shed + timed_out, 60);
+    let open = result.open.unwrap();
+    assert_eq!((open.asked, open.asked - open.sent), (60, shed));
+    assert!(open.rate_ratio < 0.7, "{}", open.rate_ratio);
+    assert!(server.requests() <= 60 - shed);
+}
+
+#[test]
+fn a_rate_that_ends_by_time_waits_for_its_late_answers() {
+    let server = slow_server(Duration::from_millis(200));
+    let mut plan = plan(&server, even(100.0), 1);
+    plan.requests = None;
+    plan.duration = Some(Duration::from_millis(300));
+    plan.max_connections = 60;
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Ok], 30, "{:?}", result.outcomes);
+    assert_eq!(result.outcomes.total(), 30);
+    // The wait is part of the time.
+    assert!(
+        (0.48..2.0).contains(&result.duration_s),
+        "{}",
+        result.duration_s
+    );
+}
+
+#[test]
+fn the_warm_up_of_a_rate_is_apart() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, even(500.0), 50);
+    plan.warmup = Duration::from_millis(200);
+    plan.max_connections = 50;
+    let result = load(&plan);
+    let warmup = result.warmup.unwrap().outcomes.total();
+    assert_eq!(result.requests, 50);
+    assert!((90..=101).contains(&warmup), "{warmup}");
+    assert_eq!(server.requests(), 50 + warmup);
+}
+
+#[test]
+fn a_request_that_waits_for_its_connection_is_timed_out_all_the_same() {
+    // A queue of one that nobody empties: whoever comes after it gets no answer from the kernel.
+    let listener =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    listener.bind(&any.into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let _queued = std::net::TcpStream::connect(address).unwrap();
+    let mut plan = LoadPlan {
+        shape: even(100.0),
+        threads: 1,
+        timeout: Duration::from_millis(200),
+        ..plan_to(address, "GET", &[], b"", 12)
+    };
+    (plan.connections, plan.max_connections) = (2, 2);
+    let begin = std::time::Instant::now();
+    let result = load(&plan);
+    assert_eq!(
+        result.outcomes[Outcome::TimedOut],
+        12,
+        "{:?}",
+        result.outcomes
+    );
+    assert!(begin.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn busy_waiting_is_no_work() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, even(200.0), 60);
+    plan.spin = true;
+    plan.max_connections = 20;
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Ok], 60);
+    let generator = &result.generator;
+    assert!(generator.spin_s > 0.0);
+    assert!(generator.busy_max < 0.9, "{}", generator.busy_max);
+}
+
+#[test]
+fn a_burst_comes_at_once() {
+    let server = slow_server(Duration::from_millis(100));
+    let mut schedule = Schedule::constant(Arrivals::Even, 50.0);
+    schedule.burst = 10;
+    let mut plan = plan(&server, LoadShape::Rate(schedule), 20);
+    (plan.connections, plan.max_connections) = (1, 100);
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Ok], 20);
+    assert!(result.open.unwrap().most_connections >= 10);
+}
+
+#[test]
+fn so_many_requests_are_on_their_way_as_the_pipeline_is_deep() {
+    // The server answers when it has four, and all four at once: with fewer it would never answer.
+    let server = ScriptedServer::start(|stream, number| {
+        if number % 4 == 3 {
+            let _ = stream.write_all(&HELLO.repeat(4));
+        }
+        After::Keep
+    });
+    let mut plan = plan(&server, LoadShape::Closed, 120);
+    plan.pipeline = 4;
+    let result = load(&plan);
+    assert_eq!(
+        result.outcomes[Outcome::Ok],
+        120,
+        "{:?}",
+        result.first_wrong
+    );
+    assert_eq!(server.requests(), 120);
+    assert_eq!(result.connections_opened, 3);
+}
+
+#[test]
+fn a_close_in_the_middle_of_a_pipeline_costs_no_request() {
+    let server = ScriptedServer::start(|stream, number| {
+        let _ = stream.write_all(HELLO);
+        if number == 4 {
+            After::Close
+        } else {
+            After::Keep
+        }
+    });
+    let mut plan = plan(&server, LoadShape::Closed, 100);
+    plan.pipeline = 3;
+    let result = load(&plan);
+    let (ok, reset) = (
+        result.outcomes[Outcome::Ok],
+        result.outcomes[Outcome::Reset],
+    );
+    // A request that two servers in turn closed upon is given up.
+    assert_eq!(ok + reset, 100, "{:?}", result.outcomes);
+    assert!(ok >= 60 && result.resent > 0, "{ok} and {}", result.resent);
+    server.catch_up(0, result.connections_opened);
+    assert_eq!(result.connections_opened, server.connections());
+}
+
+#[test]
+fn a_connection_is_made_anew_after_so_many_requests() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let mut plan = plan(&server, LoadShape::Closed, 50);
+    (plan.connections, plan.max_connections) = (1, 1);
+    plan.requests_per_connection = NonZeroU64::new(5);
+    let result = load(&plan);
+    assert_eq!(result.outcomes[Outcome::Ok], 50);
+    assert_eq!((result.connections_opened, server.connections()), (10, 10));
+    assert_eq!((result.reconnects, result.resent), (9, 0));
+}
+
+#[test]
+fn users_who_think_send_less() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let shape = LoadShape::UsersClosed { think_time_s: 0.01 };
+    let result = load(&plan(&server, shape, 150));
+    assert_eq!(result.outcomes[Outcome::Ok], 150);
+    assert_eq!(server.requests(), 150);
+    assert_eq!(result.open, None, "a closed loop");
+    // Three users, 50 exponential times of 10 ms each in the mean: half a second.
+    assert!(result.duration_s > 0.3, "{}", result.duration_s);
+}
+
+#[test]
+fn a_unix_socket_is_loaded_like_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut buffer = [0; 4096];
+        let mut answered = 0;
+        while stream.read(&mut buffer).unwrap_or(0) > 0 {
+            answered += 1;
+            let _ = stream.write_all(HELLO);
+        }
+        answered
+    });
+    let request = prony_load::Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+    let plan = LoadPlan {
+        requests: Some(100),
+        event_loop: crate::EVENT_LOOP,
+        ..LoadPlan::new(Endpoint::Unix(path), "http://a/", request)
+    };
+    let result = load(&plan);
+    assert_eq!(
+        result.outcomes[Outcome::Ok],
+        100,
+        "{:?}",
+        result.first_wrong
+    );
+    assert_eq!(server.join().unwrap(), 100);
+    assert!(result.target.address.starts_with("unix:"));
+}
+
+#[test]
+fn the_loop_that_ran_and_what_it_cost_are_told() {
+    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let result = load(&plan(&server, LoadShape::Closed, 200));
+    let generator = &result.generator;
+    assert_eq!(generator.event_loop, crate::EVENT_LOOP.to_string());
+    assert!(generator.system_calls > 0 && generator.system_calls < 200 * 6);
+}

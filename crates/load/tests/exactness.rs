@@ -1,0 +1,261 @@
+//! An open load against servers whose true latencies are computed: what is measured is what is true.
+//!
+//! The strict comparison, 1 % or 100 µs on a quiet machine, is `benches/exactness.py`. Here the machine
+//! may be busy: what it did to a thread that slept until an instant, to the server's answers and to the
+//! schedule is measured meanwhile, and allowed on top. A load that hides a stall is off by far more.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_ceiling::script::{Latencies, Script, even_arrivals};
+use prony_ceiling::{Answered, Config, ScriptedServer};
+use prony_load::{HttpUrl, LoadPlan, Request, WireRequest, run};
+use prony_record::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+
+/// Requests a second.
+const RATE: f64 = 1000.0;
+const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// A machine may be busy for a moment; it is not in all of so many tries.
+const TRIES: usize = 3;
+
+/// Measurements come one after the other: side by side each would be the other's noise.
+fn alone() -> MutexGuard<'static, ()> {
+    static MEASURING: Mutex<()> = Mutex::new(());
+    MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn plan(address: SocketAddr, per_s: f64) -> LoadPlan {
+    let url: HttpUrl = format!("http://{address}/hello").parse().unwrap();
+    let request = Request::new("GET", &url, &[], b"").unwrap();
+    LoadPlan {
+        shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s)),
+        timeout: Duration::from_secs(20),
+        ..LoadPlan::new(address.into(), url.as_str(), request)
+    }
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+/// What one load on a scripted server gave, on either side.
+struct Measured {
+    client: LatencyHistogram,
+    /// From the arrival at the server to the answer that left it.
+    server: Latencies,
+    /// What the machine and the two programs on it may have added to a latency.
+    disturbance: Duration,
+}
+
+/// Puts `requests` requests on a new server with this script.
+fn measure(script: &Script, requests: u64) -> Measured {
+    let (address, answered) = serve(script.clone());
+    let load_plan = LoadPlan {
+        connections: 64,
+        max_connections: 1500,
+        requests: Some(requests),
+        ..plan(address, RATE)
+    };
+    let sleeper = Sleeper::start();
+    let result = load(&load_plan);
+    let overslept = sleeper.stop();
+    assert_eq!(
+        result.outcomes[Outcome::Ok],
+        requests,
+        "{:?}",
+        result.outcomes
+    );
+    let open = result.open.unwrap();
+    assert_eq!((open.asked, open.sent), (requests, requests));
+    let answered = answered.lock().unwrap();
+    let lateness: Latencies = answered.iter().map(Answered::lateness).collect();
+    let lag = Duration::from_nanos(open.schedule_lag_ns.unwrap().p999);
+    Measured {
+        client: LatencyHistogram::from_base64(&result.histogram).unwrap(),
+        server: answered.iter().map(|one| one.left - one.arrived).collect(),
+        disturbance: overslept.at(0.999) + lateness.at(0.999) + lag,
+    }
+}
+
+/// Starts a server, which ends with the test's process, and keeps what became of each request.
+fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Answered>>>) {
+    let config = Config {
+        host: "127.0.0.1".into(),
+        port: 0,
+        cpus: 1.try_into().unwrap(),
+        assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
+    };
+    let server = ScriptedServer::bind(&config, script).unwrap();
+    let address = server.address();
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let record = answered.clone();
+    let log = File::create("/dev/null").unwrap();
+    thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
+    (address, answered)
+}
+
+/// A thread that sleeps for a millisecond at a time, to see how long that takes here and now.
+struct Sleeper {
+    stop: Arc<AtomicBool>,
+    thread: thread::JoinHandle<Latencies>,
+}
+
+impl Sleeper {
+    fn start() -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = thread::spawn(move || {
+            let mut overslept = Vec::new();
+            while !stopped.load(SeqCst) {
+                let (begin, nap) = (Instant::now(), Duration::from_millis(1));
+                thread::sleep(nap);
+                overslept.push(begin.elapsed().saturating_sub(nap));
+            }
+            overslept.into_iter().collect()
+        });
+        Self { stop, thread }
+    }
+
+    fn stop(self) -> Latencies {
+        self.stop.store(true, SeqCst);
+        self.thread.join().unwrap()
+    }
+}
+
+/// The percentiles that are off by more than 1 % or 100 µs, and more than the machine accounts for.
+fn off(measured: &Measured, truth: &Latencies) -> Vec<String> {
+    QUANTILES
+        .iter()
+        .filter_map(|&quantile| {
+            let value = Duration::from_nanos(measured.client.value_at(quantile));
+            let truth = truth.at(quantile);
+            let allowed = (truth / 100).max(Duration::from_micros(100)) + measured.disturbance;
+            (value.abs_diff(truth) > allowed)
+                .then(|| format!("{quantile}: {value:?} for {truth:?}, of {allowed:?} allowed"))
+        })
+        .collect()
+}
+
+fn measures_the_truth(script: &Script, requests: u64) {
+    let _alone = alone();
+    let truth = script.latencies(even_arrivals(RATE, requests));
+    let mut wrong = Vec::new();
+    for _ in 0..TRIES {
+        let measured = measure(script, requests);
+        // However busy the machine is, no client has an answer before it has left the server.
+        for quantile in QUANTILES {
+            let value = Duration::from_nanos(measured.client.value_at(quantile));
+            let server = measured.server.at(quantile);
+            assert!(
+                value >= server,
+                "{quantile}: {value:?}, {server:?} at the server"
+            );
+        }
+        wrong = off(&measured, &truth);
+        if wrong.is_empty() {
+            return;
+        }
+    }
+    panic!("{TRIES} times: {}", wrong.join("; "));
+}
+
+#[test]
+fn a_freeze_is_seen_by_all_who_arrive_in_it() {
+    let freeze = Script {
+        freeze: Some("199500us/2s".parse().unwrap()),
+        ..Script::default()
+    };
+    // Two freezes in 5 s: 8 % of the arrivals, so that no percentile lies on the edge of it; and one
+    // begins between two arrivals.
+    let truth = freeze.latencies(even_arrivals(RATE, 5000));
+    let ms = Duration::from_millis;
+    assert_eq!(
+        QUANTILES.map(|quantile| truth.at(quantile)),
+        [ms(0), ms(0), ms(174), ms(197)]
+    );
+    measures_the_truth(&freeze, 5000);
+}
+
+#[test]
+fn a_queue_of_random_service_times_is_measured_as_it_is() {
+    let queue = Script {
+        service: "exponential:500us".parse().unwrap(),
+        seed: 3,
+        ..Script::default()
+    };
+    measures_the_truth(&queue, 4000);
+}
+
+#[test]
+fn a_queue_that_a_freeze_has_filled_is_measured_while_it_empties() {
+    let both = Script {
+        freeze: Some("99500us/1s".parse().unwrap()),
+        service: "fixed:400us".parse().unwrap(),
+        seed: 0,
+    };
+    measures_the_truth(&both, 3000);
+}
+
+/// Answers as many requests as have come, at next to no cost: all have the same length.
+fn serve_at_once(listener: TcpListener, request: usize) {
+    const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+    const READ: usize = 1 << 18;
+    let answers = Arc::new(HELLO.repeat(READ / request + 1));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, answers) = (stream.unwrap(), answers.clone());
+            thread::spawn(move || {
+                let (mut buffer, mut rest) = (vec![0; READ], 0);
+                while let Ok(length @ 1..) = stream.read(&mut buffer) {
+                    let whole = (rest + length) / request;
+                    rest = (rest + length) % request;
+                    if stream.write_all(&answers[..whole * HELLO.len()]).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_rate_that_one_thread_cannot_make_is_marked_with_what_shows_it() {
+    let _alone = alone();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let plan = LoadPlan {
+        connections: 2,
+        max_connections: 2,
+        // There is always room for one more: what is not sent is not for want of a connection.
+        pipeline: 1 << 24,
+        duration: Some(Duration::from_millis(500)),
+        timeout: Duration::from_secs(1),
+        // A request each 50 ns.
+        ..plan(listener.local_addr().unwrap(), 20e6)
+    };
+    let WireRequest::Http1(requests) = &plan.request else {
+        panic!("it is an HTTP request");
+    };
+    serve_at_once(listener, requests.requests()[0].bytes().len());
+    let result = load(&plan);
+    assert!(result.outcomes[Outcome::Ok] > 0, "{:?}", result.outcomes);
+    let open = result.open.unwrap();
+    assert!(
+        (9_900_000..=10_100_000).contains(&open.asked),
+        "{}",
+        open.asked
+    );
+    assert_eq!(open.rate_ratio, open.sent as f64 / open.asked as f64);
+    assert!(open.rate_ratio < 0.75, "{}", open.rate_ratio);
+    assert!(result.generator.client_limited);
+    let evidence = result.generator.client_limited_by.unwrap();
+    assert!(
+        evidence.contains("busy") || evidence.contains("behind"),
+        "{evidence}"
+    );
+}

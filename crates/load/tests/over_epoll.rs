@@ -1,0 +1,7 @@
+//! The engine's behaviour over epoll.
+
+mod behaviour;
+
+use prony_load::EventLoopChoice;
+
+const EVENT_LOOP: EventLoopChoice = EventLoopChoice::Epoll;

@@ -1,0 +1,7 @@
+//! The engine's behaviour over io_uring.
+
+mod behaviour;
+
+use prony_load::EventLoopChoice;
+
+const EVENT_LOOP: EventLoopChoice = EventLoopChoice::IoUring;

@@ -1,0 +1,106 @@
+//! A table of words, for the terminal and for Markdown.
+
+use std::fmt::Write;
+
+/// A table with a title above and notes below.
+pub struct Grid {
+    pub title: String,
+    pub headings: Vec<String>,
+    /// The first cell of a row is its name; the others are figures.
+    pub rows: Vec<Vec<String>>,
+    pub notes: Vec<String>,
+}
+
+impl Grid {
+    /// In columns as wide as their widest cell.
+    pub fn terminal(&self) -> String {
+        let mut text = format!("{}\n", self.title);
+        let lines = || std::iter::once(&self.headings).chain(&self.rows);
+        let width = |column: usize| {
+            let cells = lines().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.headings.len()).map(width).collect();
+        for line in lines() {
+            let cells = line
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, &width))| match column {
+                    0 => format!("{cell:<width$}"),
+                    _ => format!("{cell:>width$}"),
+                });
+            let cells: Vec<String> = cells.collect();
+            let _ = writeln!(text, "  {}", cells.join("  ").trim_end()); // A string takes everything.
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "  {note}");
+        }
+        text
+    }
+
+    /// A Markdown table under its title.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("**{}**\n\n", escaped(&self.title));
+        text.push_str(&row(&self.headings));
+        text.push_str("|---|");
+        text.push_str(&"--:|".repeat(self.headings.len().saturating_sub(1)));
+        text.push('\n');
+        for line in &self.rows {
+            text.push_str(&row(line));
+        }
+        if !self.notes.is_empty() {
+            text.push('\n');
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "- {}", escaped(note));
+        }
+        text
+    }
+}
+
+fn row(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// The text as text, within its line and cell.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => safe.push(' '),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '|' | '*' | '`' | '\\' | '[' | ']' | '_' => safe.extend(['\\', c]),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_words_stand_in_both() {
+        let grid = Grid {
+            title: "hello".into(),
+            headings: vec!["tool".into(), "rate".into()],
+            rows: vec![
+                vec!["wrk".into(), "1".into()],
+                vec!["a|b".into(), "22222".into()],
+            ],
+            notes: vec!["one\ntwo".into()],
+        };
+        assert_eq!(
+            grid.terminal(),
+            "hello\n  tool   rate\n  wrk       1\n  a|b   22222\n  one\ntwo\n"
+        );
+        assert_eq!(
+            grid.markdown(),
+            "**hello**\n\n| tool | rate |\n|---|--:|\n| wrk | 1 |\n| a\\|b | 22222 |\n\n- one two\n"
+        );
+    }
+}

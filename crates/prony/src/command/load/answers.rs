@@ -1,0 +1,75 @@
+//! What is expected of answers, and what is measured of them besides their end.
+
+use std::sync::Arc;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use prony_load::{Expectation, Sampling};
+
+use crate::arguments;
+use crate::exit::usage;
+
+/// What answers are to be, and what is looked at.
+#[derive(Args)]
+#[command(next_help_heading = "Answers")]
+pub struct AnswerArguments {
+    /// The only status that is right [default: any from 200 to 399]
+    #[arg(long, value_name = "STATUS", value_parser = RangedU64ValueParser::<u16>::new().range(100..=599))]
+    expect_status: Option<u16>,
+    /// The length in bytes that every right body has
+    #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
+    expect_length: Option<u64>,
+    /// The right body, text or @FILE: every answer must have its length, and one in --check-every
+    /// is compared with it
+    #[arg(long, value_name = "BODY")]
+    expect_body: Option<String>,
+    /// Compare the first body of each thread, and every so manieth after it
+    #[arg(long, value_name = "N", value_parser = arguments::some_count, default_value = "100",
+        requires = "expect_body", hide_short_help = true)]
+    check_every: std::num::NonZeroU64,
+    /// Measure the time to the first byte of each answer as well
+    #[arg(long, hide_short_help = true)]
+    pub first_byte: bool,
+    /// Read answers as event streams (text/event-stream): count and time their events
+    #[arg(long)]
+    pub sse: bool,
+    /// Hold so many event streams open beside the load; implies --sse
+    #[arg(long, value_name = "N", value_parser = arguments::positive, hide_short_help = true)]
+    pub streams: Option<usize>,
+}
+
+impl AnswerArguments {
+    /// How answers are compared; `None` where nothing is expected of them.
+    pub fn sampling(&self) -> Result<Option<Sampling>, Box<dyn std::error::Error>> {
+        let body = self
+            .expect_body
+            .as_deref()
+            .map(|text| arguments::text_or_file("the expected body", text))
+            .transpose()?;
+        if let (Some(length), Some(body)) = (self.expect_length, &body)
+            && length != body.len() as u64
+        {
+            return Err(usage(format!(
+                "--expect-length {length} is not the length of --expect-body, which has {} bytes",
+                body.len()
+            )));
+        }
+        let expectation = Expectation {
+            status: self.expect_status,
+            length: self.expect_length,
+            body,
+        };
+        if expectation == Expectation::default() {
+            return Ok(None);
+        }
+        // Status and length are looked at in every answer: without a body, one look is enough.
+        let every = match expectation.body {
+            Some(_) => self.check_every.get(),
+            None => u64::MAX,
+        };
+        Ok(Some(Sampling {
+            check: Arc::new(expectation),
+            every,
+        }))
+    }
+}

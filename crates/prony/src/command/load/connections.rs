@@ -1,0 +1,286 @@
+//! The connections of a load: how many, how long, from where and to where.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use prony_load::{Endpoint, HttpUrl, TargetError};
+
+use crate::arguments;
+use crate::exit::usage;
+
+/// How many connections a rate may open where nothing is said, if the limit of open files allows.
+const MOST_OF_A_RATE: usize = 1000;
+
+/// The connections.
+#[derive(Args)]
+#[command(next_help_heading = "Connections")]
+pub struct ConnectionArguments {
+    /// Threads; half of the CPUs unless said otherwise
+    #[arg(short, long, value_parser = arguments::positive)]
+    threads: Option<usize>,
+    /// Connections that are kept open, over all threads; with a rate those that there are from the
+    /// beginning
+    #[arg(short, long, value_parser = arguments::positive, default_value = "10")]
+    connections: usize,
+    /// How many connections a rate may open where -c do not suffice [default: 1000, or -c where
+    /// that is more]
+    #[arg(long, value_name = "N", value_parser = arguments::positive, requires = "schedule", hide_short_help = true)]
+    max_connections: Option<usize>,
+    /// How many requests may be on their way over one connection
+    #[arg(long, value_name = "N", value_parser = arguments::positive, default_value = "1", conflicts_with = "users")]
+    pub pipeline: usize,
+    /// Ask the server to close the connection after each answer (`Connection: close`)
+    #[arg(long, conflicts_with = "pipeline")]
+    pub no_keepalive: bool,
+    /// Close a connection after so many answers, and make it anew
+    #[arg(long, value_name = "N", value_parser = arguments::some_count, conflicts_with = "no_keepalive", hide_short_help = true)]
+    pub requests_per_connection: Option<NonZeroU64>,
+    /// Connect to this socket in the file system; the URL's host is only named in the requests
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "source"], hide_short_help = true)]
+    unix_socket: Option<PathBuf>,
+    /// The local addresses that connections come from, in turn, separated by commas
+    #[arg(
+        long,
+        value_name = "ADDRESSES",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    pub source: Vec<IpAddr>,
+    /// Use this address for the URL's host and port: HOST:PORT:ADDRESS, as curl has it
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", hide_short_help = true)]
+    resolve: Option<Resolve>,
+}
+
+/// How many connections and threads, checked against each other.
+pub struct Sizes {
+    pub connections: usize,
+    pub max_connections: usize,
+    pub threads: usize,
+}
+
+impl ConnectionArguments {
+    /// How many of each there are, where the shape may say how many connections, and so many CPUs
+    /// were given.
+    pub fn sizes(
+        &self,
+        of_shape: Option<usize>,
+        is_rate: bool,
+        cpus: usize,
+    ) -> Result<Sizes, String> {
+        let connections = of_shape.unwrap_or(self.connections);
+        let most = match self.max_connections {
+            Some(most) if most < connections => {
+                return Err(format!(
+                    "--max-connections {most} is less than the {connections} connections (-c) that there are from the beginning"
+                ));
+            }
+            Some(most) => most,
+            None if is_rate => {
+                connections.max(MOST_OF_A_RATE.min(prony_load::connections_allowed()))
+            }
+            None => connections,
+        };
+        let threads = self
+            .threads
+            .unwrap_or_else(|| default_threads(cpus).min(connections));
+        Ok(Sizes {
+            connections,
+            max_connections: most,
+            threads,
+        })
+    }
+
+    /// Where the connections go: the first address that accepts one within `timeout`.
+    pub fn endpoint(
+        &self,
+        url: &HttpUrl,
+        timeout: Duration,
+    ) -> Result<Endpoint, Box<dyn std::error::Error>> {
+        if let Some(path) = &self.unix_socket {
+            return Ok(Endpoint::Unix(path.clone()).connectable(timeout)?);
+        }
+        let endpoint = match &self.resolve {
+            Some(resolve) => resolve.connectable(timeout)?,
+            None => url.connectable_endpoint(timeout)?,
+        };
+        check_families(&self.source, &endpoint).map_err(usage)?;
+        Ok(endpoint)
+    }
+
+    /// What can be wrong about the addresses before anything is connected.
+    pub fn check_addresses(&self, url: &HttpUrl) -> Result<(), String> {
+        if let Some(resolve) = &self.resolve
+            && !resolve.is_of(url)
+        {
+            return Err(format!(
+                "--resolve is for {}:{}, but the URL's server is {}:{}",
+                resolve.host,
+                resolve.port,
+                url.host(),
+                url.port()
+            ));
+        }
+        let distinct: BTreeSet<IpAddr> = self.source.iter().copied().collect();
+        for address in distinct {
+            bindable(address)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether each of the sources can reach the server.
+fn check_families(sources: &[IpAddr], endpoint: &Endpoint) -> Result<(), String> {
+    let Endpoint::Tcp(server) = endpoint else {
+        return Ok(());
+    };
+    match sources
+        .iter()
+        .find(|address| address.is_ipv4() != server.is_ipv4())
+    {
+        Some(address) => Err(format!(
+            "--source {address} cannot reach {server}: one is an IPv4 address and the other is not"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether a socket can have this local address; a UDP one needs no peer to find out.
+fn bindable(address: IpAddr) -> Result<(), String> {
+    match UdpSocket::bind((address, 0)) {
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+            Err(format!("--source {address} is no address of this machine"))
+        }
+        Err(error) => Err(format!("--source {address} cannot be used: {error}")),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// One thread a CPU that was given; else half of the CPUs: a server on this machine needs some.
+fn default_threads(cpus_given: usize) -> usize {
+    match cpus_given {
+        0 => thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
+        given => given,
+    }
+}
+
+/// Addresses in place of what a name resolves to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Resolve {
+    host: String,
+    port: u16,
+    /// At least one.
+    addresses: Vec<IpAddr>,
+}
+
+impl Resolve {
+    fn is_of(&self, url: &HttpUrl) -> bool {
+        self.host.eq_ignore_ascii_case(url.host()) && self.port == url.port()
+    }
+
+    /// The first that accepts a connection, or why the last did not.
+    fn connectable(&self, timeout: Duration) -> Result<Endpoint, TargetError> {
+        let connect = |&address: &IpAddr| {
+            Endpoint::Tcp(SocketAddr::new(address, self.port)).connectable(timeout)
+        };
+        let (last, before) = self
+            .addresses
+            .split_last()
+            .expect("it has at least one address");
+        before
+            .iter()
+            .find_map(|address| connect(address).ok())
+            .map_or_else(|| connect(last), Ok)
+    }
+}
+
+impl FromStr for Resolve {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is not HOST:PORT:ADDRESS; write for instance example.com:80:127.0.0.1"
+            )
+        };
+        // The host of an IPv6 URL has colons of its own, within brackets.
+        let (host, rest) = match text.strip_prefix('[') {
+            Some(bracketed) => bracketed.split_once("]:").ok_or_else(wrong)?,
+            None => text.split_once(':').ok_or_else(wrong)?,
+        };
+        let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
+        let port: u16 = port.parse().map_err(|_| wrong())?;
+        let addresses: Vec<IpAddr> = addresses
+            .split(',')
+            .map(|address| address.trim_matches(['[', ']']).parse())
+            .collect::<Result<_, _>>()
+            .map_err(|_| wrong())?;
+        if host.is_empty() || port == 0 {
+            return Err(wrong());
+        }
+        Ok(Self {
+            host: host.into(),
+            port,
+            addresses,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_written_as_curl_has_it() {
+        let read: Resolve = "example.com:80:127.0.0.1".parse().unwrap();
+        assert_eq!((read.host.as_str(), read.port), ("example.com", 80));
+        assert_eq!(read.addresses, [IpAddr::from([127, 0, 0, 1])]);
+        assert!(read.is_of(&"http://EXAMPLE.com/x".parse().unwrap()));
+        assert!(!read.is_of(&"http://example.com:81/".parse().unwrap()));
+        let read: Resolve = "[::1]:8080:[::1],127.0.0.1".parse().unwrap();
+        assert_eq!((read.host.as_str(), read.addresses.len()), ("::1", 2));
+        for wrong in [
+            "",
+            "a",
+            "a:80",
+            "a:80:",
+            "a:x:127.0.0.1",
+            "a:0:127.0.0.1",
+            ":80:127.0.0.1",
+            "a:80:b",
+            "a:99999:127.0.0.1",
+            "[::1:80:127.0.0.1",
+        ] {
+            let told = wrong.parse::<Resolve>().unwrap_err();
+            assert!(told.contains("is not HOST:PORT:ADDRESS"), "{wrong}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_source_reaches_its_own_kind_only() {
+        let server = Endpoint::Tcp(([127, 0, 0, 1], 80).into());
+        let v4 = IpAddr::from([127, 0, 0, 2]);
+        let v6 = IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(check_families(&[v4], &server), Ok(()));
+        let told = check_families(&[v4, v6], &server).unwrap_err();
+        assert!(
+            told.starts_with("--source ::1 cannot reach 127.0.0.1:80"),
+            "{told}"
+        );
+        assert_eq!(check_families(&[v6], &Endpoint::Unix("x".into())), Ok(()));
+    }
+
+    #[test]
+    fn only_addresses_of_this_machine_are_bound() {
+        assert_eq!(bindable(IpAddr::from([127, 0, 0, 7])), Ok(()));
+        // TEST-NET-1 of RFC 5737: no machine has it.
+        let told = bindable(IpAddr::from([192, 0, 2, 1])).unwrap_err();
+        assert_eq!(told, "--source 192.0.2.1 is no address of this machine");
+    }
+}

@@ -1,0 +1,34 @@
+//! How long a load takes, and how long an answer may.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::arguments;
+
+/// When the load ends, and each request.
+#[derive(Args)]
+#[command(next_help_heading = "Time")]
+pub struct TimeArguments {
+    /// How long to measure: 10s, 2m, 500ms, or seconds [default: 10s, or until -n is reached, or
+    /// as long as the --stages]
+    #[arg(short, long, value_parser = arguments::duration)]
+    pub duration: Option<Duration>,
+    /// How many requests to measure: 1000, 10k, 2M
+    #[arg(short = 'n', long, value_parser = arguments::count)]
+    pub requests: Option<u64>,
+    /// Send for so long before measuring
+    #[arg(long, value_parser = arguments::duration, default_value = "0s")]
+    pub warmup: Duration,
+    /// Count a request as timed out that has no whole answer so long after it was sent
+    #[arg(long, value_parser = arguments::duration, default_value = "10s")]
+    pub timeout: Duration,
+}
+
+impl TimeArguments {
+    /// How long to measure, where the stages of a rate last as long as that.
+    pub fn measured(&self, stages: Option<Duration>) -> Option<Duration> {
+        let unless_counted = self.requests.is_none().then_some(Duration::from_secs(10));
+        self.duration.or(stages).or(unless_counted)
+    }
+}

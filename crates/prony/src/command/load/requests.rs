@@ -1,0 +1,258 @@
+//! What is sent: one request, several, those of a file, or a gRPC call.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use prony_load::wire::grpc::Call;
+use prony_load::{
+    HttpUrl, Order, Request, RequestFile, RequestFileError, RequestSet, TargetError, WireRequest,
+};
+
+use crate::arguments;
+use crate::exit::usage;
+use crate::view::plural;
+
+/// What is sent.
+#[derive(Args)]
+#[command(next_help_heading = "Requests")]
+pub struct RequestArguments {
+    /// A header to send, `Name: value`; may be given again
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    headers: Vec<String>,
+    /// The request's method
+    #[arg(short = 'X', long, default_value = "GET")]
+    method: String,
+    /// The request's body: text, or @FILE
+    #[arg(short, long)]
+    body: Option<String>,
+    /// Requests from a file (- for standard input), a JSON object a line: {"method": "POST",
+    /// "path": "/x" or "url": "http://…", "headers": {…}, "body": "…" or "body_base64": "…"}
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
+    requests_file: Option<PathBuf>,
+    /// Which of several requests comes next [default: in-turn, or random where there are --weights]
+    #[arg(long, value_name = "ORDER", hide_short_help = true)]
+    order: Option<OrderName>,
+    /// How often each of several requests is drawn at random, compared with the others: 3,1
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        hide_short_help = true
+    )]
+    weights: Vec<u32>,
+    /// Call this gRPC method, with the body (-b) as its message: bytes that are protobuf already
+    #[arg(long, value_name = "PACKAGE.SERVICE/METHOD", hide_short_help = true,
+        conflicts_with_all = ["headers", "method", "requests_file", "order", "weights", "pipeline",
+            "no_keepalive", "sse", "streams"])]
+    grpc_method: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OrderName {
+    /// Each in turn, from the first to the last and again
+    InTurn,
+    /// Drawn at random
+    Random,
+}
+
+/// What is sent, and to which server.
+pub struct Requests {
+    pub request: WireRequest,
+    pub server: HttpUrl,
+    /// The URL for the record; several as they were given.
+    pub url: String,
+    /// Which of how many comes when, where there are several.
+    pub described: Option<String>,
+    /// Whether they are drawn at random.
+    pub are_random: bool,
+}
+
+impl RequestArguments {
+    /// What is asked for of the URLs.
+    pub fn requests(
+        &self,
+        urls: &[String],
+        no_keepalive: bool,
+    ) -> Result<Requests, Box<dyn Error>> {
+        let urls: Vec<HttpUrl> = urls
+            .iter()
+            .map(|url| url.parse())
+            .collect::<Result<_, TargetError>>()
+            .map_err(usage)?;
+        let headers = self.all_headers(no_keepalive)?;
+        match (&self.grpc_method, &self.requests_file) {
+            (Some(method), _) => self.call(method, &urls),
+            (None, Some(file)) => self.of_file(file, &urls, &headers),
+            (None, None) => self.of_urls(&urls, &headers),
+        }
+    }
+
+    fn all_headers(&self, no_keepalive: bool) -> Result<Vec<String>, Box<dyn Error>> {
+        let mut headers = self.headers.clone();
+        if no_keepalive {
+            let names_connection = |line: &String| {
+                let name = line.split(':').next().unwrap_or_default();
+                name.trim().eq_ignore_ascii_case("connection")
+            };
+            if headers.iter().any(names_connection) {
+                return Err(usage(
+                    "--no-keepalive sends `Connection: close` itself: leave out -H 'Connection: …'",
+                ));
+            }
+            headers.push("Connection: close".into());
+        }
+        Ok(headers)
+    }
+
+    fn body(&self) -> Result<Vec<u8>, String> {
+        let body = self.body.as_deref();
+        body.map_or(Ok(Vec::new()), |text| {
+            arguments::text_or_file("the body", text)
+        })
+    }
+
+    fn call(&self, method: &str, urls: &[HttpUrl]) -> Result<Requests, Box<dyn Error>> {
+        let [url] = urls else {
+            return Err(usage("--grpc-method calls one server: give one URL"));
+        };
+        if url.path() != "/" {
+            return Err(usage(format!(
+                "--grpc-method is the path of the call: write the URL as {}",
+                server_of(url)
+            )));
+        }
+        let path = format!("/{}", method.trim_start_matches('/'));
+        let call = Call::new(&path, url.host_header(), &self.body()?).map_err(usage)?;
+        Ok(Requests {
+            request: call.into(),
+            server: url.clone(),
+            url: url.with_path(&path).map_err(usage)?.as_str().into(),
+            described: None,
+            are_random: false,
+        })
+    }
+
+    fn of_urls(&self, urls: &[HttpUrl], headers: &[String]) -> Result<Requests, Box<dyn Error>> {
+        let (first, others) = urls.split_first().ok_or_else(|| usage("give an URL"))?;
+        if let Some(other) = others.iter().find(|url| !first.is_same_server(url)) {
+            return Err(usage(format!(
+                "{} and {} are of two servers, and a load has only one",
+                first.as_str(),
+                other.as_str()
+            )));
+        }
+        let body = self.body()?;
+        let requests = urls
+            .iter()
+            .map(|url| Request::new(&self.method, url, headers, &body))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(usage)?;
+        let url: Vec<&str> = urls.iter().map(HttpUrl::as_str).collect();
+        self.set(requests, first.clone(), url.join(" "), "URL", "")
+    }
+
+    fn of_file(
+        &self,
+        path: &Path,
+        urls: &[HttpUrl],
+        headers: &[String],
+    ) -> Result<Requests, Box<dyn Error>> {
+        let server = match urls {
+            [] => None,
+            [url] if url.path() == "/" => Some(url),
+            [url, ..] => {
+                return Err(usage(format!(
+                    "with --requests-file the URL only names the server: give one, {}",
+                    server_of(url)
+                )));
+            }
+        };
+        let told = |error: RequestFileError| -> Box<dyn Error> {
+            let text = format!("{} {error}", named(path, &error));
+            match error {
+                RequestFileError::Read(_) => text.into(),
+                _ => usage(text),
+            }
+        };
+        let file = open(path).map_err(|error| told(error.into()))?;
+        let read = RequestFile::read(file, server, headers).map_err(told)?;
+        let url = server_of(&read.server);
+        let of_file = format!(" of {}", path.display());
+        self.set(read.requests, read.server, url, "request", &of_file)
+    }
+
+    fn set(
+        &self,
+        requests: Vec<Request>,
+        server: HttpUrl,
+        url: String,
+        noun: &str,
+        of_what: &str,
+    ) -> Result<Requests, Box<dyn Error>> {
+        let count = requests.len();
+        let order = self.order(count).map_err(usage)?;
+        let are_random = count > 1 && order != Order::InTurn;
+        let how = match &order {
+            Order::InTurn => "in turn".to_owned(),
+            Order::Random(_) if self.weights.is_empty() => "at random".to_owned(),
+            Order::Random(weights) => format!("at random, {}", ratio(weights)),
+        };
+        Ok(Requests {
+            request: RequestSet::new(requests, order).map_err(usage)?.into(),
+            server,
+            url,
+            described: (count > 1).then(|| format!("{}{of_what}, {how}", plural(count, noun))),
+            are_random,
+        })
+    }
+
+    fn order(&self, count: usize) -> Result<Order, String> {
+        match (self.order, self.weights.len()) {
+            (Some(OrderName::InTurn), 1..) => {
+                Err("--weights draws requests at random: it cannot be had together with --order in-turn".into())
+            }
+            (Some(OrderName::InTurn) | None, 0) => Ok(Order::InTurn),
+            (Some(OrderName::Random), 0) => Ok(Order::Random(vec![1; count])),
+            (_, weights) if weights != count => Err(format!(
+                "--weights has {}, but there are {}: give one for each",
+                plural(weights, "number"),
+                plural(count, "request"),
+            )),
+            _ => Ok(Order::Random(self.weights.clone())),
+        }
+    }
+}
+
+/// The URL of the server alone.
+fn server_of(url: &HttpUrl) -> String {
+    format!("http://{}/", url.host_header())
+}
+
+/// The file as it begins a sentence: `orders.jsonl,` before a line of it.
+fn named(path: &Path, error: &RequestFileError) -> String {
+    match error {
+        RequestFileError::Line { .. } => format!("{},", path.display()),
+        _ => path.display().to_string(),
+    }
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    Ok(match path.as_os_str() == "-" {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(path)?)),
+    })
+}
+
+/// `3:1`, as long as it can be taken in.
+fn ratio(weights: &[u32]) -> String {
+    match weights.len() {
+        ..=8 => {
+            let numbers: Vec<String> = weights.iter().map(u32::to_string).collect();
+            numbers.join(":")
+        }
+        _ => "weighted".to_owned(),
+    }
+}

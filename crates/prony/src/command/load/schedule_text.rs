@@ -1,0 +1,12 @@
+//! Stages as a value of the command line.
+
+use prony_record::{RateError, Stage, parse_stages};
+
+/// The stages of a rate, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stages(pub Vec<Stage>);
+
+/// Stages, separated by commas.
+pub fn stages(text: &str) -> Result<Stages, RateError> {
+    parse_stages(text).map(Stages)
+}

@@ -1,0 +1,236 @@
+//! Summaries of results that no server is needed for: what was not measured is not in them.
+
+use prony_record::{
+    Arrivals, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape, LoadSpec,
+    OpenLoop, Outcomes, Schedule, Target,
+};
+
+use super::*;
+
+fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
+    let mut outcomes = Outcomes::default();
+    for &(outcome, count) in counts {
+        outcomes[outcome] = count;
+    }
+    outcomes
+}
+
+/// 1,000 answers in a closed loop of 2 s, and nothing else.
+fn closed() -> LoadResult {
+    let outcomes = outcomes(&[(Outcome::Ok, 1000)]);
+    LoadResult {
+        target: Target {
+            url: "http://localhost/".into(),
+            method: "GET".into(),
+            address: "127.0.0.1:80".into(),
+        },
+        load: LoadSpec {
+            connections: 4,
+            duration_s: Some(2.0),
+            ..LoadSpec::default()
+        },
+        ended: Ended::Duration,
+        duration_s: 2.0,
+        requests: outcomes.total(),
+        outcomes,
+        warmup: None,
+        rate_per_s: 500.0,
+        bytes_read: 100_000,
+        bytes_written: 50_000,
+        connections_opened: 4,
+        reconnects: 0,
+        resent: 0,
+        port_waits: 0,
+        open: None,
+        statuses: [(200, 1000)].into(),
+        latency_ns: times(250_000),
+        first_byte_ns: None,
+        events: None,
+        streams: None,
+        connect_ns: None,
+        histogram: String::new(),
+        within_stdev: 0.9,
+        first_wrong: None,
+        generator: GeneratorCost {
+            cpu_user_s: 0.002,
+            cpu_system_s: 0.006,
+            busy_max: 0.004,
+            event_loop: "io_uring".into(),
+            ..GeneratorCost::default()
+        },
+    }
+}
+
+fn times(nanoseconds: u64) -> Option<prony_record::LatencySummary> {
+    let mut histogram = LatencyHistogram::new();
+    histogram.record(nanoseconds);
+    histogram.summary()
+}
+
+fn rate() -> LoadResult {
+    LoadResult {
+        load: LoadSpec {
+            shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 500.0)),
+            max_connections: Some(10),
+            deadline_s: Some(0.1),
+            ..closed().load
+        },
+        open: Some(OpenLoop {
+            asked: 1000,
+            sent: 1000,
+            rate_ratio: 1.0,
+            ..OpenLoop::default()
+        }),
+        ..closed()
+    }
+}
+
+fn shown(result: &LoadResult) -> String {
+    let shown = Shown {
+        distribution: false,
+        seed: false,
+        requests: None,
+    };
+    text(result, &shown)
+}
+
+#[test]
+fn a_plain_load_shows_nothing_that_was_not_measured() {
+    assert_eq!(
+        shown(&closed()),
+        "GET http://localhost/ (127.0.0.1:80)
+  1 thread and 4 connections, closed loop
+  Latency (closed loop)        Avg     Stdev       Max  +/- Stdev
+                            250 µs      0 ns    250 µs     90.00 %
+  1,000 requests in 2 s, 97.7 KiB read
+  4 connections opened, 0 reconnects
+Requests/sec:       500.00
+Transfer/sec:     48.8 KiB
+Generator:    io_uring, busiest thread 0 % busy, 8.00 µs CPU a request (75 % in the kernel)
+"
+    );
+}
+
+#[test]
+fn what_is_not_all_does_not_look_like_it() {
+    let told = shown(&rate());
+    assert!(
+        told.contains("Schedule: 1,000 requests due, all sent, 0 late"),
+        "{told}"
+    );
+    assert!(!told.contains("when all of these were busy"), "{told}");
+    let nearly = LoadResult {
+        open: Some(OpenLoop {
+            asked: 1_000_000,
+            sent: 999_999,
+            rate_ratio: 0.999_999,
+            most_connections: 10,
+            bound_hits: 12,
+            ..OpenLoop::default()
+        }),
+        outcomes: outcomes(&[(Outcome::Ok, 999_999), (Outcome::Shed, 1)]),
+        requests: 1_000_000,
+        ..rate()
+    };
+    let told = shown(&nearly);
+    for part in [
+        "1,000,000 requests due, 999,999 sent (99.99 %), 0 late",
+        "At most 10 connections open at a time, of 10 allowed",
+        "12 requests due when all of these were busy",
+        "Not ok: 1 shed (not sent within 0.1 s of their scheduled arrival)",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn what_was_counted_is_for_each_request_that_was_sent() {
+    let result = LoadResult {
+        outcomes: outcomes(&[
+            (Outcome::Ok, 990),
+            (Outcome::TimedOut, 10),
+            (Outcome::Shed, 5000),
+            (Outcome::Unfinished, 4000),
+        ]),
+        generator: GeneratorCost {
+            cpu_user_s: 1.002,
+            cpu_system_s: 0.006,
+            spin_s: 1.0,
+            system_calls: 2500,
+            cycles: Some(20_000_000),
+            instructions: Some(13_500_000),
+            client_limited: true,
+            client_limited_by: Some("a worker was 99 % busy".into()),
+            ..closed().generator
+        },
+        ..rate()
+    };
+    let told = shown(&result);
+    for part in [
+        "8.00 µs CPU a request (75 % in the kernel), 1.00 s busy-waiting besides",
+        "2.50 system calls, 20.0 k cycles, 13.5 k instructions a request",
+        "CLIENT-LIMITED (a worker was 99 % busy): the generator may have been the limit",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let nothing_sent = LoadResult {
+        outcomes: outcomes(&[(Outcome::Shed, 5)]),
+        ..result
+    };
+    let told = shown(&nothing_sent);
+    assert!(!told.contains(" a request"), "{told}");
+}
+
+#[test]
+fn streams_tell_what_they_brought() {
+    let events = Events {
+        count: 12_000,
+        per_s: 6000.0,
+        first_ns: times(300_000),
+        gap_ns: times(20_000_000),
+    };
+    let result = LoadResult {
+        events: Some(Events {
+            count: 0,
+            per_s: 0.0,
+            first_ns: None,
+            gap_ns: None,
+        }),
+        streams: Some(HeldStreams {
+            asked: 50,
+            open_at_end: 48,
+            requests: 53,
+            outcomes: outcomes(&[(Outcome::Unfinished, 48), (Outcome::Reset, 5)]),
+            events,
+        }),
+        ..closed()
+    };
+    let told = shown(&result);
+    assert!(
+        told.contains(
+            "
+  0 events, 0/s
+  Held open: 48 of 50 streams when the load ended; ended: 5 reset
+    12,000 events, 6.00 k/s
+    First event: p50 300 µs, p99 300 µs, max 300 µs
+    Between events: p50 20.0 ms, p99 20.0 ms, max 20.0 ms
+"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn several_requests_and_the_seed_are_told_where_they_matter() {
+    let told = text(
+        &closed(),
+        &Shown {
+            distribution: true,
+            seed: true,
+            requests: Some("2 URLs, at random".into()),
+        },
+    );
+    assert!(told.contains("\n  2 URLs, at random\n"), "{told}");
+    assert!(told.contains("\n  seed 0\n"), "{told}");
+    assert!(told.contains("\n    99.99 %     250 µs\n"), "{told}");
+}

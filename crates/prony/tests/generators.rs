@@ -1,0 +1,241 @@
+//! `prony generators`: real tools where there are some, and scripts that behave badly.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use common::processes::{await_none, token, with};
+use common::project::{Project, trials};
+use common::{Running, leave_out, repository, until};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// A project with drivers of the repository.
+fn project(drivers: &[&str]) -> Project {
+    let project = Project::new();
+    let folder = project.path().join("drivers");
+    fs::create_dir(&folder).unwrap();
+    let repository = repository().canonicalize().unwrap();
+    for id in drivers {
+        symlink(repository.join("drivers").join(id), folder.join(id)).unwrap();
+    }
+    project
+}
+
+/// A driver whose tool is a shell script, with a word in its command line.
+fn script(project: &Project, id: &str, word: &str, script: &str) {
+    let folder = project.path().join("drivers").join(id);
+    fs::create_dir(&folder).unwrap();
+    let program = folder.join("tool");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let manifest = format!(
+        r#"title = "{id}"
+program = "{{driver}}/tool"
+install = "none is needed"
+
+[arguments]
+before = ["{word}"]
+closed = []
+duration = ["{{seconds}}"]
+
+[output]
+format = "text"
+ok = {{ pattern = '(\d+) answers' }}
+duration = {{ pattern = 'in (\S+)', unit = "written" }}
+"#
+    );
+    fs::write(folder.join("driver.toml"), manifest).unwrap();
+}
+
+const SHORT: [&str; 4] = ["--seconds", "1", "--rounds", "2"];
+
+fn generators(arguments: &[&str]) -> Vec<String> {
+    let all = ["generators"].iter().chain(&SHORT).chain(arguments);
+    all.map(|word| (*word).to_owned()).collect()
+}
+
+fn run(project: &Project, arguments: &[&str]) -> common::Ended {
+    let words = generators(arguments);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    project.run(&words)
+}
+
+/// Every tool that is installed makes the load that its driver asks for, and its output is
+/// understood.
+#[test]
+fn every_installed_tool_gives_figures() {
+    let all = ["ab", "h2load", "hey", "k6", "oha", "prony", "wrk"];
+    let project = project(&all);
+    let json = project.path().join("all.json");
+    let markdown = project.path().join("table.md");
+    let files = [
+        "--json",
+        json.to_str().unwrap(),
+        "--markdown",
+        markdown.to_str().unwrap(),
+    ];
+    let ended = run(&project, &[&["--cases", "hello:4"], &files[..]].concat()).with(0);
+    let text = fs::read_to_string(json).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let hello = &document["cases"][0];
+    for id in all {
+        let tools = hello["tools"].as_array().unwrap();
+        let Some(tool) = tools.iter().find(|tool| tool["tool"] == id) else {
+            // What no distribution has is not required anywhere: their captured outputs are tested.
+            match ["hey", "k6", "oha"].contains(&id) {
+                true => eprintln!("LEFT OUT {id}: it is not installed"),
+                false => leave_out(id, "it is not installed"),
+            }
+            continue;
+        };
+        let rounds = tool["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 2, "{id}");
+        for round in rounds {
+            let told = &round["told"];
+            assert!(told["ok"].as_u64().unwrap() > 0, "{id}: {round}");
+            assert!(told["duration_s"].as_f64().unwrap() > 0.5, "{id}: {round}");
+            assert!(
+                told["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
+                "{id}: {round}"
+            );
+            // The kernel may account all of it to one of the two modes.
+            let cpu_s = |mode: &str| round["usage"][mode].as_f64().unwrap();
+            assert!(
+                cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
+                "{id}: {round}"
+            );
+            let errors = told["errors"].as_object().unwrap().values();
+            let errors: u64 = errors.map(|count| count.as_u64().unwrap()).sum();
+            assert_eq!(
+                (errors, told["wrong_status"].as_u64().unwrap_or(0)),
+                (0, 0),
+                "{id}: {round}"
+            );
+        }
+    }
+    let markdown = fs::read_to_string(markdown).unwrap();
+    for text in [&ended.stdout, &markdown] {
+        assert!(
+            text.contains("hello, 4 connections; 2 rounds of 1 s each"),
+            "{text}"
+        );
+        assert!(text.contains("Prony 0."), "{text}");
+    }
+    assert!(
+        markdown.contains("| generator | requests/s |"),
+        "{markdown}"
+    );
+    // The server's log goes with it.
+    assert!(!project.state("runs/generators/ceiling.log").exists());
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let project = project(&["prony"]);
+    run(&project, &["--tools", "prny"])
+        .with(2)
+        .says("there is no driver `prny`; did you mean `prony`?");
+    run(&project, &["--tools", "prony,prony"])
+        .with(2)
+        .says("`prony` is named twice");
+    run(&project, &["--cases", "helo:1"])
+        .with(2)
+        .says("there is no case `helo`");
+    run(&project, &["--freeze", "2s/1s"])
+        .with(2)
+        .says("a freeze must take some time");
+    script(&project, "absent", "word", "true");
+    fs::remove_file(project.path().join("drivers/absent/tool")).unwrap();
+    run(&project, &["--tools", "absent"])
+        .with(1)
+        .says("absent is left out: it is not installed; to install it: none is needed")
+        .says("none of these tools is installed");
+    let manifest = project.path().join("drivers/absent/driver.toml");
+    fs::write(manifest, "title = \"x\"\nprogramm = \"y\"\n").unwrap();
+    run(&project, &[])
+        .with(1)
+        .says("absent/driver.toml:2: unknown field `programm`")
+        .says("did you mean `program`?");
+}
+
+#[test]
+fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
+    let project = project(&[]);
+    script(
+        &project,
+        "bad",
+        "word",
+        "echo first >&2; echo because >&2; exit 4",
+    );
+    script(&project, "good", "word", "echo 50 answers in 1s");
+    let ended = run(&project, &["--cases", "hello:2,pipelined:2"]).with(1);
+    ended
+        .prints("bad: failed: it ended with exit status: 4; its last lines: first")
+        .prints("hello, 2 connections; 2 rounds")
+        .says("because");
+}
+
+#[test]
+fn when_it_is_stopped_what_was_measured_is_shown_and_nothing_runs_on() {
+    let (project, token) = (project(&[]), token());
+    let hangs = "cd \"$(dirname \"$0\")\"
+[ -e ran ] && { sh -c 'sleep 3600; true' $1; exit; }
+touch ran
+echo 50 answers in 1s";
+    script(&project, "hangs", &token, hangs);
+    let words = generators(&["--cases", "hello:2"]);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut running = Running::start(project.prony(&words));
+    running.await_stderr("round 2 of 2");
+    until("the tool", || (with(&token).len() >= 2).then_some(()));
+    running.signal(Signal::SIGINT);
+    let ended = running.end().with(130);
+    ended
+        .prints("hello, 2 connections; 1 round of 1 s each")
+        .prints("hangs");
+    await_none(&token);
+}
+
+/// The driver is Prony itself, which is always there. `sse` owes log lines, so its count is held
+/// against the server's.
+#[test]
+fn a_suite_is_run_with_a_driver() {
+    let project = project(&["prony"]).with(&["ceiling"]);
+    let more = ["--rounds", "2", "--driver", "prony"];
+    let ended = common::run(project.measure("ceiling", "hello,sse", &more)).with(0);
+    let record = project.export();
+    let measured = trials(&record, "ceiling", "measured");
+    assert_eq!(measured.len(), 4, "{}", ended.all());
+    for trial in measured {
+        let load = &trial["result"]["load"];
+        let made_by = load["generator"]["loop"].as_str().unwrap();
+        assert!(made_by.starts_with("Prony 0."), "{made_by}");
+        assert!(load["outcomes"]["ok"].as_u64().unwrap() > 0, "{load}");
+        assert!(load["latency_ns"].is_null() && load["rate_per_s"].as_f64().unwrap() > 0.0);
+        assert!(
+            load["warmup"]["outcomes"]["ok"].as_u64().unwrap() > 0,
+            "{load}"
+        );
+    }
+    let notes = record["run"]["notes"].to_string();
+    assert!(notes.contains("not compared during the load"), "{notes}");
+    ended.says("The load was made by Prony 0.");
+}
+
+#[test]
+fn a_load_that_a_driver_cannot_make_is_left_out() {
+    let project = project(&[]).with(&["ceiling"]);
+    script(&project, "whole", "word", "echo 50 answers in 1s");
+    let short = ["--rounds", "1", "--driver", "whole"];
+    common::run(project.measure("ceiling", "hello", &short))
+        .with(2)
+        .says(
+            "left out: hello, which whole cannot load: it takes a duration in whole seconds alone",
+        );
+    let unknown = ["--rounds", "1", "--driver", "hole"];
+    common::run(project.measure("ceiling", "hello", &unknown))
+        .with(2)
+        .says("there is no driver `hole`; did you mean `whole`?");
+}

@@ -1,0 +1,76 @@
+//! `prony load`, as its users run it, on servers that run.
+
+mod answers;
+mod command_line;
+#[path = "../common/mod.rs"]
+mod common;
+mod connections;
+mod requests;
+mod shapes;
+mod streams;
+mod wrk;
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+
+use common::{Running, prony, repository, run, schema, until};
+use serde_json::Value;
+
+/// `prony load` in a folder of its own.
+fn load(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = prony(["load"]);
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+fn result(folder: &Path, name: &str) -> Value {
+    schema::load(&fs::read_to_string(folder.join(name)).unwrap())
+}
+
+fn outcome(result: &Value, name: &str) -> u64 {
+    result["outcomes"][name].as_u64().unwrap()
+}
+
+/// What a load that must succeed shows, and its result.
+fn loaded(arguments: &[&str]) -> (String, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = load(folder.path(), arguments);
+    command.args(["--json", "result.json"]);
+    let ended = run(command).with(0);
+    (ended.stdout, result(folder.path(), "result.json"))
+}
+
+/// The reference server, on a port of its own.
+struct Ceiling {
+    port: u16,
+    _running: Running,
+}
+
+impl Ceiling {
+    fn start() -> Self {
+        let port = {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().port()
+        };
+        let mut ceiling = prony(["ceiling"]);
+        ceiling
+            .env("HOST", "127.0.0.1")
+            .env("PORT", port.to_string())
+            .env("CPUS", "1")
+            .env("ASSETS", repository().join("workloads/assets"));
+        let running = Running::start(ceiling);
+        until("the server", || {
+            TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        Self {
+            port,
+            _running: running,
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+}

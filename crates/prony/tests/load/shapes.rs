@@ -1,0 +1,172 @@
+//! Every shape of load: it is named truthfully, kept, and its latency says what it runs from.
+
+use std::net::TcpListener;
+
+use crate::common::http_server::HttpServer;
+use crate::common::run;
+use crate::{load, loaded, outcome, result};
+
+#[test]
+fn a_rate_sends_what_is_due() {
+    let server = HttpServer::start();
+    let (shown, result) = loaded(&["--rate", "1k/s", "-n300", "-c4", "-t1", &server.url()]);
+    assert!(
+        shown.contains("1 thread and 4 to 1,000 connections, open loop at 1,000/s, evenly spaced"),
+        "{shown}"
+    );
+    for part in [
+        "Latency (from the scheduled arrival)",
+        "300 requests due, all sent",
+        "Schedule lag (the generator's own): p50",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("seed "), "{shown}");
+    assert_eq!(result["load"]["shape"], "rate");
+    assert_eq!(result["load"]["arrivals"], "even");
+    assert_eq!(result["load"]["max_connections"], 1000);
+    assert_eq!((outcome(&result, "ok"), server.count()), (300, 300));
+    assert_eq!(result["open"]["asked"], 300);
+    assert_eq!(result["open"]["sent"], 300);
+    assert_eq!(result["open"]["rate_ratio"], 1.0);
+    // The last of them is due 299 ms after the first.
+    assert!(result["duration_s"].as_f64().unwrap() > 0.25, "{result}");
+}
+
+#[test]
+fn random_arrivals_tell_their_seed() {
+    let server = HttpServer::start();
+    let rate = ["--rate", "2k/s", "--arrivals", "poisson", "-n200"];
+    let (shown, result) = loaded(&[&rate[..], &["--seed", "42", &server.url()]].concat());
+    assert!(shown.contains("2,000/s, at random (Poisson)"), "{shown}");
+    assert!(shown.contains("  seed 42\n"), "{shown}");
+    assert_eq!(result["load"]["seed"], 42);
+    assert_eq!(result["load"]["arrivals"], "poisson");
+    let (shown, result) = loaded(&[&rate[..], &[&server.url()]].concat());
+    let drawn = format!("  seed {}\n", result["load"]["seed"]);
+    assert!(shown.contains(&drawn), "{shown}");
+}
+
+#[test]
+fn bursts_have_the_same_rate_on_the_whole() {
+    let server = HttpServer::start();
+    let flags = ["--rate", "1k/s", "--burst", "50", "-n200", "-c50"];
+    let (shown, result) = loaded(&[&flags[..], &[&server.url()]].concat());
+    assert!(
+        shown.contains("1,000/s in bursts of 50, evenly spaced"),
+        "{shown}"
+    );
+    assert_eq!(outcome(&result, "ok"), 200);
+    // The fourth burst is due 150 ms after the first.
+    assert!(result["duration_s"].as_f64().unwrap() > 0.12, "{result}");
+}
+
+#[test]
+fn stages_last_as_long_as_they_are_together() {
+    let server = HttpServer::start();
+    let stages = ["--stages", "200/s:200ms,200/s..1k/s:400ms"];
+    let (shown, result) = loaded(&[&stages[..], &[&server.url()]].concat());
+    assert!(
+        shown.contains("open loop at 200/s for 0.2 s, then 200/s to 1,000/s over 0.4 s"),
+        "{shown}"
+    );
+    let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
+    assert!((seconds(&result["load"]["duration_s"]) - 0.6).abs() < 1e-9);
+    assert_eq!(result["ended"], "duration");
+    // 40 in the first stage, 240 below the ramp.
+    let asked = result["open"]["asked"].as_u64().unwrap();
+    assert!((279..=282).contains(&asked), "{asked}");
+
+    // Where something else ends the load, the last rate goes on.
+    let stages = [
+        "--stages",
+        "500/s:100ms,2k/s",
+        "-n150",
+        "--max-connections",
+        "10",
+    ];
+    let (_, result) = loaded(&[&stages[..], &[&server.url()]].concat());
+    assert!(result["load"]["duration_s"].is_null());
+    assert_eq!(result["load"]["max_connections"], 10);
+    assert_eq!(outcome(&result, "ok"), 150);
+}
+
+#[test]
+fn what_is_past_its_deadline_is_shed() {
+    // The kernel accepts connections for it, and nobody reads.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [
+        "--rate",
+        "200/s",
+        "-n50",
+        "-c2",
+        "-t1",
+        "--max-connections",
+        "2",
+        "--deadline",
+        "100ms",
+        "--timeout",
+        "200ms",
+        "--json",
+        "result.json",
+        &url,
+    ];
+    run(load(folder.path(), &flags))
+        .with(1)
+        .prints("deadline 0.1 s after the scheduled arrival")
+        .prints("shed (not sent within 0.1 s of their scheduled arrival)")
+        .prints("due when all of these were busy");
+    let result = result(folder.path(), "result.json");
+    assert_eq!(result["load"]["deadline_s"], 0.1);
+    let (shed, timed_out) = (outcome(&result, "shed"), outcome(&result, "timed_out"));
+    assert_eq!(shed + timed_out, 50, "{result}");
+    assert!(
+        shed > 0 && timed_out >= 2,
+        "{shed} shed, {timed_out} timed out"
+    );
+    assert_eq!(result["open"]["sent"], timed_out);
+}
+
+#[test]
+fn users_think_closed_or_open() {
+    let server = HttpServer::start();
+    let users = ["--users", "20", "--think-time", "10ms", "-n200", "-t1"];
+    let (shown, result) = loaded(&[&users[..], &[&server.url()]].concat());
+    assert!(
+        shown.contains("1 thread and 20 users, closed loop: each thinks for 0.01 s on the average"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("Latency (closed loop)") && shown.contains("  seed "),
+        "{shown}"
+    );
+    assert_eq!(result["load"]["shape"], "users-closed");
+    assert_eq!(result["load"]["connections"], 20);
+    assert_eq!(outcome(&result, "ok"), 200);
+
+    let (shown, result) = loaded(&[&users[..], &["--open", &server.url()]].concat());
+    assert!(
+        shown.contains("1 thread and 20 users, open loop: each has a request due every 0.01 s"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("Latency (from the scheduled arrival)"),
+        "{shown}"
+    );
+    assert_eq!(result["load"]["shape"], "users-open");
+    assert_eq!(outcome(&result, "ok"), 200);
+}
+
+#[test]
+fn sequential_is_one_connection() {
+    let server = HttpServer::start();
+    let (shown, result) = loaded(&["--sequential", "-n50", &server.url()]);
+    assert!(
+        shown.contains("1 thread and 1 connection, closed loop"),
+        "{shown}"
+    );
+    assert_eq!(result["connections_opened"], 1);
+    assert_eq!(server.count(), 50);
+}

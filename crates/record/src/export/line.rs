@@ -1,0 +1,224 @@
+//! A trial's line in the CSV.
+
+use crate::{
+    LoadShape, Measurement, Outcome, Run, Schedule, SubjectRecord, TrialRecord, TrialResult,
+};
+
+/// One trial and what its line is made of.
+pub(super) struct Line<'a> {
+    pub run: &'a Run,
+    pub record: &'a TrialRecord,
+    pub subject: Option<&'a SubjectRecord>,
+    pub measured: Option<&'a Measurement>,
+}
+
+impl Line<'_> {
+    /// The fields in the order of [`CSV_COLUMNS`].
+    pub fn fields(&self) -> Vec<String> {
+        let mut fields = self.identity();
+        fields.extend(self.load());
+        fields.extend(self.latency());
+        fields.extend(self.costs());
+        fields.extend(self.schedule());
+        fields.extend(self.asked_for());
+        fields.extend(self.kept());
+        fields.extend(self.events());
+        fields.extend(self.streams());
+        fields.extend(self.generator());
+        fields
+    }
+
+    fn identity(&self) -> Vec<String> {
+        let trial = &self.record.trial;
+        let (result, failure) = match &self.record.result {
+            TrialResult::Measured(_) => ("measured", ""),
+            TrialResult::Failed { kind, message } => (kind.name(), message.as_str()),
+        };
+        vec![
+            self.run.id.clone(),
+            trial.sequence.to_string(),
+            self.record.started_at.clone(),
+            trial.subject.clone(),
+            self.of_subject(|subject| subject.language.clone()),
+            self.of_subject(|subject| subject.framework.clone()),
+            self.of_subject(|subject| subject.version.clone().unwrap_or_default()),
+            self.of_subject(|subject| subject.class.clone()),
+            trial.workload.clone(),
+            trial.load.shape.name().to_owned(),
+            trial.load.connections.to_string(),
+            trial.load.threads.to_string(),
+            trial.round.to_string(),
+            result.to_owned(),
+            failure.to_owned(),
+        ]
+    }
+
+    fn load(&self) -> Vec<String> {
+        let mut fields = vec![
+            self.of(|m| m.load.duration_s),
+            self.record.trial.load.warmup_s.to_string(),
+            self.of(|m| m.load.requests),
+        ];
+        fields.extend(Outcome::ALL.map(|outcome| self.of(|m| m.load.outcomes[outcome])));
+        fields.extend([
+            self.of(|m| m.load.rate_per_s),
+            self.of(|m| m.load.bytes_read),
+            self.of(|m| m.load.bytes_written),
+            self.of(|m| m.load.connections_opened),
+            self.of(|m| m.load.reconnects),
+        ]);
+        fields
+    }
+
+    fn latency(&self) -> Vec<String> {
+        let latency = self.measured.and_then(|m| m.load.latency_ns.as_ref());
+        match latency {
+            Some(l) => vec![
+                l.min.to_string(),
+                l.mean.to_string(),
+                l.stdev.to_string(),
+                l.p50.to_string(),
+                l.p90.to_string(),
+                l.p99.to_string(),
+                l.p999.to_string(),
+                l.max.to_string(),
+            ],
+            None => vec![String::new(); 8],
+        }
+    }
+
+    fn costs(&self) -> Vec<String> {
+        vec![
+            self.of(|m| m.load.generator.cpu_user_s),
+            self.of(|m| m.load.generator.cpu_system_s),
+            self.of(|m| m.load.generator.busy_max),
+            self.of(|m| m.load.generator.event_loop.clone()),
+            self.of(Measurement::client_limited),
+            self.of(|m| m.server.cpu_user_s),
+            self.of(|m| m.server.cpu_system_s),
+            self.of(|m| m.server.busy_share),
+            self.of(|m| m.server.peak_memory_bytes),
+            self.of(|m| m.server.processes),
+            self.of(|m| m.startup_ns),
+            self.of_subject(|s| s.artefact_bytes.map_or(String::new(), |b| b.to_string())),
+            self.of(|m| m.noise.steal_share),
+            self.of(|m| m.noise.idle_share),
+            self.measured
+                .and_then(|m| m.log_lines)
+                .map_or(String::new(), |lines| lines.written.to_string()),
+            self.of_subject(|subject| subject.source_hash.clone()),
+        ]
+    }
+
+    fn schedule(&self) -> Vec<String> {
+        let open = self.measured.and_then(|m| m.load.open.as_ref());
+        let lag = open.and_then(|open| open.schedule_lag_ns.as_ref());
+        vec![
+            match self.record.trial.load.shape {
+                LoadShape::Closed | LoadShape::Rate(_) => String::new(),
+                LoadShape::UsersClosed { think_time_s } | LoadShape::UsersOpen { think_time_s } => {
+                    think_time_s.to_string()
+                }
+            },
+            self.of(|m| m.load.resent),
+            self.of(|m| m.load.port_waits),
+            text(open.map(|open| open.late)),
+            text(lag.map(|lag| lag.p50)),
+            text(lag.map(|lag| lag.p99)),
+        ]
+    }
+
+    /// What was asked for beside the shape, the connections and the think time.
+    fn asked_for(&self) -> Vec<String> {
+        let load = &self.record.trial.load;
+        let schedule = match &load.shape {
+            LoadShape::Rate(schedule) => Some(schedule),
+            _ => None,
+        };
+        vec![
+            text(schedule.map(Schedule::stages_text)),
+            text(schedule.map(|schedule| schedule.arrivals.name())),
+            text(schedule.map(|schedule| schedule.burst)),
+            text(load.max_connections),
+            load.pipeline.to_string(),
+            text(load.requests_per_connection),
+            text(load.deadline_s),
+            load.timeout_s.to_string(),
+            load.seed.to_string(),
+            load.spin.to_string(),
+            load.streams.to_string(),
+        ]
+    }
+
+    /// How the schedule of an open loop was kept. Records from before requests were counted by their
+    /// instants have no `asked`.
+    fn kept(&self) -> Vec<String> {
+        let load = self.measured.map(|m| &m.load);
+        let open = load.and_then(|load| load.open.as_ref());
+        let open = open.filter(|open| open.asked > 0);
+        let first_byte = load.and_then(|load| load.first_byte_ns.as_ref());
+        vec![
+            text(open.map(|open| open.asked)),
+            text(open.map(|open| open.sent)),
+            text(open.map(|open| open.rate_ratio)),
+            text(open.map(|open| open.bound_hits)),
+            text(open.map(|open| open.most_connections)),
+            text(first_byte.map(|time| time.p50)),
+            text(first_byte.map(|time| time.p99)),
+        ]
+    }
+
+    fn events(&self) -> Vec<String> {
+        let events = self.measured.and_then(|m| m.load.events.as_ref());
+        let first = events.and_then(|events| events.first_ns.as_ref());
+        let gap = events.and_then(|events| events.gap_ns.as_ref());
+        vec![
+            text(events.map(|events| events.count)),
+            text(events.map(|events| events.per_s)),
+            text(first.map(|time| time.p50)),
+            text(first.map(|time| time.p99)),
+            text(gap.map(|time| time.p50)),
+            text(gap.map(|time| time.p99)),
+        ]
+    }
+
+    fn streams(&self) -> Vec<String> {
+        let streams = self.measured.and_then(|m| m.load.streams.as_ref());
+        let gap = streams.and_then(|streams| streams.events.gap_ns.as_ref());
+        vec![
+            text(streams.map(|streams| streams.open_at_end)),
+            text(streams.map(|streams| streams.requests)),
+            text(streams.map(|streams| streams.events.count)),
+            text(streams.map(|streams| streams.events.per_s)),
+            text(gap.map(|time| time.p50)),
+            text(gap.map(|time| time.p99)),
+        ]
+    }
+
+    fn generator(&self) -> Vec<String> {
+        let cost = self.measured.map(|m| &m.load.generator);
+        let calls = cost.map(|cost| cost.system_calls);
+        vec![
+            text(cost.map(|cost| cost.spin_s)),
+            text(calls.filter(|calls| *calls > 0)),
+            text(cost.and_then(|cost| cost.cycles)),
+            text(cost.and_then(|cost| cost.instructions)),
+            text(cost.and_then(|cost| cost.client_limited_by.as_deref())),
+        ]
+    }
+
+    /// A figure of the measurement; empty for a trial that failed.
+    fn of<T: ToString>(&self, figure: impl Fn(&Measurement) -> T) -> String {
+        self.measured
+            .map_or(String::new(), |measured| figure(measured).to_string())
+    }
+
+    fn of_subject(&self, text: impl Fn(&SubjectRecord) -> String) -> String {
+        self.subject.map_or(String::new(), text)
+    }
+}
+
+/// The figure, or nothing where there is none.
+fn text(figure: Option<impl ToString>) -> String {
+    figure.map_or(String::new(), |figure| figure.to_string())
+}

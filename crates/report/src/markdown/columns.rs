@@ -1,0 +1,250 @@
+//! The columns of the tables, and in which tables each stands.
+
+use crate::{Kept, Percentile, Row, Table, WorstRound, format, prose};
+
+/// A column of a table.
+pub(super) struct Column {
+    pub title: &'static str,
+    /// Markdown's rule beneath the title, which says how the column is aligned.
+    pub rule: &'static str,
+    when: When,
+    pub cell: fn(&Row) -> String,
+}
+
+impl Column {
+    /// Whether it says something of the table's load.
+    pub fn stands_in(&self, table: &Table) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Closed => !table.is_open(),
+            When::Open => table.is_open(),
+            When::Kept => table.has_kept(),
+            When::Events => table.has_events(),
+            When::FirstByte => table.has_first_byte(),
+        }
+    }
+}
+
+/// In which tables a column stands.
+enum When {
+    Always,
+    Closed,
+    Open,
+    Kept,
+    Events,
+    FirstByte,
+}
+
+const fn words(title: &'static str, cell: fn(&Row) -> String) -> Column {
+    Column {
+        title,
+        rule: "---",
+        when: When::Always,
+        cell,
+    }
+}
+
+const fn figure(title: &'static str, cell: fn(&Row) -> String) -> Column {
+    Column {
+        title,
+        rule: "---:",
+        when: When::Always,
+        cell,
+    }
+}
+
+const fn only(when: When, column: Column) -> Column {
+    Column { when, ..column }
+}
+
+/// Rates and latency.
+pub(super) const SPEED: [Column; 23] = [
+    only(When::Closed, figure("rank", prose::rank)),
+    words("server", |row| row.subject.id.clone()),
+    words("made with", |row| match row.subject.class.as_str() {
+        "" => row.subject.title(),
+        class => format!("{} ({class})", row.subject.title()),
+    }),
+    figure("req/s", |row| format::count(row.figures.rate.median)),
+    figure("interval", |row| match row.figures.rate.n {
+        1 => format::NONE.to_owned(),
+        _ => format::count_interval(row.figures.rate.low, row.figures.rate.high),
+    }),
+    only(
+        When::Closed,
+        figure("of ceiling", |row| {
+            optional(row.share_of_ceiling, format::share)
+        }),
+    ),
+    figure("p50", |row| percentile(row, Percentile::P50)),
+    figure("p90", |row| percentile(row, Percentile::P90)),
+    figure("p99", |row| percentile(row, Percentile::P99)),
+    figure("p99.9", |row| percentile(row, Percentile::P999)),
+    only(
+        When::Open,
+        figure("late", |row| {
+            row.figures
+                .open
+                .map_or(format::NONE.to_owned(), |open| format::exact(open.late))
+        }),
+    ),
+    only(
+        When::Open,
+        figure("lag p50", |row| lag(row, |lag| lag.p50_ns)),
+    ),
+    only(
+        When::Open,
+        figure("lag p99", |row| lag(row, |lag| lag.p99_ns)),
+    ),
+    only(
+        When::Kept,
+        figure("sent", |row| kept(row, |kept| kept.rate_ratio_text())),
+    ),
+    only(
+        When::Kept,
+        figure("found all busy", |row| {
+            kept(row, |kept| format::exact(kept.bound_hits))
+        }),
+    ),
+    only(
+        When::Kept,
+        figure("most connections", |row| {
+            kept(row, |kept| format::exact(kept.most_connections))
+        }),
+    ),
+    only(
+        When::FirstByte,
+        figure("first byte p50", |row| {
+            time(row.figures.first_byte, |time| time.p50_ns)
+        }),
+    ),
+    only(
+        When::FirstByte,
+        figure("first byte p99", |row| {
+            time(row.figures.first_byte, |time| time.p99_ns)
+        }),
+    ),
+    only(
+        When::Events,
+        figure("events/s", |row| {
+            let events = row.figures.events;
+            optional(events.map(|events| events.per_s.median), format::count)
+        }),
+    ),
+    only(
+        When::Events,
+        figure("first event p50", |row| {
+            let events = row.figures.events;
+            time(events.and_then(|events| events.first), |time| time.p50_ns)
+        }),
+    ),
+    only(
+        When::Events,
+        figure("first event p99", |row| {
+            let events = row.figures.events;
+            time(events.and_then(|events| events.first), |time| time.p99_ns)
+        }),
+    ),
+    only(
+        When::Events,
+        figure("gap p99", |row| {
+            let events = row.figures.events;
+            time(events.and_then(|events| events.gap), |time| time.p99_ns)
+        }),
+    ),
+    words("flags", |row| row.flags().join(", ")),
+];
+
+/// What it cost the server.
+pub(super) const COST: [Column; 8] = [
+    words("server", |row| row.subject.id.clone()),
+    figure("CPU/req", |row| {
+        optional(
+            row.figures.cpu_ns_per_request.map(|cpu| cpu.median),
+            format::duration,
+        )
+    }),
+    figure("req per CPU s", |row| {
+        optional(row.figures.requests_per_cpu_s(), format::count)
+    }),
+    figure("peak memory", |row| {
+        format::bytes(row.figures.peak_memory_bytes as f64)
+    }),
+    figure("startup (interval)", startup),
+    figure("artefact", |row| {
+        optional(
+            row.subject.artefact_bytes.map(|bytes| bytes as f64),
+            format::bytes,
+        )
+    }),
+    figure("transfer", |row| {
+        format::transfer(row.figures.transfer_per_s)
+    }),
+    figure("reconnects/req", |row| {
+        format::count(row.figures.reconnects_per_request)
+    }),
+];
+
+/// What it cost the generator.
+pub(super) const GENERATOR: [Column; 7] = [
+    words("server", |row| row.subject.id.clone()),
+    figure("CPU/req", |row| {
+        optional(row.figures.generator.cpu_ns_per_request, format::duration)
+    }),
+    figure("busiest thread", |row| {
+        format::share(row.figures.generator.busy_max)
+    }),
+    figure("system calls/req", |row| {
+        optional(
+            row.figures.generator.system_calls_per_request,
+            format::count,
+        )
+    }),
+    figure("cycles/req", |row| {
+        optional(row.figures.generator.cycles_per_request, format::count)
+    }),
+    figure("instructions/req", |row| {
+        optional(
+            row.figures.generator.instructions_per_request,
+            format::count,
+        )
+    }),
+    words("event loop", |row| {
+        row.figures.generator.event_loops.join(", ")
+    }),
+];
+
+fn lag(row: &Row, of: fn(&WorstRound) -> f64) -> String {
+    time(row.figures.open.and_then(|open| open.lag), of)
+}
+
+fn time(time: Option<WorstRound>, of: fn(&WorstRound) -> f64) -> String {
+    optional(time.as_ref().map(of), format::duration)
+}
+
+fn kept(row: &Row, text: fn(&Kept) -> String) -> String {
+    let kept = row.figures.open.and_then(|open| open.kept);
+    kept.as_ref().map_or(format::NONE.to_owned(), text)
+}
+
+fn startup(row: &Row) -> String {
+    let Some(startup) = row.figures.startup_ns else {
+        return format::NONE.to_owned();
+    };
+    let median = format::duration(startup.median);
+    match startup.n {
+        1 => median,
+        _ => format!(
+            "{median} ({})",
+            format::duration_interval(startup.low, startup.high)
+        ),
+    }
+}
+
+fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> String {
+    figure.map_or(format::NONE.to_owned(), shown)
+}
+
+fn percentile(row: &Row, percentile: Percentile) -> String {
+    optional(row.figures.percentile(percentile), format::duration)
+}

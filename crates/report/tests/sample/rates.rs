@@ -1,0 +1,83 @@
+//! A made-up run under every shape of load.
+
+use prony_record::*;
+
+use super::documents::{BUN, CEILING, GO, Records, made};
+use super::{ROUNDS, spec};
+
+/// What the sample's Poisson load asks for, in requests a second.
+pub const RATE: f64 = 20_000.0;
+/// The round in which its rate was not made for Bun.
+pub const MISSED_ROUND: u32 = 2;
+/// What showed that the generator was the limit for Go in the same round.
+pub const EVIDENCE: &str = "thread 1 fell ever further behind its schedule, by 1.20 s at the end";
+
+/// One workload under four loads, and one whose events are counted beside streams that are held.
+pub fn rates() -> Records {
+    let rate = LoadSpec {
+        shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, RATE)),
+        max_connections: Some(500),
+        deadline_s: Some(1.0),
+        ..spec(64)
+    };
+    let pipelined = LoadSpec {
+        pipeline: 16,
+        ..spec(64)
+    };
+    let users = LoadSpec {
+        shape: LoadShape::UsersClosed { think_time_s: 0.1 },
+        connections: 500,
+        ..spec(64)
+    };
+    let streams = LoadSpec {
+        events: true,
+        first_byte: true,
+        streams: 1_000,
+        ..spec(32)
+    };
+    let all = || vec!["ceiling", "go-nethttp", "bun"];
+    let measures = vec![
+        ("hello", spec(64), ROUNDS, 150_000.0, all()),
+        ("hello", pipelined, ROUNDS, 900_000.0, all()),
+        ("hello", rate, ROUNDS, RATE, all()),
+        ("hello", users, ROUNDS, 5_000.0, all()),
+        ("sse", streams, ROUNDS, 9_300.0, all()),
+    ];
+    let (mut run, mut trials) = made(
+        "rates",
+        "Every shape of load",
+        &[CEILING, GO, BUN],
+        measures,
+        vec![],
+    );
+    run.published = None;
+    trials.iter_mut().for_each(spoil);
+    (run, trials)
+}
+
+/// In one round the rate was not made for Bun, and was the generator's for Go.
+fn spoil(record: &mut TrialRecord) {
+    let trial = &record.trial;
+    let TrialResult::Measured(measured) = &mut record.result else {
+        return;
+    };
+    if trial.round != MISSED_ROUND || !trial.load.shape.is_open() {
+        return;
+    }
+    let Some(open) = &mut measured.load.open else {
+        return;
+    };
+    match trial.subject.as_str() {
+        "bun" => {
+            open.sent = open.asked * 973 / 1000;
+            open.rate_ratio = open.sent as f64 / open.asked as f64;
+            open.bound_hits = open.asked / 2;
+            open.most_connections = 500;
+        }
+        "go-nethttp" => {
+            measured.load.generator.client_limited = true;
+            measured.load.generator.client_limited_by = Some(EVIDENCE.into());
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,214 @@
+use std::path::Path;
+
+use prony_driver::Manifest;
+use prony_record::Stage;
+
+use super::*;
+use crate::workload::Workloads;
+
+fn repository() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A driver of this repository, whose program need not be installed.
+fn tool(id: &str) -> Tool {
+    tool_without(id, None)
+}
+
+/// The same without one of its arguments, and so without what that is for.
+fn tool_without(id: &str, argument: Option<&str>) -> Tool {
+    let file = repository().join("drivers").join(id).join("driver.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut text = text.replace(&format!("program = \"{id}\""), "program = \"sh\"");
+    if let Some(argument) = argument {
+        let start = format!("{argument} = [");
+        assert_eq!(text.matches(&format!("\n{start}")).count(), 1, "{text}");
+        let kept = text.lines().filter(|line| !line.starts_with(&start));
+        text = kept.collect::<Vec<_>>().join("\n");
+    }
+    let manifest = Manifest::parse(&text, Path::new("drivers")).unwrap();
+    Tool::find(id, &manifest, Path::new("prony")).unwrap()
+}
+
+fn why_not(id: &str, workload: &str, spec: LoadSpec) -> Option<String> {
+    why_not_with(&tool(id), workload, &spec)
+}
+
+fn why_not_with(tool: &Tool, workload: &str, spec: &LoadSpec) -> Option<String> {
+    let workloads = Workloads::read(&repository().join("workloads")).unwrap();
+    let workload = workloads.get(workload).unwrap();
+    cannot_drive(tool, workload, spec).map(|why| why.to_string())
+}
+
+fn spec() -> LoadSpec {
+    LoadSpec {
+        duration_s: Some(2.0),
+        timeout_s: 5.0,
+        ..LoadSpec::default()
+    }
+}
+
+#[test]
+fn what_a_tool_cannot_make_is_told() {
+    assert_eq!(why_not("wrk", "hello", spec()), None);
+    let even = LoadShape::Rate(Schedule::constant(RecordedArrivals::Even, 100.0));
+    let at_a_rate = LoadSpec {
+        shape: even,
+        ..spec()
+    };
+    assert_eq!(why_not("oha", "hello", at_a_rate.clone()), None);
+    let refused = |id, workload, spec| why_not(id, workload, spec).unwrap();
+    assert_eq!(
+        refused("wrk", "hello", at_a_rate),
+        "it makes no load of a given rate"
+    );
+    assert_eq!(
+        refused("wrk", "grpc-unary", spec()),
+        "it makes no gRPC calls"
+    );
+    let users = LoadShape::UsersOpen { think_time_s: 1.0 };
+    let users = LoadSpec {
+        shape: users,
+        ..spec()
+    };
+    assert_eq!(
+        refused("oha", "hello", users),
+        "it makes no load of users who think"
+    );
+    let mut ramp = Schedule::constant(RecordedArrivals::Even, 100.0);
+    ramp.stages.push(Stage {
+        from_per_s: 1.0,
+        to_per_s: 2.0,
+        duration_s: None,
+    });
+    let ramp = LoadSpec {
+        shape: LoadShape::Rate(ramp),
+        ..spec()
+    };
+    assert_eq!(
+        refused("oha", "hello", ramp),
+        "it makes no rates that change"
+    );
+    let short = LoadSpec {
+        duration_s: Some(0.6),
+        ..spec()
+    };
+    assert_eq!(
+        refused("wrk", "hello", short),
+        "it takes a duration in whole seconds alone"
+    );
+    let streams = LoadSpec {
+        streams: 1,
+        ..spec()
+    };
+    assert!(refused("oha", "sse", streams).contains("held open"));
+}
+
+#[test]
+fn no_part_of_a_load_is_dropped_without_a_word() {
+    let rate = |most| LoadSpec {
+        shape: LoadShape::Rate(Schedule::constant(RecordedArrivals::Even, 100.0)),
+        connections: 64,
+        max_connections: most,
+        ..spec()
+    };
+    assert_eq!(why_not("oha", "hello", rate(None)), None);
+    assert_eq!(why_not("oha", "hello", rate(Some(64))), None);
+    let parts = [
+        (rate(Some(1000)), "new connections where a rate needs more"),
+        (
+            LoadSpec {
+                spin: true,
+                ..rate(None)
+            },
+            "load that busy-waits for its instants",
+        ),
+        (
+            LoadSpec {
+                events: true,
+                ..spec()
+            },
+            "count of the events in its answers",
+        ),
+        (
+            LoadSpec {
+                first_byte: true,
+                ..spec()
+            },
+            "times to the first byte",
+        ),
+    ];
+    for (spec, what) in parts {
+        let why = why_not("oha", "hello", spec);
+        assert_eq!(why, Some(format!("it makes no {what}")));
+    }
+}
+
+#[test]
+fn a_warm_up_that_a_tool_cannot_make_is_told() {
+    let counted = LoadSpec {
+        duration_s: None,
+        requests: Some(10),
+        ..spec()
+    };
+    let warmed = LoadSpec {
+        warmup_s: 0.3,
+        ..counted.clone()
+    };
+    assert_eq!(why_not("oha", "hello", warmed.clone()), None);
+    let tool = tool_without("oha", Some("duration"));
+    assert_eq!(why_not_with(&tool, "hello", &counted), None);
+    assert_eq!(
+        why_not_with(&tool, "hello", &warmed).unwrap(),
+        "it makes no load of a given duration, which the warm-up is"
+    );
+}
+
+#[test]
+fn a_warm_up_lasts_whole_seconds() {
+    let warmed = |warmup_s| LoadSpec { warmup_s, ..spec() };
+    let load = Load::new("http://a/");
+    assert_eq!(warmup(&warmed(0.0), &load), None);
+    let end = warmup(&warmed(0.3), &load).unwrap().end;
+    assert_eq!(end, End::After(Duration::from_secs(1)));
+}
+
+#[test]
+fn what_a_tool_tells_has_its_outcomes() {
+    let told = Told {
+        ok: 7,
+        wrong_status: Some(2),
+        unfinished: None,
+        errors: [
+            ("connect", 1),
+            ("read", 3),
+            ("timeout", 4),
+            ("shed", 5),
+            ("odd", 6),
+        ]
+        .map(|(kind, count)| (kind.to_owned(), count))
+        .into(),
+        duration_s: 1.0,
+        bytes_read: None,
+        body_bytes: None,
+        latency: Default::default(),
+    };
+    let outcomes = outcomes(&told);
+    let expected = [
+        (Outcome::Ok, 7),
+        (Outcome::WrongStatus, 2),
+        (Outcome::Refused, 1),
+        (Outcome::Reset, 9),
+        (Outcome::TimedOut, 4),
+        (Outcome::Shed, 5),
+        (Outcome::Unfinished, 0),
+    ];
+    for (outcome, count) in expected {
+        assert_eq!(outcomes[outcome], count, "{outcome:?}");
+    }
+    assert_eq!(outcomes.total(), 28);
+    assert_eq!(
+        first_wrong(&tool("wrk"), &told).unwrap().outcome,
+        "wrong_status"
+    );
+}

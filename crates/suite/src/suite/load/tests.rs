@@ -1,0 +1,222 @@
+//! Loads of every shape, as suites write them.
+
+use prony_record::Arrivals;
+
+use super::*;
+
+/// The end of every load here, and its times.
+const TIMES: &str = "warmup = \"0s\", timeout = \"5s\"";
+
+fn load(fields: &str) -> Result<SuiteLoad, String> {
+    #[derive(Deserialize)]
+    struct File {
+        load: SuiteLoad,
+    }
+    let file: Result<File, _> = toml::from_str(&format!("load = {{ {fields}, {TIMES} }}"));
+    file.map(|file| file.load)
+        .map_err(|error| error.message().to_owned())
+}
+
+fn spec(fields: &str) -> LoadSpec {
+    load(fields).unwrap().spec(NonZeroUsize::MIN)
+}
+
+fn schedule(fields: &str) -> Schedule {
+    match spec(fields).shape {
+        LoadShape::Rate(schedule) => schedule,
+        shape => panic!("{shape:?}"),
+    }
+}
+
+const RATE: &str = r#"shape = "rate", rate = "20k/s", connections = 64, duration = "10s""#;
+
+#[test]
+fn a_rate_is_even_where_nothing_else_is_said() {
+    assert_eq!(schedule(RATE), Schedule::constant(Arrivals::Even, 20_000.0));
+    let load = spec(RATE);
+    assert_eq!((load.connections, load.max_connections), (64, None));
+    assert_eq!((load.pipeline, load.deadline_s), (1, None));
+    assert!(!load.spin && !load.events && !load.first_byte);
+}
+
+#[test]
+fn a_rate_has_all_that_it_can_have() {
+    let load = spec(&format!(
+        "{RATE}, arrivals = \"poisson\", burst = 10, max_connections = 500, deadline = \"1s\", \
+         pipeline = 16, requests_per_connection = 100, spin = true, streams = 1000, \
+         first_byte = true, events = true, threads = 1, requests = 5"
+    ));
+    let expected = LoadSpec {
+        shape: LoadShape::Rate(Schedule {
+            burst: 10,
+            ..Schedule::constant(Arrivals::Poisson, 20_000.0)
+        }),
+        connections: 64,
+        max_connections: Some(500),
+        pipeline: 16,
+        requests_per_connection: Some(100),
+        threads: 1,
+        duration_s: Some(10.0),
+        requests: Some(5),
+        warmup_s: 0.0,
+        timeout_s: 5.0,
+        deadline_s: Some(1.0),
+        seed: 0,
+        spin: true,
+        streams: 1000,
+        first_byte: true,
+        events: true,
+    };
+    assert_eq!(load, expected);
+}
+
+#[test]
+fn stages_end_the_load_where_all_of_them_have_a_time() {
+    let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
+    assert_eq!(schedule(staged).stages_text(), "1k/s:10s, 1k/s..5k/s:30s");
+    assert_eq!(spec(staged).duration_s, Some(40.0));
+    let longer = format!("{staged}, duration = \"1m\"");
+    assert_eq!(spec(&longer).duration_s, Some(60.0));
+    let error = load(&format!("{staged}, duration = \"39s\"")).unwrap_err();
+    assert!(
+        error.contains("the stages take 40s, and the load ends after 39s"),
+        "{error}"
+    );
+    let open_end = r#"shape = "rate", stages = ["1k/s:10s", "5k/s"], connections = 8"#;
+    assert!(load(open_end).unwrap_err().contains("needs `duration`"));
+}
+
+#[test]
+fn users_may_wait_for_their_answers() {
+    let users = r#"users = 500, think_time = "2s", requests = 10000"#;
+    let closed = spec(&format!("shape = \"users-closed\", {users}"));
+    assert_eq!(closed.shape, LoadShape::UsersClosed { think_time_s: 2.0 });
+    assert_eq!((closed.connections, closed.requests), (500, Some(10_000)));
+    let open = spec(&format!(
+        "shape = \"users-open\", {users}, deadline = \"30s\""
+    ));
+    assert_eq!((open.deadline_s, open.timeout_s), (Some(30.0), 5.0));
+}
+
+#[test]
+fn a_connection_may_be_made_anew_and_carry_several_requests_at_a_time() {
+    let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
+    assert_eq!(spec(&format!("{closed}, pipeline = 16")).pipeline, 16);
+    let churn = spec(&format!("{closed}, requests_per_connection = 1"));
+    assert_eq!(churn.requests_per_connection, Some(1));
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused_with_what_to_write() {
+    let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
+    let users = r#"shape = "users-closed", users = 5, think_time = "1s", duration = "10s""#;
+    let open = users.replace("users-closed", "users-open");
+    for (fields, said) in [
+        (
+            format!("{closed}, rate = \"5k/s\""),
+            "`closed` has no `rate`; a load of the shape `rate`",
+        ),
+        (format!("{closed}, burst = 2"), "`closed` has no `burst`"),
+        (
+            format!("{closed}, arrivals = \"even\""),
+            "`closed` has no `arrivals`",
+        ),
+        (
+            format!("{closed}, max_connections = 70"),
+            "`closed` has no `max_connections`",
+        ),
+        (
+            format!("{closed}, think_time = \"1s\""),
+            "`users-closed` and `users-open` have it",
+        ),
+        (
+            format!("{closed}, deadline = \"1s\""),
+            "`closed` has no `deadline`; it has `timeout`, which runs from the send",
+        ),
+        (format!("{closed}, spin = false"), "`closed` has no `spin`"),
+        (
+            format!("{users}, deadline = \"1s\""),
+            "`users-closed` has no `deadline`",
+        ),
+        (
+            format!("{users}, pipeline = 2"),
+            "a user has one request at a time",
+        ),
+        (
+            format!("{open}, pipeline = 2"),
+            "a user has one request at a time",
+        ),
+        (
+            format!("{open}, stages = [\"1:1s\"]"),
+            "`users-open` has no `stages`",
+        ),
+        (format!("{open}, connections = 1"), "it has `users`"),
+        (
+            format!("{RATE}, users = 2"),
+            "`rate` has no `users`; it has `connections`",
+        ),
+        (
+            format!("{RATE}, think_time = \"1s\""),
+            "`rate` has no `think_time`",
+        ),
+        (
+            format!("{RATE}, stages = [\"1:1s\"]"),
+            "`rate`, or `stages` where it moves, not both",
+        ),
+        (
+            RATE.replace("rate = \"20k/s\",", ""),
+            "needs `rate`, or `stages` where it moves",
+        ),
+        (
+            RATE.replace("connections = 64,", ""),
+            "`rate` needs `connections`",
+        ),
+        (
+            format!("{RATE}, max_connections = 63"),
+            "fewer than the 64 that the load begins with",
+        ),
+        (
+            RATE.replace("20k/s", "fast"),
+            "`fast` is no rate; write one like",
+        ),
+        (RATE.replace("20k/s", "0"), "a rate must be more than 0"),
+        (
+            RATE.replace("rate = \"20k/s\"", "stages = [\"5k/s\", \"1k/s\"]"),
+            "is not the last one",
+        ),
+        (
+            RATE.replace("rate = \"20k/s\"", "stages = []"),
+            "there is no stage",
+        ),
+        (format!("{RATE}, burst = 0"), "nonzero"),
+        (format!("{RATE}, pipeline = 0"), "nonzero"),
+        (format!("{RATE}, deadline = \"0s\""), "longer than 0"),
+        (
+            format!("{RATE}, arrivals = \"random\""),
+            "unknown variant `random`",
+        ),
+        (format!("{RATE}, event = true"), "unknown field `event`"),
+    ] {
+        let error = match load(&fields) {
+            Ok(_) => panic!("`{fields}` is accepted; it should say {said}"),
+            Err(error) => error,
+        };
+        assert!(error.contains(said), "{fields}: {error}\nlacks {said}");
+    }
+}
+
+#[test]
+fn a_shorter_load_moves_through_the_same_rates() {
+    let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
+    let mut short = load(staged).unwrap();
+    short.shorten_to(Duration::from_secs(4));
+    let LoadShape::Rate(schedule) = &short.shape else {
+        panic!("it is a rate");
+    };
+    assert_eq!(schedule.stages_text(), "1k/s:1s, 1k/s..5k/s:3s");
+    assert_eq!(short.duration, Some(Duration::from_secs(4)));
+    let by_requests = r#"shape = "rate", rate = "1k/s", requests = 100, connections = 8"#;
+    let mut by_requests = load(by_requests).unwrap();
+    by_requests.shorten_to(Duration::from_secs(4));
+    assert_eq!(by_requests.duration, None);
+}
