@@ -212,6 +212,23 @@ impl WireRequest {
             Self::Grpc(_) => "POST",
         }
     }
+
+    /// Whether that request of the set may be sent a second time where nobody knows what became of the
+    /// first. Of a call only its server could tell.
+    pub(crate) fn is_idempotent(&self, number: usize) -> bool {
+        match self {
+            Self::Http1(set) => set.requests()[number].is_idempotent(),
+            Self::Grpc(_) => false,
+        }
+    }
+
+    /// Whether that request of the set asks the server to close the connection after the answer.
+    pub(crate) fn closes(&self, number: usize) -> bool {
+        match self {
+            Self::Http1(set) => set.requests()[number].closes(),
+            Self::Grpc(_) => false,
+        }
+    }
 }
 
 fn header(line: &str) -> Result<(HeaderName, HeaderValue), RequestError> {

@@ -18,6 +18,7 @@ mod published_schema;
 mod run;
 #[cfg(test)]
 mod sample;
+mod schedule;
 mod schedule_text;
 mod store;
 mod trial;
@@ -25,14 +26,15 @@ mod trial;
 pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use load::{
-    Arrivals, Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
-    Schedule, Stage, Target, WarmupResult, WrongAnswer,
+    Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Target,
+    WarmupResult, WrongAnswer,
 };
 pub use outcome::{Outcome, Outcomes};
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     CpuAssignment, Machine, Run, RunEnd, SubjectRecord, SubjectStatus, VerifyResult, VerifyVerdict,
 };
+pub use schedule::{Arrivals, Schedule, Stage};
 pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use store::{RunSummary, Store, StoreError};
 pub use trial::{

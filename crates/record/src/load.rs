@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{LatencySummary, Outcomes};
+use crate::{LatencySummary, Outcomes, Schedule};
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,71 +44,6 @@ impl LoadShape {
     /// Whether requests arrive on a schedule that no answer moves, which is what an open loop is.
     pub const fn is_open(&self) -> bool {
         matches!(self, LoadShape::Rate(_) | LoadShape::UsersOpen { .. })
-    }
-}
-
-/// When the requests of a rate are due.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Schedule {
-    /// How they are spaced.
-    pub arrivals: Arrivals,
-    /// How many are due at each instant; more than 1 makes bursts of the same rate on the whole.
-    pub burst: u64,
-    /// The rates, one stage after the other. The last one's rate goes on until the load ends.
-    pub stages: Vec<Stage>,
-}
-
-/// How the requests of a rate are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
-    /// Evenly.
-    Even,
-    /// At random, each independent of the others: a Poisson process.
-    Poisson,
-}
-
-/// A part of a schedule, in which the rate moves evenly from one value to another.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stage {
-    /// The rate at its beginning, in requests a second.
-    pub from_per_s: f64,
-    /// The rate at its end, in requests a second.
-    pub to_per_s: f64,
-    /// How long it takes, in seconds; `None` for the last one that lasts as long as the load.
-    pub duration_s: Option<f64>,
-}
-
-impl Arrivals {
-    /// The name used in JSON, CSV and suite files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Arrivals::Even => "even",
-            Arrivals::Poisson => "poisson",
-        }
-    }
-}
-
-impl Stage {
-    /// The highest rate in it, in requests a second.
-    pub fn peak_per_s(&self) -> f64 {
-        self.from_per_s.max(self.to_per_s)
-    }
-}
-
-impl Schedule {
-    /// The same rate from beginning to end.
-    pub fn constant(arrivals: Arrivals, per_s: f64) -> Self {
-        let stage = Stage {
-            from_per_s: per_s,
-            to_per_s: per_s,
-            duration_s: None,
-        };
-        Self {
-            arrivals,
-            burst: 1,
-            stages: vec![stage],
-        }
     }
 }
 

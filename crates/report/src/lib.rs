@@ -17,7 +17,7 @@ pub use comparison::{
     Percentile, Row, Standing, SubjectLabel, Table, Why, WorstRound,
 };
 pub use html::html;
-pub use markdown::markdown;
+pub use markdown::{escaped as escaped_markdown, markdown};
 pub use prose::end as end_of_run;
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use terminal::terminal;

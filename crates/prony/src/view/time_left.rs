@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Schedule, Stage};
+use prony_record::{LoadShape, LoadSpec, Schedule};
 use prony_suite::Plan;
 
 /// What a trial takes beside its load, until it is known: to start, to be ready, to stop.
@@ -138,29 +138,15 @@ fn planned(load: &LoadSpec) -> Option<Duration> {
 fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
     let (mut left, mut seconds) = (requests, 0.0);
     for stage in &schedule.stages {
-        let time_s = stage.duration_s.unwrap_or(f64::INFINITY);
-        let in_stage = (stage.from_per_s + stage.to_per_s) / 2.0 * time_s;
+        let in_stage = stage.requests();
         if left <= in_stage {
-            return Some(seconds + seconds_into(stage, time_s, left));
+            return Some(seconds + stage.seconds_until(left));
         }
         left -= in_stage;
-        seconds += time_s;
+        seconds += stage.duration_s.unwrap_or(f64::INFINITY);
     }
     let goes_on_at = schedule.stages.last()?.to_per_s;
     (goes_on_at > 0.0).then(|| seconds + left / goes_on_at)
-}
-
-/// When as many requests of a stage will have been due, in seconds from its beginning. With the rate
-/// `from + slope × t` these are `from × t + slope / 2 × t²`.
-fn seconds_into(stage: &Stage, time_s: f64, requests: f64) -> f64 {
-    let slope = (stage.to_per_s - stage.from_per_s) / time_s;
-    let root = (stage.from_per_s.powi(2) + 2.0 * slope * requests)
-        .max(0.0)
-        .sqrt();
-    match stage.from_per_s + root {
-        0.0 => 0.0,
-        sum => 2.0 * requests / sum,
-    }
 }
 
 #[cfg(test)]

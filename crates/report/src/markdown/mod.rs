@@ -8,7 +8,8 @@ use prony_record::Run;
 
 use crate::{Comparison, Table, Why, prose};
 use columns::{COST, Column, GENERATOR, SPEED};
-use text::{cells, escaped, fenced, push};
+pub use text::escaped;
+use text::{cells, fenced, push};
 
 /// The whole report as Markdown: what was run, the tables, who is missing, how to read it, and
 /// the conditions.

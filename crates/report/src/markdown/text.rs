@@ -22,7 +22,7 @@ pub(super) fn push(text: &mut String, line: &str) {
 }
 
 /// The text as text: nothing in it is Markdown or HTML, and it stays in its line or cell.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

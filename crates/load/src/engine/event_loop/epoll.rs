@@ -92,8 +92,6 @@ const INTEREST: EventFlags = EventFlags::IN
 const BATCH: usize = 256;
 /// A server that sends faster than it is read must not keep the others waiting, nor the clock.
 const READS_AT_ONCE: u32 = 16;
-/// An interrupt must be seen within that time.
-const LONGEST_WAIT: Nanoseconds = 1_000_000_000;
 
 impl Epoll {
     pub(in crate::engine) fn new() -> Result<Self, Errno> {
@@ -295,8 +293,8 @@ impl EventLoop for Epoll {
     /// To the nanosecond as far as the kernel keeps it (Linux 5.11 and later: `epoll_pwait2`).
     fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = if self.later.is_empty() { longest } else { 0 };
-        let longest = Timespec::try_from(Duration::from_nanos(longest.min(LONGEST_WAIT)))
-            .map_err(|_| Errno::EINVAL)?;
+        let longest =
+            Timespec::try_from(Duration::from_nanos(longest)).map_err(|_| Errno::EINVAL)?;
         self.events.clear();
         self.at = 0;
         self.later_now = self.later.len();

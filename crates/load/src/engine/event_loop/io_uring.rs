@@ -51,8 +51,6 @@ const LARGE_BUFFERS: u16 = 64;
 const SHORT_READS: u8 = 4;
 /// A server that sends faster than it is read must not keep the others waiting, nor the clock.
 const SKIPS_AT_ONCE: u32 = 16;
-/// An interrupt must be seen within that time.
-const LONGEST_WAIT: Nanoseconds = 1_000_000_000;
 
 /// Bytes in a buffer of the ring.
 #[derive(Debug)]
@@ -212,7 +210,7 @@ impl EventLoop for IoUring {
 
     #[inline]
     fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
-        let longest = Duration::from_nanos(longest.min(LONGEST_WAIT));
+        let longest = Duration::from_nanos(longest);
         let had_nothing_to_do = !self.ring.has_submissions();
         self.ring
             .wait(longest)

@@ -29,6 +29,43 @@ impl SharedBudget {
     }
 }
 
+/// The budget as one pacer takes from it: in the warm-up nothing is taken.
+#[derive(Debug)]
+pub(super) struct Budget<'a> {
+    shared: &'a SharedBudget,
+    measuring: bool,
+}
+
+impl<'a> Budget<'a> {
+    pub(super) fn new(shared: &'a SharedBudget, has_warmup: bool) -> Self {
+        Self {
+            shared,
+            measuring: !has_warmup,
+        }
+    }
+
+    /// Takes one request; false where there is none left.
+    #[inline]
+    pub(super) fn take_one(&self) -> bool {
+        !self.measuring || self.shared.take(1) == 1
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.measuring && self.shared.is_spent()
+    }
+
+    /// Whether the warm-up is over.
+    pub(super) fn is_measuring(&self) -> bool {
+        self.measuring
+    }
+
+    /// The warm-up ends, with so many requests on their way.
+    pub(super) fn begin_measuring(&mut self, in_flight: u64) {
+        self.measuring = true;
+        self.shared.take(in_flight);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use prony_record::{Arrivals, Schedule, Stage};
 
+use super::budget::Budget;
 use super::intervals::exponential;
 use super::stages::Stages;
 use super::{Next, Pacer, SharedBudget};
@@ -16,9 +17,7 @@ pub(in crate::engine) struct Rate<'a> {
     schedule: Schedule,
     part: Part,
     random: fastrand::Rng,
-    budget: &'a SharedBudget,
-    /// In the warm-up nothing is taken from the budget.
-    measuring: bool,
+    budget: Budget<'a>,
     started: bool,
     stages: Stages,
     /// When the stages begin.
@@ -54,8 +53,7 @@ impl<'a> Rate<'a> {
             schedule,
             part,
             random,
-            budget,
-            measuring: !has_warmup,
+            budget: Budget::new(budget, has_warmup),
             started: false,
             stages: Stages::new(stages),
             origin: 0,
@@ -139,7 +137,7 @@ impl Pacer for Rate<'_> {
 
     #[inline]
     fn take_arrival(&mut self) -> bool {
-        if self.measuring && self.budget.take(1) == 0 {
+        if !self.budget.take_one() {
             self.next = Nanoseconds::MAX;
             return false;
         }
@@ -149,7 +147,7 @@ impl Pacer for Rate<'_> {
 
     fn exhausted(&self) -> bool {
         let is_over = self.next == Nanoseconds::MAX || self.budget.is_spent();
-        self.started && self.measuring && is_over
+        self.started && self.budget.is_measuring() && is_over
     }
 
     fn overdue(&mut self, now: Nanoseconds, each: &mut dyn FnMut(Nanoseconds)) {
@@ -163,8 +161,7 @@ impl Pacer for Rate<'_> {
     }
 
     fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds) {
-        self.measuring = true;
-        self.budget.take(in_flight);
+        self.budget.begin_measuring(in_flight);
         self.stages = Stages::new(self.schedule.stages.clone());
         self.begin(now);
     }

@@ -33,9 +33,9 @@ impl Stages {
             let stage = self.stages.get(self.current)?;
             let left = arrival - self.begins_at;
             if let Some(duration_s) = stage.duration_s {
-                let arrivals = (stage.from_per_s + stage.to_per_s) / 2.0 * duration_s;
+                let arrivals = stage.requests();
                 if left < arrivals {
-                    return Some(self.begins_s + within(stage, duration_s, left));
+                    return Some(self.begins_s + stage.seconds_until(left));
                 }
                 self.begins_s += duration_s;
                 self.begins_at += arrivals;
@@ -54,19 +54,6 @@ impl Stages {
             return (stage.from_per_s > 0.0).then(|| self.begins_s + left / stage.from_per_s);
         }
     }
-}
-
-/// How long into a stage so many arrivals have come, in seconds: where the rate grows evenly, the area
-/// under it is `from * t + slope * t^2 / 2`. Written so that a slope of 0 is no special case.
-fn within(stage: &Stage, duration_s: f64, arrivals: f64) -> f64 {
-    let slope = (stage.to_per_s - stage.from_per_s) / duration_s;
-    let root = (stage.from_per_s * stage.from_per_s + 2.0 * slope * arrivals)
-        .max(0.0)
-        .sqrt();
-    if arrivals == 0.0 {
-        return 0.0;
-    }
-    (2.0 * arrivals / (stage.from_per_s + root)).min(duration_s)
 }
 
 #[cfg(test)]

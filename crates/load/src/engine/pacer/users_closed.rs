@@ -1,5 +1,6 @@
 //! Users who think, send, and wait: httpmon's closed model.
 
+use super::budget::Budget;
 use super::intervals::{exponential, source};
 use super::{Arrival, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
@@ -10,9 +11,7 @@ pub(in crate::engine) struct UsersClosed<'a> {
     users: Vec<User>,
     /// The mean think time.
     mean: Nanoseconds,
-    budget: &'a SharedBudget,
-    /// In the warm-up nothing is taken from the budget.
-    measuring: bool,
+    budget: Budget<'a>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,8 +38,7 @@ impl<'a> UsersClosed<'a> {
         Self {
             users: (0..users).map(user).collect(),
             mean,
-            budget,
-            measuring: !has_warmup,
+            budget: Budget::new(budget, has_warmup),
         }
     }
 }
@@ -60,7 +58,7 @@ impl Pacer for UsersClosed<'_> {
         if until > now {
             return Next::At(until);
         }
-        if self.measuring && self.budget.take(1) == 0 {
+        if !self.budget.take_one() {
             return Next::Never;
         }
         user.thinks_until = None;
@@ -68,12 +66,11 @@ impl Pacer for UsersClosed<'_> {
     }
 
     fn exhausted(&self) -> bool {
-        self.measuring && self.budget.is_spent()
+        self.budget.is_spent()
     }
 
     fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
-        self.measuring = true;
-        self.budget.take(in_flight);
+        self.budget.begin_measuring(in_flight);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Users whose requests arrive on a schedule of their own: httpmon's open model.
 
+use super::budget::Budget;
 use super::intervals::{exponential, source};
 use super::{Arrival, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
@@ -10,9 +11,7 @@ use crate::engine::clock::Nanoseconds;
 pub(in crate::engine) struct UsersOpen<'a> {
     users: Vec<User>,
     mean: Nanoseconds,
-    budget: &'a SharedBudget,
-    /// In the warm-up nothing is taken from the budget.
-    measuring: bool,
+    budget: Budget<'a>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,8 +42,7 @@ impl<'a> UsersOpen<'a> {
         Self {
             users: (0..users).map(user).collect(),
             mean,
-            budget,
-            measuring: !has_warmup,
+            budget: Budget::new(budget, has_warmup),
         }
     }
 }
@@ -76,7 +74,7 @@ impl Pacer for UsersOpen<'_> {
             user.waits = true;
             return Next::At(at);
         }
-        if self.measuring && self.budget.take(1) == 0 {
+        if !self.budget.take_one() {
             return Next::Never;
         }
         let waited = std::mem::take(&mut user.waits);
@@ -88,13 +86,13 @@ impl Pacer for UsersOpen<'_> {
     }
 
     fn exhausted(&self) -> bool {
-        self.measuring && self.budget.is_spent()
+        self.budget.is_spent()
     }
 
     fn overdue(&mut self, now: Nanoseconds, each: &mut dyn FnMut(Nanoseconds)) {
         for user in &mut self.users {
             while user.next_arrival <= now {
-                if self.measuring && self.budget.take(1) == 0 {
+                if !self.budget.take_one() {
                     return;
                 }
                 each(user.next_arrival);
@@ -104,8 +102,7 @@ impl Pacer for UsersOpen<'_> {
     }
 
     fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
-        self.measuring = true;
-        self.budget.take(in_flight);
+        self.budget.begin_measuring(in_flight);
     }
 }
 

@@ -98,10 +98,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
         for _ in 0..BEGIN_AT_ONCE {
             let at = self.pacer.next_arrival();
-            self.read_clock();
             if at > self.horizon() || !self.give_arrival(at) {
                 break;
             }
+            self.read_clock();
         }
     }
 
@@ -138,13 +138,9 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
 
     /// Of the connections that wait for an arrival, the one that has waited longest, and since when.
     fn take_idle(&mut self) -> Option<(usize, Nanoseconds)> {
-        while let Some(index) = self.idle.pop_front() {
-            // It may have been lost since.
-            if let Some(since) = self.connections[index].waiting_since.take() {
-                return Some((index, since));
-            }
-        }
-        None
+        let index = self.idle.pop_front()?;
+        let since = self.connections[index].waiting_since.take()?;
+        Some((index, since))
     }
 
     /// Drops those from the head of the line that have been lost since they waited.

@@ -79,10 +79,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
 
     /// Requests that have waited for their connection beyond the instant at which they might be sent.
     fn shed_what_is_too_late(&mut self, index: usize) {
-        if self.deadline.is_none() {
+        let Some(after) = self.deadline else {
             return;
-        }
-        let (now, after) = (self.now, self.deadline.unwrap_or(Nanoseconds::MAX));
+        };
+        let now = self.now;
         let connection = &mut self.connections[index];
         let before = connection.in_flight.len();
         connection.in_flight.retain(|request| {

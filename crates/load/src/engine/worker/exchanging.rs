@@ -8,7 +8,6 @@ use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, EventLoop, ReadNext};
 use crate::engine::pacer::Pacer;
-use crate::request::WireRequest;
 use crate::wire::h1::{Collect, Eaten, Whole};
 use crate::wire::{Fault, Which, Wire};
 
@@ -189,11 +188,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     /// Whether the request asks the server to close its connection.
     #[inline]
     fn closes(&self, request: &InFlight) -> bool {
-        request.last
-            || match &self.shared.plan.request {
-                WireRequest::Http1(set) => set.requests()[request.number].closes(),
-                WireRequest::Grpc(_) => false,
-            }
+        request.last || self.shared.plan.request.closes(request.number)
     }
 
     /// What the outcome of an answered request is.

@@ -7,9 +7,10 @@ use super::Worker;
 use crate::engine::connection::{Activity, InFlight};
 use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
-use crate::request::WireRequest;
 use crate::wire::h1::OnClose;
 use crate::wire::{Fault, Wire};
+
+const NO_ANSWER: &str = "the server closed the connection without an answer";
 
 impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     /// The server has closed the connection, or it broke.
@@ -29,9 +30,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             // Only an orderly close can be the end of an answer.
             OnClose::Whole(whole) if errno.is_none() => self.answered(index, whole, false),
             OnClose::BeforeAnswer if self.may_ask_again(index) => self.close_and_ask_again(index),
-            OnClose::BeforeAnswer => self.failed(index, Outcome::Reset, || {
-                "the server closed the connection without an answer".into()
-            }),
+            OnClose::BeforeAnswer => self.failed(index, Outcome::Reset, || NO_ANSWER.into()),
             OnClose::Whole(_) | OnClose::Truncated => {
                 self.failed(index, Outcome::Truncated, || {
                     "the server closed the connection in the middle of the answer".into()
@@ -79,19 +78,13 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     }
 
     fn is_repeatable(&self, request: &InFlight) -> bool {
-        let is_idempotent = match &self.shared.plan.request {
-            WireRequest::Http1(set) => set.requests()[request.number].is_idempotent(),
-            // Of a call only its server could tell.
-            WireRequest::Grpc(_) => false,
-        };
-        is_idempotent && !request.resent
+        !request.resent && self.shared.plan.request.is_idempotent(request.number)
     }
 
     /// The server answers no more over that connection: the requests on it go over another one.
     #[cold]
     pub(super) fn close_and_ask_again(&mut self, index: usize) {
-        let detail = "the server closed the connection without an answer";
-        self.ask_again_or_fail(index, Outcome::Reset, detail);
+        self.ask_again_or_fail(index, Outcome::Reset, NO_ANSWER);
     }
 
     /// Closes the connection, and makes it anew for the requests on it. What may not be sent twice has

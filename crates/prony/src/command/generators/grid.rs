@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use prony_report::escaped_markdown;
+
 /// A table with a title above and notes below.
 pub struct Grid {
     pub title: String,
@@ -41,7 +43,7 @@ impl Grid {
 
     /// A Markdown table under its title.
     pub fn markdown(&self) -> String {
-        let mut text = format!("**{}**\n\n", escaped(&self.title));
+        let mut text = format!("**{}**\n\n", escaped_markdown(&self.title));
         text.push_str(&row(&self.headings));
         text.push_str("|---|");
         text.push_str(&"--:|".repeat(self.headings.len().saturating_sub(1)));
@@ -53,30 +55,15 @@ impl Grid {
             text.push('\n');
         }
         for note in &self.notes {
-            let _ = writeln!(text, "- {}", escaped(note));
+            let _ = writeln!(text, "- {}", escaped_markdown(note));
         }
         text
     }
 }
 
 fn row(cells: &[String]) -> String {
-    let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+    let cells: Vec<String> = cells.iter().map(|cell| escaped_markdown(cell)).collect();
     format!("| {} |\n", cells.join(" | "))
-}
-
-/// The text as text, within its line and cell.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' | '\t' => safe.push(' '),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '|' | '*' | '`' | '\\' | '[' | ']' | '_' => safe.extend(['\\', c]),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

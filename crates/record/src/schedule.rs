@@ -1,0 +1,92 @@
+//! When the requests of a rate are due.
+
+use serde::{Deserialize, Serialize};
+
+/// When the requests of a rate are due.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// How they are spaced.
+    pub arrivals: Arrivals,
+    /// How many are due at each instant; more than 1 makes bursts of the same rate on the whole.
+    pub burst: u64,
+    /// The rates, one stage after the other. The last one's rate goes on until the load ends.
+    pub stages: Vec<Stage>,
+}
+
+/// How the requests of a rate are spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// Evenly.
+    Even,
+    /// At random, each independent of the others: a Poisson process.
+    Poisson,
+}
+
+/// A part of a schedule, in which the rate moves evenly from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// The rate at its beginning, in requests a second.
+    pub from_per_s: f64,
+    /// The rate at its end, in requests a second.
+    pub to_per_s: f64,
+    /// How long it takes, in seconds; `None` for the last one that lasts as long as the load.
+    pub duration_s: Option<f64>,
+}
+
+impl Arrivals {
+    /// The name used in JSON, CSV and suite files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Arrivals::Even => "even",
+            Arrivals::Poisson => "poisson",
+        }
+    }
+}
+
+impl Stage {
+    /// The highest rate in it, in requests a second.
+    pub fn peak_per_s(&self) -> f64 {
+        self.from_per_s.max(self.to_per_s)
+    }
+}
+
+impl Schedule {
+    /// The same rate from beginning to end.
+    pub fn constant(arrivals: Arrivals, per_s: f64) -> Self {
+        let stage = Stage {
+            from_per_s: per_s,
+            to_per_s: per_s,
+            duration_s: None,
+        };
+        Self {
+            arrivals,
+            burst: 1,
+            stages: vec![stage],
+        }
+    }
+}
+
+impl Stage {
+    /// How many requests are due in it: the area under its rate. Without end, there is no end of them.
+    pub fn requests(&self) -> f64 {
+        let duration_s = self.duration_s.unwrap_or(f64::INFINITY);
+        (self.from_per_s + self.to_per_s) / 2.0 * duration_s
+    }
+
+    /// How long into it, in seconds, that many requests have been due, at most [`Stage::requests`].
+    ///
+    /// Where the rate grows evenly, the area under it is `from * t + slope * t^2 / 2`. Solved so that a
+    /// slope of 0 is no special case.
+    pub fn seconds_until(&self, requests: f64) -> f64 {
+        let duration_s = self.duration_s.unwrap_or(f64::INFINITY);
+        let slope = (self.to_per_s - self.from_per_s) / duration_s;
+        let root = (self.from_per_s * self.from_per_s + 2.0 * slope * requests)
+            .max(0.0)
+            .sqrt();
+        if requests == 0.0 || self.from_per_s + root == 0.0 {
+            return 0.0;
+        }
+        (2.0 * requests / (self.from_per_s + root)).min(duration_s)
+    }
+}
