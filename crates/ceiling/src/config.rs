@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::CeilingError;
+use crate::{CeilingError, Work};
 
 /// How the server is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +16,13 @@ pub struct Config {
     pub cpus: NonZeroUsize,
     /// The folder with `page-100k.html`, `page-20k.html` and `quotes.txt`.
     pub assets: PathBuf,
+    /// What each request costs besides its answer. A server with a script does none.
+    pub work: Work,
 }
 
 impl Config {
-    /// Reads `HOST`, `PORT`, `CPUS` and `ASSETS` from the environment.
+    /// Reads `HOST`, `PORT`, `CPUS` and `ASSETS` from the environment. There is no work beside the
+    /// answers.
     pub fn from_environment() -> Result<Self, CeilingError> {
         Self::from_variables(|name| {
             std::env::var_os(name).map(|value| value.to_string_lossy().into())
@@ -37,6 +40,7 @@ impl Config {
             port: number("PORT", "a TCP port, 0 to 65535", get)?,
             cpus: number("CPUS", "how many CPUs to use, 1 or more", get)?,
             assets: get("ASSETS", "the folder that holds the pages and the quotes")?.into(),
+            work: Work::default(),
         })
     }
 }

@@ -14,6 +14,7 @@ use crate::answers::{Answers, Reply};
 use crate::date::Date;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
+use crate::work::Work;
 
 /// Received at once, in bytes.
 const RECEIVE: usize = 64 * 1024;
@@ -30,6 +31,8 @@ const MAX_DRAINED: usize = 64 << 20;
 pub struct Shared {
     /// The answers.
     pub answers: Arc<Answers>,
+    /// What each request costs besides its answer.
+    pub work: Work,
     /// The present date.
     pub date: Date,
     /// Draws the quotes.
@@ -43,9 +46,10 @@ pub struct Shared {
 
 impl Shared {
     /// With empty buffers.
-    pub fn new(answers: Arc<Answers>, date: Date, log: File) -> Self {
+    pub fn new(answers: Arc<Answers>, work: Work, date: Date, log: File) -> Self {
         Self {
             answers,
+            work,
             date,
             random: fastrand::Rng::new(),
             log,
@@ -283,11 +287,13 @@ impl Connection {
         }
         let Shared {
             answers,
+            work,
             date,
             random,
             output,
             ..
         } = shared;
+        work.carry_out();
         answers.write(reply, date, random, output);
         if reply.link == Link::Closes {
             self.state = State::Finishing;

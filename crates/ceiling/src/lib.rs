@@ -21,9 +21,11 @@ mod route;
 pub mod script;
 mod scripted;
 mod server;
+mod work;
 mod worker;
 
 pub use config::Config;
 pub use error::CeilingError;
 pub use scripted::{Answered, ScriptedServer};
 pub use server::{Server, serve};
+pub use work::Work;

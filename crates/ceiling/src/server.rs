@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::connection::Shared;
 use crate::date::Date;
 use crate::error::CeilingError;
+use crate::work::Work;
 use crate::worker::Worker;
 
 /// Clients that may wait to be accepted, each worker.
@@ -39,6 +40,7 @@ pub struct Server {
     address: SocketAddr,
     listeners: Vec<TcpListener>,
     answers: Arc<Answers>,
+    work: Work,
 }
 
 impl Server {
@@ -50,6 +52,7 @@ impl Server {
             address,
             listeners,
             answers,
+            work: config.work,
         })
     }
 
@@ -65,7 +68,7 @@ impl Server {
         for (number, listener) in self.listeners.into_iter().enumerate() {
             let log = log.try_clone().map_err(CeilingError::Log)?;
             let date = Date::new(SystemTime::now());
-            let shared = Shared::new(Arc::clone(&self.answers), date, log);
+            let shared = Shared::new(Arc::clone(&self.answers), self.work, date, log);
             let worker = Worker::new(listener, shared)?;
             let farewells = Farewells(farewells.clone());
             thread::Builder::new()

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_ceiling::script::{Latencies, Script, even_arrivals};
-use prony_ceiling::{Answered, Config, ScriptedServer};
+use prony_ceiling::{Answered, Config, ScriptedServer, Work};
 use prony_load::{HttpUrl, LoadPlan, Request, WireRequest, run};
 use prony_record::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
 
@@ -90,6 +90,7 @@ fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Answered>>>) {
         port: 0,
         cpus: 1.try_into().unwrap(),
         assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
+        work: Work::default(),
     };
     let server = ScriptedServer::bind(&config, script).unwrap();
     let address = server.address();
@@ -197,7 +198,7 @@ fn a_queue_that_a_freeze_has_filled_is_measured_while_it_empties() {
     let both = Script {
         freeze: Some("99500us/1s".parse().unwrap()),
         service: "fixed:400us".parse().unwrap(),
-        seed: 0,
+        ..Script::default()
     };
     measures_the_truth(&both, 3000);
 }

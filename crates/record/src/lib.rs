@@ -5,6 +5,8 @@
 //! room writes or reads these types.
 #![forbid(unsafe_code)]
 
+mod attempt;
+mod baseline;
 mod export;
 mod histogram;
 mod load;
@@ -12,6 +14,7 @@ mod load;
 mod load_json;
 mod machine;
 mod outcome;
+mod percent;
 mod published;
 #[cfg(test)]
 mod published_schema;
@@ -23,20 +26,25 @@ mod schedule_text;
 mod store;
 mod trial;
 
+pub use attempt::attempt_that_counts;
+pub use baseline::baseline;
 pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use load::{
-    Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Target,
-    WarmupResult, WrongAnswer,
+    Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
+    Scheduling, Target, Timeline, WarmupResult, WrongAnswer,
 };
 pub use outcome::{Outcome, Outcomes};
+pub use percent::parse_percent;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
-    CpuAssignment, Machine, Run, RunEnd, SubjectRecord, SubjectStatus, VerifyResult, VerifyVerdict,
+    Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, SubjectRecord,
+    SubjectStatus, VerifyResult, VerifyVerdict,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use store::{RunSummary, Store, StoreError};
 pub use trial::{
-    FailureKind, LogLines, MachineNoise, Measurement, ServerCost, Trial, TrialRecord, TrialResult,
+    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, ServerCost, Spoil, Trial,
+    TrialRecord, TrialResult,
 };

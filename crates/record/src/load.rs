@@ -213,6 +213,45 @@ pub struct GeneratorCost {
     pub client_limited_by: Option<String>,
     /// The CPUs that the workers were pinned to; empty where they were not.
     pub cpus: Vec<usize>,
+    /// How the kernel scheduled the workers, all of them together, measured part only; `None` where it
+    /// does not say.
+    #[serde(default)]
+    pub scheduling: Option<Scheduling>,
+}
+
+/// How the kernel scheduled some threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Scheduling {
+    /// How long they were ready to run and waited for a CPU, summed over the threads, in seconds.
+    pub run_queue_wait_s: f64,
+    /// How often one of them gave its CPU away because it had nothing to do.
+    pub voluntary_switches: u64,
+    /// How often a CPU was taken from one that still had something to do.
+    pub involuntary_switches: u64,
+}
+
+/// How a load went in the course of time: its ok answers, counted in intervals of one length from the
+/// first instant of the warm-up on (of the measured part, where there is none).
+///
+/// Only whole intervals are in it. Its memory is fixed: a load that lasts longer has longer intervals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timeline {
+    /// The length of an interval, in seconds.
+    pub interval_s: f64,
+    /// When the measured part began, in seconds from the first interval's beginning.
+    pub measured_from_s: f64,
+    /// Ok answers that came in each interval.
+    pub ok: Vec<u64>,
+    /// The mean latency of these answers, in nanoseconds; 0 where none came.
+    pub latency_mean_ns: Vec<f64>,
+}
+
+impl Timeline {
+    /// The intervals that lie wholly in the measured part.
+    pub fn measured(&self) -> std::ops::Range<usize> {
+        let first = (self.measured_from_s / self.interval_s - 1e-9).ceil() as usize;
+        first.min(self.ok.len())..self.ok.len()
+    }
 }
 
 /// What a load with a schedule says of how it was kept.
@@ -336,9 +375,17 @@ pub struct LoadResult {
     pub first_wrong: Option<WrongAnswer>,
     /// What it cost the generator.
     pub generator: GeneratorCost,
+    /// How it went in the course of time; `None` where that was not recorded.
+    #[serde(default)]
+    pub timeline: Option<Timeline>,
 }
 
 impl LoadResult {
+    /// How long it took, warm-up included, in seconds.
+    pub fn loaded_s(&self) -> f64 {
+        self.duration_s + self.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s)
+    }
+
     /// Bytes received a second in the measured part, heads included; 0 where nothing was measured.
     pub fn bytes_read_per_s(&self) -> f64 {
         if self.duration_s > 0.0 {

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Published;
+use crate::{LoadSpec, Published};
+
+/// The id of the built-in reference server, which does the least work.
+pub const CEILING: &str = "ceiling";
 
 /// One run of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +41,54 @@ pub struct Run {
     /// The document that the suite grew from, with what it published, where there is one.
     #[serde(default)]
     pub published: Option<Published>,
+    /// The subject that was chosen for the others' ratios to be taken to; `None` for the reference server, or where that
+    /// took no part the first subject.
+    #[serde(default)]
+    pub baseline: Option<String>,
+    /// How the rounds were decided on, where they were added as needed; `None` where their number was set.
+    #[serde(default)]
+    pub adaptive: Option<Adaptive>,
+}
+
+/// Rounds that are added until the comparisons are precise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Adaptive {
+    /// How far an interval's ends may be from its ratio, as a share of it: 0.03 for ±3 %.
+    pub precision: f64,
+    /// How long the trials may take altogether, in seconds.
+    pub budget_s: f64,
+    /// Why no more rounds were added, for each workload under each load that was measured.
+    pub ends: Vec<RoundsEnd>,
+}
+
+/// Why no more rounds were added of one workload under one load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundsEnd {
+    /// The workload's id.
+    pub workload: String,
+    /// The load.
+    pub load: LoadSpec,
+    /// How many rounds it had.
+    pub rounds: u32,
+    /// Why it had no more.
+    pub reason: EnoughRounds,
+    /// How far the ends of the widest interval are from its ratio, as a share of it; `None` where there was nothing
+    /// to compare.
+    pub widest: Option<f64>,
+}
+
+/// Why no more rounds are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnoughRounds {
+    /// Every comparison is as precise as was asked.
+    Precise,
+    /// The time was spent.
+    Budget,
+    /// There were as many as there may be.
+    MostRounds,
+    /// The run was stopped.
+    Interrupted,
 }
 
 /// How a run ended.

@@ -46,6 +46,18 @@ pub(crate) fn run(id: &str) -> Run {
             ),
         ],
         published: Some(published()),
+        baseline: Some("go-nethttp".into()),
+        adaptive: Some(Adaptive {
+            precision: 0.03,
+            budget_s: 600.0,
+            ends: vec![RoundsEnd {
+                workload: "hello".into(),
+                load: load_spec(),
+                rounds: 12,
+                reason: EnoughRounds::Precise,
+                widest: Some(0.028),
+            }],
+        }),
     }
 }
 
@@ -129,6 +141,8 @@ pub(crate) fn failed(subject: &str, message: &str) -> TrialRecord {
     TrialRecord {
         trial: trial(subject, 1),
         started_at: "2026-11-21T20:31:00Z".into(),
+        attempt: 1,
+        spoilt: Vec::new(),
         result: TrialResult::Failed {
             kind: FailureKind::ServerExited,
             message: message.into(),
@@ -140,6 +154,12 @@ pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
     TrialRecord {
         trial: trial(subject, round),
         started_at: "2026-11-21T20:31:00Z".into(),
+        attempt: 2,
+        spoilt: vec![
+            Spoil::Steal { share: 0.1 },
+            Spoil::Neighbour { share: 0.2 },
+            Spoil::WarmUp { rise: 0.3 },
+        ],
         result: TrialResult::Measured(Measurement {
             load: load_result(),
             server: ServerCost {
@@ -148,11 +168,22 @@ pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
                 cpu_system_s: 0.5,
                 peak_memory_bytes: 12 << 20,
                 processes: 1,
+                memory_before_bytes: Some(10 << 20),
+                cycles: Some(9_000_000),
+                instructions: Some(8_000_000),
+                scheduling: Some(scheduling()),
             },
             startup_ns: 1_500_000,
             noise: MachineNoise {
                 steal_share: 0.01,
                 idle_share: 0.1,
+                server_cpus: Some(CpuNoise {
+                    steal_share: 0.01,
+                    foreign_share: 0.02,
+                }),
+                load_cpus: Some(CpuNoise::default()),
+                frequency_mhz: Some((2400.0, 3100.5)),
+                energy_j: Some(12.5),
             },
             log_lines: Some(LogLines {
                 written: 100,
@@ -233,7 +264,22 @@ pub(crate) fn load_result() -> LoadResult {
             client_limited: false,
             client_limited_by: Some("a worker was 91 % busy".into()),
             cpus: vec![1],
+            scheduling: Some(scheduling()),
         },
+        timeline: Some(Timeline {
+            interval_s: 0.1,
+            measured_from_s: 0.5,
+            ok: vec![5, 10],
+            latency_mean_ns: vec![5000.0, 5100.5],
+        }),
+    }
+}
+
+fn scheduling() -> Scheduling {
+    Scheduling {
+        run_queue_wait_s: 0.02,
+        voluntary_switches: 30,
+        involuntary_switches: 4,
     }
 }
 

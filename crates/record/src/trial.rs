@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadResult, LoadSpec};
+use crate::{LoadResult, LoadSpec, Outcome, Scheduling};
 
 /// One subject × workload × load × round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +26,59 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// RFC 3339, UTC.
     pub started_at: String,
+    /// Which attempt at the trial this was, from 1: a spoilt trial is made again, and both are kept.
+    #[serde(default = "first")]
+    pub attempt: u32,
+    /// What spoilt it; empty where nothing did.
+    #[serde(default)]
+    pub spoilt: Vec<Spoil>,
     /// What came of it.
     pub result: TrialResult,
+}
+
+const fn first() -> u32 {
+    1
+}
+
+/// What spoilt a trial. It is judged by the machine, or by the course of the load, and never by whether a figure is
+/// high or low, so that making the trial again favours nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum Spoil {
+    /// The hypervisor gave the CPUs of server or generator to others.
+    Steal {
+        /// That share (0 to 1) of the CPU time of the group that lost more.
+        share: f64,
+    },
+    /// Other programs of this machine used the CPUs of server or generator.
+    Neighbour {
+        /// That share (0 to 1) of the CPU time of the group that lost more.
+        share: f64,
+    },
+    /// The rate had not come to rest when measuring began.
+    WarmUp {
+        /// By how much the measured rate rose, as a share of where it came to rest.
+        rise: f64,
+    },
+}
+
+impl Spoil {
+    /// Whether something outside of the trial did it, which may be over when it is made again.
+    pub fn is_from_outside(&self) -> bool {
+        match self {
+            Spoil::Steal { .. } | Spoil::Neighbour { .. } => true,
+            Spoil::WarmUp { .. } => false,
+        }
+    }
+
+    /// The name used in JSON and CSV.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Spoil::Steal { .. } => "steal",
+            Spoil::Neighbour { .. } => "neighbour",
+            Spoil::WarmUp { .. } => "warm-up",
+        }
+    }
 }
 
 /// What came of a trial.
@@ -60,6 +111,8 @@ pub enum FailureKind {
     Load,
     /// What the server counted and what the client counted do not agree.
     NotReconciled,
+    /// Under load no answer was ok.
+    NoAnswer,
 }
 
 impl FailureKind {
@@ -71,6 +124,7 @@ impl FailureKind {
             FailureKind::ServerExited => "server-exited",
             FailureKind::Load => "load",
             FailureKind::NotReconciled => "not-reconciled",
+            FailureKind::NoAnswer => "no-answer",
         }
     }
 }
@@ -91,6 +145,52 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// How long the server was under load, warm-up included, in seconds.
+    pub fn loaded_s(&self) -> f64 {
+        self.load.loaded_s()
+    }
+
+    /// Ok answers, those of the warm-up included: what the server spent is counted with it.
+    pub fn answers(&self) -> u64 {
+        let warmup = self.load.warmup.as_ref();
+        self.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok])
+    }
+
+    /// What one ok answer cost of `cost`, which is counted with the warm-up; `None` where no answer was ok.
+    pub fn per_answer(&self, cost: f64) -> Option<f64> {
+        let answers = self.answers();
+        (answers > 0).then(|| cost / answers as f64)
+    }
+
+    /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
+    ///
+    /// A program beside costs no more than the time in which server or generator waited for a CPU: what it uses of an
+    /// idle one harms nobody, and on a CPU that wakes up often the clocks do not account for all of the time. So a
+    /// group's `foreign_share` is here no greater than the wait of its threads, where that is known. Of a generator
+    /// whose wait is not known nothing is said, unless the kernel tells no waits at all.
+    pub fn losses(&self) -> Vec<CpuNoise> {
+        let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);
+        let server = share(self.server.scheduling, self.loaded_s());
+        let generator = share(self.load.generator.scheduling, self.load.duration_s);
+        let of_generator = match (generator, self.noise.server_cpus) {
+            // They share their CPUs.
+            (Some(generator), None) => generator + server.unwrap_or(f64::INFINITY),
+            (Some(generator), Some(_)) => generator,
+            (None, _) if server.is_some() => 0.0,
+            (None, _) => f64::INFINITY,
+        };
+        let lost = |group: Option<CpuNoise>, waited: f64| {
+            let group = group?;
+            Some(CpuNoise {
+                foreign_share: group.foreign_share.min(waited),
+                ..group
+            })
+        };
+        let server = lost(self.noise.server_cpus, server.unwrap_or(f64::INFINITY));
+        let generator = lost(self.noise.load_cpus, of_generator);
+        server.into_iter().chain(generator).collect()
+    }
+
     /// Whether the generator, not the server, was the limit: a worker was nearly always busy
     /// while the server was not. Where both were, the server had no more to give.
     pub fn client_limited(&self) -> bool {
@@ -116,6 +216,21 @@ pub struct ServerCost {
     pub peak_memory_bytes: u64,
     /// The most processes it had at once.
     pub processes: u32,
+    /// What it held before the load began, in bytes, counted as `peak_memory_bytes` is; `None` in records from before
+    /// it was looked at.
+    #[serde(default)]
+    pub memory_before_bytes: Option<u64>,
+    /// CPU cycles of the process tree, in user mode and in the kernel, during the load (warm-up included); `None`
+    /// where the machine has no counters for it.
+    #[serde(default)]
+    pub cycles: Option<u64>,
+    /// Instructions of the process tree, likewise.
+    #[serde(default)]
+    pub instructions: Option<u64>,
+    /// How the kernel scheduled its threads during the load (warm-up included), those that were there at
+    /// its end; `None` where it does not say, or where threads that have ended did much of the work.
+    #[serde(default)]
+    pub scheduling: Option<Scheduling>,
 }
 
 impl ServerCost {
@@ -132,6 +247,28 @@ pub struct MachineNoise {
     pub steal_share: f64,
     /// Share (0 to 1) of all CPU time that the machine was idle.
     pub idle_share: f64,
+    /// On the server's CPUs; `None` in records from before it was looked at, and where the generator shares them.
+    #[serde(default)]
+    pub server_cpus: Option<CpuNoise>,
+    /// On the generator's CPUs.
+    #[serde(default)]
+    pub load_cpus: Option<CpuNoise>,
+    /// The lowest and the highest frequency at which the CPUs of both were seen, in MHz; `None` where the system does
+    /// not show it.
+    #[serde(default)]
+    pub frequency_mhz: Option<(f64, f64)>,
+    /// What the processor's packages used meanwhile, in joules; `None` where it does not say.
+    #[serde(default)]
+    pub energy_j: Option<f64>,
+}
+
+/// What happened on some CPUs besides what was measured there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuNoise {
+    /// Share (0 to 1) of their time that the hypervisor gave to others.
+    pub steal_share: f64,
+    /// Share (0 to 1) of their time that programs other than the measured one used.
+    pub foreign_share: f64,
 }
 
 /// Log lines of a workload that asks the server for one line a request.

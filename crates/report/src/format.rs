@@ -44,6 +44,11 @@ pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
 }
 
+/// An energy given in joules: `45.3 µJ`, `3.40 mJ`.
+pub fn joules(joules: f64) -> String {
+    scaled(joules * 1e9, 1000.0, &[" nJ", " µJ", " mJ", " J", " kJ"])
+}
+
 /// A transfer rate: `812 MiB/s`.
 pub fn transfer(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second))
@@ -201,6 +206,7 @@ mod tests {
         assert_eq!(bytes(1023.9 * 1024.0), "1.00 MiB");
         assert_eq!(bytes(1016.0 * 1024.0), "0.99 MiB");
         assert_eq!(transfer(851_443_712.0), "812 MiB/s");
+        assert_eq!([joules(0.000_045_3), joules(2.0)], ["45.3 µJ", "2.00 J"]);
     }
 
     #[test]

@@ -1,12 +1,36 @@
-//! What rounds of measurements say: medians with honest intervals, ratios, and ranks.
+//! What rounds of measurements say: medians and ratios with their intervals, rank bands, verdicts, and what a series
+//! shows.
 //!
 //! Pure arithmetic on slices of numbers; it knows nothing of servers or loads.
 #![forbid(unsafe_code)]
 
+mod band;
+mod bootstrap;
+mod correction;
+mod correlation;
 mod estimate;
-mod rank;
+mod null;
 mod ratio;
+mod series;
+mod shift;
+#[cfg(test)]
+mod simulated;
+mod stopping;
+mod student;
+mod verdict;
 
+pub use band::{Band, Competitor, bands};
+pub use bootstrap::{BOOTSTRAP_DRAWS, bootstrap, bootstrap_of};
+pub use correction::holm;
+pub use correlation::spearman;
 pub use estimate::{Estimate, TARGET_COVERAGE, median};
-pub use rank::ranks;
-pub use ratio::ratio_of_medians;
+pub use ratio::{Ratio, common_rounds};
+pub use series::{grows, knee, warm_up_rise};
+pub use stopping::{LEAST_ROUNDS, enough};
+pub use verdict::{Better, Verdict, judge};
+
+/// The ratio of an estimate's median to a baseline's; `None` where the baseline's is 0.
+pub fn ratio_of_medians(estimate: &Estimate, baseline: &Estimate) -> Option<f64> {
+    let ratio = estimate.median / baseline.median;
+    ratio.is_finite().then_some(ratio)
+}

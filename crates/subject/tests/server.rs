@@ -7,11 +7,20 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use prony_record::CpuAssignment;
 use prony_subject::{
     BringUpError, Exit, FreePorts, NotReady, PortSource, Probe, Sampler, Server, StartError,
     TreeUsage, allowed_cpus, bring_up, wait_ready,
 };
 use support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
+
+/// The server's CPUs matter to shares alone.
+fn one_cpu() -> CpuAssignment {
+    CpuAssignment {
+        server: vec![allowed_cpus().unwrap()[0]],
+        load: Vec::new(),
+    }
+}
 
 fn not_ready(error: BringUpError) -> NotReady {
     match error {
@@ -230,7 +239,7 @@ threading.Thread(target=on_call, daemon=True).start()
 fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     let folder = tempfile::tempdir().unwrap();
     let server = bring_up_python(folder.path(), FORKING);
-    let sampler = Sampler::start(server.tree(), Duration::from_millis(10)).unwrap();
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Duration::from_millis(10)).unwrap();
     let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
     let before = server.usage().unwrap();
     assert_eq!(before.processes, 3);
@@ -241,7 +250,7 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
         let burnt = cpu_s(usage) - cpu_s(before) >= 0.9;
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
     });
-    let cost = sampler.finish(1.0).unwrap();
+    let cost = sampler.finish(1.0).unwrap().server;
     assert!(
         (0.9..LONG.as_secs_f64()).contains(&cost.cpu_s()),
         "{cost:?}"
@@ -252,6 +261,46 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
         (held..10 * held).contains(&cost.peak_memory_bytes),
         "{cost:?}"
     );
+    let before = cost.memory_before_bytes.unwrap();
+    assert!((1..=cost.peak_memory_bytes).contains(&before), "{cost:?}");
+}
+
+/// Once it is called, a thread begins another one, and both sleep twenty times and then for good.
+const SLEEPING: &str = r#"
+import threading, time
+def sleep():
+    for _ in range(20):
+        time.sleep(0.001)
+    open(f"slept-{threading.get_ident()}", "w").close()
+    time.sleep(600)
+def on_call():
+    while not os.path.exists("call"):
+        time.sleep(0.01)
+    threading.Thread(target=sleep, daemon=True).start()
+    sleep()
+threading.Thread(target=on_call, daemon=True).start()
+"#;
+
+#[test]
+fn the_switches_of_threads_old_and_new_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = bring_up_python(folder.path(), SLEEPING);
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    std::fs::write(folder.path().join("call"), "").unwrap();
+    until("both to have slept", || {
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        let slept = names.filter(|name| {
+            let name = name.as_ref().unwrap().file_name();
+            name.to_string_lossy().starts_with("slept-")
+        });
+        (slept.count() == 2).then_some(())
+    });
+    let cost = sampler.finish(1.0).unwrap().server;
+    if std::path::Path::new("/proc/self/schedstat").exists() {
+        let scheduling = cost.scheduling.unwrap();
+        assert!(scheduling.voluntary_switches >= 40, "{cost:?}");
+        assert!(scheduling.run_queue_wait_s >= 0.0, "{cost:?}");
+    }
 }
 
 #[test]
@@ -259,19 +308,21 @@ fn the_memory_of_a_single_process_is_its_peak() {
     let folder = tempfile::tempdir().unwrap();
     let more = "memory = bytearray(64 * 1024 * 1024)\ndel memory\n";
     let server = bring_up_python(folder.path(), more);
-    let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).unwrap();
-    let cost = sampler.finish(1.0).unwrap();
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    let cost = sampler.finish(1.0).unwrap().server;
     assert_eq!(cost.processes, 1);
     assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
     let now = server.usage().unwrap().resident_bytes;
     assert!(now < cost.peak_memory_bytes, "the peak is over: {now}");
+    let grown = cost.peak_memory_bytes - cost.memory_before_bytes.unwrap();
+    assert_eq!(grown, 0, "the peak was before the load");
 }
 
 #[test]
 fn a_sampler_says_that_the_server_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = bring_up_python(folder.path(), "");
-    let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).unwrap();
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
     server.stop(LONG);
     assert!(sampler.finish(1.0).is_err());
 }

@@ -2,8 +2,8 @@
 //! plan.
 #![forbid(unsafe_code)]
 
+mod adaptive;
 mod answer;
-
 mod message;
 mod plan;
 pub mod run;
@@ -12,8 +12,9 @@ mod toml_file;
 mod unknown_name;
 mod workload;
 
+pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
 pub use answer::{AssetError, DRAWS, RightAnswer, draws_vary};
-pub use plan::{Measure, Plan};
+pub use plan::{Measure, Plan, Planned};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad};
 pub use toml_file::FileError;
 pub use unknown_name::UnknownName;

@@ -13,74 +13,112 @@ pub struct Measure {
     pub rounds: u32,
 }
 
-/// The trials of a run, in order.
-#[derive(Clone, Debug, PartialEq)]
+/// The trials of a run, round after round: how many rounds there are need not be known when it begins.
+#[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the order, and the seeds of the loads, were drawn from.
-    pub seed: u64,
-    /// The trials, in order.
-    pub trials: Vec<Trial>,
+    measures: Vec<Measure>,
+    /// Which subject takes part in which measure, in the order of the last round.
+    order: Vec<(String, usize)>,
+    random: fastrand::Rng,
+    load_seeds: fastrand::Rng,
+    /// The subject of the last round's first trial.
+    opener: Option<String>,
+    round: u32,
+}
+
+/// A trial that is to be made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The trial. Its sequence counts from the beginning of its round.
+    pub trial: Trial,
+    /// Which of the plan's measures it is of.
+    pub measure: usize,
 }
 
 impl Plan {
     /// Every subject with every measure that it takes part in once a round, as long as the measure
     /// has rounds left, in an order drawn anew for each round, so that what drifts on the machine
-    /// hits all alike. A round is over before the next begins, and no subject opens two rounds
-    /// running (where the second has another). The loads of a round all have one seed, so that every
-    /// subject meets the same arrivals, and each round has another.
+    /// hits all alike. No subject opens two rounds running (where the second has another). The loads
+    /// of a round all have one seed, so that every subject meets the same arrivals, and each round
+    /// has another. All of that is drawn from `seed`.
     pub fn interleaved(
         subjects: &[String],
         measures: &[Measure],
         takes_part: impl Fn(&str, &Measure) -> bool,
         seed: u64,
     ) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed);
-        // A source of its own, so that a seed gives the same order as ever.
-        let mut load_seeds = fastrand::Rng::with_seed(!seed);
-        let mut order: Vec<(&String, &Measure)> = subjects
+        let indices = 0..measures.len();
+        let order = subjects
             .iter()
-            .flat_map(|subject| measures.iter().map(move |measure| (subject, measure)))
-            .filter(|(subject, measure)| takes_part(subject, measure))
-            .collect();
-        let mut trials = Vec::new();
-        let mut opener = None;
-        for round in 1.. {
-            order.retain(|(_, measure)| measure.rounds >= round);
-            if order.is_empty() {
-                break;
-            }
-            random.shuffle(&mut order);
-            change_opener(&mut order, opener, &mut random);
-            opener = order.first().map(|(subject, _)| *subject);
-            let load_seed = load_seeds.u64(..);
-            for (subject, measure) in &order {
-                trials.push(Trial {
-                    sequence: trials.len() as u32,
-                    subject: (*subject).clone(),
-                    workload: measure.workload.clone(),
-                    load: LoadSpec {
-                        seed: load_seed,
-                        ..measure.load.clone()
-                    },
-                    round,
-                });
-            }
+            .flat_map(|subject| indices.clone().map(move |measure| (subject, measure)))
+            .filter(|&(subject, measure)| takes_part(subject, &measures[measure]))
+            .map(|(subject, measure)| (subject.clone(), measure));
+        Self {
+            measures: measures.to_vec(),
+            order: order.collect(),
+            random: fastrand::Rng::with_seed(seed),
+            // A source of its own, so that a seed gives the same order as ever.
+            load_seeds: fastrand::Rng::with_seed(!seed),
+            opener: None,
+            round: 0,
         }
-        Self { seed, trials }
+    }
+
+    /// What is measured, and in how many rounds at the most.
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+
+    /// The next round, of the measures that have rounds left and that `goes_on` does not end; empty
+    /// where there is none. A measure that was ended once stays so.
+    pub fn next_round(&mut self, goes_on: impl Fn(usize) -> bool) -> Vec<Planned> {
+        let (measures, round) = (&self.measures, self.round + 1);
+        self.order
+            .retain(|&(_, measure)| measures[measure].rounds >= round && goes_on(measure));
+        if self.order.is_empty() {
+            return Vec::new();
+        }
+        self.round = round;
+        self.random.shuffle(&mut self.order);
+        change_opener(&mut self.order, self.opener.as_ref(), &mut self.random);
+        self.opener = self.order.first().map(|(subject, _)| subject.clone());
+        let load_seed = self.load_seeds.u64(..);
+        let planned = |(sequence, (subject, measure)): (usize, &(String, usize))| Planned {
+            trial: Trial {
+                sequence: sequence as u32,
+                subject: subject.clone(),
+                workload: measures[*measure].workload.clone(),
+                load: LoadSpec {
+                    seed: load_seed,
+                    ..measures[*measure].load.clone()
+                },
+                round,
+            },
+            measure: *measure,
+        };
+        self.order.iter().enumerate().map(planned).collect()
+    }
+
+    /// The trials of the rounds that are left, of `most` rounds at the most, in order.
+    pub fn trials(&self, most: u32) -> Vec<Trial> {
+        let mut plan = self.clone();
+        let rounds = (0..most).map(|_| plan.next_round(|_| true));
+        let trials = rounds.take_while(|round| !round.is_empty()).flatten();
+        let numbered = trials.zip(0..).map(|(planned, sequence)| Trial {
+            sequence,
+            ..planned.trial
+        });
+        numbered.collect()
     }
 }
 
 /// Swaps the first trial with one of another subject, where `last` would open again.
-fn change_opener(
-    order: &mut [(&String, &Measure)],
-    last: Option<&String>,
-    random: &mut fastrand::Rng,
-) {
-    if order.first().map(|(subject, _)| *subject) != last {
+fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &mut fastrand::Rng) {
+    if order.first().map(|(subject, _)| subject) != last {
         return;
     }
     let others: Vec<usize> = (0..order.len())
-        .filter(|&i| Some(order[i].0) != last)
+        .filter(|&i| Some(&order[i].0) != last)
         .collect();
     if let Some(other) = random.choice(others) {
         order.swap(0, other);
@@ -131,8 +169,8 @@ mod tests {
         }
     }
 
-    fn rounds_of(plan: &Plan) -> Vec<Vec<(&str, &str, usize)>> {
-        plan.trials
+    fn rounds_of(trials: &[Trial]) -> Vec<Vec<(&str, &str, usize)>> {
+        trials
             .chunk_by(|a, b| a.round == b.round)
             .map(|round| round.iter().map(subject_matter).collect())
             .collect()
@@ -148,11 +186,11 @@ mod tests {
         ) {
             let (names, measures) = (names("s", subjects), measures(&rounds));
             let takes_part = partly(&absent);
-            let plan = Plan::interleaved(&names, &measures, &takes_part, seed);
+            let plan = Plan::interleaved(&names, &measures, &takes_part, seed).trials(u32::MAX);
             let mut counts = BTreeMap::new();
-            for (i, trial) in plan.trials.iter().enumerate() {
+            for (i, trial) in plan.iter().enumerate() {
                 prop_assert_eq!(trial.sequence as usize, i);
-                prop_assert!(i == 0 || plan.trials[i - 1].round <= trial.round);
+                prop_assert!(i == 0 || plan[i - 1].round <= trial.round);
                 *counts.entry((subject_matter(trial), trial.round)).or_insert(0) += 1;
             }
             prop_assert!(counts.values().all(|&count| count == 1));
@@ -166,16 +204,18 @@ mod tests {
                     }
                 }
             }
-            prop_assert_eq!(plan.trials.len(), expected);
+            prop_assert_eq!(plan.len(), expected);
         }
 
         #[test]
         fn the_seed_is_the_order(seed: u64, other: u64) {
             let all = |_: &str, _: &Measure| true;
-            let plan = |seed| Plan::interleaved(&names("s", 5), &measures(&[6; 4]), all, seed);
+            let plan = |seed| {
+                Plan::interleaved(&names("s", 5), &measures(&[6; 4]), all, seed).trials(u32::MAX)
+            };
             prop_assert_eq!(plan(seed), plan(seed));
             // 20! orders for each of 6 rounds.
-            let orders_differ = plan(seed).trials != plan(other).trials;
+            let orders_differ = plan(seed) != plan(other);
             prop_assert_eq!(orders_differ, seed != other);
         }
 
@@ -187,7 +227,8 @@ mod tests {
             seed: u64,
         ) {
             let measures = measures(&rounds);
-            let plan = Plan::interleaved(&names("s", subjects), &measures, partly(&absent), seed);
+            let plan = Plan::interleaved(&names("s", subjects), &measures, partly(&absent), seed)
+                .trials(u32::MAX);
             for pair in rounds_of(&plan).windows(2) {
                 let opener = pair[0][0].0;
                 if pair[1].iter().any(|(subject, ..)| *subject != opener) {
@@ -202,7 +243,7 @@ mod tests {
         fn all_of_a_round_meet_the_same_arrivals_and_each_round_others(seed: u64, other: u64) {
             let plan = |seed| {
                 let all = |_: &str, _: &Measure| true;
-                Plan::interleaved(&names("s", 3), &measures(&[4, 6]), all, seed).trials
+                Plan::interleaved(&names("s", 3), &measures(&[4, 6]), all, seed).trials(u32::MAX)
             };
             let seeds = |trials: &[Trial]| -> BTreeMap<u32, BTreeSet<u64>> {
                 let mut seeds = BTreeMap::<u32, BTreeSet<u64>>::new();
@@ -222,23 +263,72 @@ mod tests {
         fn a_seed_does_not_make_another_load(seed: u64) {
             let measures = measures(&[2, 3]);
             let plan = Plan::interleaved(&names("s", 2), &measures, |_, _| true, seed);
-            for trial in &plan.trials {
+            for trial in &plan.trials(u32::MAX) {
                 let same = measures.iter().filter(|measure| measure.load.same_load(&trial.load));
                 prop_assert_eq!(same.count(), 1);
             }
         }
     }
 
+    proptest! {
+        #[test]
+        fn a_measure_that_was_ended_has_no_more_rounds_and_the_others_all_of_theirs(
+            ended_after in 0u32..6,
+            seed: u64,
+        ) {
+            let mut plan = Plan::interleaved(&names("s", 3), &measures(&[5, 5]), |_, _| true, seed);
+            for round in 1..=5 {
+                // It is asked to go on again later, in vain.
+                let trials = plan.next_round(|measure| measure == 1 || round - 1 != ended_after);
+                let of = |measure| trials.iter().filter(move |one| one.measure == measure).count();
+                prop_assert_eq!(of(0), if round <= ended_after { 3 } else { 0 });
+                prop_assert_eq!(of(1), 3);
+                prop_assert!(trials.iter().all(|one| one.trial.round == round));
+            }
+            prop_assert!(plan.next_round(|_| true).is_empty());
+        }
+
+        #[test]
+        fn rounds_are_the_same_whether_they_are_asked_for_at_once_or_in_turn(seed: u64) {
+            let mut plan = Plan::interleaved(&names("s", 3), &measures(&[2, 4]), |_, _| true, seed);
+            let at_once = plan.trials(u32::MAX);
+            let two = plan.trials(2);
+            prop_assert_eq!(&at_once[..two.len()], &two[..]);
+            let mut in_turn = Vec::new();
+            loop {
+                let round = plan.next_round(|_| true);
+                if round.is_empty() {
+                    break;
+                }
+                in_turn.extend(round.into_iter().map(|one| one.trial));
+            }
+            for (sequence, trial) in in_turn.iter_mut().enumerate() {
+                trial.sequence = sequence as u32;
+            }
+            prop_assert_eq!(in_turn, at_once);
+        }
+    }
+
+    /// So that a seed that was recorded gives its order again.
+    #[test]
+    fn a_seed_gives_the_order_that_it_always_gave() {
+        let plan = Plan::interleaved(&names("s", 3), &measures(&[2]), |_, _| true, 42);
+        let order: Vec<String> = plan.trials(9).into_iter().map(|one| one.subject).collect();
+        assert_eq!(order, ["s0", "s2", "s1", "s1", "s2", "s0"]);
+    }
+
     #[test]
     fn a_single_subject_opens_every_round() {
         let plan = Plan::interleaved(&names("s", 1), &measures(&[3]), |_, _| true, 7);
-        assert_eq!(plan.trials.len(), 3);
+        let plan = plan.trials(u32::MAX);
+        assert_eq!(plan.len(), 3);
     }
 
     #[test]
     fn a_measure_with_fewer_rounds_is_in_the_first_ones() {
         let plan = Plan::interleaved(&names("s", 1), &measures(&[1, 3]), |_, _| true, 7);
-        let rounds = rounds_of(&plan);
+        let trials = plan.trials(u32::MAX);
+        let rounds = rounds_of(&trials);
         let sizes: Vec<usize> = rounds.iter().map(Vec::len).collect();
         assert_eq!(sizes, [2, 1, 1]);
     }

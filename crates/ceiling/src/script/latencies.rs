@@ -45,6 +45,18 @@ pub fn even_arrivals(per_s: f64, count: u64) -> impl Iterator<Item = Duration> {
     (0..count).map(move |number| Duration::from_secs_f64(number as f64 / per_s))
 }
 
+/// Arrivals at random at a rate (a second), each independent of the others: a Poisson process. They never
+/// end; the same seed makes the same ones.
+pub fn poisson_arrivals(per_s: f64, seed: u64) -> impl Iterator<Item = Duration> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut now_s = 0.0;
+    std::iter::repeat_with(move || {
+        // 1 - f64() lies above 0 and up to 1, so its logarithm is finite.
+        now_s -= (1.0 - random.f64()).ln() / per_s;
+        Duration::try_from_secs_f64(now_s).unwrap_or(Duration::MAX)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +94,22 @@ mod tests {
         let last = even_arrivals(1000.0, 100_001).last();
         assert_eq!(last, Some(Duration::from_secs(100)));
         assert_eq!(even_arrivals(3.0, 4).last(), Some(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn random_arrivals_have_their_rate_and_the_gaps_of_a_poisson_process() {
+        let arrivals: Vec<f64> = poisson_arrivals(500.0, 3)
+            .take(200_000)
+            .map(|arrival| arrival.as_secs_f64())
+            .collect();
+        let mean = arrivals[arrivals.len() - 1] / arrivals.len() as f64;
+        assert!((mean * 500.0 - 1.0).abs() < 0.01, "{mean}");
+        // More than a mean apart are 1/e of them.
+        let long = arrivals.windows(2).filter(|pair| pair[1] - pair[0] > 0.002);
+        let share = long.count() as f64 / arrivals.len() as f64;
+        assert!((share - (-1.0_f64).exp()).abs() < 0.01, "{share}");
+        let first = |seed| poisson_arrivals(500.0, seed).take(5).collect::<Vec<_>>();
+        assert_eq!(first(3), first(3));
+        assert_ne!(first(3), first(4));
     }
 }

@@ -1,5 +1,8 @@
 //! When each answer is due, as the requests come in.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::{Freeze, ServiceTimes};
@@ -9,34 +12,37 @@ use super::{Freeze, ServiceTimes};
 pub struct Timeline {
     freeze: Option<Freeze>,
     times: ServiceTimes,
-    /// When the last request is served.
-    free_at: Duration,
+    /// When each worker will have served what came so far, the first to be free on top.
+    free_at: BinaryHeap<Reverse<Duration>>,
 }
 
 impl Timeline {
-    pub(super) fn new(freeze: Option<Freeze>, times: ServiceTimes) -> Self {
+    pub(super) fn new(freeze: Option<Freeze>, times: ServiceTimes, workers: NonZeroUsize) -> Self {
         Self {
             freeze,
             times,
-            free_at: Duration::ZERO,
+            free_at: vec![Reverse(Duration::ZERO); workers.get()].into(),
         }
     }
 
-    /// When the answer to the next request is due, which arrives after all that came before it.
+    /// When the answer to the next request is due, which arrives after all that came before it. With
+    /// several workers it may be due before the answer to an earlier one.
     pub fn answer_due(&mut self, arrival: Duration) -> Duration {
-        let start = arrival.max(self.free_at);
+        let Reverse(free_at) = self.free_at.pop().unwrap_or_default();
+        let start = arrival.max(free_at);
         let work = self.times.next().unwrap_or_default();
-        self.free_at = match &self.freeze {
+        let due = match &self.freeze {
             None => start + work,
             Some(freeze) => freeze.end_of(start, work),
         };
-        self.free_at
+        self.free_at.push(Reverse(due));
+        due
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Latencies, Script, Service, even_arrivals};
+    use super::super::{Latencies, Script, Service, even_arrivals, poisson_arrivals};
     use super::*;
     use proptest::prelude::*;
 
@@ -52,18 +58,16 @@ mod tests {
         }
     }
 
-    /// Arrivals at random, this far apart on average: a Poisson process.
-    fn poisson(mean: Duration, count: usize) -> impl Iterator<Item = Duration> {
-        let gaps = Service::Exponential(mean).times(23).take(count);
-        gaps.scan(Duration::ZERO, |now, gap| {
-            *now += gap;
-            Some(*now)
-        })
-    }
-
     /// Half a million arrivals at random, 1 ms apart, where serving one takes 0.5 ms.
     fn half_busy(service: Service) -> Latencies {
-        script(service).latencies(poisson(us(1000), 500_000))
+        script(service).latencies(poisson_arrivals(1000.0, 23).take(500_000))
+    }
+
+    fn with_workers(workers: usize, service: Service) -> Script {
+        Script {
+            workers: workers.try_into().unwrap(),
+            ..script(service)
+        }
     }
 
     fn is_near(value: Duration, expected: Duration) -> bool {
@@ -105,6 +109,42 @@ mod tests {
     }
 
     #[test]
+    fn several_workers_serve_several_at_a_time_and_a_short_one_may_overtake() {
+        let service = Service::Listed([us(10), us(2), us(5), us(1)].into());
+        let mut timeline = with_workers(2, service).timeline();
+        let due = [us(0), us(1), us(2), us(9)].map(|arrival| timeline.answer_due(arrival));
+        // The third waits for the second until 3, the fourth for nobody: at 8 a worker is free.
+        assert_eq!(due, [us(10), us(3), us(8), us(10)]);
+    }
+
+    #[test]
+    fn fixed_times_at_an_even_rate_have_the_capacity_that_their_workers_make() {
+        // 4 workers of 2 ms serve 2000 a second: at that rate nobody waits, above it everybody does,
+        // longer and longer.
+        let script = with_workers(4, Service::Fixed(us(2000)));
+        let at = |per_s: f64| script.latencies(even_arrivals(per_s, 20_000)).at(1.0);
+        assert_eq!(at(1999.0), us(2000));
+        assert_eq!(at(2000.0), us(2000));
+        // 20,000 at 2,020/s come within 9.9 s and take 10.
+        assert!(
+            at(2020.0).abs_diff(us(101_000)) < us(3000),
+            "{:?}",
+            at(2020.0)
+        );
+    }
+
+    #[test]
+    fn several_workers_with_random_times_wait_as_the_textbook_says() {
+        // M/M/4 at 75 % of its capacity. Erlang's C: a request waits with the chance 0.5094, and then for
+        // an exponential time of mean s / (4 - 3); so the mean time in it is s + 0.5094 s.
+        let script = with_workers(4, Service::Exponential(us(3000)));
+        let mean = script
+            .latencies(poisson_arrivals(1000.0, 29).take(500_000))
+            .mean();
+        assert!(is_near(mean, us(3000).mul_f64(1.5094)), "{mean:?}");
+    }
+
+    #[test]
     fn what_arrives_in_a_freeze_waits_for_its_end() {
         let script = Script {
             freeze: Some("1s/10s".parse().unwrap()),
@@ -128,7 +168,7 @@ mod tests {
         let script = Script {
             freeze: Some("10us/100us".parse().unwrap()),
             service: Service::Fixed(us(4)),
-            seed: 0,
+            ..Script::default()
         };
         let arrivals = [us(0), us(85), us(88), us(95), us(96), us(130)];
         let mut timeline = script.timeline();
@@ -138,6 +178,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn as_many_are_served_at_a_time_as_there_are_workers_and_none_is_idle_while_one_waits(
+            workers in 1usize..5,
+            requests in prop::collection::vec((0u64..20, 1u64..50), 1..60),
+        ) {
+            let times: Vec<Duration> = requests.iter().map(|&(_, work)| us(work)).collect();
+            let mut timeline = with_workers(workers, Service::Listed(times.into())).timeline();
+            let (mut now, mut served) = (Duration::ZERO, Vec::<(Duration, Duration)>::new());
+            for (gap, work) in requests {
+                now += us(gap);
+                let due = timeline.answer_due(now);
+                let begin = due - us(work);
+                prop_assert!(begin >= now);
+                let busy = |at: Duration| {
+                    served.iter().filter(|&&(begin, end)| begin <= at && at < end).count()
+                };
+                prop_assert!(busy(begin) < workers);
+                prop_assert!(begin == now || busy(begin - us(1)) == workers);
+                served.push((begin, due));
+            }
+        }
+
         #[test]
         fn nobody_overtakes_and_nobody_waits_for_nothing(
             requests in prop::collection::vec((0u64..50, 0u64..50), 1..60),

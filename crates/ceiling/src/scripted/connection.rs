@@ -2,6 +2,7 @@
 
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
@@ -26,6 +27,8 @@ pub struct Connection {
     reply: Option<Reply>,
     /// Requests that were read and are not answered.
     waiting: usize,
+    /// When the answer to the last request leaves.
+    last_leaves: Duration,
     /// Answers that are due and that the socket has not taken yet.
     output: Output,
     /// No request is read any more, and the last answer ends the connection.
@@ -52,6 +55,7 @@ impl Connection {
             input: Vec::new(),
             reply: None,
             waiting: 0,
+            last_leaves: Duration::ZERO,
             output: Output::default(),
             closing: false,
             ended: false,
@@ -66,6 +70,14 @@ impl Connection {
     /// Whether bytes that come are to be read.
     pub fn wants_input(&self) -> bool {
         !self.ended
+    }
+
+    /// When the answer to a request that was just read leaves, which is due at `due`: answers over one
+    /// connection leave in the order of their requests, though one of several workers may be done with a
+    /// later one first.
+    pub fn leaves_after_those_before(&mut self, due: Duration) -> Duration {
+        self.last_leaves = self.last_leaves.max(due);
+        self.last_leaves
     }
 
     /// Whether it waits for room to send.

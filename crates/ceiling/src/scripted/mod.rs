@@ -1,7 +1,9 @@
 //! A server that answers by a [`Script`]: slowly, and at instants that are known beforehand.
 //!
-//! One thread serves one queue of all requests, whatever they ask for. It reads requests as they come,
-//! frozen or not, and sends each answer at the instant that follows from the script and the arrivals.
+//! One thread serves one queue of all requests, whatever they ask for, and plays all the workers of the
+//! script: to be served is to wait. It reads requests as they come, frozen or not, and sends each answer
+//! at the instant that follows from the script and the arrivals, or after those of the same connection
+//! that came before it.
 //! A timer that rings late makes one answer late and none after it, since every instant is computed
 //! from arrivals alone. While it waits it uses no CPU, unless it is told to spin.
 
@@ -29,7 +31,8 @@ use queue::Queue;
 pub struct Answered {
     /// When it had been read.
     pub arrived: Duration,
-    /// When its answer was due.
+    /// When its answer was due. Where an earlier request of the same connection takes longer, which only
+    /// several workers can make happen, it leaves with that one's answer.
     pub due: Duration,
     /// When the answer was with the kernel.
     pub left: Duration,

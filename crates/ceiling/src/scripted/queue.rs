@@ -1,6 +1,6 @@
 //! The queue: arrivals in, answers out when they are due.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -37,8 +37,9 @@ pub struct Queue {
     alarm: Alarm,
     timeline: Timeline,
     has_begun: bool,
-    /// In the order of their arrival, and so of their instants.
-    waiting: VecDeque<Waiting>,
+    /// By the instants at which their answers leave; of the same instant in the order of their arrival.
+    waiting: BTreeMap<(Duration, u64), Waiting>,
+    arrivals: u64,
     connections: HashMap<u64, Connection>,
     next_number: u64,
     accept_again: bool,
@@ -80,7 +81,8 @@ impl Queue {
             alarm,
             timeline: script.timeline(),
             has_begun: false,
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
+            arrivals: 0,
             connections: HashMap::new(),
             next_number: 0,
             accept_again: false,
@@ -124,7 +126,8 @@ impl Queue {
         if self.spin && !self.connections.is_empty() {
             return Ok(EpollTimeout::ZERO);
         }
-        self.alarm.set(self.waiting.front().map(|next| next.due))?;
+        let next = self.waiting.first_key_value();
+        self.alarm.set(next.map(|(&(leaves, _), _)| leaves))?;
         Ok(match self.accept_again {
             true => ACCEPT_AGAIN_MS.into(),
             false => EpollTimeout::NONE,
@@ -152,14 +155,19 @@ impl Queue {
             let mut requests = Vec::new();
             fate = connection.read(buffer, &mut |reply| requests.push(reply));
             for reply in requests {
-                self.enqueue(number, reply)?;
+                self.enqueue(number, &mut connection, reply)?;
             }
         }
         self.put_back(number, connection, before, fate)
     }
 
     /// What was read before its connection ended has arrived all the same: it takes its time.
-    fn enqueue(&mut self, connection: u64, reply: Reply) -> Result<(), CeilingError> {
+    fn enqueue(
+        &mut self,
+        number: u64,
+        connection: &mut Connection,
+        reply: Reply,
+    ) -> Result<(), CeilingError> {
         let arrived = match self.has_begun {
             true => self.alarm.now()?,
             false => {
@@ -168,12 +176,16 @@ impl Queue {
                 Duration::ZERO
             }
         };
-        self.waiting.push_back(Waiting {
-            connection,
+        let due = self.timeline.answer_due(arrived);
+        let leaves = connection.leaves_after_those_before(due);
+        self.arrivals += 1;
+        let request = Waiting {
+            connection: number,
             reply,
             arrived,
-            due: self.timeline.answer_due(arrived),
-        });
+            due,
+        };
+        self.waiting.insert((leaves, self.arrivals), request);
         Ok(())
     }
 
@@ -183,9 +195,13 @@ impl Queue {
     ) -> Result<(), CeilingError> {
         for _ in 0..ANSWERS_A_TURN {
             let now = self.alarm.now()?;
-            let Some(request) = self.waiting.pop_front_if(|next| next.due <= now) else {
+            let Some(next) = self.waiting.first_entry() else {
                 break;
             };
+            if next.key().0 > now {
+                break;
+            }
+            let request = next.remove();
             if self.answer(&request)? {
                 on_answer(Answered {
                     arrived: request.arrived,

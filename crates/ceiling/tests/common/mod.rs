@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_ceiling::{Config, Server};
+use prony_ceiling::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
 /// Long enough for any answer; a server that never answers fails the test instead of stopping it.
@@ -24,6 +24,7 @@ pub fn config(cpus: usize) -> Config {
         port: 0,
         cpus: cpus.try_into().unwrap(),
         assets: assets(),
+        work: Work::default(),
     }
 }
 
@@ -37,7 +38,12 @@ pub fn asset(name: &str) -> String {
 
 /// Starts a server; its threads end with the test's process.
 pub fn start(cpus: usize) -> Running {
-    let server = Server::bind(&config(cpus)).unwrap();
+    start_with(&config(cpus))
+}
+
+/// The same, as configured.
+pub fn start_with(config: &Config) -> Running {
+    let server = Server::bind(config).unwrap();
     let address = server.address();
     let log = NamedTempFile::new().unwrap();
     let file: File = log.reopen().unwrap();

@@ -1,9 +1,13 @@
 //! What the load costs the thread that makes it.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
 use prony_kernel::CounterValues;
+use prony_record::Scheduling;
 
 use super::clock::Nanoseconds;
 
@@ -16,6 +20,8 @@ pub(super) struct WorkerCost {
     pub(super) spun: Nanoseconds,
     /// Cycles and instructions, where they are counted.
     pub(super) counted: Option<CounterValues>,
+    /// How its thread was scheduled, where the kernel tells.
+    pub(super) scheduling: Option<Scheduling>,
 }
 
 impl WorkerCost {
@@ -32,6 +38,14 @@ impl WorkerCost {
                     cycles: now.cycles.saturating_sub(then.cycles),
                     instructions: now.instructions.saturating_sub(then.instructions),
                 }),
+            scheduling: self
+                .scheduling
+                .zip(earlier.scheduling)
+                .map(|(now, then)| Scheduling {
+                    run_queue_wait_s: now.run_queue_wait_s - then.run_queue_wait_s,
+                    voluntary_switches: now.voluntary_switches - then.voluntary_switches,
+                    involuntary_switches: now.involuntary_switches - then.involuntary_switches,
+                }),
         }
     }
 }
@@ -44,18 +58,6 @@ pub(super) struct ThreadCpu {
 }
 
 impl ThreadCpu {
-    /// CPU time up to now.
-    pub(super) fn now() -> Self {
-        // The kernel refuses this call only for an unknown `who`.
-        getrusage(UsageWho::RUSAGE_THREAD).map_or_else(
-            |_| Self::default(),
-            |usage| Self {
-                user_s: to_seconds(usage.user_time()),
-                system_s: to_seconds(usage.system_time()),
-            },
-        )
-    }
-
     fn since(&self, earlier: &ThreadCpu) -> Self {
         Self {
             user_s: self.user_s - earlier.user_s,
@@ -68,6 +70,83 @@ impl ThreadCpu {
     }
 }
 
+/// What the kernel says of the calling thread in one call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ThreadUsage {
+    pub(super) cpu: ThreadCpu,
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+}
+
+impl ThreadUsage {
+    /// Up to now.
+    pub(super) fn now() -> Self {
+        let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
+        // The kernel refuses this call only for an unknown `who`.
+        getrusage(UsageWho::RUSAGE_THREAD).map_or_else(
+            |_| Self::default(),
+            |usage| Self {
+                cpu: ThreadCpu {
+                    user_s: to_seconds(usage.user_time()),
+                    system_s: to_seconds(usage.system_time()),
+                },
+                voluntary_switches: count(usage.voluntary_context_switches()),
+                involuntary_switches: count(usage.involuntary_context_switches()),
+            },
+        )
+    }
+}
+
+/// Tells how the kernel schedules the thread that opened it.
+#[derive(Debug)]
+pub(super) struct SchedulingMeter {
+    /// Time on a CPU, time waiting for one, both in nanoseconds, and how often it got one.
+    schedstat: File,
+}
+
+impl SchedulingMeter {
+    /// `None` where the kernel keeps no such figures.
+    pub(super) fn open() -> Option<Self> {
+        let schedstat = File::open("/proc/thread-self/schedstat").ok()?;
+        Some(Self { schedstat })
+    }
+
+    /// From the thread's start up to `usage`, which was read just before.
+    pub(super) fn read(&self, usage: &ThreadUsage) -> Option<Scheduling> {
+        let mut text = [0; 128];
+        let length = self.schedstat.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..length]).ok()?;
+        let waited_ns: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+        Some(Scheduling {
+            run_queue_wait_s: waited_ns as f64 / 1e9,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+        })
+    }
+}
+
 fn to_seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_sleeps_gives_its_cpu_away() {
+        let Some(meter) = SchedulingMeter::open() else {
+            return;
+        };
+        let cost = || WorkerCost {
+            scheduling: meter.read(&ThreadUsage::now()),
+            ..WorkerCost::default()
+        };
+        let before = cost();
+        (0..5).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));
+        // A kernel without schedstat has no file; one without figures has only zeros.
+        let scheduling = cost().since(&before).scheduling.unwrap();
+        assert!(scheduling.voluntary_switches >= 5, "{scheduling:?}");
+        assert!(scheduling.run_queue_wait_s >= 0.0, "{scheduling:?}");
+    }
 }

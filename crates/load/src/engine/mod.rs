@@ -13,6 +13,7 @@ mod result;
 mod source_address;
 mod start_line;
 mod tally;
+mod timeline;
 mod timetable;
 mod worker;
 
@@ -275,11 +276,13 @@ pub fn connections_allowed() -> usize {
     usize::try_from(hard.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX)
 }
 
-/// Raises the soft limit of open files as far as `connections` need it.
+/// Raises the soft limit of open files as far as `connections` need it, beside the files that are open already (such as
+/// the counters of a server's threads) as far as the hard limit has room for both.
 fn raise_file_limit(connections: usize) -> Result<(), LoadError> {
-    let wanted = connections as u64 + OTHER_FILES;
+    let least = connections as u64 + OTHER_FILES;
     let (soft, hard) =
         getrlimit(Resource::RLIMIT_NOFILE).map_err(refused("tell its limit of open files"))?;
+    let wanted = (least + open_files()).min(hard.max(least));
     if soft >= wanted {
         return Ok(());
     }
@@ -288,4 +291,9 @@ fn raise_file_limit(connections: usize) -> Result<(), LoadError> {
         connections,
         limit: hard,
     })
+}
+
+/// How many files this process has open; none where the system does not say.
+fn open_files() -> u64 {
+    std::fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64)
 }

@@ -1,7 +1,8 @@
 //! From what the workers counted to the result.
 
 use prony_record::{
-    Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, WarmupResult,
+    Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling, Timeline,
+    WarmupResult,
 };
 
 use prony_kernel::CounterValues;
@@ -9,6 +10,7 @@ use prony_kernel::CounterValues;
 use super::clock::{Nanoseconds, seconds};
 use super::phase::PhaseResult;
 use super::tally::{EventTally, Tally};
+use super::timeline;
 use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
 
@@ -51,7 +53,15 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         within_stdev: tally.latency.share_within_one_stdev(),
         first_wrong: tally.first_wrong.clone(),
         generator: generator(plan, &workers, tally),
+        timeline: Some(timeline(workers)),
     }
+}
+
+fn timeline(workers: Vec<WorkerResult>) -> Timeline {
+    let warmups = workers.iter().filter_map(|worker| worker.warmup.as_ref());
+    let measured_from = warmups.map(|warmup| warmup.duration).max();
+    let recorded = workers.into_iter().map(|worker| worker.timeline).collect();
+    timeline::merge(recorded, measured_from.unwrap_or(0))
 }
 
 fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64 {
@@ -163,7 +173,21 @@ fn generator(plan: &LoadPlan, workers: &[WorkerResult], tally: &Tally) -> Genera
         client_limited: limited_by.is_some(),
         client_limited_by: limited_by,
         cpus: plan.cpus.clone(),
+        scheduling: scheduling(workers),
     }
+}
+
+/// That of all workers together.
+fn scheduling(workers: &[WorkerResult]) -> Option<Scheduling> {
+    let each = workers
+        .iter()
+        .map(|worker| worker.measured.cost.scheduling)
+        .collect::<Option<Vec<_>>>()?;
+    Some(Scheduling {
+        run_queue_wait_s: each.iter().map(|it| it.run_queue_wait_s).sum(),
+        voluntary_switches: each.iter().map(|it| it.voluntary_switches).sum(),
+        involuntary_switches: each.iter().map(|it| it.involuntary_switches).sum(),
+    })
 }
 
 /// Nearly always one; where the kernel refused a worker its io_uring, there are two.

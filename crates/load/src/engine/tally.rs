@@ -11,6 +11,8 @@ use super::clock::Nanoseconds;
 pub(super) struct Tally {
     pub(super) outcomes: Outcomes,
     pub(super) latency: LatencyHistogram,
+    /// The sum of all latencies; it wraps round.
+    pub(super) latency_sum: Nanoseconds,
     pub(super) connect: LatencyHistogram,
     /// To the first byte of each answer, where that is measured.
     pub(super) first_byte: LatencyHistogram,
@@ -63,6 +65,7 @@ impl Tally {
         Self {
             outcomes: Outcomes::default(),
             latency: LatencyHistogram::new(),
+            latency_sum: 0,
             connect: LatencyHistogram::new(),
             first_byte: LatencyHistogram::new(),
             schedule: ScheduleTally {
@@ -91,6 +94,7 @@ impl Tally {
         self.outcomes[Outcome::Ok] += 1;
         self.schedule.late += u64::from(late);
         self.latency.record(latency);
+        self.latency_sum = self.latency_sum.wrapping_add(latency);
     }
 
     /// Counts a request that is not ok, and keeps what was wrong with the first one.
@@ -127,6 +131,7 @@ impl Tally {
     pub(super) fn merge(&mut self, other: &Tally) {
         self.outcomes.merge(&other.outcomes);
         self.latency.merge(&other.latency);
+        self.latency_sum = self.latency_sum.wrapping_add(other.latency_sum);
         self.connect.merge(&other.connect);
         self.first_byte.merge(&other.first_byte);
         self.schedule.merge(&other.schedule);

@@ -7,3 +7,4 @@ mod open_loop;
 mod plans;
 mod scripted;
 mod shapes;
+mod timeline;

@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
@@ -11,8 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use prony_ceiling::script::{Freeze, Latencies, Script, Service, even_arrivals};
-use prony_ceiling::{CeilingError, Config, ScriptedServer};
+use prony_ceiling::script::{Freeze, Latencies, Script, Service, even_arrivals, poisson_arrivals};
+use prony_ceiling::{CeilingError, Config, ScriptedServer, Work};
 use prony_record::LatencyHistogram;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -25,17 +26,20 @@ Where it listens and what it serves comes from the environment: HOST, PORT, CPUS
 folder workloads/assets).
 
 With --freeze or --service it is another server: one queue, in which requests are served in order
-of arrival. The instant of every answer follows from the arrivals, so the true latencies of a load
+of arrival, by one worker or by several (--workers). To be served is to wait: it costs no CPU. The instant of every answer follows from the arrivals, so the true latencies of a load
 can be computed, and --truth does. When it is stopped it says how late its answers left.
 
 Examples:
   export HOST=127.0.0.1 PORT=8080 CPUS=1 ASSETS=workloads/assets
   prony ceiling                                    the reference server
+  prony ceiling --work 20k                         20,000 steps of arithmetic for each request
   prony ceiling --freeze 1s/10s                    stands still in the last second of every ten
   prony ceiling --service fixed:1ms                serves each request for 1 ms
+  prony ceiling --service fixed:2ms --workers 4    4 at a time: a capacity of 2000 a second
   prony ceiling --service exponential:500us --seed 7
   prony ceiling --service file:times.txt           a duration a line, over and over
-  prony ceiling --freeze 1s/10s --truth 1000:25s   what 1000 requests a second see in 25 s";
+  prony ceiling --freeze 1s/10s --truth 1000:25s   what 1000 requests a second see in 25 s
+  prony ceiling --service fixed:2ms --workers 4 --truth poisson:1700:60s --seed 7";
 
 /// The reference server, and a slow one whose true latencies are known.
 #[derive(Args)]
@@ -47,22 +51,55 @@ pub struct Arguments {
     /// Serve each request for a time: fixed:1ms, exponential:1ms (the mean) or file:PATH
     #[arg(long, value_name = "TIMES")]
     service: Option<Service>,
-    /// What exponential times come from: the same number makes the same ones
+    /// Do so many steps of arithmetic for each request, which makes the server slower by a known
+    /// amount; each takes about a nanosecond
+    #[arg(
+        long,
+        value_name = "STEPS",
+        default_value = "0",
+        value_parser = arguments::count,
+        conflicts_with_all = ["freeze", "service", "truth"]
+    )]
+    work: u64,
+    /// How many requests are served at a time
+    #[arg(long, value_name = "N", value_parser = workers, default_value = "1", requires = "service")]
+    workers: NonZeroUsize,
+    /// What exponential times, and random arrivals of --truth, come from: the same number makes the
+    /// same ones
     #[arg(long, value_name = "NUMBER", default_value = "0", requires = "service")]
     seed: u64,
     /// Busy-wait while there is a client, so that nothing is late for want of waking up; takes a CPU
     #[arg(long)]
     spin: bool,
-    /// Serve nothing: show the true latencies of a load with an even rate a second, for so long
-    #[arg(long, value_name = "RATE:DURATION", value_parser = even_load)]
-    truth: Option<EvenLoad>,
+    /// Serve nothing: show the true latencies of a load with a rate a second, for so long; its
+    /// requests come evenly, or at random (poisson)
+    #[arg(long, value_name = "[poisson:]RATE:DURATION", value_parser = open_load)]
+    truth: Option<OpenLoad>,
 }
 
-/// A load of an even rate.
+/// More than any machine has, and little enough to be remembered.
+const MOST_WORKERS: usize = 1_000_000;
+
+/// A load at a rate.
 #[derive(Clone, Copy)]
-struct EvenLoad {
+struct OpenLoad {
+    is_random: bool,
     per_s: f64,
     requests: u64,
+}
+
+impl OpenLoad {
+    /// Random arrivals have another source than random times of service, which have the seed itself.
+    fn true_latencies(&self, script: &Script) -> Latencies {
+        match self.is_random {
+            true => {
+                let arrivals = poisson_arrivals(self.per_s, !script.seed);
+                let end = Duration::from_secs_f64(self.requests as f64 / self.per_s);
+                script.latencies(arrivals.take_while(|&arrival| arrival < end))
+            }
+            false => script.latencies(even_arrivals(self.per_s, self.requests)),
+        }
+    }
 }
 
 /// Serves until it is stopped.
@@ -71,14 +108,18 @@ pub fn run(arguments: &Arguments) -> Outcome {
     let script = Script {
         freeze: arguments.freeze,
         service: arguments.service.clone().unwrap_or_default(),
+        workers: arguments.workers,
         seed: arguments.seed,
     };
     if let Some(load) = arguments.truth {
-        show(&script.latencies(even_arrivals(load.per_s, load.requests)));
+        show(&load.true_latencies(&script));
     } else if is_scripted {
         serve_scripted(script, arguments.spin)?;
     } else {
-        prony_ceiling::serve(Config::from_environment()?)?;
+        prony_ceiling::serve(Config {
+            work: Work::steps(arguments.work),
+            ..Config::from_environment()?
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,16 +199,31 @@ fn microseconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e3
 }
 
-fn even_load(text: &str) -> Result<EvenLoad, String> {
+fn workers(text: &str) -> Result<NonZeroUsize, String> {
+    let count = arguments::positive(text)?;
+    NonZeroUsize::new(count)
+        .filter(|count| count.get() <= MOST_WORKERS)
+        .ok_or_else(|| "it must be from 1 to 1,000,000".into())
+}
+
+fn open_load(text: &str) -> Result<OpenLoad, String> {
     let wrong = || {
-        format!("`{text}` is no load; write a rate a second and a duration, for instance 1000:25s")
+        format!(
+            "`{text}` is no load; write a rate a second and a duration, for instance 1000:25s or \
+             poisson:1000:25s"
+        )
     };
-    let (rate, duration) = text.split_once(':').ok_or_else(wrong)?;
+    let (is_random, load) = match text.strip_prefix("poisson:") {
+        Some(load) => (true, load),
+        None => (false, text),
+    };
+    let (rate, duration) = load.split_once(':').ok_or_else(wrong)?;
     let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
     let duration = arguments::some_duration(duration)?;
     let requests = requests_of(per_s, duration);
     match (1.0..=1e9).contains(&requests) {
-        true => Ok(EvenLoad {
+        true => Ok(OpenLoad {
+            is_random,
             per_s,
             requests: requests as u64,
         }),
@@ -185,16 +241,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_even_load_is_read_from_its_rate_and_duration() {
-        let load = even_load("1000:2500ms").unwrap();
+    fn random_arrivals_of_a_load_come_at_its_rate_and_end_with_its_duration() {
+        let script = Script::default();
+        let load = open_load("poisson:1000:50s").unwrap();
+        let count = load.true_latencies(&script).ascending().len() as f64;
+        // The standard deviation of 50,000 that come at random is 224.
+        assert!((count - 50_000.0).abs() < 1500.0, "{count}");
+    }
+
+    #[test]
+    fn there_is_at_least_one_worker() {
+        assert_eq!(workers("4").unwrap().get(), 4);
+        for text in ["0", "-1", "2M", "many"] {
+            assert!(workers(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_load_is_read_from_its_rate_and_duration() {
+        let load = open_load("1000:2500ms").unwrap();
         assert_eq!((load.per_s, load.requests), (1000.0, 2500));
-        assert_eq!(even_load("0.3:10s").unwrap().requests, 3);
-        for text in ["1000", "fast:1s", "1000:", "1000:0s"] {
-            assert!(even_load(text).is_err(), "{text}");
+        assert!(!load.is_random);
+        assert_eq!(open_load("0.3:10s").unwrap().requests, 3);
+        assert!(open_load("poisson:0.3:10s").unwrap().is_random);
+        for text in [
+            "1000",
+            "fast:1s",
+            "1000:",
+            "1000:0s",
+            "poisson:",
+            "even:1000:1s",
+        ] {
+            assert!(open_load(text).is_err(), "{text}");
         }
         for text in ["0:1s", "-5:1s", "NaN:1s", "inf:1s", "1e9:2s"] {
             assert!(
-                even_load(text).err().unwrap().contains("from 1 to"),
+                open_load(text).err().unwrap().contains("from 1 to"),
                 "{text}"
             );
         }

@@ -1,6 +1,9 @@
 //! The subcommands, one a file.
 
+mod ab;
+mod calibrate;
 mod ceiling;
+mod compare;
 mod doctor;
 mod export;
 mod generators;
@@ -44,8 +47,14 @@ enum Command {
     Report(report::Arguments),
     /// Write a recorded run as JSON or CSV
     Export(export::Arguments),
+    /// Compare two runs, or two subjects of one: improved, worse, no change, or too noisy to say
+    Compare(compare::Arguments),
+    /// Build two git revisions of a subject, measure them interleaved, and compare them
+    Ab(ab::Arguments),
     /// Compare load generators: wrk, oha, h2load and others, and Prony itself
     Generators(generators::Arguments),
+    /// Measure the machine's own limits: clock, wake-ups, loopback, the engine, schedule lag
+    Calibrate(calibrate::Arguments),
     /// Serve as the built-in reference server (the subject `ceiling`)
     #[command(hide = true)]
     Ceiling(ceiling::Arguments),
@@ -62,6 +71,9 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Doctor(arguments) => doctor::run(project, &arguments),
         Command::Report(arguments) => report::run(project, &arguments),
         Command::Export(arguments) => export::run(project, &arguments),
+        Command::Calibrate(arguments) => calibrate::run(project, &arguments),
+        Command::Compare(arguments) => compare::run(project, &arguments),
+        Command::Ab(arguments) => ab::run(project, &arguments),
         Command::Ceiling(arguments) => ceiling::run(&arguments),
         Command::Generators(arguments) => generators::run(project, &arguments),
     }

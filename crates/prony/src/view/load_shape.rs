@@ -77,7 +77,8 @@ fn requests(count: u64) -> String {
     plural(count as usize, "request")
 }
 
-fn connections_of_a_rate(load: &LoadSpec) -> String {
+/// How many connections, of a load that may open more: `10 to 1,000 connections`.
+pub fn connections_of_a_rate(load: &LoadSpec) -> String {
     match load.max_connections {
         Some(most) if most > load.connections => format!(
             "{} to {}",

@@ -1,5 +1,7 @@
 //! What the command shows while it works and when it is done.
 
+pub mod capacity_progress;
+pub mod capacity_summary;
 mod load_generator;
 pub mod load_progress;
 mod load_shape;
@@ -8,6 +10,7 @@ mod load_times;
 mod offered;
 pub mod report_files;
 pub mod run_progress;
+mod spoilt;
 pub mod subject_status;
 pub mod suites_table;
 mod time_left;

@@ -8,12 +8,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::Progress;
 use prony_record::{FailureKind, SubjectRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
-use prony_suite::Plan;
-use prony_suite::run::{Event, RunRequest};
+use prony_suite::run::{Attempt, Event, RunRequest};
+use prony_suite::{AdaptiveRounds, Planned};
 
 use super::time_left::TimeLeft;
-use super::{plural, subject_status, suites_table};
+use super::{plural, spoilt, subject_status, suites_table};
 
+/// How many spoilt trials are told of one by one: on a noisy machine it may be nearly all.
+const SPOILT_TOLD: usize = 10;
 /// How many steps of the bar a trial is.
 const A_TRIAL: u64 = 1000;
 
@@ -25,11 +27,21 @@ pub struct RunProgress {
     /// What each subject that is being prepared is at.
     preparing: BTreeMap<String, String>,
     rounds: u32,
-    round_told: u32,
+    adaptive: Option<AdaptiveRounds>,
+    /// Where rounds are added as needed: the widest interval after the last round, and what was left of
+    /// the budget then.
+    compared: Option<(Option<f64>, Duration)>,
+    /// The round that runs; trials of later ones are not expected yet.
+    round: u32,
+    last_expected_round: u32,
     trials: u64,
     done: u64,
-    time_left: Option<TimeLeft>,
+    time_left: TimeLeft,
+    round_since: Instant,
     trial_since: Instant,
+    /// Attempts that were spoilt, and those that were made again.
+    spoilt: usize,
+    made_again: usize,
     /// Failures that were shown in full: subject, workload and kind.
     failures: BTreeSet<(String, String, &'static str)>,
 }
@@ -50,11 +62,17 @@ impl RunProgress {
             on_terminal,
             preparing: BTreeMap::new(),
             rounds: request.rounds(),
-            round_told: 0,
+            adaptive: request.adaptive,
+            compared: None,
+            round: 0,
+            last_expected_round: 0,
             trials: 0,
             done: 0,
-            time_left: None,
+            time_left: TimeLeft::default(),
+            round_since: Instant::now(),
             trial_since: Instant::now(),
+            spoilt: 0,
+            made_again: 0,
             failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
@@ -100,15 +118,25 @@ impl RunProgress {
             Event::Verified { subject } => {
                 verified(subject).iter().for_each(|line| self.line(line))
             }
-            Event::Planned { plan } => self.planned(plan),
-            Event::Trial { trial } => self.trial(trial),
-            Event::Loading { trial, progress } => self.loading(trial, progress),
-            Event::Measured { record } => self.measured(record),
+            Event::Planned { trials } => self.planned(trials),
+            Event::Round { trials } => self.round(trials),
+            Event::Trial { attempt } => self.trial(attempt),
+            Event::Loading { attempt, progress } => self.loading(attempt, progress),
+            Event::Measured { record, again } => self.measured(record, *again),
+            Event::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
         }
     }
 
-    /// Clears the line that moves.
+    /// Tells what was spoilt, and clears the line that moves.
     pub fn finish(self) {
+        if self.spoilt > 0 {
+            self.line(&format!(
+                "{} of {} spoilt, {} made again",
+                self.spoilt,
+                plural(self.done as usize, "trial"),
+                self.made_again
+            ));
+        }
         self.bar.finish_and_clear();
         errln!();
     }
@@ -130,34 +158,77 @@ impl RunProgress {
         self.bar.set_message(steps.join("   "));
     }
 
-    fn planned(&mut self, plan: &Plan) {
-        let trials = plan.trials.len();
-        let time_left = TimeLeft::of(plan);
+    fn planned(&mut self, trials: &[Trial]) {
         self.bar
             .set_style(style("{elapsed:>4} {bar:24} {prefix}  {wide_msg}"));
-        self.trials = trials as u64;
-        self.bar.set_length(self.trials * A_TRIAL);
+        self.expect(trials.iter());
+        self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
         self.come_to(0.0);
-        let about = suites_table::duration(time_left.left());
-        self.line(&format!("{trials} trials, about {about}"));
-        self.time_left = Some(time_left);
-    }
-
-    fn trial(&mut self, trial: &Trial) {
-        self.trial_since = Instant::now();
-        self.say_what_runs(trial);
-        // In a pipe a line a round is enough.
-        if !self.on_terminal && trial.round > self.round_told {
-            self.round_told = trial.round;
-            let round = format!("round {} of {}", trial.round, self.rounds);
-            let left = self.time_left();
-            self.line(&format!("{round}, {left} left"));
+        let (count, about) = (trials.len(), suites_table::duration(self.time_left.left()));
+        match &self.adaptive {
+            None => self.line(&format!("{count} trials, about {about}")),
+            Some(adaptive) => self.line(&format!(
+                "at least {}: {count} trials, about {about}; then more until every comparison is within \
+                 ±{}, up to {} of trials",
+                plural(self.last_expected_round as usize, "round"),
+                adaptive.precision,
+                suites_table::duration(adaptive.budget),
+            )),
         }
     }
 
+    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) {
+        for trial in trials {
+            self.time_left.expect(trial);
+            self.trials += 1;
+        }
+        self.bar.set_length(self.trials * A_TRIAL);
+    }
+
+    fn round(&mut self, trials: &[Planned]) {
+        let Some(first) = trials.first() else { return };
+        self.round = first.trial.round;
+        if self.round > self.last_expected_round {
+            self.last_expected_round = self.round;
+            self.expect(trials.iter().map(|planned| &planned.trial));
+        }
+        self.round_since = Instant::now();
+        self.trial_since = Instant::now();
+        // In a pipe a line a round is enough.
+        if !self.on_terminal {
+            let (round, left) = (self.round_text(), self.time_left());
+            self.line(&format!("round {round}, {left} left"));
+        }
+    }
+
+    /// `2 of 6`; where rounds are added as needed, how far it has come: `9 (±5.1 % so far, ±3 % is
+    /// asked)`.
+    fn round_text(&self) -> String {
+        let round = self.round;
+        let Some(adaptive) = &self.adaptive else {
+            return format!("{round} of {}", self.rounds);
+        };
+        let asked = format!("±{} is asked", adaptive.precision);
+        match self.compared {
+            // Of two or three rounds it may be millions of percent.
+            Some((Some(widest), _)) if widest > 1.0 => {
+                format!("{round} (more than ±100 % so far, {asked})")
+            }
+            Some((Some(widest), _)) => {
+                format!("{round} (±{} so far, {asked})", format::share(widest))
+            }
+            _ => format!("{round} ({asked})"),
+        }
+    }
+
+    fn trial(&mut self, attempt: &Attempt) {
+        self.trial_since = Instant::now();
+        self.say_what_runs(&attempt.trial);
+    }
+
     /// By requests where requests end the load, else by its time.
-    fn loading(&mut self, trial: &Trial, progress: &Progress) {
-        let load = &trial.load;
+    fn loading(&mut self, attempt: &Attempt, progress: &Progress) {
+        let load = &attempt.trial.load;
         let by_requests = load
             .requests
             .map_or(0.0, |requests| match progress.measuring {
@@ -165,17 +236,16 @@ impl RunProgress {
                 false => 0.0,
             });
         let by_time = load.duration_s.map_or(0.0, |duration_s| {
-            self.trial_since.elapsed().as_secs_f64() / (load.warmup_s + duration_s)
+            self.trial_since.elapsed().as_secs_f64() / (attempt.warmup_s + duration_s)
         });
         self.come_to(by_requests.max(by_time));
-        self.say_what_runs(trial);
+        self.say_what_runs(&attempt.trial);
     }
 
     fn say_what_runs(&self, trial: &Trial) {
         self.bar.set_message(format!(
-            "round {}/{}: {} × {} ({})   {} left",
-            trial.round,
-            self.rounds,
+            "round {}: {} × {} ({})   {} left",
+            self.round_text(),
             trial.subject,
             trial.workload,
             trial.load.shape.name(),
@@ -191,11 +261,24 @@ impl RunProgress {
             .set_prefix(format!("{}/{}", self.done, self.trials));
     }
 
-    fn measured(&mut self, record: &TrialRecord) {
+    fn measured(&mut self, record: &TrialRecord, again: bool) {
         self.done += 1;
+        self.time_left
+            .done(&record.trial, self.trial_since.elapsed());
+        if again {
+            self.expect([&record.trial].into_iter());
+        }
         self.come_to(0.0);
-        if let Some(left) = &mut self.time_left {
-            left.done(self.trial_since.elapsed());
+        self.made_again += usize::from(again);
+        if let Some(line) = spoilt::line(record, again) {
+            self.spoilt += 1;
+            match self.spoilt {
+                ..=SPOILT_TOLD => self.line(&line),
+                count if count == SPOILT_TOLD + 1 => {
+                    self.line("spoilt   another one; those that follow are in the record");
+                }
+                _ => {}
+            }
         }
         if let TrialResult::Failed { kind, message } = &record.result {
             self.failed(&record.trial, *kind, message);
@@ -222,17 +305,26 @@ impl RunProgress {
         }
     }
 
+    /// `40 s`; where rounds are added as needed, what is left of the budget: `up to 9 min 30 s`.
     fn time_left(&self) -> String {
-        let of_trials = self
-            .time_left
-            .as_ref()
-            .map_or(Duration::ZERO, TimeLeft::left);
-        suites_table::duration(of_trials.saturating_sub(self.trial_since.elapsed()))
+        let trials = self.time_left.left();
+        let trials = trials.saturating_sub(self.trial_since.elapsed());
+        let Some(adaptive) = &self.adaptive else {
+            return suites_table::duration(trials);
+        };
+        let budget = match self.compared {
+            Some((_, left)) => left.saturating_sub(self.round_since.elapsed()),
+            None => adaptive.budget,
+        };
+        format!("up to {}", suites_table::duration(budget.max(trials)))
     }
 }
 
-/// `3 rounds`, or `3 to 20 rounds` where measures differ.
+/// `3 rounds`, `3 to 20 rounds` where measures differ, or `rounds until ±3 %`.
 fn rounds(request: &RunRequest<'_>) -> String {
+    if let Some(adaptive) = &request.adaptive {
+        return format!("rounds until ±{}", adaptive.precision);
+    }
     let most = request.rounds();
     let rounds = request.measures.iter().map(|measure| measure.rounds);
     match rounds.min() {

@@ -3,24 +3,26 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Schedule};
-use prony_suite::Plan;
+use prony_record::{LoadShape, LoadSpec, Schedule, Trial};
 
 /// What a trial takes beside its load, until it is known: to start, to be ready, to stop.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);
 /// What a load takes of which nothing is known.
 const UNKNOWN: Duration = Duration::from_secs(2);
 
-/// The trials of a run, and how long those took that are over.
+/// The trials of a run that are still to be made, and how long those took that are over.
+#[derive(Default)]
 pub struct TimeLeft {
-    /// What each trial is, in the order of the plan.
+    subjects: Vec<String>,
+    /// The workloads with their loads.
+    measures: Vec<(String, LoadSpec)>,
+    /// What is left.
     trials: Vec<Kind>,
-    done: usize,
     by_combination: HashMap<(usize, usize), Mean>,
     by_measure: HashMap<usize, Mean>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Kind {
     /// The same for trials of one subject.
     subject: usize,
@@ -47,48 +49,46 @@ impl Mean {
 }
 
 impl TimeLeft {
-    /// Before the first trial.
-    pub fn of(plan: &Plan) -> Self {
-        let (mut subjects, mut measures) = (Vec::new(), Vec::new());
-        let trials = plan.trials.iter().map(|trial| Kind {
-            subject: place(&mut subjects, &trial.subject, |one, other| one == other),
-            measure: place(
-                &mut measures,
-                (&trial.workload, &trial.load),
-                |one, other| one.0 == other.0 && one.1.same_load(other.1),
-            ),
-            planned: planned(&trial.load),
-        });
-        Self {
-            trials: trials.collect(),
-            done: 0,
-            by_combination: HashMap::new(),
-            by_measure: HashMap::new(),
-        }
+    /// Another trial is to be made.
+    pub fn expect(&mut self, trial: &Trial) {
+        let kind = self.kind(trial);
+        self.trials.push(kind);
     }
 
-    /// The next trial is over and took so long.
-    pub fn done(&mut self, took: Duration) {
-        let Some(&Kind {
-            subject, measure, ..
-        }) = self.trials.get(self.done)
-        else {
-            return;
-        };
-        self.done += 1;
-        let combination = (subject, measure);
-        self.by_combination
-            .entry(combination)
-            .or_default()
-            .add(took);
-        self.by_measure.entry(measure).or_default().add(took);
+    /// A trial is over and took so long.
+    pub fn done(&mut self, trial: &Trial, took: Duration) {
+        let kind = self.kind(trial);
+        if let Some(place) = self.trials.iter().position(|one| *one == kind) {
+            self.trials.remove(place);
+        }
+        let combination = (kind.subject, kind.measure);
+        let seen = self.by_combination.entry(combination).or_default();
+        seen.add(took);
+        self.by_measure.entry(kind.measure).or_default().add(took);
+    }
+
+    fn kind(&mut self, trial: &Trial) -> Kind {
+        let subject = place(
+            &mut self.subjects,
+            |one| *one == trial.subject,
+            || trial.subject.clone(),
+        );
+        let measure = place(
+            &mut self.measures,
+            |(workload, load)| *workload == trial.workload && load.same_load(&trial.load),
+            || (trial.workload.clone(), trial.load.clone()),
+        );
+        Kind {
+            subject,
+            measure,
+            planned: planned(&trial.load),
+        }
     }
 
     /// How long the trials take that are left: as long as those like them took, or else as their
     /// loads say.
     pub fn left(&self) -> Duration {
-        let left = &self.trials[self.done..];
-        left.iter().map(|kind| self.expected(kind)).sum()
+        self.trials.iter().map(|kind| self.expected(kind)).sum()
     }
 
     fn expected(&self, kind: &Kind) -> Duration {
@@ -102,12 +102,12 @@ impl TimeLeft {
     }
 }
 
-/// Where one that is the `same` as `one` is in `all`; it is put there where there is none.
-fn place<T>(all: &mut Vec<T>, one: T, same: impl Fn(&T, &T) -> bool) -> usize {
-    match all.iter().position(|other| same(other, &one)) {
+/// Where the one is in `all` that is meant; it is put there where it is missing.
+fn place<T>(all: &mut Vec<T>, is_meant: impl Fn(&T) -> bool, new: impl Fn() -> T) -> usize {
+    match all.iter().position(is_meant) {
         Some(place) => place,
         None => {
-            all.push(one);
+            all.push(new());
             all.len() - 1
         }
     }
@@ -153,7 +153,7 @@ fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
 mod tests {
     use super::*;
     use prony_record::{Arrivals, parse_stages};
-    use prony_suite::Measure;
+    use prony_suite::{Measure, Plan};
 
     fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {
         LoadSpec {
@@ -168,21 +168,27 @@ mod tests {
         }
     }
 
-    fn plan(load: LoadSpec, rounds: u32) -> Plan {
+    fn trials(load: LoadSpec, rounds: u32) -> Vec<Trial> {
         let measure = Measure {
             workload: "byte".into(),
             load,
             rounds,
         };
         let subjects = ["a".to_owned(), "b".to_owned()];
-        Plan::interleaved(&subjects, &[measure], |_, _| true, 1)
+        Plan::interleaved(&subjects, &[measure], |_, _| true, 1).trials(rounds)
+    }
+
+    fn time_left(trials: &[Trial]) -> TimeLeft {
+        let mut left = TimeLeft::default();
+        trials.iter().for_each(|trial| left.expect(trial));
+        left
     }
 
     #[test]
     fn a_load_of_known_length_is_known_before_the_first_trial() {
         let closed = load(LoadShape::Closed, Some(2.0), None);
         assert_eq!(
-            TimeLeft::of(&plan(closed, 2)).left(),
+            time_left(&trials(closed, 2)).left(),
             Duration::from_secs(12)
         );
         let open = LoadShape::UsersOpen { think_time_s: 1.0 };
@@ -233,26 +239,43 @@ mod tests {
 
     #[test]
     fn rounds_with_other_seeds_are_like_each_other() {
-        let plan = plan(load(LoadShape::Closed, None, Some(1_000)), 3);
-        let seeds: Vec<u64> = plan.trials.iter().map(|trial| trial.load.seed).collect();
+        let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
+        let seeds: Vec<u64> = trials.iter().map(|trial| trial.load.seed).collect();
         assert_ne!(seeds.first(), seeds.last());
-        let mut left = TimeLeft::of(&plan);
-        left.done(Duration::from_secs(9));
+        let mut left = time_left(&trials);
+        left.done(&trials[0], Duration::from_secs(9));
         assert_eq!(left.left(), Duration::from_secs(45));
     }
 
     #[test]
     fn what_took_long_is_expected_to_take_long_again() {
-        let sequential = load(LoadShape::Closed, None, Some(1_000));
-        let mut left = TimeLeft::of(&plan(sequential, 3));
-        left.done(Duration::from_secs(9));
+        let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
+        let mut left = time_left(&trials);
+        let seconds = |trial: &Trial| if trial.subject == "a" { 9 } else { 1 };
+        let of_round_1 = |id: &'static str| trials.iter().find(move |one| one.subject == id);
+        let first = of_round_1("a").unwrap();
+        left.done(first, Duration::from_secs(seconds(first)));
         // The other subject's first trial is taken to be like this one's.
         assert_eq!(left.left(), Duration::from_secs(45));
-        left.done(Duration::from_secs(1));
+        let second = of_round_1("b").unwrap();
+        left.done(second, Duration::from_secs(seconds(second)));
         assert_eq!(left.left(), Duration::from_secs(20));
-        for seconds in [9, 1, 9, 1, 99] {
-            left.done(Duration::from_secs(seconds));
+        for trial in &trials[2..] {
+            left.done(trial, Duration::from_secs(seconds(trial)));
         }
+        assert_eq!(left.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_trial_that_is_made_again_is_one_more() {
+        let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 1);
+        let mut left = time_left(&trials);
+        for trial in &trials {
+            left.done(trial, Duration::from_secs(5));
+        }
+        left.expect(&trials[0]);
+        assert_eq!(left.left(), Duration::from_secs(5));
+        left.done(&trials[0], Duration::from_secs(7));
         assert_eq!(left.left(), Duration::ZERO);
     }
 }

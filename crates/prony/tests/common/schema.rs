@@ -42,3 +42,24 @@ pub fn load(text: &str) -> Value {
     accept(&published("load.schema.json"), &document);
     document
 }
+
+/// A calibration as JSON, which must be what `calibrate.schema.json` says.
+pub fn calibration(text: &str) -> Value {
+    let document = serde_json::from_str(text).unwrap();
+    accept(&published("calibrate.schema.json"), &document);
+    document
+}
+
+/// What a search for a capacity gave as JSON, which must be what `capacity.schema.json` says.
+pub fn capacity(text: &str) -> Value {
+    let document = serde_json::from_str(text).unwrap();
+    accept(&published("capacity.schema.json"), &document);
+    document
+}
+
+/// A comparison as JSON, which must be what `comparison.schema.json` says.
+pub fn comparison(text: &str) -> Value {
+    let document = serde_json::from_str(text).unwrap();
+    accept(&published("comparison.schema.json"), &document);
+    document
+}

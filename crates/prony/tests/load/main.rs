@@ -1,6 +1,7 @@
 //! `prony load`, as its users run it, on servers that run.
 
 mod answers;
+mod capacity;
 mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
@@ -50,12 +51,18 @@ struct Ceiling {
 
 impl Ceiling {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// With a script, for instance.
+    fn with(arguments: &[&str]) -> Self {
         let port = {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap().port()
         };
         let mut ceiling = prony(["ceiling"]);
         ceiling
+            .args(arguments)
             .env("HOST", "127.0.0.1")
             .env("PORT", port.to_string())
             .env("CPUS", "1")

@@ -6,7 +6,7 @@
 /// The columns from `ok` to `unfinished` are counts of requests by outcome, those from `schedule` to
 /// `streams` are what was asked for, and those that begin with `generator_` what it cost the load's
 /// own threads. A field is empty where the load, the machine or an old record does not have it.
-pub const CSV_COLUMNS: [&str; 99] = [
+pub const CSV_COLUMNS: [&str; 117] = [
     "run",
     "sequence",
     "started_at",
@@ -106,4 +106,22 @@ pub const CSV_COLUMNS: [&str; 99] = [
     "generator_cycles",
     "generator_instructions",
     "client_limited_by",
+    "attempt",
+    "spoilt",
+    "generator_run_queue_wait_s",
+    "generator_voluntary_switches",
+    "generator_involuntary_switches",
+    "memory_before_bytes",
+    "server_cycles",
+    "server_instructions",
+    "server_run_queue_wait_s",
+    "server_voluntary_switches",
+    "server_involuntary_switches",
+    "server_cpus_steal_share",
+    "server_cpus_foreign_share",
+    "load_cpus_steal_share",
+    "load_cpus_foreign_share",
+    "frequency_low_mhz",
+    "frequency_high_mhz",
+    "energy_j",
 ];

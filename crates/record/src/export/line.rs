@@ -1,7 +1,8 @@
 //! A trial's line in the CSV.
 
 use crate::{
-    LoadShape, Measurement, Outcome, Run, Schedule, SubjectRecord, TrialRecord, TrialResult,
+    LoadShape, Measurement, Outcome, Run, Schedule, Scheduling, Spoil, SubjectRecord, TrialRecord,
+    TrialResult,
 };
 
 /// One trial and what its line is made of.
@@ -25,6 +26,10 @@ impl Line<'_> {
         fields.extend(self.events());
         fields.extend(self.streams());
         fields.extend(self.generator());
+        fields.extend(self.attempt());
+        fields.extend(self.scheduling_of_load());
+        fields.extend(self.more_server_costs());
+        fields.extend(self.noise());
         fields
     }
 
@@ -53,10 +58,18 @@ impl Line<'_> {
         ]
     }
 
+    /// The warm-up that was used: where the suite's was too short, a longer one.
+    fn warmup_s(&self) -> f64 {
+        match &self.record.result {
+            TrialResult::Measured(measurement) => measurement.load.load.warmup_s,
+            TrialResult::Failed { .. } => self.record.trial.load.warmup_s,
+        }
+    }
+
     fn load(&self) -> Vec<String> {
         let mut fields = vec![
             self.of(|m| m.load.duration_s),
-            self.record.trial.load.warmup_s.to_string(),
+            self.warmup_s().to_string(),
             self.of(|m| m.load.requests),
         ];
         fields.extend(Outcome::ALL.map(|outcome| self.of(|m| m.load.outcomes[outcome])));
@@ -207,6 +220,45 @@ impl Line<'_> {
         ]
     }
 
+    fn attempt(&self) -> Vec<String> {
+        let spoilt = self.record.spoilt.iter().map(Spoil::name);
+        vec![
+            self.record.attempt.to_string(),
+            spoilt.collect::<Vec<_>>().join(" "),
+        ]
+    }
+
+    fn scheduling_of_load(&self) -> [String; 3] {
+        scheduling(self.measured.and_then(|m| m.load.generator.scheduling))
+    }
+
+    fn more_server_costs(&self) -> Vec<String> {
+        let cost = self.measured.map(|m| &m.server);
+        let mut fields = vec![
+            text(cost.and_then(|cost| cost.memory_before_bytes)),
+            text(cost.and_then(|cost| cost.cycles)),
+            text(cost.and_then(|cost| cost.instructions)),
+        ];
+        fields.extend(scheduling(cost.and_then(|cost| cost.scheduling)));
+        fields
+    }
+
+    fn noise(&self) -> Vec<String> {
+        let noise = self.measured.map(|m| &m.noise);
+        let server = noise.and_then(|noise| noise.server_cpus);
+        let load = noise.and_then(|noise| noise.load_cpus);
+        let frequency = noise.and_then(|noise| noise.frequency_mhz);
+        vec![
+            text(server.map(|cpus| cpus.steal_share)),
+            text(server.map(|cpus| cpus.foreign_share)),
+            text(load.map(|cpus| cpus.steal_share)),
+            text(load.map(|cpus| cpus.foreign_share)),
+            text(frequency.map(|(low, _)| low)),
+            text(frequency.map(|(_, high)| high)),
+            text(noise.and_then(|noise| noise.energy_j)),
+        ]
+    }
+
     /// A figure of the measurement; empty for a trial that failed.
     fn of<T: ToString>(&self, figure: impl Fn(&Measurement) -> T) -> String {
         self.measured
@@ -216,6 +268,14 @@ impl Line<'_> {
     fn of_subject(&self, text: impl Fn(&SubjectRecord) -> String) -> String {
         self.subject.map_or(String::new(), text)
     }
+}
+
+fn scheduling(of: Option<Scheduling>) -> [String; 3] {
+    [
+        text(of.map(|it| it.run_queue_wait_s)),
+        text(of.map(|it| it.voluntary_switches)),
+        text(of.map(|it| it.involuntary_switches)),
+    ]
 }
 
 /// The figure, or nothing where there is none.

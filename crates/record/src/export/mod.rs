@@ -66,7 +66,7 @@ fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LoadShape, Outcome, sample};
+    use crate::{LoadShape, MachineNoise, Outcome, sample};
 
     fn csv(trials: &[TrialRecord]) -> String {
         let mut bytes = Vec::new();
@@ -101,6 +101,28 @@ mod tests {
         assert_eq!(field(1, "think_time_s"), "0.5");
         assert_eq!(field(1, "late"), "7");
         assert_eq!(field(1, "schedule_lag_p50_ns"), "5003");
+        for (name, value) in [
+            ("attempt", "2"),
+            ("spoilt", "steal neighbour warm-up"),
+            ("generator_run_queue_wait_s", "0.02"),
+            ("generator_voluntary_switches", "30"),
+            ("generator_involuntary_switches", "4"),
+            ("memory_before_bytes", "10485760"),
+            ("server_cycles", "9000000"),
+            ("server_instructions", "8000000"),
+            ("server_run_queue_wait_s", "0.02"),
+            ("server_voluntary_switches", "30"),
+            ("server_involuntary_switches", "4"),
+            ("server_cpus_steal_share", "0.01"),
+            ("server_cpus_foreign_share", "0.02"),
+            ("load_cpus_steal_share", "0"),
+            ("load_cpus_foreign_share", "0"),
+            ("frequency_low_mhz", "2400"),
+            ("frequency_high_mhz", "3100.5"),
+            ("energy_j", "12.5"),
+        ] {
+            assert_eq!(field(1, name), value, "{name}");
+        }
     }
 
     /// The field of that name in the only line; the fields hold no quotes and no commas.
@@ -162,6 +184,8 @@ mod tests {
         measured.load.open.as_mut().unwrap().asked = 0;
         measured.load.generator.system_calls = 0;
         (measured.load.events, measured.load.streams) = (None, None);
+        (measured.server.instructions, measured.server.scheduling) = (None, None);
+        measured.noise = MachineNoise::default();
         for name in [
             "schedule",
             "max_connections",
@@ -170,6 +194,12 @@ mod tests {
             "events",
             "stream_events",
             "generator_system_calls",
+            "server_instructions",
+            "server_run_queue_wait_s",
+            "server_cpus_steal_share",
+            "load_cpus_foreign_share",
+            "frequency_low_mhz",
+            "energy_j",
         ] {
             assert_eq!(field(record.clone(), name), "", "{name}");
         }
@@ -194,7 +224,8 @@ mod tests {
         let text = csv(&[sample::failed("bun", "said \"no\",\nthen died")]);
         assert!(text.contains(",server-exited,\"said \"\"no\"\",\nthen died\","));
         let asked_for = "0.5,,,,,,,,,,1,,,2,0,false,0";
-        let nothing = ",".repeat(24);
-        assert!(text.ends_with(&format!(",ab12,{asked_for}{nothing}\r\n")));
+        let (nothing, nothing_more) = (",".repeat(24), ",".repeat(16));
+        let end = format!(",ab12,{asked_for}{nothing},1,{nothing_more}\r\n");
+        assert!(text.ends_with(&end), "{text}");
     }
 }

@@ -1,36 +1,33 @@
-//! What an answer costs the server in CPU time, on a logarithmic axis.
+//! Ok answers for a second of the server's CPU time, the best first: a dot for the median, a whisker for the interval.
 
 use maud::{Markup, html};
 
-use super::frame::{Frame, FrameRow, ROW, in_order, mark, x};
+use super::frame::{Frame, FrameRow, ROW};
 use super::scale::Scale;
-use crate::{Row, Table, format};
+use super::throughput::bar;
+use crate::{Row, Standing, Table, format, prose};
 
 pub(super) fn frame(table: &Table) -> Frame {
-    let costs = table
+    let highest = table
         .rows
         .iter()
-        .filter_map(|row| row.figures.cpu_ns_per_request);
-    let scale = Scale::log(costs.flat_map(|cost| [cost.low, cost.high]));
-    let rows = in_order(table)
+        .filter_map(|row| Some(row.figures.costs.requests_per_cpu_s?.high));
+    let scale = Scale::linear(highest.fold(0.0, f64::max), 5);
+    let rows = table
+        .by_cpu()
         .into_iter()
         .map(|row| FrameRow {
             label: row.subject.id.clone(),
             value: shown(row),
-            note: row
-                .figures
-                .requests_per_cpu_s()
-                .map_or(String::new(), |rate| {
-                    format!("{}/CPU s", format::count(rate))
-                }),
+            note: note(row),
             marks: marks(row, &scale),
         })
         .collect();
     Frame {
-        title: format!("Server CPU time per request: {}", table.name()),
+        title: format!("Requests per second of server CPU time: {}", table.name()),
         description: description(table),
         above: html! {},
-        tick: format::duration,
+        tick: format::count,
         scale,
         rows,
         row_height: ROW,
@@ -38,28 +35,36 @@ pub(super) fn frame(table: &Table) -> Frame {
 }
 
 fn shown(row: &Row) -> String {
-    let cost = row.figures.cpu_ns_per_request;
-    cost.map_or(format::NONE.to_owned(), |cost| {
-        format::duration(cost.median)
-    })
+    let rate = row.figures.requests_per_cpu_s();
+    rate.map_or(format::NONE.to_owned(), format::count)
+}
+
+fn note(row: &Row) -> String {
+    match (row.standing, row.cpu_band) {
+        (Standing::WrongAnswers, _) => "wrong answers".to_owned(),
+        (_, Some(band)) => format!("rank {}", prose::band(Some(band))),
+        (_, None) if row.is_reference() => "reference".to_owned(),
+        (_, None) => String::new(),
+    }
 }
 
 fn marks(row: &Row, scale: &Scale) -> Markup {
     html! {
-        @if let Some(cost) = row.figures.cpu_ns_per_request {
-            line class=(mark("whisker", row)) x1=(x(scale, cost.low)) x2=(x(scale, cost.high)) y1="0" y2="0" {}
-            circle class=(mark("dot", row)) cx=(x(scale, cost.median)) cy="0" r="4" {}
+        @if let Some(rate) = row.figures.costs.requests_per_cpu_s {
+            @let spread = (rate.n > 1).then_some((rate.low, rate.high));
+            (bar(scale, rate.median, spread, row.cpu_band.is_some()))
         }
     }
 }
 
 fn description(table: &Table) -> String {
-    let rows: Vec<String> = in_order(table)
+    let rows: Vec<String> = table
+        .by_cpu()
         .into_iter()
-        .map(|row| format!("{} {}", row.subject.id, shown(row)))
+        .map(|row| format!("{} {} {}", row.subject.id, shown(row), note(row)))
         .collect();
     format!(
-        "Logarithmic axis; user and kernel time, whole process tree: {}.",
+        "Median and interval over rounds; user and kernel time, whole process tree: {}.",
         rows.join("; ")
     )
 }

@@ -3,6 +3,7 @@
 //! In the HTML page they take their colours from the page; alone ([`chart_svg`]) they carry their
 //! own, on a light ground.
 
+mod course;
 mod cpu;
 mod document;
 mod frame;
@@ -25,21 +26,33 @@ pub enum ChartKind {
     Throughput,
     /// Latency from p50 to p99.9, logarithmic.
     Latency,
-    /// CPU time of the server for an answer, logarithmic.
+    /// Ok answers for a second of the server's CPU time, with intervals.
     Cpu,
     /// Peak memory of the server.
     Memory,
+    /// The trials in the order in which they were made, and what each lost to others.
+    Course,
 }
 
 impl ChartKind {
     /// All of them, in the order of the page.
-    pub const ALL: [ChartKind; 4] = [Self::Throughput, Self::Latency, Self::Cpu, Self::Memory];
+    pub const ALL: [ChartKind; 5] = [
+        Self::Throughput,
+        Self::Latency,
+        Self::Cpu,
+        Self::Memory,
+        Self::Course,
+    ];
 
     /// Those that say something of a table, in the order of the page. In an open loop the rate is the
     /// offered one, so there is no chart of it.
     pub fn of(table: &Table) -> impl Iterator<Item = ChartKind> {
-        let open = table.is_open();
-        let says = move |kind: &ChartKind| !open || *kind != ChartKind::Throughput;
+        let (open, has_cpu) = (table.is_open(), table.has_cpu());
+        let says = move |kind: &ChartKind| match kind {
+            Self::Throughput => !open,
+            Self::Cpu => has_cpu,
+            Self::Latency | Self::Memory | Self::Course => true,
+        };
         Self::ALL.into_iter().filter(says)
     }
 
@@ -50,6 +63,7 @@ impl ChartKind {
             Self::Latency => "latency",
             Self::Cpu => "cpu",
             Self::Memory => "memory",
+            Self::Course => "trials",
         }
     }
 }
@@ -79,7 +93,7 @@ pub fn chart_files(comparison: &Comparison) -> Vec<ChartFile> {
     });
     let of_tables = comparison.tables.iter().flat_map(|table| {
         ChartKind::of(table).map(move |kind| ChartFile {
-            name: format!("{}-{}.svg", table.slug, kind.name()),
+            name: file_name(kind, table),
             svg: chart_svg(kind, table),
         })
     });
@@ -100,6 +114,11 @@ pub(crate) fn document_charts(table: &DocumentTable) -> impl Iterator<Item = Pub
             .any(|row| row.measured.contains_key(figure))
     };
     table.source.charts.iter().copied().filter(measured)
+}
+
+/// The file of a table's chart.
+pub(crate) fn file_name(kind: ChartKind, table: &Table) -> String {
+    format!("{}-{}.svg", table.slug, kind.name())
 }
 
 /// The file of a document's chart.
@@ -151,5 +170,6 @@ fn chart(kind: ChartKind, table: &Table) -> Frame {
         ChartKind::Latency => latency::frame(table),
         ChartKind::Cpu => cpu::frame(table),
         ChartKind::Memory => memory::frame(table),
+        ChartKind::Course => course::frame(table),
     }
 }

@@ -34,7 +34,8 @@ fn note(row: &Row) -> String {
         Standing::Ranked(_) => prose::plus_minus(&row.figures.rate),
         Standing::Offered => String::new(),
         Standing::Reference => "reference".to_owned(),
-        Standing::ClientLimited => "client-limited".to_owned(),
+        Standing::AtCeiling(_) => "at the ceiling".to_owned(),
+        Standing::ClientLimited(_) => "client-limited".to_owned(),
         Standing::WrongAnswers => "wrong answers".to_owned(),
     }
 }

@@ -1,12 +1,18 @@
 //! The figures of one subject under one load, over all its rounds.
 
-use prony_record::{LatencyHistogram, LatencySummary, Measurement, Outcome, Outcomes};
+use std::collections::BTreeMap;
+
+use prony_record::{LatencySummary, Measurement, Outcome, Outcomes};
 use prony_stats::Estimate;
 
 use super::awaiting::Awaiting;
+use super::costs::CostFigures;
+use super::course;
 use super::events::{EventFigures, HeldFigures};
 use super::generator::GeneratorFigures;
+use super::merged::Merged;
 use super::open::OpenFigures;
+use super::rounds::{Attempts, Rounds};
 use super::worst::WorstRound;
 use crate::format;
 
@@ -15,8 +21,14 @@ use crate::format;
 pub struct Figures {
     /// Ok answers a second.
     pub rate: Estimate,
+    /// What rows are compared by, by round: the rate, in an open loop the median latency.
+    pub(crate) compared: BTreeMap<u32, f64>,
     /// Latency in nanoseconds, of the histograms of all rounds merged; `None` where no answer was ok.
     pub latency: Option<LatencySummary>,
+    /// The interval of its median over the rounds.
+    p50_interval: Option<(f64, f64)>,
+    /// The interval of its p99 over the rounds.
+    p99_interval: Option<(f64, f64)>,
     /// Share (0 to 1) of those latencies within one standard deviation of their mean.
     pub within_stdev: Option<f64>,
     /// How many answers the latency rests on.
@@ -27,9 +39,8 @@ pub struct Figures {
     pub transfer_per_s: f64,
     /// What became of the requests of all rounds, warm-ups not counted.
     pub outcomes: Outcomes,
-    /// Server CPU time for one ok answer, in nanoseconds, both warm-up included; `None` where no
-    /// answer was ok.
-    pub cpu_ns_per_request: Option<Estimate>,
+    /// What an answer and a connection cost the server.
+    pub costs: CostFigures,
     /// The most memory that the server held in any round, in bytes.
     pub peak_memory_bytes: u64,
     /// From the spawn of the server to its first right answer, in nanoseconds.
@@ -56,6 +67,11 @@ pub struct Figures {
     pub generator: GeneratorFigures,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
+    /// How often trials were spoilt, and what the figures rest on.
+    pub attempts: Attempts,
+    /// How strongly the figure is the worse the more of the machine was lost to others (-1 to 1); `None`
+    /// where chance may have made it seem so.
+    pub follows_noise: Option<f64>,
     /// Whether the generator was the limit in any round.
     pub client_limited: bool,
     /// What shows that, in the first such round of which it is recorded.
@@ -69,11 +85,16 @@ pub struct Figures {
 /// More stolen CPU time than this is worth a word.
 const STEAL_WORTH_TELLING: f64 = 0.02;
 
+/// Fewer answers beyond a percentile than this do not support it.
+pub const ANSWERS_BEYOND: f64 = 10.0;
+
 impl Figures {
     /// `None` where there is no measured round.
-    pub(super) fn of(rounds: &[&Measurement], failed_rounds: usize) -> Option<Figures> {
+    pub(super) fn of(by_round: &Rounds, open: bool) -> Option<Figures> {
+        let rounds = &by_round.measurements()[..];
         let rate = over(rounds, |round| Some(round.load.rate_per_s))?;
-        let (histogram, unreadable_histograms) = merged(rounds);
+        let merged = Merged::of(rounds.iter().map(|round| round.load.histogram.as_str()));
+        let (histogram, draws) = (&merged.histogram, merged.draws());
         let mut outcomes = Outcomes::default();
         for round in rounds {
             outcomes.merge(&round.load.outcomes);
@@ -81,13 +102,16 @@ impl Figures {
         let transfer = over(rounds, |round| Some(round.load.bytes_read_per_s()));
         Some(Figures {
             rate,
+            compared: by_round.by_round(|round| course::compared(round, open)),
+            p50_interval: draws.interval(0.5),
+            p99_interval: draws.interval(0.99),
             latency: histogram.summary(),
             within_stdev: (histogram.count() > 0).then(|| histogram.share_within_one_stdev()),
             latency_count: histogram.count(),
-            unreadable_histograms,
+            unreadable_histograms: merged.unreadable,
             transfer_per_s: transfer.map_or(0.0, |estimate| estimate.median),
             outcomes,
-            cpu_ns_per_request: over(rounds, cpu_ns_per_request),
+            costs: CostFigures::of(by_round),
             peak_memory_bytes: rounds
                 .iter()
                 .map(|round| round.server.peak_memory_bytes)
@@ -103,7 +127,9 @@ impl Figures {
             events: EventFigures::of(rounds),
             held: HeldFigures::of(rounds),
             generator: GeneratorFigures::of(rounds),
-            failed_rounds,
+            failed_rounds: by_round.failed,
+            attempts: by_round.attempts.clone(),
+            follows_noise: course::follows_noise(by_round, open),
             client_limited: rounds.iter().any(|round| round.client_limited()),
             client_limited_by: rounds
                 .iter()
@@ -126,14 +152,12 @@ impl Figures {
         self.outcomes[Outcome::WrongBody] > 0 || self.outcomes[Outcome::Malformed] > 0
     }
 
-    /// Ok answers for one second of server CPU time.
+    /// Ok answers for one second of server CPU time, the median of the rounds.
     pub fn requests_per_cpu_s(&self) -> Option<f64> {
-        let nanoseconds = self.cpu_ns_per_request?.median;
-        (nanoseconds > 0.0).then(|| 1e9 / nanoseconds)
+        Some(self.costs.requests_per_cpu_s?.median)
     }
 
-    /// A latency percentile in nanoseconds, where enough answers were counted for at least one to
-    /// lie beyond it.
+    /// A latency percentile in nanoseconds, where at least ten answers were counted beyond it.
     pub fn percentile(&self, percentile: Percentile) -> Option<f64> {
         let (beyond, value) = match (percentile, self.latency.as_ref()?) {
             (Percentile::P50, latency) => (0.5, latency.p50),
@@ -141,13 +165,23 @@ impl Figures {
             (Percentile::P99, latency) => (0.01, latency.p99),
             (Percentile::P999, latency) => (0.001, latency.p999),
         };
-        let enough = self.has_answers_beyond(beyond);
-        (enough || percentile == Percentile::P50).then_some(value as f64)
+        self.has_answers_beyond(beyond).then_some(value as f64)
     }
 
-    /// Whether enough answers were counted for at least one to lie in the slowest `share` (0 to 1).
+    /// The 95 % interval of a percentile over the rounds; `None` where the percentile is not shown, for a single
+    /// round, and for p90 and p99.9.
+    pub fn interval(&self, percentile: Percentile) -> Option<(f64, f64)> {
+        self.percentile(percentile)?;
+        match percentile {
+            Percentile::P50 => self.p50_interval,
+            Percentile::P99 => self.p99_interval,
+            Percentile::P90 | Percentile::P999 => None,
+        }
+    }
+
+    /// Whether enough answers were counted for ten to lie in the slowest `share` (0 to 1).
     pub(crate) fn has_answers_beyond(&self, share: f64) -> bool {
-        self.latency_count as f64 * share >= 1.0 - 1e-9
+        self.latency_count as f64 * share >= ANSWERS_BEYOND - 1e-9
     }
 
     /// The kinds of errors with their counts, none that is zero.
@@ -183,6 +217,10 @@ impl Figures {
             0 => {}
             1 => flags.push("1 round failed".to_owned()),
             n => flags.push(format!("{n} rounds failed")),
+        }
+        flags.extend(self.attempts.flags());
+        if let Some(rho) = self.follows_noise {
+            flags.push(format!("follows the noise (rank correlation {rho:.2})"));
         }
         if self.unreadable_histograms > 0 {
             flags.push(format!(
@@ -243,6 +281,11 @@ pub(super) fn over(
     Estimate::of(&values)
 }
 
+/// The estimate of a figure by round.
+pub(super) fn estimate(by_round: &BTreeMap<u32, f64>) -> Option<Estimate> {
+    Estimate::of(&by_round.values().copied().collect::<Vec<_>>())
+}
+
 /// Reconnects are counted with the warm-up, so its requests are too.
 pub(super) fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
     let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
@@ -252,25 +295,4 @@ pub(super) fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
     };
     let requests: u64 = rounds.iter().map(|round| requests(&round)).sum();
     reconnects as f64 / requests.max(1) as f64
-}
-
-/// CPU time includes the warm-up, so its answers do too.
-fn cpu_ns_per_request(round: &Measurement) -> Option<f64> {
-    let warmup = round.load.warmup.as_ref();
-    let answers =
-        round.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok]);
-    (answers > 0).then(|| round.server.cpu_s() * 1e9 / answers as f64)
-}
-
-/// The histograms of all rounds in one, and how many could not be read.
-fn merged(rounds: &[&Measurement]) -> (LatencyHistogram, usize) {
-    let mut merged = LatencyHistogram::new();
-    let mut unreadable = 0;
-    for round in rounds {
-        match LatencyHistogram::from_base64(&round.load.histogram) {
-            Ok(histogram) => merged.merge(&histogram),
-            Err(_) => unreadable += 1,
-        }
-    }
-    (merged, unreadable)
 }

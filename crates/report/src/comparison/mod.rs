@@ -2,24 +2,41 @@
 
 mod absence;
 mod awaiting;
+mod costs;
+mod course;
+mod enough;
 mod events;
 mod figures;
 mod generator;
+mod merged;
 mod naming;
+mod noise;
 mod open;
+mod ranking;
+mod relative;
+mod rounds;
 mod table;
 mod worst;
 
 use prony_record::{LoadShape, LoadSpec, Run, TrialRecord};
+use prony_stats::Band;
 
 use crate::{Document, prose};
 
 pub(crate) use absence::why_absent;
 pub use absence::{Absence, Why};
+pub use costs::CostFigures;
+pub use course::CourseTrial;
+pub use enough::EnoughRounds;
 pub use events::{EventFigures, HeldFigures};
-pub use figures::{Figures, Percentile};
+pub use figures::{ANSWERS_BEYOND, Figures, Percentile};
 pub use generator::GeneratorFigures;
-pub use open::{Kept, OpenFigures};
+pub use noise::{NoiseKind, Quiet, Seen};
+pub use open::{Kept, Lag, OpenFigures};
+pub use ranking::AT_CEILING;
+pub use relative::Relative;
+pub use rounds::Attempts;
+pub(crate) use rounds::Rounds;
 pub use worst::WorstRound;
 
 /// A run, compared.
@@ -32,6 +49,8 @@ pub struct Comparison {
     pub tables: Vec<Table>,
     /// Who is missing from which table, and why.
     pub absences: Vec<Absence>,
+    /// How quiet the machine was.
+    pub quiet: Quiet,
 }
 
 /// How the subjects did under one load on one workload.
@@ -48,9 +67,16 @@ pub struct Table {
     pub apart: Option<String>,
     /// Its name in anchors and file names, unique in the comparison.
     pub slug: String,
-    /// The ranked rows by band and median, then the unranked ones by median. In an open loop, where
-    /// the rate is the offered one, by median latency.
+    /// The ranked rows by median, then the unranked ones by median. In an open loop, where the rate is
+    /// the offered one, by median latency.
     pub rows: Vec<Row>,
+    /// The subject that the run's ratios are taken to; `None` where none was chosen, where it is not in this table, and
+    /// for the reference server, whose share each row has anyway.
+    pub baseline: Option<String>,
+    /// The trials in the order in which they were made, every attempt.
+    pub course: Vec<CourseTrial>,
+    /// Why no more rounds were added, where they were added as needed.
+    pub enough: Option<EnoughRounds>,
 }
 
 /// One subject's row.
@@ -58,26 +84,35 @@ pub struct Table {
 pub struct Row {
     /// The subject.
     pub subject: SubjectLabel,
-    /// Its rank, or why it has none.
+    /// Its rank band, or why it has none.
     pub standing: Standing,
     /// Its figures.
     pub figures: Figures,
     /// It is the built-in reference server, which the others are held against.
     pub is_ceiling: bool,
-    /// Ok answers a second as a share of the reference server's, medians both; `None` where the
-    /// reference server did not take part, and for itself.
-    pub share_of_ceiling: Option<f64>,
+    /// Ok answers a second as a share of the reference server's, by the rounds that both have; `None` where there
+    /// is none, in an open loop, and for itself.
+    pub share_of_ceiling: Option<Relative>,
+    /// Ok answers a second, in an open loop the median latency, as a ratio to the baseline's, by the rounds that
+    /// both have; `None` where the table has no baseline, and for itself.
+    pub of_baseline: Option<Relative>,
+    /// Its band by requests per second of CPU time; `None` for reference servers, where answers were wrong, and where
+    /// no CPU time is known.
+    pub cpu_band: Option<Band>,
 }
 
-/// A row's rank, or why it has none.
+/// A row's rank band, or why it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Its rank, from 1: one more than the rows whose whole interval lies above.
-    Ranked(usize),
+    /// The ranks that it may have, as far as the data tell.
+    Ranked(Band),
+    /// In at least one round the generator was the limit, so that it may be faster than the figure says. The band is there
+    /// where the load ranks: its best rank counts, as nobody is faster for certain.
+    ClientLimited(Option<Band>),
+    /// Its rate is within 10 % of the ceiling's, so that it may be the machine's; banded likewise.
+    AtCeiling(Band),
     /// It is the reference server: a limit of the machine, not a competitor.
     Reference,
-    /// In at least one round the generator was the limit, so the figure is the generator's.
-    ClientLimited,
     /// The load is an open loop, in which the rate is the one that was offered.
     Offered,
     /// Answers under load were wrong, so its rate is of something else.
@@ -108,6 +143,7 @@ impl Comparison {
         Comparison {
             published: Document::of(run, trials, &tables),
             absences: absence::absences(run, trials, &tables),
+            quiet: Quiet::of(trials),
             tables,
         }
     }
@@ -128,12 +164,17 @@ impl Comparison {
         self.tables.iter().any(Table::is_open)
     }
 
-    /// The rounds that were planned, or where the tables had fewer, from how many on: `3 to 20`.
-    pub(crate) fn rounds(&self, planned: u32) -> String {
-        let fewest = self.tables.iter().map(|table| table.rounds).min();
-        match fewest.filter(|fewest| *fewest < planned as usize) {
-            Some(fewest) => format!("{fewest} to {planned}"),
-            None => planned.to_string(),
+    /// The rounds that were planned, or where the tables had fewer, from how many on: `3 to 20`. Where rounds were added
+    /// as needed, how many there were.
+    pub(crate) fn rounds(&self, run: &Run) -> String {
+        let rounds = || self.tables.iter().map(|table| table.rounds);
+        let most = match run.adaptive {
+            Some(_) => rounds().max().unwrap_or(0),
+            None => run.rounds as usize,
+        };
+        match rounds().min().filter(|fewest| *fewest < most) {
+            Some(fewest) => format!("{fewest} to {most}"),
+            None => most.to_string(),
         }
     }
 
@@ -200,6 +241,24 @@ impl Table {
         self.rows.iter().any(|row| row.figures.first_byte.is_some())
     }
 
+    /// The rows by the requests that they answer for a second of CPU time, those without last.
+    pub fn by_cpu(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().collect();
+        let place = |row: &Row| row.figures.requests_per_cpu_s().unwrap_or(0.0);
+        rows.sort_by(|a, b| place(b).total_cmp(&place(a)));
+        rows
+    }
+
+    /// Whether server CPU time is known of a row.
+    pub fn has_cpu(&self) -> bool {
+        self.has_cost(|costs| costs.requests_per_cpu_s.is_some())
+    }
+
+    /// Whether a cost is known of a row.
+    pub(crate) fn has_cost(&self, known: fn(&CostFigures) -> bool) -> bool {
+        self.rows.iter().any(|row| known(&row.figures.costs))
+    }
+
     /// The row of the reference server that the others are held against, where it took part.
     pub fn ceiling(&self) -> Option<&Row> {
         self.rows.iter().find(|row| row.is_ceiling)
@@ -207,15 +266,22 @@ impl Table {
 }
 
 impl Row {
-    /// Its rank, from 1; `None` where it is not ranked.
-    pub fn rank(&self) -> Option<usize> {
+    /// The ranks that it may have; `None` where it is not ranked.
+    pub fn band(&self) -> Option<Band> {
         match self.standing {
-            Standing::Ranked(rank) => Some(rank),
-            _ => None,
+            Standing::Ranked(band) | Standing::AtCeiling(band) => Some(band),
+            Standing::ClientLimited(band) => band,
+            Standing::Reference | Standing::Offered | Standing::WrongAnswers => None,
         }
     }
 
-    /// Whether nothing speaks against it: it is ranked, or would be if the load ranked anybody.
+    /// Whether nobody is surely ahead of it.
+    pub fn may_be_first(&self) -> bool {
+        self.band().is_some_and(|band| band.best == 1)
+    }
+
+    /// Whether its figure is its own: it is ranked, or would be if the load ranked anybody, and neither generator nor
+    /// machine was its limit.
     pub fn is_sound(&self) -> bool {
         matches!(self.standing, Standing::Ranked(_) | Standing::Offered)
     }
@@ -239,7 +305,8 @@ impl Row {
         let standing = match self.standing {
             Standing::Ranked(_) | Standing::Offered => None,
             Standing::Reference => Some("reference".to_owned()),
-            Standing::ClientLimited => Some(match &self.figures.client_limited_by {
+            Standing::AtCeiling(_) => Some("at the ceiling".to_owned()),
+            Standing::ClientLimited(_) => Some(match &self.figures.client_limited_by {
                 Some(evidence) => format!("client-limited: {evidence}"),
                 None => "client-limited".to_owned(),
             }),

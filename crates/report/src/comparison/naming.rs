@@ -213,6 +213,9 @@ mod tests {
             apart: None,
             slug: slug(workload),
             rows: Vec::new(),
+            baseline: None,
+            course: Vec::new(),
+            enough: None,
         }
     }
 

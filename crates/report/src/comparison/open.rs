@@ -2,6 +2,7 @@
 
 use prony_record::{Measurement, OpenLoop};
 
+use super::merged::Merged;
 use super::worst::WorstRound;
 use crate::format;
 
@@ -12,10 +13,22 @@ pub struct OpenFigures {
     /// free; of all rounds.
     pub late: u64,
     /// The generator's own lateness; `None` where no request was begun.
-    pub lag: Option<WorstRound>,
+    pub lag: Option<Lag>,
     /// What was made of the requests that were asked for; `None` in records from before they were
     /// counted.
     pub kept: Option<Kept>,
+}
+
+/// The generator's own lateness.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lag {
+    /// The median, in nanoseconds.
+    pub p50_ns: f64,
+    /// What 99 % did not exceed, in nanoseconds.
+    pub p99_ns: f64,
+    /// Whether it is of the worst round, because a round has no histogram that could be merged; else it is of
+    /// all rounds merged.
+    pub of_worst_round: bool,
 }
 
 /// What was made of the requests that a schedule asked for.
@@ -46,7 +59,7 @@ impl OpenFigures {
         open.clone().next()?;
         Some(Self {
             late: open.clone().map(|open| open.late).sum(),
-            lag: WorstRound::of(rounds, |load| load.open.as_ref()?.schedule_lag_ns.as_ref()),
+            lag: Lag::of(rounds),
             kept: Kept::of(open.filter(|open| open.asked > 0)),
         })
     }
@@ -70,6 +83,27 @@ impl OpenFigures {
         (lag_ns > LAG_WORTH_TELLING * latency_ns).then(|| {
             let (lag, latency) = (format::duration(lag_ns), format::duration(latency_ns));
             format!("{lag} of the median {latency} are the generator's own lateness")
+        })
+    }
+}
+
+impl Lag {
+    fn of(rounds: &[&Measurement]) -> Option<Self> {
+        let worst = WorstRound::of(rounds, |load| load.open.as_ref()?.schedule_lag_ns.as_ref())?;
+        let open = rounds.iter().filter_map(|round| round.load.open.as_ref());
+        let begun = open.filter(|open| open.schedule_lag_ns.is_some());
+        let merged = Merged::of(begun.map(|open| open.schedule_lag_histogram.as_str()));
+        Some(match merged.histogram.summary() {
+            Some(lag) if merged.unreadable == 0 => Self {
+                p50_ns: lag.p50 as f64,
+                p99_ns: lag.p99 as f64,
+                of_worst_round: false,
+            },
+            _ => Self {
+                p50_ns: worst.p50_ns,
+                p99_ns: worst.p99_ns,
+                of_worst_round: true,
+            },
         })
     }
 }

@@ -2,15 +2,12 @@
 
 use std::cmp::Ordering;
 
-use prony_record::{LoadShape, LoadSpec, Measurement, Run, Stage, TrialRecord, TrialResult};
-use prony_stats::{Estimate, ranks, ratio_of_medians};
+use prony_record::{CEILING, LoadShape, LoadSpec, Run, Stage, TrialRecord};
 
-use super::{Figures, Percentile, Row, Standing, SubjectLabel, Table, naming};
+use super::relative::Relative;
+use super::rounds::Rounds;
+use super::{EnoughRounds, Figures, Percentile, Row, SubjectLabel, Table, course, naming, ranking};
 use crate::prose;
-
-/// The id of the built-in reference server, which does the least work. Others that are of class
-/// `reference`, such as nginx, are held against it like everybody else.
-const CEILING: &str = "ceiling";
 
 pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
     let mut tables: Vec<Table> = groups(run, trials)
@@ -22,9 +19,14 @@ pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
                     record.trial.workload == workload && record.trial.load.same_load(&load)
                 })
                 .collect();
+            let open = prose::is_open(&load);
+            let rows = rows(run, &here, open);
             Table {
-                rows: rows(run, &here, prose::is_open(&load)),
+                baseline: baseline(run, &rows),
+                rows,
                 rounds: rounds(&here),
+                course: course::course(&here, open),
+                enough: EnoughRounds::of(run, &workload, &load),
                 slug: naming::slug(&workload),
                 apart: None,
                 workload,
@@ -112,28 +114,29 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> Vec<Row> {
         .filter_map(|subject| {
             let label = SubjectLabel::from(subject);
             let own = trials.iter().filter(|r| r.trial.subject == subject.id);
-            let measured: Vec<&Measurement> = own.clone().filter_map(|r| measurement(r)).collect();
-            let failed = own.count() - measured.len();
-            let figures = Figures::of(&measured, failed)?;
+            let figures = Figures::of(&Rounds::of(own.copied()), open)?;
             Some(Row {
-                standing: standing(&label, &figures, open),
+                standing: ranking::standing(&label, &figures, open),
                 is_ceiling: subject.id == CEILING,
                 subject: label,
                 figures,
                 share_of_ceiling: None,
+                of_baseline: None,
+                cpu_band: None,
             })
         })
         .collect();
+    relate(run, &mut rows, open);
+    ranking::rank_by_cpu(&mut rows);
     if open {
         rows.sort_by(|a, b| median_latency(a).total_cmp(&median_latency(b)));
         return rows;
     }
-    relate_to_ceiling(&mut rows);
-    rank(&mut rows);
+    ranking::rank(&mut rows);
     rows.sort_by(|a, b| {
-        let place = |row: &Row| row.rank().unwrap_or(usize::MAX);
+        let unranked = |row: &Row| row.band().is_none();
         let by_rate = b.figures.rate.median.total_cmp(&a.figures.rate.median);
-        place(a).cmp(&place(b)).then(by_rate)
+        unranked(a).cmp(&unranked(b)).then(by_rate)
     });
     rows
 }
@@ -144,43 +147,34 @@ fn median_latency(row: &Row) -> f64 {
     latency.unwrap_or(f64::INFINITY)
 }
 
-fn measurement(record: &TrialRecord) -> Option<&Measurement> {
-    match &record.result {
-        TrialResult::Measured(measurement) => Some(measurement),
-        TrialResult::Failed { .. } => None,
-    }
+/// The subject that the others are compared with, where it is not the ceiling, which has a column anyway.
+fn baseline(run: &Run, rows: &[Row]) -> Option<String> {
+    let ids = run.subjects.iter().map(|subject| subject.id.as_str());
+    let has_row = |id: &str| rows.iter().any(|row| row.subject.id == id);
+    let baseline = prony_record::baseline(run.baseline.as_deref(), ids, has_row)?;
+    (baseline != CEILING && rows.len() > 1).then(|| baseline.to_owned())
 }
 
-/// Ranks are given later; here only what speaks against one.
-fn standing(label: &SubjectLabel, figures: &Figures, open: bool) -> Standing {
-    if figures.has_wrong_answers() {
-        Standing::WrongAnswers
-    } else if figures.client_limited {
-        Standing::ClientLimited
-    } else if label.is_reference() {
-        Standing::Reference
-    } else if open {
-        Standing::Offered
-    } else {
-        Standing::Ranked(1)
-    }
-}
-
-fn relate_to_ceiling(rows: &mut [Row]) {
+/// Takes the ratios to the ceiling and to the baseline. In an open loop the rate is the offered one, so that it has no
+/// share of the ceiling's.
+fn relate(run: &Run, rows: &mut [Row], open: bool) {
+    let by_round = |row: &Row| row.figures.compared.clone();
     let ceiling = rows
         .iter()
-        .find(|row| row.is_ceiling)
-        .map(|row| row.figures.rate);
-    for row in rows.iter_mut().filter(|row| !row.is_ceiling) {
-        row.share_of_ceiling =
-            ceiling.and_then(|ceiling| ratio_of_medians(&row.figures.rate, &ceiling));
-    }
-}
-
-fn rank(rows: &mut [Row]) {
-    let mut ranked: Vec<&mut Row> = rows.iter_mut().filter(|row| row.rank().is_some()).collect();
-    let rates: Vec<Estimate> = ranked.iter().map(|row| row.figures.rate).collect();
-    for (row, rank) in ranked.iter_mut().zip(ranks(&rates)) {
-        row.standing = Standing::Ranked(rank);
+        .find(|row| row.is_ceiling && !open)
+        .map(by_round);
+    let baseline = baseline(run, rows);
+    let base = rows
+        .iter()
+        .find(|row| Some(&row.subject.id) == baseline.as_ref());
+    let base = base.map(by_round);
+    for row in rows {
+        let to = |base: &_| Relative::of(&row.figures.compared, base);
+        if !row.is_ceiling {
+            row.share_of_ceiling = ceiling.as_ref().and_then(to);
+        }
+        if Some(&row.subject.id) != baseline.as_ref() {
+            row.of_baseline = base.as_ref().and_then(to);
+        }
     }
 }

@@ -1,6 +1,5 @@
-//! Times beside the latency. Most have no histogram that could be merged over the rounds, and where
-//! the generator was late in one round, that round is what the reader must know of: so the worst is
-//! told.
+//! Times beside the latency that have no histogram on record, so that nothing can be merged over the rounds: the
+//! worst round is told, which is on the safe side.
 
 use prony_record::{LatencySummary, LoadResult, Measurement};
 

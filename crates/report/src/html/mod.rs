@@ -1,7 +1,9 @@
 //! The whole report as one HTML page: style and charts are in it, it loads nothing and runs nothing.
 
 mod conditions;
+mod costs;
 mod generator;
+mod noise;
 mod overview;
 mod published;
 mod workload;
@@ -35,6 +37,7 @@ pub fn html(run: &Run, comparison: &Comparison) -> String {
                     @for table in &comparison.tables {
                         (workload::section(table, comparison))
                     }
+                    (noise::section(comparison))
                     (absences(comparison))
                     (reading(comparison))
                     (conditions::section(run))
@@ -55,10 +58,11 @@ fn head(run: &Run, comparison: &Comparison) -> Markup {
             dl class="facts" {
                 (fact("Servers", &run.subjects.len().to_string()))
                 (fact("Workloads", &comparison.workloads().to_string()))
-                (fact("Rounds", &comparison.rounds(run.rounds)))
+                (fact("Rounds", &comparison.rounds(run)))
                 (fact("Machine", &format!("{} · {}", machine.cpu_model, prose::plural(machine.cpus, "CPU"))))
                 (fact("Date", run.started_at.split('T').next().unwrap_or("")))
             }
+            @if let Some(noisy) = prose::noisy(&comparison.quiet) { p class="note" { (noisy) } }
             @for note in run.notes.iter().map(String::as_str).chain(prose::end(run)) {
                 p class="note" { (note) }
             }
@@ -69,6 +73,7 @@ fn head(run: &Run, comparison: &Comparison) -> Markup {
                 @for table in &comparison.tables {
                     a href={ "#" (workload::anchor(table)) } { (table.name()) }
                 }
+                @if comparison.quiet.trials > 0 { a href="#noise" { "How quiet the machine was" } }
                 @if !comparison.absences.is_empty() { a href="#absent" { "Not measured" } }
                 a href="#reading" { "How to read this" }
                 a href="#conditions" { "Conditions" }

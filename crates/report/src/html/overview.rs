@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::{Comparison, Percentile, Row, SubjectLabel, Table, format};
+use crate::{Comparison, Percentile, Row, SubjectLabel, Table, format, prose};
 
 pub(super) fn section(comparison: &Comparison) -> Markup {
     let subjects = subjects(comparison);
@@ -11,8 +11,8 @@ pub(super) fn section(comparison: &Comparison) -> Markup {
             section id="overview" {
                 h2 { "At a glance" }
                 p class="lead" {
-                    "Requests per second, median of the rounds. The small figure is the rank: one more than the \
-                     rows whose whole interval lies above. Bars are drawn against the fastest of each workload."
+                    "Requests per second, median of the rounds. The small figure is the rank, from the best to the worst that \
+                     the data allow. Bars are drawn against the fastest of each workload."
                     @if comparison.has_open() {
                         " Of an open loop the median latency is shown: its requests per second are those that were \
                          offered."
@@ -102,7 +102,7 @@ fn cell(comparison: &Comparison, table: &Table, subject: &SubjectLabel) -> Marku
             Some(row) => td {
                 span class="figure" { (format::count(row.figures.rate.median)) }
                 (standing(row))
-                span class={ "meter" @if row.rank().is_none() { " unranked" } } {
+                span class={ "meter" @if !row.is_sound() { " unranked" } } {
                     span style={ "width:" (percent(row, table)) "%" } {}
                 }
             },
@@ -142,10 +142,10 @@ fn absent(comparison: &Comparison) -> Markup {
 }
 
 fn standing(row: &Row) -> Markup {
+    let flags = row.flags().join(", ");
     html! {
-        @match row.rank() {
-            Some(rank) => span class={ "rank" @if rank == 1 { " first" } } title={ "rank " (rank) } { (rank) },
-            None => span class="rank" title=(row.flags().join(", ")) { (format::NONE) },
+        span class={ "rank" @if row.may_be_first() { " first" } } title=[Some(flags).filter(|flags| !flags.is_empty())] {
+            (prose::band(row.band()))
         }
     }
 }

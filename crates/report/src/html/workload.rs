@@ -1,10 +1,13 @@
 //! The section of one workload under one load: charts, and the whole table beneath.
 
 use maud::{Markup, html};
+use prony_stats::Estimate;
 
-use super::generator;
+use super::{costs, generator};
 use crate::chart::{self, ChartKind};
-use crate::{Absence, Comparison, Percentile, Row, Standing, Table, WorstRound, format, prose};
+use crate::{
+    Absence, Comparison, Lag, Percentile, Relative, Row, Standing, Table, WorstRound, format, prose,
+};
 
 /// The place of a table in the page.
 pub(super) fn anchor(table: &Table) -> String {
@@ -16,6 +19,8 @@ pub(super) fn section(table: &Table, comparison: &Comparison) -> Markup {
         let id = format!("{}-{}", anchor(table), kind.name());
         html! { figure { (chart::inline(kind, table, &id)) } }
     };
+    // The course of the trials stands with the noise.
+    let kinds = ChartKind::of(table).filter(|kind| *kind != ChartKind::Course);
     html! {
         section id=(anchor(table)) {
             h2 { (table.name()) }
@@ -23,8 +28,9 @@ pub(super) fn section(table: &Table, comparison: &Comparison) -> Markup {
             @if table.rows.is_empty() {
                 p { "No server gave figures." }
             } @else {
-                div class="charts" { @for kind in ChartKind::of(table) { (chart(kind)) } }
+                div class="charts" { @for kind in kinds { (chart(kind)) } }
                 (figures(table))
+                (costs::section(table))
                 @for aside in prose::asides(table) { p class="caption" { (aside) } }
                 (generator::details(table))
             }
@@ -34,45 +40,34 @@ pub(super) fn section(table: &Table, comparison: &Comparison) -> Markup {
 }
 
 /// The titles of the columns behind the server's; an open loop ranks nobody and has a schedule.
-fn titles(table: &Table) -> Vec<&'static str> {
-    let rate: &[&str] = match table.is_open() {
-        true => &["req/s offered"],
-        false => &["req/s", "Of ceiling"],
+fn titles(table: &Table) -> Vec<String> {
+    let mut titles: Vec<&str> = match table.is_open() {
+        true => vec!["req/s offered"],
+        false => vec!["req/s", "Of ceiling"],
     };
-    let schedule: &[&str] = match table.is_open() {
-        true => &["Late", "Schedule lag p99"],
-        false => &[],
-    };
-    let kept: &[&str] = match table.has_kept() {
-        true => &["Sent"],
-        false => &[],
-    };
-    let first_byte: &[&str] = match table.has_first_byte() {
-        true => &["First byte p99"],
-        false => &[],
-    };
-    let events: &[&str] = match table.has_events() {
-        true => &["Events/s", "First event p99", "Gap p99"],
-        false => &[],
-    };
-    let costs = [
-        "Transfer",
-        "CPU/req",
-        "Peak memory",
-        "Startup",
-        "Artefact",
-        "Reconnects per req",
-    ];
-    [
-        rate,
-        &Percentile::ALL.map(Percentile::name),
-        schedule,
-        kept,
-        first_byte,
-        events,
-        &costs,
-    ]
-    .concat()
+    let baseline = prose::baseline(table).map(capital);
+    titles.extend(baseline.as_deref());
+    titles.extend(Percentile::ALL.map(Percentile::name));
+    if table.is_open() {
+        titles.extend(["Late", "Schedule lag p99"]);
+    }
+    if table.has_kept() {
+        titles.push("Sent");
+    }
+    if table.has_first_byte() {
+        titles.push("First byte p99");
+    }
+    if table.has_events() {
+        titles.extend(["Events/s", "First event p99", "Gap p99"]);
+    }
+    titles.extend(["Transfer", "Reconnects per req"]);
+    titles.into_iter().map(str::to_owned).collect()
+}
+
+fn capital(text: String) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 fn figures(table: &Table) -> Markup {
@@ -86,14 +81,15 @@ fn figures(table: &Table) -> Markup {
                 } }
                 tbody {
                     @for (i, row) in table.rows.iter().enumerate() {
-                        @let new_band = i > 0 && table.rows[i - 1].rank() != row.rank();
+                        @let new_band = i > 0 && table.rows[i - 1].band() != row.band();
                         tr class=(classes(row, new_band)) { (cells(table, row)) }
                     }
                 }
             }
         }
         p class="caption" {
-            "Latency (p50 to p99.9): " (prose::latency_of(&table.load)) ", from the histograms of all rounds merged."
+            "Latency (p50 to p99.9): " (prose::latency_of(&table.load)) ", from the histograms of all rounds merged. \
+             Beneath figures stand their 95 % intervals."
         }
         @if let Some(why) = prose::unranked(table) { p class="caption" { (why) } }
     }
@@ -118,7 +114,7 @@ fn cells(table: &Table, row: &Row) -> Markup {
     };
     html! {
         @if !table.is_open() {
-            td { span class={ "rank" @if row.rank() == Some(1) { " first" } } { (prose::rank(row)) } }
+            td { span class={ "rank" @if row.may_be_first() { " first" } } { (prose::band(row.band())) } }
         }
         th scope="row" {
             (row.subject.id)
@@ -126,17 +122,14 @@ fn cells(table: &Table, row: &Row) -> Markup {
             @for flag in row.flags() { span class=(flag_class(row)) { (flag) } " " }
         }
         td { strong { (format::count(figures.rate.median)) } small { (interval) } }
-        @if !table.is_open() { (optional(row.share_of_ceiling, format::share)) }
-        @for percentile in Percentile::ALL { (optional(figures.percentile(percentile), format::duration)) }
+        @if !table.is_open() { (relative(row.share_of_ceiling, format::share)) }
+        @if table.baseline.is_some() { (relative(row.of_baseline, format::ratio)) }
+        @for kind in Percentile::ALL { (percentile(row, kind)) }
         @if table.is_open() { (schedule(row)) }
         @if table.has_kept() { (kept(row)) }
         @if table.has_first_byte() { (worst(figures.first_byte)) }
         @if table.has_events() { (events(row)) }
         td { (format::transfer(figures.transfer_per_s)) }
-        (cpu(row))
-        td { (format::bytes(figures.peak_memory_bytes as f64)) }
-        (startup(row))
-        (optional(row.subject.artefact_bytes.map(|bytes| bytes as f64), format::bytes))
         td { (format::count(figures.reconnects_per_request)) }
     }
 }
@@ -145,7 +138,7 @@ fn schedule(row: &Row) -> Markup {
     let open = row.figures.open;
     html! {
         (optional(open.map(|open| open.late as f64), |late| format::exact(late as u64)))
-        (worst(open.and_then(|open| open.lag)))
+        (lag(open.and_then(|open| open.lag)))
     }
 }
 
@@ -176,10 +169,51 @@ fn events(row: &Row) -> Markup {
 
 /// The p99 of a time, and beneath it the median.
 fn worst(time: Option<WorstRound>) -> Markup {
+    p99_and_p50(time.map(|time| (time.p99_ns, time.p50_ns)))
+}
+
+fn lag(lag: Option<Lag>) -> Markup {
+    p99_and_p50(lag.map(|lag| (lag.p99_ns, lag.p50_ns)))
+}
+
+fn p99_and_p50(times: Option<(f64, f64)>) -> Markup {
     html! {
-        @match time {
+        @match times {
             None => td class="none" { (format::NONE) },
-            Some(time) => td { (format::duration(time.p99_ns)) small { "p50 " (format::duration(time.p50_ns)) } },
+            Some((p99, p50)) => td { (format::duration(p99)) small { "p50 " (format::duration(p50)) } },
+        }
+    }
+}
+
+fn percentile(row: &Row, kind: Percentile) -> Markup {
+    let interval = row.figures.interval(kind);
+    let interval = interval.map(|(low, high)| format::duration_interval(low, high));
+    let figure = row.figures.percentile(kind);
+    figure_with(figure.map(format::duration), interval)
+}
+
+fn relative(ratio: Option<Relative>, shown: fn(f64) -> String) -> Markup {
+    let (ratio, interval) = ratio.map(|ratio| prose::relative(ratio, shown)).unzip();
+    figure_with(ratio, interval.flatten())
+}
+
+/// The median, and beneath it the interval.
+pub(super) fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> Markup {
+    let several = estimate.filter(|estimate| estimate.n > 1);
+    let ends = |it: Estimate| format::interval(&shown(it.low), &shown(it.high));
+    let figure = estimate.map(|estimate| shown(estimate.median));
+    figure_with(figure, several.map(ends))
+}
+
+/// A figure, and beneath it what belongs to it.
+pub(super) fn figure_with(figure: Option<String>, small: Option<String>) -> Markup {
+    html! {
+        @match figure {
+            None => td class="none" { (format::NONE) },
+            Some(figure) => td {
+                (figure)
+                @if let Some(small) = small.filter(|small| *small != figure) { small { (small) } }
+            },
         }
     }
 }
@@ -193,37 +227,14 @@ pub(super) fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> Markup 
     }
 }
 
-fn cpu(row: &Row) -> Markup {
-    html! {
-        @match row.figures.cpu_ns_per_request {
-            None => td class="none" { (format::NONE) },
-            Some(cpu) => td {
-                (format::duration(cpu.median))
-                @if let Some(rate) = row.figures.requests_per_cpu_s() {
-                    small { (format::count(rate)) "/CPU s" }
-                }
-            },
-        }
-    }
-}
-
-fn startup(row: &Row) -> Markup {
-    html! {
-        @match row.figures.startup_ns {
-            None => td class="none" { (format::NONE) },
-            Some(startup) => td {
-                (format::duration(startup.median))
-                @if startup.n > 1 { small { (format::duration_interval(startup.low, startup.high)) } }
-            },
-        }
-    }
-}
-
 fn flag_class(row: &Row) -> &'static str {
     match row.standing {
         Standing::WrongAnswers => "tag bad",
         Standing::Reference => "tag",
-        Standing::Ranked(_) | Standing::Offered | Standing::ClientLimited => "tag warn",
+        Standing::Ranked(_)
+        | Standing::Offered
+        | Standing::ClientLimited(_)
+        | Standing::AtCeiling(_) => "tag warn",
     }
 }
 

@@ -1,10 +1,12 @@
 //! The columns of the tables, and in which tables each stands.
 
-use crate::{Kept, Percentile, Row, Table, WorstRound, format, prose};
+use prony_stats::Estimate;
+
+use crate::{CostFigures, Kept, Lag, Percentile, Relative, Row, Table, WorstRound, format, prose};
 
 /// A column of a table.
 pub(super) struct Column {
-    pub title: &'static str,
+    title: &'static str,
     /// Markdown's rule beneath the title, which says how the column is aligned.
     pub rule: &'static str,
     when: When,
@@ -12,6 +14,13 @@ pub(super) struct Column {
 }
 
 impl Column {
+    /// Its title in a table.
+    pub fn title(&self, table: &Table) -> String {
+        let of_baseline = matches!(self.when, When::Baseline);
+        let baseline = prose::baseline(table).filter(|_| of_baseline);
+        baseline.unwrap_or_else(|| self.title.to_owned())
+    }
+
     /// Whether it says something of the table's load.
     pub fn stands_in(&self, table: &Table) -> bool {
         match self.when {
@@ -21,6 +30,8 @@ impl Column {
             When::Kept => table.has_kept(),
             When::Events => table.has_events(),
             When::FirstByte => table.has_first_byte(),
+            When::Baseline => table.baseline.is_some(),
+            When::Cost(known) => table.has_cost(known),
         }
     }
 }
@@ -33,6 +44,9 @@ enum When {
     Kept,
     Events,
     FirstByte,
+    Baseline,
+    /// Where it is known of a row.
+    Cost(fn(&CostFigures) -> bool),
 }
 
 const fn words(title: &'static str, cell: fn(&Row) -> String) -> Column {
@@ -58,8 +72,8 @@ const fn only(when: When, column: Column) -> Column {
 }
 
 /// Rates and latency.
-pub(super) const SPEED: [Column; 23] = [
-    only(When::Closed, figure("rank", prose::rank)),
+pub(super) const SPEED: [Column; 24] = [
+    only(When::Closed, figure("rank", |row| prose::band(row.band()))),
     words("server", |row| row.subject.id.clone()),
     words("made with", |row| match row.subject.class.as_str() {
         "" => row.subject.title(),
@@ -73,7 +87,13 @@ pub(super) const SPEED: [Column; 23] = [
     only(
         When::Closed,
         figure("of ceiling", |row| {
-            optional(row.share_of_ceiling, format::share)
+            relative(row.share_of_ceiling, format::share)
+        }),
+    ),
+    only(
+        When::Baseline,
+        figure("ratio to the baseline", |row| {
+            relative(row.of_baseline, format::ratio)
         }),
     ),
     figure("p50", |row| percentile(row, Percentile::P50)),
@@ -156,20 +176,45 @@ pub(super) const SPEED: [Column; 23] = [
 ];
 
 /// What it cost the server.
-pub(super) const COST: [Column; 8] = [
+pub(super) const COST: [Column; 13] = [
     words("server", |row| row.subject.id.clone()),
-    figure("CPU/req", |row| {
-        optional(
-            row.figures.cpu_ns_per_request.map(|cpu| cpu.median),
-            format::duration,
-        )
-    }),
+    only(
+        When::Cost(|costs| costs.requests_per_cpu_s.is_some()),
+        figure("rank by CPU", |row| prose::band(row.cpu_band)),
+    ),
     figure("req per CPU s", |row| {
-        optional(row.figures.requests_per_cpu_s(), format::count)
+        estimate(row.figures.costs.requests_per_cpu_s, format::count)
     }),
+    figure("CPU/req", |row| {
+        median(row.figures.costs.cpu_ns_per_request, format::duration)
+    }),
+    only(
+        When::Cost(|costs| costs.instructions_per_request.is_some()),
+        figure("instructions/req", |row| {
+            estimate(row.figures.costs.instructions_per_request, format::count)
+        }),
+    ),
+    only(
+        When::Cost(|costs| costs.cycles_per_request.is_some()),
+        figure("cycles/req", |row| {
+            estimate(row.figures.costs.cycles_per_request, format::count)
+        }),
+    ),
+    only(
+        When::Cost(|costs| costs.joules_per_request.is_some()),
+        figure("energy/req, whole package", |row| {
+            median(row.figures.costs.joules_per_request, format::joules)
+        }),
+    ),
     figure("peak memory", |row| {
         format::bytes(row.figures.peak_memory_bytes as f64)
     }),
+    only(
+        When::Cost(|costs| costs.growth_per_connection.is_some()),
+        figure("memory growth per connection", |row| {
+            median(row.figures.costs.growth_per_connection, format::bytes)
+        }),
+    ),
     figure("startup (interval)", startup),
     figure("artefact", |row| {
         optional(
@@ -214,8 +259,9 @@ pub(super) const GENERATOR: [Column; 7] = [
     }),
 ];
 
-fn lag(row: &Row, of: fn(&WorstRound) -> f64) -> String {
-    time(row.figures.open.and_then(|open| open.lag), of)
+fn lag(row: &Row, of: fn(&Lag) -> f64) -> String {
+    let lag = row.figures.open.and_then(|open| open.lag);
+    optional(lag.as_ref().map(of), format::duration)
 }
 
 fn time(time: Option<WorstRound>, of: fn(&WorstRound) -> f64) -> String {
@@ -228,23 +274,41 @@ fn kept(row: &Row, text: fn(&Kept) -> String) -> String {
 }
 
 fn startup(row: &Row) -> String {
-    let Some(startup) = row.figures.startup_ns else {
-        return format::NONE.to_owned();
-    };
-    let median = format::duration(startup.median);
-    match startup.n {
-        1 => median,
-        _ => format!(
-            "{median} ({})",
-            format::duration_interval(startup.low, startup.high)
-        ),
-    }
+    estimate(row.figures.startup_ns, format::duration)
 }
 
 fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> String {
     figure.map_or(format::NONE.to_owned(), shown)
 }
 
+fn median(estimate: Option<Estimate>, shown: fn(f64) -> String) -> String {
+    optional(estimate.map(|estimate| estimate.median), shown)
+}
+
+/// `45.3 k (44.9–46.0 k)`; the interval where there is one.
+fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> String {
+    let Some(estimate) = estimate else {
+        return format::NONE.to_owned();
+    };
+    let interval = format::interval(&shown(estimate.low), &shown(estimate.high));
+    prose::with(shown(estimate.median), (estimate.n > 1).then_some(interval))
+}
+
+fn relative(relative: Option<Relative>, shown: fn(f64) -> String) -> String {
+    let Some(relative) = relative else {
+        return format::NONE.to_owned();
+    };
+    let (ratio, interval) = prose::relative(relative, shown);
+    prose::with(ratio, interval)
+}
+
 fn percentile(row: &Row, percentile: Percentile) -> String {
-    optional(row.figures.percentile(percentile), format::duration)
+    let Some(value) = row.figures.percentile(percentile) else {
+        return format::NONE.to_owned();
+    };
+    let interval = row.figures.interval(percentile);
+    prose::with(
+        format::duration(value),
+        interval.map(|(low, high)| format::duration_interval(low, high)),
+    )
 }

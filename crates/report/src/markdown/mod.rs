@@ -6,7 +6,8 @@ mod text;
 
 use prony_record::Run;
 
-use crate::{Comparison, Table, Why, prose};
+use crate::chart::{self, ChartKind};
+use crate::{Comparison, Row, Table, Why, prose};
 use columns::{COST, Column, GENERATOR, SPEED};
 pub use text::escaped;
 use text::{cells, fenced, push};
@@ -23,6 +24,7 @@ pub fn markdown(run: &Run, comparison: &Comparison) -> String {
             .map(published::document)
             .unwrap_or_default(),
         comparison.tables.iter().map(table).collect(),
+        noise(comparison),
         absences(comparison),
         reading(comparison),
         conditions(run),
@@ -42,7 +44,7 @@ fn head(run: &Run, comparison: &Comparison) -> String {
         &format!(
             "{} subjects, {}, on {} ({}), {}.\n",
             run.subjects.len(),
-            match comparison.rounds(run.rounds).as_str() {
+            match comparison.rounds(run).as_str() {
                 "1" => "1 round".to_owned(),
                 rounds => format!("{rounds} rounds"),
             },
@@ -56,7 +58,12 @@ fn head(run: &Run, comparison: &Comparison) -> String {
         ),
     );
     let end = prose::end(run).map(str::to_owned);
-    for note in run.notes.iter().cloned().chain(end) {
+    let noisy = prose::noisy(&comparison.quiet);
+    for note in noisy
+        .into_iter()
+        .chain(run.notes.iter().cloned())
+        .chain(end)
+    {
         push(&mut text, &format!("> {}", escaped(&note)));
         push(&mut text, ">");
     }
@@ -70,15 +77,26 @@ fn table(table: &Table) -> String {
         prose::load_in_rounds(&table.load, table.rounds)
     );
     let latency = prose::latency_of(&table.load);
+    let in_order: Vec<&Row> = table.rows.iter().collect();
     push(&mut text, &format!("Rates, and latency ({latency}):\n"));
-    text.push_str(&grid(table, &SPEED));
+    text.push_str(&grid(table, &in_order, &SPEED));
     if let Some(why) = prose::unranked(table) {
         push(&mut text, &format!("\n{why}"));
     }
-    push(&mut text, "\nWhat it cost the server:\n");
-    text.push_str(&grid(table, &COST));
+    push(
+        &mut text,
+        "\nWhat it cost the server, the cheapest in CPU time first:\n",
+    );
+    text.push_str(&grid(table, &table.by_cpu(), &COST));
+    if table.has_cpu() {
+        let file = chart::file_name(ChartKind::Cpu, table);
+        push(
+            &mut text,
+            &format!("\n![Requests per CPU second](charts/{file})"),
+        );
+    }
     push(&mut text, "\nWhat it cost the generator:\n");
-    text.push_str(&grid(table, &GENERATOR));
+    text.push_str(&grid(table, &in_order, &GENERATOR));
     for aside in prose::asides(table) {
         push(&mut text, &format!("\n{}", escaped(&aside)));
     }
@@ -86,14 +104,45 @@ fn table(table: &Table) -> String {
     text
 }
 
-fn grid(table: &Table, columns: &[Column]) -> String {
+fn grid(table: &Table, rows: &[&Row], columns: &[Column]) -> String {
     let columns = columns.iter().filter(|column| column.stands_in(table));
-    let mut text = cells(columns.clone().map(|column| column.title.to_owned()));
+    let mut text = cells(columns.clone().map(|column| escaped(&column.title(table))));
     text.push_str(&cells(columns.clone().map(|column| column.rule.to_owned())));
-    for row in &table.rows {
+    for row in rows {
         text.push_str(&cells(
             columns.clone().map(|column| escaped(&(column.cell)(row))),
         ));
+    }
+    text
+}
+
+/// How quiet the machine was.
+fn noise(comparison: &Comparison) -> String {
+    let quiet = &comparison.quiet;
+    if quiet.trials == 0 {
+        return String::new();
+    }
+    let sentences = prose::quiet(quiet).join(" ");
+    let mut text = format!(
+        "## How quiet the machine was\n\n{}\n\n",
+        escaped(&sentences)
+    );
+    text.push_str(&cells(prose::SEEN.map(str::to_owned)));
+    text.push_str(&cells(["---", "---:", "---:", "---"].map(str::to_owned)));
+    for row in prose::seen(quiet) {
+        text.push_str(&cells(row.map(|cell| escaped(&cell))));
+    }
+    for table in comparison
+        .tables
+        .iter()
+        .filter(|table| !table.rows.is_empty())
+    {
+        let file = chart::file_name(ChartKind::Course, table);
+        let name = escaped(&table.name());
+        push(
+            &mut text,
+            &format!("\n![Trials in the order in which they were made: {name}](charts/{file})"),
+        );
     }
     text
 }

@@ -2,7 +2,7 @@
 
 use prony_record::Run;
 
-use super::plural;
+use super::{plural, rounds};
 use crate::format;
 
 /// The conditions of a run, name by name. What could not be seen is said to be unknown.
@@ -55,7 +55,18 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         ("Prony", run.prony_version.clone()),
         ("Command", command(&run.command)),
         ("Suite", format!("{} ({})", run.suite, run.title)),
-        ("Rounds", run.rounds.to_string()),
+        (
+            "Rounds",
+            run.adaptive
+                .as_ref()
+                .map_or_else(|| run.rounds.to_string(), rounds::adaptive),
+        ),
+        (
+            "Baseline",
+            run.baseline
+                .clone()
+                .unwrap_or_else(|| "the ceiling".to_owned()),
+        ),
         ("Seed of the order", run.seed.to_string()),
         ("Started", run.started_at.clone()),
         (

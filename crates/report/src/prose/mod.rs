@@ -2,17 +2,21 @@
 
 mod conditions;
 mod load;
+mod noise;
 mod reading;
+mod rounds;
 mod traits;
 
 use prony_record::{Run, RunEnd};
-use prony_stats::Estimate;
+use prony_stats::{Band, Estimate};
 
-use crate::{Row, format};
+use crate::{Relative, format};
 
 pub use conditions::{command, conditions};
 pub use load::{is_open, latency as latency_of, load, load_in_rounds};
-pub use reading::{RATIOS, asides, intervals, latency, reading, unranked};
+pub use noise::{SEEN, noisy, quiet, seen};
+pub use reading::{RANK, RATIOS, asides, baseline, intervals, latency, reading, unranked};
+pub use rounds::enough_sentence;
 pub use traits::{TraitKind, traits};
 
 pub fn plural(count: usize, thing: &str) -> String {
@@ -39,10 +43,27 @@ pub fn plus_minus(estimate: &Estimate) -> String {
         })
 }
 
-/// The rank as it stands in a table.
-pub fn rank(row: &Row) -> String {
-    row.rank()
-        .map_or(format::NONE.to_owned(), |rank| rank.to_string())
+/// A rank band as it stands in a table: `1`, `2–4`.
+pub fn band(band: Option<Band>) -> String {
+    match band {
+        None => format::NONE.to_owned(),
+        Some(Band { best, worst }) => format::interval(&best.to_string(), &worst.to_string()),
+    }
+}
+
+/// A ratio, and its interval where there is one, both in the same way of writing: `0.79`, `0.77–0.81`.
+pub fn relative(relative: Relative, shown: fn(f64) -> String) -> (String, Option<String>) {
+    let interval = relative.interval;
+    let interval = interval.map(|(low, high)| format::interval(&shown(low), &shown(high)));
+    (shown(relative.ratio), interval)
+}
+
+/// A figure with its interval in brackets: `0.79 (0.77–0.81)`. An interval that rounds to the figure says nothing more.
+pub fn with(figure: String, small: Option<String>) -> String {
+    match small.filter(|small| *small != figure) {
+        Some(small) => format!("{figure} ({small})"),
+        None => figure,
+    }
 }
 
 /// What must be said of a run that did not come to its end; a complete one needs no word.

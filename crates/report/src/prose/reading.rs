@@ -1,30 +1,37 @@
 //! How to read a report, and what must be said of a table besides its figures.
 
-use prony_stats::Estimate;
-
 use super::verb;
 use crate::{Comparison, Table, format};
 
 /// What the intervals mean for as many rounds as there were.
 pub fn intervals(comparison: &Comparison) -> Vec<String> {
-    comparison
-        .round_counts()
-        .into_iter()
-        .map(|n| match n {
-            1 => "With one round there is no interval, and nothing can be ranked apart.".to_owned(),
-            n => {
-                let places: Vec<f64> = (1..=n).map(|place| place as f64).collect();
-                let estimate = Estimate::of(&places);
-                let coverage = estimate.map_or(0.0, |estimate| estimate.coverage);
-                let ends = match estimate.map_or(1.0, |estimate| estimate.low) {
-                    low if low > 1.0 => format!("value {low} from either end of {n} rounds"),
-                    _ => format!("the lowest and the highest of {n} rounds"),
-                };
-                let percent = (coverage * 10_000.0).floor() / 100.0;
-                format!("Intervals run between {ends}: they hold the true median with a chance of {percent} %.")
-            }
-        })
-        .collect()
+    let counts = comparison.round_counts();
+    let few: Vec<usize> = counts
+        .iter()
+        .copied()
+        .filter(|n| (2..6).contains(n))
+        .collect();
+    let mut sentences = Vec::new();
+    if counts.contains(&1) {
+        sentences.push("With one round there is no interval, and nothing can be ranked apart.");
+    }
+    if counts.iter().any(|count| *count > 1) {
+        sentences.push("Intervals are 95 % intervals over the rounds.");
+    }
+    if counts.iter().any(|count| *count >= 6) {
+        sentences
+            .push("From six rounds on that needs no assumption about how rounds are distributed.");
+    }
+    let mut sentences: Vec<String> = sentences.into_iter().map(str::to_owned).collect();
+    if !few.is_empty() {
+        let few: Vec<String> = few.iter().map(usize::to_string).collect();
+        sentences.push(format!(
+            "Of fewer than six rounds (here {}) they are as wide as Student's, which assumes that rounds scatter about \
+             normally.",
+            few.join(" and ")
+        ));
+    }
+    sentences
 }
 
 /// How to read the tables, a paragraph each: those that this comparison needs.
@@ -46,10 +53,29 @@ pub fn reading(comparison: &Comparison) -> Vec<String> {
     if comparison.tables.iter().any(Table::has_events) {
         paragraphs.push(EVENTS);
     }
-    paragraphs.extend(COSTS);
+    paragraphs.push(PERCENTILES);
+    paragraphs.extend(costs(comparison));
     paragraphs.push(GENERATOR);
+    paragraphs.extend(NOISE);
     let mut paragraphs: Vec<String> = paragraphs.into_iter().map(str::to_owned).collect();
     paragraphs.extend(intervals(comparison));
+    paragraphs
+}
+
+/// What the costs are, those that are known here.
+fn costs(comparison: &Comparison) -> Vec<&'static str> {
+    let has = |known| comparison.tables.iter().any(|table| table.has_cost(known));
+    let mut paragraphs = CPU.to_vec();
+    if has(|costs| costs.instructions_per_request.is_some() || costs.cycles_per_request.is_some()) {
+        paragraphs.push(COUNTERS);
+    }
+    if has(|costs| costs.growth_per_connection.is_some()) {
+        paragraphs.push(GROWTH);
+    }
+    if has(|costs| costs.joules_per_request.is_some()) {
+        paragraphs.push(ENERGY);
+    }
+    paragraphs.push(TRANSFER);
     paragraphs
 }
 
@@ -58,8 +84,10 @@ const PUBLISHED: [&str; 2] = [
      figures, so only what stands inside of one table is held against the document: each row as a ratio to the \
      document's best row that was measured here, and the order of the rows.",
     "The order: a pair of rows whose published figures differ is in the published order, or reversed, or cannot be \
-     told apart here. It cannot where the intervals of the rounds touch, where there was one round, or where the figure is \
-     not the server's own: the generator was the limit, the rate was not made, or answers were wrong.",
+     told apart here. Two rows are told apart by the ratio of their figures within the rounds that both have, corrected \
+     for all pairs of the table (Holm); a figure that has no rounds, or is 0 in one, by intervals that do not touch. Nothing \
+     is told apart by one round, where a figure is not the server's own (the generator was the limit, the rate was not \
+     made, or answers were wrong), and where both rows are at the ceiling.",
 ];
 
 /// What the ratios beside a document's table are.
@@ -67,14 +95,23 @@ pub const RATIOS: &str = "Published → measured here, each as a ratio to the do
      of the same workload; that row is 1.00. Shares stand as they are. A question mark: the row, or the one that is 1.00, was \
      client-limited, was not asked at its rate, or answered wrong here, so the ratio is not that of the servers.";
 
-const RANKS: [&str; 3] = [
-    "Rank: rows are ordered by the median of their rounds. A rank says how many rows are faster with their whole \
-     interval: rank 3 means that two are. Rows whose intervals overlap are not told apart by these data.",
+/// What a rank is, in a line.
+pub const RANK: &str = "Rank: the ranks that a row may have; 2–4 says that one row is surely faster. \
+     Every two are compared round by round; the chance is 5 % at the most that any row of a table is placed wrongly.";
+
+const RANKS: [&str; 4] = [
+    "Rank: the ranks that a row may have, as far as the data tell. 1 and one more for each row that is surely faster; \
+     the number of rows less one for each that is surely slower. Every two rows are compared by their ratio within the rounds that both \
+     have, so that what drifts from round to round cancels out; the comparisons of a table are corrected for their \
+     number (Holm), so that the chance is 5 % at the most that any row of it is placed wrongly. Within a band the order is \
+     that of the medians, and says nothing.",
     "Ceiling: the built-in reference server does the least work that still answers right. It shows what \
-     this machine can do at all and is never ranked.",
+     this machine can do at all and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
+    "At the ceiling: the row's rate is 90 % of the ceiling's or more, so that it may be the machine's and not the server's. It \
+     may be faster than the figure says: nobody is ranked ahead of it for certain, and two such rows are not told apart.",
     "Client-limited: in at least one round the generator was at its limit while the server was not: a thread of it was \
      busy nearly all the time, or fell ever further behind its schedule. The row says which. The server can do more \
-     than the figure says, so such a row is never ranked.",
+     than the figure says, so it is ranked as a row at the ceiling is.",
 ];
 
 const CLOSED: &str = "Latency: from the send of a request to the last byte of its answer, ok answers only, from the histograms of \
@@ -90,11 +127,12 @@ const OPEN: [&str; 3] = [
     "Sent: the share of the requests due in the measured time that were begun, in the worst round. Below 99.9 % the rate \
      that was asked for was not made, and the row says so: its latencies are those of another rate.",
     "Schedule lag: the generator's own lateness, from the instant at which a request was due and its user free to the \
-     one at which it was begun. It is in the latency too; where it comes near it, the figure is the generator's.",
+     one at which it was begun, from the histograms of all rounds merged. It is in the latency too; where it comes near it, the \
+     figure is the generator's.",
 ];
 
 const EVENTS: &str = "Events: of answers that are event streams. The first event is timed from where the latency begins, the gap \
-     from one event of a stream to its next; both are of the worst round. Rows are ranked by whole answers, not by events.";
+     from one event of a stream to its next; both are of the worst round, as their histograms are not on record. Rows are ranked by whole answers, not by events.";
 
 const USERS_CLOSED: &str = "Users who think: each waits for an answer, thinks, and asks again. Their thinking sets most of the \
      pace, so their requests a second tell servers apart only where these are slow beside it; latency does.";
@@ -103,15 +141,41 @@ const GENERATOR: &str = "The generator's cost: CPU time, system calls, cycles an
      and in the kernel, measured part only, the median of the rounds; how busy the busiest thread was in the worst one. What \
      the machine cannot count is left out.";
 
-const COSTS: [&str; 2] = [
-    "CPU: user and kernel time of the server's whole process tree for one ok answer, warm-up included on both \
-     sides. Memory: the most that the process tree held at once in any round.",
-    "Transfer counts every byte received, heads included. Rates count ok answers only; an error is never throughput.",
+const PERCENTILES: &str = "Percentiles: merged from the histograms of all rounds, never averaged. One is shown only where at least 10 answers \
+     lie beyond it: p99 takes 1,000 answers, p99.9 10,000. The intervals of p50 and p99 come from drawing rounds again (bootstrap). Every answer \
+     counts alike: a round with more answers weighs more.";
+
+const CPU: [&str; 2] = [
+    "Requests per CPU second: ok answers for a second of user and kernel time of the server's whole process tree, warm-up \
+     included on both sides. It is a ranking of its own, by bands as the rate's: what a server costs, whatever the generator \
+     could ask of it. A neighbour on the machine blurs it far less than the rate.",
+    "Memory: the most that the process tree held at once in any round.",
+];
+
+const COUNTERS: &str = "Instructions and cycles: of the server's process tree for one ok answer, in user mode and in the kernel, \
+     warm-up included on both sides, as the processor counted them. Instructions hardly change with what else the machine does.";
+
+const GROWTH: &str = "Memory growth per connection: the most memory that was held, less what was held before the load, for each connection \
+     of it. All growth is in it, caches and garbage that was not collected yet too: of a server with a garbage collector it says \
+     when that ran as much as what a connection takes. With few connections it is mostly the former.";
+
+const ENERGY: &str = "Joules: what the processor's packages used meanwhile, for one ok answer: of server, generator and everything \
+     else on the machine together. Compare it between rows of one table only.";
+
+const TRANSFER: &str = "Transfer counts every byte received, heads included. Rates count ok answers only; an error is never throughput.";
+
+const NOISE: [&str; 2] = [
+    "Spoilt trials: a trial is spoilt where others took too much of the CPUs of server or generator (the hypervisor, or other \
+     programs), or where the rate had not come to rest when measuring began. It is judged by that alone, never by its figures; it is made again \
+     as far as the run's bounds allow, and both are kept on record.",
+    "Follows the noise: over the rounds of a row its figure is the worse the more was lost to others (Spearman's rank \
+     correlation, p below 0.01). Such a figure says something of the machine's other work as well.",
 ];
 
 /// What must be said of a table's rows besides their figures, a sentence each.
 pub fn asides(table: &Table) -> Vec<String> {
-    let mut sentences: Vec<String> = table.rows.iter().filter_map(resent).collect();
+    let mut sentences: Vec<String> = super::enough_sentence(table).into_iter().collect();
+    sentences.extend(table.rows.iter().filter_map(resent));
     sentences.extend(table.rows.iter().filter_map(port_waits));
     sentences.extend(table.rows.iter().filter_map(held));
     sentences.extend(table.rows.iter().filter_map(|row| {
@@ -122,12 +186,28 @@ pub fn asides(table: &Table) -> Vec<String> {
 }
 
 /// Why the rows of a table have no rank, where that is the load's doing.
-pub fn unranked(table: &Table) -> Option<&'static str> {
-    table.is_open().then_some(
-        "Nobody is ranked: in an open loop the requests a second are those that were offered. Rows are ordered by \
-         their median latency, which runs from the scheduled arrival. Late requests are those of all rounds; the \
-         schedule lag is the generator's own lateness, of the worst round.",
-    )
+pub fn unranked(table: &Table) -> Option<String> {
+    let lags = table.rows.iter().filter_map(|row| row.figures.open?.lag);
+    let of = match lags.into_iter().any(|lag| lag.of_worst_round) {
+        true => "of the worst round, where a round has no histogram of it",
+        false => "of all rounds",
+    };
+    table.is_open().then(|| {
+        format!(
+            "Nobody is ranked: in an open loop the requests a second are those that were offered. Rows are ordered by \
+             their median latency, which runs from the scheduled arrival. Late requests are those of all rounds; the \
+             schedule lag is the generator's own lateness, {of}."
+        )
+    })
+}
+
+/// The title of a table's column of ratios to the baseline; `None` where it has none.
+pub fn baseline(table: &Table) -> Option<String> {
+    let baseline = table.baseline.as_ref()?;
+    Some(match table.is_open() {
+        true => format!("p50 as ratio to {baseline}"),
+        false => format!("ratio to {baseline}"),
+    })
 }
 
 fn resent(row: &crate::Row) -> Option<String> {

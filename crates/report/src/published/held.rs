@@ -1,8 +1,9 @@
 //! Whether the order of a document's rows held here.
 
 use prony_record::PublishedFigure;
+use prony_stats::{Ratio, common_rounds, holm};
 
-use super::measured::{Gathering, gathering, is_of_load};
+use super::measured::{Gathering, Measured, gathering, is_of_load};
 use super::{DocumentRow, DocumentTable};
 
 /// How the published order of one figure held on one workload: every pair of rows whose published
@@ -31,15 +32,22 @@ impl Held {
     }
 }
 
-/// The order of every figure that has one.
+/// The order of every figure that has one. What the rounds tell apart is corrected for all pairs of the table.
 pub(super) fn held(table: &DocumentTable) -> Vec<Held> {
     let figures = table.source.columns.iter();
-    figures
+    let groups: Vec<Group> = figures
         .flat_map(|&figure| {
             groups(table, figure)
                 .into_iter()
                 .filter_map(move |(workload, rows)| of_group(table, figure, workload, &rows))
         })
+        .collect();
+    let pairs = groups.iter().flat_map(|group| &group.pairs);
+    let p_values: Vec<f64> = pairs.filter_map(|pair| pair.evidence.p()).collect();
+    let mut corrected = holm(&p_values).into_iter();
+    groups
+        .into_iter()
+        .map(|group| group.count(&mut corrected))
         .collect()
 }
 
@@ -74,7 +82,7 @@ fn of_group(
     figure: PublishedFigure,
     workload: Option<&str>,
     rows: &[&DocumentRow],
-) -> Option<Held> {
+) -> Option<Group> {
     let more_is_better = figure.more_is_better()?;
     let mut entries: Vec<Entry> = Vec::new();
     for row in rows {
@@ -88,14 +96,7 @@ fn of_group(
             entries.push(Entry { row, published });
         }
     }
-    let mut held = Held {
-        figure,
-        workload: workload.map(str::to_owned),
-        in_order: 0,
-        reversed: Vec::new(),
-        untold: 0,
-        not_measured: 0,
-    };
+    let mut pairs = Vec::new();
     for (i, one) in entries.iter().enumerate() {
         for other in &entries[i + 1..] {
             // The same subject twice is measured once: its two rows cannot differ here.
@@ -106,48 +107,117 @@ fn of_group(
                 true => (one.row, other.row),
                 false => (other.row, one.row),
             };
-            match comes_first(figure, more_is_better, better, worse) {
-                Told::NotMeasured => held.not_measured += 1,
-                Told::Untold => held.untold += 1,
-                Told::Yes => held.in_order += 1,
-                Told::No => held.reversed.push((name(worse, rows), name(better, rows))),
-            }
+            pairs.push(Pair {
+                better: name(better, rows),
+                worse: name(worse, rows),
+                evidence: evidence(figure, more_is_better, better, worse),
+            });
         }
     }
-    (held.pairs() + held.not_measured > 0).then_some(held)
+    (!pairs.is_empty()).then(|| Group {
+        figure,
+        workload: workload.map(str::to_owned),
+        pairs,
+    })
 }
 
-enum Told {
-    Yes,
-    No,
-    Untold,
+/// The pairs of one figure on one workload.
+struct Group {
+    figure: PublishedFigure,
+    workload: Option<String>,
+    pairs: Vec<Pair>,
+}
+
+/// Two rows, as the document has them, and what was measured of them here.
+struct Pair {
+    better: String,
+    worse: String,
+    evidence: Evidence,
+}
+
+/// What was measured of two rows.
+enum Evidence {
+    /// One or both were not.
     NotMeasured,
+    /// What the intervals say, or the lack of them: the better one is so here too, is not, or that is open.
+    Plain(Option<bool>),
+    /// The rounds that both have, compared within each: whether the better one is so here too, and the p-value of that.
+    Paired { better: bool, p: f64 },
 }
 
-/// Whether `one` is the better here too. The intervals must be apart, and the figures themselves
-/// must stand the same way: a figure of all rounds may lie outside of the interval of most.
-fn comes_first(
+impl Evidence {
+    fn p(&self) -> Option<f64> {
+        match self {
+            Evidence::Paired { p, .. } => Some(*p),
+            Evidence::NotMeasured | Evidence::Plain(_) => None,
+        }
+    }
+}
+
+impl Group {
+    /// `corrected` has the corrected p-value of every pair that was compared by rounds, in order.
+    fn count(self, corrected: &mut impl Iterator<Item = f64>) -> Held {
+        let mut held = Held {
+            figure: self.figure,
+            workload: self.workload,
+            in_order: 0,
+            reversed: Vec::new(),
+            untold: 0,
+            not_measured: 0,
+        };
+        for pair in self.pairs {
+            let better = match pair.evidence {
+                Evidence::NotMeasured => {
+                    held.not_measured += 1;
+                    continue;
+                }
+                Evidence::Plain(better) => better,
+                Evidence::Paired { better, .. } => {
+                    corrected.next().is_some_and(|p| p < 0.05).then_some(better)
+                }
+            };
+            match better {
+                None => held.untold += 1,
+                Some(true) => held.in_order += 1,
+                Some(false) => held.reversed.push((pair.worse, pair.better)),
+            }
+        }
+        held
+    }
+}
+
+/// Whether `one` is the better here too. The figures themselves must stand the same way as their rounds: a figure of
+/// all rounds may lie outside of the interval of most.
+fn evidence(
     figure: PublishedFigure,
     more_is_better: bool,
     one: &DocumentRow,
     other: &DocumentRow,
-) -> Told {
+) -> Evidence {
     let (Some(a), Some(b)) = (one.measured.get(&figure), other.measured.get(&figure)) else {
-        return Told::NotMeasured;
+        return Evidence::NotMeasured;
     };
-    if is_of_load(figure) && (one.doubtful || other.doubtful) {
-        return Told::Untold;
+    let doubtful = one.doubtful || other.doubtful || (one.at_ceiling && other.at_ceiling);
+    if is_of_load(figure) && doubtful {
+        return Evidence::Plain(None);
     }
-    let (Some(a_ends), Some(b_ends)) = (a.interval, b.interval) else {
-        return Told::Untold;
-    };
+    let by_round = |measured: &Measured| measured.rounds.iter().copied().collect();
+    match Ratio::paired(&common_rounds(&by_round(a), &by_round(b))) {
+        Some(ratio) if (ratio.ratio > 1.0) == (a.value > b.value) => Evidence::Paired {
+            better: (ratio.ratio > 1.0) == more_is_better,
+            p: ratio.p,
+        },
+        Some(_) => Evidence::Plain(None),
+        None => Evidence::Plain(by_intervals(more_is_better, a, b)),
+    }
+}
+
+/// Whether the first is the better, where the intervals are apart.
+fn by_intervals(more_is_better: bool, a: &Measured, b: &Measured) -> Option<bool> {
+    let (a_ends, b_ends) = (a.interval?, b.interval?);
     let above = a_ends.0 > b_ends.1 && a.value > b.value;
     let below = a_ends.1 < b_ends.0 && a.value < b.value;
-    match (above, below, more_is_better) {
-        (true, _, true) | (_, true, false) => Told::Yes,
-        (true, _, false) | (_, true, true) => Told::No,
-        _ => Told::Untold,
-    }
+    (above || below).then_some(above == more_is_better)
 }
 
 /// The document's name of a row, with the subject where two rows have the same.

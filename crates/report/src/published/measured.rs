@@ -1,7 +1,9 @@
 //! The figures of one row: how its rounds become one, here and in the document.
 
+use std::collections::BTreeMap;
+
 use prony_record::{Measurement, PublishedFigure, RoundSummary};
-use prony_stats::{Estimate, median};
+use prony_stats::{Estimate, Ratio, median};
 
 use crate::Row;
 
@@ -170,7 +172,8 @@ fn whole(share: PublishedFigure) -> PublishedFigure {
     }
 }
 
-/// The ratio of the two summaries. Its interval is as wide as the two intervals allow.
+/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; where these have
+/// none, it is as wide as the two intervals allow.
 fn share(
     part: &Own,
     base: &Own,
@@ -182,15 +185,23 @@ fn share(
         base.measured(figure, summary, None)?,
     );
     let value = finite(part.value / base.value)?;
+    let by_round: BTreeMap<u32, f64> = base.rounds.iter().copied().collect();
+    let rounds = part.rounds.iter().filter_map(|(round, part)| {
+        let share = finite(part / by_round.get(round)?)?;
+        Some((*round, share))
+    });
+    let rounds: Vec<(u32, f64)> = rounds.collect();
+    let shares: Vec<(f64, f64)> = rounds.iter().map(|(_, share)| (*share, 1.0)).collect();
+    let paired = Ratio::paired(&shares).map(|ratio| (ratio.low, ratio.high));
     let ends = |part: Option<(f64, f64)>, base: Option<(f64, f64)>| {
         let ((low, high), (base_low, base_high)) = (part?, base?);
         Some((finite(low / base_high)?, finite(high / base_low)?))
     };
     Some(Measured {
         value,
-        spread: ends(part.spread, base.spread),
-        interval: ends(part.interval, base.interval),
-        rounds: Vec::new(),
+        spread: paired.or_else(|| ends(part.spread, base.spread)),
+        interval: paired.or_else(|| ends(part.interval, base.interval)),
+        rounds,
         detail: String::new(),
     })
 }

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 
 use prony_record::{
     Measurement, Published, PublishedFigure, PublishedRow, PublishedTable, Run, TrialRecord,
-    TrialResult,
 };
 
-use crate::comparison::why_absent;
+use crate::comparison::{Rounds, why_absent};
 use crate::{Row, Standing, SubjectLabel, Table};
 
 pub(crate) use grid::{Cell, Cells, Grid, GridRow, as_published, measured_here, ratios, summaries};
@@ -72,6 +71,8 @@ pub struct DocumentRow {
     /// Whether the figures under load are not the server's own: the generator was the limit, the
     /// rate was not made, or answers were wrong.
     pub doubtful: bool,
+    /// Whether its rate is so near to the ceiling's that it may be the machine's.
+    pub at_ceiling: bool,
     /// What the reader must know of it, a few words each.
     pub flags: Vec<String>,
 }
@@ -183,6 +184,7 @@ impl Filling<'_> {
             made_with: label.as_ref().map_or(String::new(), SubjectLabel::title),
             is_reference: label.is_some_and(|label| label.is_reference()),
             doubtful: summed.is_some_and(is_doubtful),
+            at_ceiling: summed.is_some_and(|row| matches!(row.standing, Standing::AtCeiling(_))),
             flags: summed.map_or(Vec::new(), |summed| self.flags(summed)),
             measured: summed.map_or(BTreeMap::new(), |summed| self.measured(summed, &workload)),
             published: figures,
@@ -261,17 +263,11 @@ impl Filling<'_> {
                 && trial.workload == workload
                 && trial.load.same_load(&self.source.load)
         };
-        let mut rounds: Vec<(u32, &Measurement)> = self
-            .trials
-            .iter()
-            .filter(own)
-            .filter_map(|record| match &record.result {
-                TrialResult::Measured(measurement) => Some((record.trial.round, measurement)),
-                TrialResult::Failed { .. } => None,
-            })
-            .collect();
-        rounds.sort_by_key(|(round, _)| *round);
+        let rounds = Rounds::of(self.trials.iter().filter(own)).measured;
         rounds
+            .into_iter()
+            .map(|round| (round.round, round.measurement))
+            .collect()
     }
 
     /// The rounds in which any of the table's rows was tried.

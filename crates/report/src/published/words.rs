@@ -120,7 +120,7 @@ fn told(table: &DocumentTable, way: Gathering) -> String {
         Gathering::Sum => "of all rounds together, with the fewest and the most in one".to_owned(),
         Gathering::Starts => "median of all starts and its interval".to_owned(),
         Gathering::Share => {
-            format!("the ratio of two {summary}s, as wide as their intervals allow")
+            format!("the ratio of two {summary}s, with the interval of the ratios within rounds")
         }
         Gathering::Build => String::new(),
     }

@@ -12,6 +12,10 @@ pub fn terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
     let paint = Paint { colour };
     let width = width.max(40);
     let mut lines = Vec::new();
+    if let Some(noisy) = prose::noisy(&comparison.quiet) {
+        lines.extend(wrapped(&noisy, width).iter().map(|text| paint.warn(text)));
+        lines.push(String::new());
+    }
     if let Some(document) = &comparison.published {
         for table in &document.tables {
             lines.extend(published::lines(document, table, width, paint));
@@ -24,14 +28,19 @@ pub fn terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
     }
     lines.extend(absence_lines(comparison, width, paint));
     if !comparison.tables.is_empty() {
-        lines.extend(
-            prose::intervals(comparison)
-                .iter()
-                .flat_map(|text| wrapped(text, width)),
-        );
-        let ranks = "Rank: one more than the rows whose whole interval lies above.";
+        let intervals = prose::intervals(comparison).join(" ");
+        let ranks = match comparison.has_closed() {
+            true => prose::RANK,
+            false => "",
+        };
         let latency = prose::latency(comparison);
-        lines.extend(wrapped(&format!("{ranks} {latency}"), width));
+        for text in [
+            intervals,
+            format!("{ranks} {latency}"),
+            prose::quiet(&comparison.quiet).join(" "),
+        ] {
+            lines.extend(wrapped(&text, width));
+        }
     }
     let text = lines.join("\n");
     format!("{}\n", text.trim_end_matches('\n'))
@@ -53,18 +62,25 @@ const fn column(title: &'static str, luxury: usize, cell: fn(&Row) -> String) ->
     }
 }
 
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     column("server", 0, |row| match row.standing {
         Standing::Reference => format!("{} (reference)", row.subject.id),
         _ => row.subject.id.clone(),
     }),
     column("req/s", 0, |row| format::count(row.figures.rate.median)),
-    column("interval", 4, |row| match row.figures.rate.n {
+    column("interval", 5, |row| match row.figures.rate.n {
         1 => format::NONE.to_owned(),
         _ => format::count_interval(row.figures.rate.low, row.figures.rate.high),
     }),
     column("ceiling", 3, |row| {
-        optional(row.share_of_ceiling, format::share)
+        optional(row.share_of_ceiling.map(|share| share.ratio), format::share)
+    }),
+    column("ratio", 4, |row| {
+        let Some(ratio) = row.of_baseline else {
+            return format::NONE.to_owned();
+        };
+        let (ratio, interval) = prose::relative(ratio, format::ratio);
+        prose::with(ratio, interval)
     }),
     column("p50", 2, |row| percentile(row, Percentile::P50)),
     column("p99", 1, |row| percentile(row, Percentile::P99)),
@@ -93,12 +109,12 @@ const COLUMNS: [Column; 15] = [
         let first = row.figures.events.and_then(|events| events.first);
         optional(first.map(|first| first.p50_ns), format::duration)
     }),
-    column("CPU/req", 5, |row| {
-        let cpu = row
-            .figures
-            .cpu_ns_per_request
-            .map(|estimate| estimate.median);
-        optional(cpu, format::duration)
+    column("req/CPU s", 3, |row| {
+        let rate = optional(row.figures.requests_per_cpu_s(), format::count);
+        match row.cpu_band {
+            Some(band) => format!("{rate} #{}", prose::band(Some(band))),
+            None => rate,
+        }
     }),
     column("memory", 6, |row| {
         format::bytes(row.figures.peak_memory_bytes as f64)
@@ -111,8 +127,9 @@ const COLUMNS: [Column; 15] = [
 
 /// A server's name is cut to this, so that figures keep their room.
 const NAME_LETTERS: usize = 24;
-const RANK_WIDTH: usize = 4;
 const GAP: usize = 2;
+/// How far the flags of a row are moved in.
+const INDENT: usize = 4;
 
 fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> String {
     figure.map_or(format::NONE.to_owned(), shown)
@@ -131,33 +148,63 @@ fn table_lines(table: &Table, width: usize, paint: Paint) -> Vec<String> {
             cells.map(|cell| cut(&cell, NAME_LETTERS)).collect()
         })
         .collect();
-    let widths = shown_widths(table, &cells, width);
+    let ranks = RankColumn::of(table);
+    let widths = shown_widths(table, &cells, width - ranks.width());
     let mut lines = heading(table, width, paint);
     let titles: Vec<String> = COLUMNS
         .iter()
         .map(|column| column.title.to_owned())
         .collect();
-    lines.push(paint.dim(&line("#", &titles, &widths)));
+    lines.push(paint.dim(&format!("{}{}", ranks.cell("#"), line(&titles, &widths))));
     let mut unranked = false;
     for (row, cells) in table.rows.iter().zip(&cells) {
-        if !row.is_sound() && !unranked && !table.is_open() {
+        if row.band().is_none() && !unranked && !table.is_open() {
             unranked = true;
-            lines.push(paint.dim(&"╌".repeat(used_width(&widths))));
+            lines.push(paint.dim(&"╌".repeat(ranks.width() + used_width(&widths))));
         }
-        let text = line(&prose::rank(row), cells, &widths);
-        lines.push(match row.rank() {
-            Some(1) => paint.bold(&text),
+        let rank = ranks.cell(&prose::band(row.band()));
+        let text = format!("{rank}{}", line(cells, &widths));
+        lines.push(match row.band() {
+            Some(_) if row.may_be_first() => paint.bold(&text),
             Some(_) => text,
             None if row.is_sound() => text,
             None => paint.dim(&text),
         });
         lines.extend(flag_lines(row, width, paint));
     }
-    let notes = prose::unranked(table).map(str::to_owned);
-    for note in notes.into_iter().chain(prose::asides(table)) {
+    for note in notes(table) {
         lines.extend(wrapped(&note, width).iter().map(|text| paint.dim(text)));
     }
     lines
+}
+
+/// What must be said beneath a table.
+fn notes(table: &Table) -> Vec<String> {
+    let ratio = prose::baseline(table).map(|title| format!("Ratio: {title}, with its interval."));
+    let notes = prose::unranked(table).into_iter().chain(ratio);
+    notes.chain(prose::asides(table)).collect()
+}
+
+/// The column of the ranks, as wide as the widest of them.
+struct RankColumn(usize);
+
+impl RankColumn {
+    fn of(table: &Table) -> Self {
+        let ranks = table
+            .rows
+            .iter()
+            .map(|row| prose::band(row.band()).chars().count());
+        Self(ranks.max().unwrap_or(0).max(2))
+    }
+
+    /// With the gap behind it.
+    fn width(&self) -> usize {
+        self.0 + GAP
+    }
+
+    fn cell(&self, rank: &str) -> String {
+        format!("{rank:>0$}{1:GAP$}", self.0, "")
+    }
 }
 
 fn flag_lines(row: &Row, width: usize, paint: Paint) -> Vec<String> {
@@ -168,8 +215,8 @@ fn flag_lines(row: &Row, width: usize, paint: Paint) -> Vec<String> {
     if flags.is_empty() {
         return Vec::new();
     }
-    let indent = " ".repeat(RANK_WIDTH);
-    wrapped(&flags.join(", "), width - RANK_WIDTH - 2)
+    let indent = " ".repeat(INDENT);
+    wrapped(&flags.join(", "), width - INDENT - 2)
         .iter()
         .map(|text| format!("{indent}{}", paint.warn(&format!("↳ {text}"))))
         .collect()
@@ -218,6 +265,12 @@ fn saying_nothing(table: &Table) -> Vec<&'static str> {
         true => vec!["ceiling", "interval"],
         false => vec!["late", "lag p99"],
     };
+    if table.baseline.is_none() {
+        nothing.push("ratio");
+    }
+    if !table.has_cpu() {
+        nothing.push("req/CPU s");
+    }
     if !table.has_kept() {
         nothing.push("sent");
     }
@@ -229,11 +282,11 @@ fn saying_nothing(table: &Table) -> Vec<&'static str> {
 
 fn used_width(widths: &[Option<usize>]) -> usize {
     let columns: usize = widths.iter().flatten().map(|width| width + GAP).sum();
-    RANK_WIDTH + columns - GAP
+    columns - GAP
 }
 
-fn line(rank: &str, cells: &[String], widths: &[Option<usize>]) -> String {
-    let mut text = format!("{rank:>2}  ");
+fn line(cells: &[String], widths: &[Option<usize>]) -> String {
+    let mut text = String::new();
     for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
         let Some(width) = *width else { continue };
         match column {

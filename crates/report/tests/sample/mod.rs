@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each test file uses a part of them.
 
 pub mod documents;
+pub mod noisy;
 pub mod rates;
 
 use std::collections::BTreeMap;
@@ -142,6 +143,8 @@ pub fn run() -> Run {
         },
         subjects,
         published: None,
+        baseline: None,
+        adaptive: None,
     }
 }
 
@@ -225,6 +228,8 @@ fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecor
     TrialRecord {
         trial,
         started_at: "2026-11-21T20:31:00Z".into(),
+        attempt: 1,
+        spoilt: Vec::new(),
         result,
     }
 }
@@ -321,7 +326,9 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 client_limited: limited,
                 client_limited_by: limited.then(|| "thread 1 was 97 % busy".into()),
                 cpus: vec![1],
+                scheduling: None,
             },
+            timeline: None,
         },
         server: ServerCost {
             busy_share: 0.5,
@@ -329,14 +336,36 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             cpu_system_s: 1.6,
             peak_memory_bytes: (kind.6 << 20) + (u64::from(trial.round) << 16),
             processes: 1,
+            memory_before_bytes: Some(kind.6 << 19),
+            cycles: None, // A machine may count the ones and not the others.
+            instructions: Some((31_000.0 / kind.5 * answers(&outcomes, &warm) as f64) as u64),
+            scheduling: Some(Scheduling {
+                run_queue_wait_s: 0.02,
+                voluntary_switches: 40_000,
+                involuntary_switches: 25,
+            }),
         },
         startup_ns: (kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64,
         noise: MachineNoise {
             steal_share: 0.004,
             idle_share: 0.1,
+            server_cpus: Some(CpuNoise {
+                steal_share: 0.004,
+                foreign_share: 0.002,
+            }),
+            load_cpus: Some(CpuNoise {
+                steal_share: 0.003,
+                foreign_share: 0.001,
+            }),
+            frequency_mhz: None,
+            energy_j: None,
         },
         log_lines: None,
     }
+}
+
+fn answers(outcomes: &Outcomes, warm: &Outcomes) -> u64 {
+    outcomes[Outcome::Ok] + warm[Outcome::Ok]
 }
 
 fn times(mean_ns: f64) -> LatencySummary {

@@ -1,10 +1,13 @@
-//! What a server costs and what else the machine does, read from `/proc`.
+//! What a server costs and what else the machine does, read from `/proc` and `/sys`.
 
+mod cpu_times;
+mod energy;
+mod frequency;
 mod noise;
 pub mod process_tree;
 mod sampler;
+mod scheduling;
 mod stat;
 
-pub use noise::NoiseMeter;
 pub use process_tree::{ProcessTree, TreeUsage};
-pub use sampler::Sampler;
+pub use sampler::{Sampled, Sampler};

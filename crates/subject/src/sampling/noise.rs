@@ -1,94 +1,235 @@
-//! What else happens on the machine, read from `/proc/stat`.
+//! What else happens on the machine.
 
-use std::fs;
 use std::io;
+use std::time::Instant;
 
-use prony_record::MachineNoise;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use nix::time::{ClockId, clock_gettime};
+use prony_record::{CpuAssignment, CpuNoise, MachineNoise};
 
-/// Measures the noise of the machine from its start on.
-#[derive(Clone, Copy, Debug)]
+use super::cpu_times::{CpuTimes, Ticks};
+use super::stat::ticks_per_second;
+
+/// Measures what happens on the CPUs of a server and of its load besides them.
+///
+/// What they could have used is the time that the CPUs were neither idle nor stolen. Idle time is what a kernel counts
+/// best; what programs use it only samples. `/proc/stat` tells it to the tick of 10 ms: of a trial of 0.6 s on one CPU
+/// that is 1.7 %, of one of 2 s half a percent.
+///
+/// The work after an interrupt, such as that of the network, is done in the time of whichever program runs. Where the
+/// kernel counts it apart, it is taken to belong to the measured program.
+#[derive(Debug)]
 pub struct NoiseMeter {
-    start: Ticks,
+    cpus: CpuAssignment,
+    start: Reading,
 }
 
-/// CPU time of the whole machine in ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Ticks {
-    total: u64,
-    idle: u64,
-    steal: u64,
+/// All clocks at one instant.
+#[derive(Clone, Debug)]
+struct Reading {
+    at: Instant,
+    times: CpuTimes,
+    server_cpu_s: f64,
+    load_cpu_s: f64,
+}
+
+impl Reading {
+    fn now(server_cpu_s: f64) -> io::Result<Reading> {
+        Ok(Reading {
+            at: Instant::now(),
+            times: CpuTimes::read()?,
+            server_cpu_s,
+            load_cpu_s: own_cpu_s()?,
+        })
+    }
 }
 
 impl NoiseMeter {
-    /// Begins to measure.
+    /// Begins to measure. `server_cpu_s` is the CPU time that the server has used so far, in seconds. The load is made by
+    /// this process, or by children of it that have ended and been waited for when the meter finishes.
     ///
     /// # Errors
     /// Where `/proc/stat` cannot be read.
-    pub fn start() -> io::Result<NoiseMeter> {
-        let start = Ticks::read()?;
-        Ok(NoiseMeter { start })
+    pub fn start(cpus: CpuAssignment, server_cpu_s: f64) -> io::Result<NoiseMeter> {
+        let start = Reading::now(server_cpu_s)?;
+        Ok(NoiseMeter { cpus, start })
     }
 
-    /// The noise since the start; none where less than a tick has passed.
+    /// The noise since the start; the server has used `server_cpu_s` by now.
     ///
     /// # Errors
     /// Where `/proc/stat` cannot be read.
-    pub fn finish(self) -> io::Result<MachineNoise> {
-        Ok(noise(self.start, Ticks::read()?))
+    pub fn finish(self, server_cpu_s: f64) -> io::Result<MachineNoise> {
+        let end = Reading::now(server_cpu_s)?;
+        Ok(noise(&self.cpus, &self.start, &end))
     }
 }
 
-fn noise(start: Ticks, end: Ticks) -> MachineNoise {
-    let total = end.total.saturating_sub(start.total);
-    let share = |start: u64, end: u64| match total {
+fn noise(cpus: &CpuAssignment, start: &Reading, end: &Reading) -> MachineNoise {
+    let machine = end.times.machine.since(start.times.machine);
+    let share = |ticks: u64| match machine.total {
         0 => 0.0,
-        total => end.saturating_sub(start) as f64 / total as f64,
+        total => ticks as f64 / total as f64,
+    };
+    let server_s = end.server_cpu_s - start.server_cpu_s;
+    let load_s = end.load_cpu_s - start.load_cpu_s;
+    let (server_cpus, load_cpus) = if cpus.shared() {
+        let mut both = [&cpus.server[..], &cpus.load[..]].concat();
+        both.sort_unstable();
+        both.dedup();
+        (None, group_noise(&both, server_s + load_s, start, end))
+    } else {
+        (
+            group_noise(&cpus.server, server_s, start, end),
+            group_noise(&cpus.load, load_s, start, end),
+        )
     };
     MachineNoise {
-        steal_share: share(start.steal, end.steal),
-        idle_share: share(start.idle, end.idle),
+        steal_share: share(machine.steal),
+        idle_share: share(machine.idle),
+        server_cpus,
+        load_cpus,
+        ..MachineNoise::default()
     }
 }
 
-impl Ticks {
-    fn read() -> io::Result<Ticks> {
-        let text = fs::read_to_string("/proc/stat")?;
-        Ticks::parse(&text)
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "odd /proc/stat"))
+/// The noise on some CPUs, of whose time `used_s` is accounted for.
+fn group_noise(cpus: &[usize], used_s: f64, start: &Reading, end: &Reading) -> Option<CpuNoise> {
+    let Ticks {
+        idle,
+        interrupts,
+        steal,
+        ..
+    } = end.times.of(cpus)?.since(start.times.of(cpus)?);
+    let seconds = |ticks: u64| ticks as f64 / ticks_per_second();
+    let all_s = end.at.duration_since(start.at).as_secs_f64() * cpus.len() as f64;
+    if all_s <= 0.0 {
+        return Some(CpuNoise::default());
     }
+    let apart_s = match end.times.interrupts_are_apart {
+        true => seconds(interrupts),
+        false => 0.0,
+    };
+    let foreign_s = all_s - seconds(idle) - seconds(steal) - apart_s - used_s;
+    Some(CpuNoise {
+        steal_share: (seconds(steal) / all_s).min(1.0),
+        foreign_share: (foreign_s / all_s).clamp(0.0, 1.0),
+    })
+}
 
-    /// user nice system idle iowait irq softirq steal; the guests after them are counted in user and nice.
-    fn parse(text: &str) -> Option<Ticks> {
-        let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
-        let ticks: Vec<u64> = line
-            .split_whitespace()
-            .take(8)
-            .map(|word| word.parse().ok())
-            .collect::<Option<_>>()?;
-        Some(Ticks {
-            total: ticks.iter().sum(),
-            idle: ticks.get(3)? + ticks.get(4).unwrap_or(&0),
-            steal: *ticks.get(7).unwrap_or(&0),
-        })
-    }
+/// CPU time of this process, and of the children that it has waited for, in seconds.
+fn own_cpu_s() -> io::Result<f64> {
+    let own = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
+    let children = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    let own_s = own.tv_sec() as f64 + own.tv_nsec() as f64 / 1e9;
+    Ok(own_s + seconds(children.user_time()) + seconds(children.system_time()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
+
+    /// At `seconds`, with the lines of CPU 0 and 1.
+    fn reading(began: Instant, seconds: f64, server_cpu_s: f64, cpus: [&str; 2]) -> Reading {
+        let [first, second] = cpus;
+        let text = format!("cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 {first}\ncpu1 {second}\n");
+        Reading {
+            at: began + Duration::from_secs_f64(seconds),
+            times: CpuTimes::parse(&text).unwrap(),
+            server_cpu_s,
+            load_cpu_s: 2.0 * server_cpu_s,
+        }
+    }
+
+    fn close(noise: Option<CpuNoise>, steal: f64, foreign: f64) -> bool {
+        let noise = noise.unwrap();
+        (noise.steal_share - steal).abs() < 1e-9 && (noise.foreign_share - foreign).abs() < 1e-9
+    }
 
     #[test]
-    fn shares_are_of_the_time_between() {
-        let at = |text| Ticks::parse(text).unwrap();
-        let start = at("cpu  100 0 100 100 0 0 0 0 50 0\ncpu0 1 1 1 1\n");
+    fn what_nobody_accounts_for_is_foreign() {
+        let began = Instant::now();
+        // In 2 s: 0.5 s idle, 0.1 s stolen, 0.4 s of the server; nothing idle, 0.8 s of the load.
+        let start = reading(
+            began,
+            1.0,
+            0.0,
+            ["10 0 0 10 0 0 0 0 0 0", "0 0 0 5 5 0 0 0 0 0"],
+        );
+        let end = reading(
+            began,
+            3.0,
+            0.4,
+            ["90 0 0 50 10 0 50 10 0 0", "199 0 0 5 5 0 0 0 0 0"],
+        );
+        let apart = CpuAssignment {
+            server: vec![0],
+            load: vec![1],
+        };
+        let found = noise(&apart, &start, &end);
+        assert!(close(found.server_cpus, 0.05, 0.5), "{found:?}");
+        assert!(close(found.load_cpus, 0.0, 0.6), "{found:?}");
+        let shared = CpuAssignment {
+            server: vec![0, 1],
+            load: vec![1, 0],
+        };
+        let found = noise(&shared, &start, &end);
+        assert_eq!(found.server_cpus, None);
+        assert!(close(found.load_cpus, 0.025, 0.55), "{found:?}");
+    }
+
+    #[test]
+    fn interrupts_that_are_counted_apart_are_not_foreign() {
+        let began = Instant::now();
+        let cpus = CpuAssignment {
+            server: vec![0],
+            load: vec![1],
+        };
+        let start = reading(began, 0.0, 0.0, ["0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0"]);
+        let mut end = reading(began, 1.0, 0.5, ["50 0 0 20 0 5 25 0", "99 0 0 0 0 0 0 0"]);
+        end.times.interrupts_are_apart = true;
+        let found = noise(&cpus, &start, &end);
+        assert!(close(found.server_cpus, 0.0, 0.0), "{found:?}");
+        end.times.interrupts_are_apart = false;
+        let found = noise(&cpus, &start, &end);
+        assert!(close(found.server_cpus, 0.0, 0.3), "{found:?}");
+    }
+
+    #[test]
+    fn the_share_of_the_machine_is_of_its_ticks() {
+        let at = |text| Reading {
+            at: Instant::now(),
+            times: CpuTimes::parse(text).unwrap(),
+            server_cpu_s: 0.0,
+            load_cpu_s: 0.0,
+        };
+        let start = at("cpu  100 0 100 100 0 0 0 0 50 0\n");
         let end = at("cpu  130 0 110 130 10 0 0 20 70 0\n");
-        let noise = noise(start, end);
-        assert_eq!((noise.steal_share, noise.idle_share), (0.2, 0.4));
+        let cpus = CpuAssignment {
+            server: vec![],
+            load: vec![],
+        };
+        let found = noise(&cpus, &start, &end);
+        assert_eq!((found.steal_share, found.idle_share), (0.2, 0.4));
+        assert_eq!((found.server_cpus, found.load_cpus), (None, None));
+        assert_eq!(noise(&cpus, &end, &end).steal_share, 0.0);
     }
 
     #[test]
     fn this_machine_says_its_noise() {
-        assert!(Ticks::read().unwrap().total > 0);
-        assert_eq!(noise(Ticks::default(), Ticks::default()).steal_share, 0.0);
+        let cpus = CpuAssignment {
+            server: vec![],
+            load: crate::cpus::allowed_cpus().unwrap(),
+        };
+        let meter = NoiseMeter::start(cpus, 0.0).unwrap();
+        let busy_until = Instant::now() + Duration::from_millis(30);
+        while Instant::now() < busy_until {}
+        let found = meter.finish(0.0).unwrap();
+        let shares = found.load_cpus.unwrap();
+        assert!((0.0..=1.0).contains(&shares.foreign_share), "{shares:?}");
+        assert!((0.0..=1.0).contains(&shares.steal_share), "{shares:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! A process with all its descendants.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 
@@ -58,7 +58,16 @@ impl ProcessTree {
         })
     }
 
-    fn cpu(&self, pids: &[i32]) -> io::Result<CpuTime> {
+    /// The ids of its threads.
+    ///
+    /// # Errors
+    /// Where the system does not list processes.
+    pub fn threads(&self) -> io::Result<BTreeSet<i32>> {
+        Ok(self.pids()?.into_iter().flat_map(threads_of).collect())
+    }
+
+    /// CPU time since its start.
+    pub(super) fn cpu(&self, pids: &[i32]) -> io::Result<CpuTime> {
         let guard = Stat::read(self.guard)?;
         let mut total = guard.ended_children;
         for &pid in pids {
@@ -69,6 +78,17 @@ impl ProcessTree {
         }
         Ok(total)
     }
+}
+
+/// The ids of a process's threads; none where it has ended.
+pub fn threads_of(pid: i32) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
 }
 
 /// Memory that processes hold now: resident set of one, proportional sets of several.

@@ -21,9 +21,13 @@ impl CpuTime {
         }
     }
 
+    pub fn total_s(self) -> f64 {
+        self.user_s + self.system_s
+    }
+
     /// The same parts of another whole.
     fn scaled_to(self, total_s: f64) -> CpuTime {
-        let whole = self.user_s + self.system_s;
+        let whole = self.total_s();
         if whole <= 0.0 {
             // Less than a tick so far: which part it was cannot be told.
             return CpuTime {
@@ -93,7 +97,8 @@ fn process_clock_s(pid: i32) -> Option<f64> {
     Some(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-fn ticks_per_second() -> f64 {
+/// How many ticks the kernel counts a second in `/proc`.
+pub fn ticks_per_second() -> f64 {
     match sysconf(SysconfVar::CLK_TCK) {
         Ok(Some(ticks)) if ticks > 0 => ticks as f64,
         _ => 100.0,
@@ -142,7 +147,7 @@ mod tests {
         let pid = Pid::this().as_raw();
         let stat = Stat::read(pid).unwrap();
         assert_eq!(stat.parent, Pid::parent().as_raw());
-        assert!(stat.precise_cpu(pid).user_s > 0.0);
+        assert!(stat.precise_cpu(pid).total_s() > 0.0);
         assert!(peak_resident_bytes(pid).unwrap() >= resident_bytes(pid).unwrap() / 2);
         assert!(proportional_bytes(pid).unwrap() > 0);
     }

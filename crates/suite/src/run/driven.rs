@@ -208,6 +208,7 @@ impl Drive<'_> {
             within_stdev: 0.0,
             first_wrong: first_wrong(self.tool, told),
             generator: self.cost(gave),
+            timeline: None,
         }
     }
 

@@ -1,9 +1,12 @@
 //! What a run tells of itself while it goes on.
 
+use std::time::Duration;
+
 use prony_load::Progress;
 use prony_record::{SubjectRecord, Trial, TrialRecord};
 
-use crate::plan::Plan;
+use super::rounds::Attempt;
+use crate::plan::Planned;
 
 /// Something that happened in a run.
 #[derive(Debug)]
@@ -30,20 +33,26 @@ pub enum Event<'a> {
         /// The subject, with what was found.
         subject: &'a SubjectRecord,
     },
-    /// It is known which trials are to be made.
+    /// It is known which trials are to be made: all, or where rounds are added as needed those of the
+    /// least rounds.
     Planned {
         /// They, in order.
-        plan: &'a Plan,
+        trials: &'a [Trial],
+    },
+    /// A round begins.
+    Round {
+        /// Its trials, in order.
+        trials: &'a [Planned],
     },
     /// A trial begins.
     Trial {
-        /// The trial.
-        trial: &'a Trial,
+        /// Which, and which attempt at it.
+        attempt: &'a Attempt,
     },
     /// The load of a trial is on its way; told several times a second.
     Loading {
         /// The trial.
-        trial: &'a Trial,
+        attempt: &'a Attempt,
         /// How far it has come.
         progress: &'a Progress,
     },
@@ -51,5 +60,15 @@ pub enum Event<'a> {
     Measured {
         /// What came of it.
         record: &'a TrialRecord,
+        /// Whether it is made again at the end of its round.
+        again: bool,
+    },
+    /// A round is over after which more may be added.
+    Compared {
+        /// How far the ends of the widest interval are from its ratio, as a share of it, of what is not
+        /// yet precise enough; `None` where nothing is left, or nothing can be compared.
+        widest: Option<f64>,
+        /// What is left of the budget.
+        time_left: Duration,
     },
 }

@@ -6,6 +6,11 @@
 mod driven;
 mod event;
 mod prepare;
+mod rig;
+mod rounds;
+mod spoilt;
+#[cfg(test)]
+mod testing;
 mod trial;
 mod verify;
 
@@ -14,18 +19,18 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use prony_driver::Tool;
-use prony_load::Progress;
 use prony_record::{
-    CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, Store, StoreError, SubjectRecord,
-    SubjectStatus, TrialRecord, VerifyVerdict,
+    Adaptive, CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, Store, StoreError,
+    SubjectRecord, SubjectStatus, TrialRecord, VerifyVerdict,
 };
 use prony_subject::{
     Built, GuardProgram, Layout, PortSource, Subject, allowed_cpus, pin_current_thread,
 };
 
+use crate::adaptive::AdaptiveRounds;
 use crate::answer::{AssetError, RightAnswer};
 use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
@@ -34,6 +39,8 @@ use crate::workload::Workload;
 pub use driven::{CannotDrive, cannot_drive, note as driver_note};
 pub use event::Event;
 pub use prepare::{Prepared, prepare};
+pub use rounds::Attempt;
+pub use spoilt::{LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, spoilt};
 pub use trial::TrialSetup;
 pub use verify::{Verification, verify_subject};
 
@@ -83,8 +90,12 @@ pub struct RunRequest<'a> {
     pub subjects: Vec<&'a Subject>,
     /// The workloads with their right answers.
     pub tasks: Vec<Task>,
-    /// The workloads, their loads and their rounds.
+    /// The workloads, their loads and their rounds; of adaptive rounds, the most.
     pub measures: Vec<Measure>,
+    /// Rounds that are added as needed; `None` for as many as each measure says.
+    pub adaptive: Option<AdaptiveRounds>,
+    /// The subject that the others are compared with; `None` for the ceiling, or else the first.
+    pub baseline: Option<String>,
     /// The seed of the order.
     pub seed: u64,
     /// The run's id.
@@ -144,16 +155,16 @@ pub fn run(
     let mut trials = Vec::new();
     let mut unsaved = store.update_run(&run).err();
     if unsaved.is_none() {
-        unsaved = measure(
+        let measured = measure(
             &mut request,
-            &run,
+            &mut run,
             &built,
             &mut trials,
             store,
             interrupt,
             observe,
-        )
-        .err();
+        );
+        unsaved = measured.and_then(|()| store.update_run(&run)).err();
     }
     run.end = match (&unsaved, interrupt.load(Relaxed)) {
         (Some(_), _) => RunEnd::Failed,
@@ -208,6 +219,12 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         cpus: request.bench.cpus.clone(),
         subjects: Vec::new(),
         published: published(request),
+        baseline: request.baseline.clone(),
+        adaptive: request.adaptive.map(|adaptive| Adaptive {
+            precision: adaptive.precision.share(),
+            budget_s: adaptive.budget.as_secs_f64(),
+            ends: Vec::new(),
+        }),
     }
 }
 
@@ -277,7 +294,7 @@ fn verify_all(
 
 fn measure(
     request: &mut RunRequest<'_>,
-    run: &Run,
+    run: &mut Run,
     built: &BTreeMap<String, Built>,
     trials: &mut Vec<TrialRecord>,
     store: &Store,
@@ -285,39 +302,32 @@ fn measure(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), StoreError> {
     let plan = plan(request, run);
-    observe(Event::Planned { plan: &plan });
-    for trial in &plan.trials {
-        if interrupt.load(Relaxed) {
-            break;
-        }
-        let (Some(built), Some(task)) = (
-            built.get(&trial.subject),
-            request
-                .tasks
-                .iter()
-                .find(|task| task.workload.id == trial.workload),
-        ) else {
-            continue;
-        };
-        observe(Event::Trial { trial });
-        let setup = TrialSetup {
-            bench: &request.bench,
-            built,
-            task,
-            trial,
-            driver: request.driver.as_ref(),
-        };
-        let loading = &mut |progress: &Progress| observe(Event::Loading { trial, progress });
-        let Some(record) = setup.run(request.ports.as_mut(), interrupt, loading) else {
-            break;
-        };
-        observe(Event::Measured { record: &record });
-        trials.push(record);
-        if let Some(record) = trials.last() {
-            store.add_trial(&run.id, record)?;
-        }
+    let subjects: Vec<String> = run.subjects.iter().map(|one| one.id.clone()).collect();
+    let rule = rounds::Rule {
+        adaptive: request.adaptive,
+        baseline: request.baseline.as_deref(),
+        subjects: &subjects,
+    };
+    let mut rig = rig::Servers {
+        bench: &request.bench,
+        built,
+        tasks: &request.tasks,
+        driver: request.driver.as_ref(),
+        ports: request.ports.as_mut(),
+        run: &run.id,
+        store,
+        trials,
+        begun: Instant::now(),
+        interrupt,
+        observe,
+    };
+    let mut done = rounds::Done::default();
+    let made = rounds::make(plan, &rule, &mut rig, &mut done);
+    if let Some(adaptive) = &mut run.adaptive {
+        adaptive.ends = done.ends;
+        run.rounds = done.rounds;
     }
-    Ok(())
+    made
 }
 
 /// Every round holds each subject with each workload that it has answered right.

@@ -8,11 +8,10 @@ use std::time::Duration;
 use prony_driver::Tool;
 use prony_load::{AnswerCheck, LoadPlan, Progress, Sampling};
 use prony_record::{
-    FailureKind, LoadResult, LogLines, Measurement, Outcome, Trial, TrialRecord, TrialResult,
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
+    TrialResult,
 };
-use prony_subject::{
-    BringUpError, Built, NoiseMeter, NotReady, PortSource, Probe, Ready, Sampler, Server,
-};
+use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Ready, Sampler, Server};
 
 use super::driven::Drive;
 use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
@@ -34,6 +33,8 @@ pub struct TrialSetup<'a> {
     pub task: &'a Task,
     /// The trial.
     pub trial: &'a Trial,
+    /// Its load, with the warm-up that it is to have.
+    pub load: &'a LoadSpec,
     /// The tool that makes the load; `None` for Prony's own engine.
     pub driver: Option<&'a Tool>,
 }
@@ -66,6 +67,8 @@ impl TrialSetup<'_> {
         Some(TrialRecord {
             trial: self.trial.clone(),
             started_at,
+            attempt: 1,
+            spoilt: Vec::new(),
             result,
         })
     }
@@ -81,22 +84,23 @@ impl TrialSetup<'_> {
         settle_log(&mut server, logged * answered);
         let lines_before = lines(&mut server)?;
         let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
-        let sampler = Sampler::start(server.tree(), Sampler::INTERVAL).map_err(io_failed)?;
-        let noise = NoiseMeter::start().map_err(io_failed)?;
+        let sampler = Sampler::start(server.tree(), &self.bench.cpus, Sampler::INTERVAL)
+            .map_err(io_failed)?;
         let load = self.load(&mut server, interrupt, observe)?;
-        let noise = noise.finish().map_err(io_failed)?;
-        let cost = sampler.finish(self.available_cpu_s(&load));
+        let sampled = sampler.finish(load.loaded_s());
         self.fail_if_exited(&mut server)?;
+        fail_without_answers(&load)?;
         let log_lines = (logged > 0)
             .then(|| self.reconcile(&mut server, lines_before, &load))
             .transpose()?;
         server.stop(STOP_GRACE);
         discard_log(&server);
+        let sampled = sampled.map_err(io_failed)?;
         Ok(Measurement {
             load,
-            server: cost.map_err(io_failed)?,
+            server: sampled.server,
             startup_ns: ready.startup_ns,
-            noise,
+            noise: sampled.noise,
             log_lines,
         })
     }
@@ -127,12 +131,6 @@ impl TrialSetup<'_> {
             Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
             Err(error) => Err(Stop::Failed(FailureKind::NotReady, error.to_string())),
         }
-    }
-
-    /// The CPU time that the server could have used in a load, warm-up included, in seconds.
-    fn available_cpu_s(&self, load: &LoadResult) -> f64 {
-        let warmup_s = load.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s);
-        (load.duration_s + warmup_s) * self.bench.cpus.server.len() as f64
     }
 
     /// Loads the server; a server that ends meanwhile ends the load.
@@ -171,7 +169,7 @@ impl TrialSetup<'_> {
         let drive = Drive {
             tool,
             workload: &self.task.workload,
-            spec: &self.trial.load,
+            spec: self.load,
             host: server.address().to_string(),
             cpus: &self.bench.cpus.load,
         };
@@ -187,15 +185,15 @@ impl TrialSetup<'_> {
     /// How many requests may have been sent that a tool does not tell of: those on their way when
     /// its load ended, and its warm-up.
     fn untold_requests(&self) -> u64 {
-        let loads = if self.trial.load.warmup_s > 0.0 { 2 } else { 1 };
+        let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
         match self.driver {
-            Some(_) => (loads * self.trial.load.connections * self.trial.load.pipeline) as u64,
+            Some(_) => (loads * self.load.connections * self.load.pipeline) as u64,
             None => 0,
         }
     }
 
     fn plan(&self, address: SocketAddr) -> Result<LoadPlan, Stop> {
-        let spec = &self.trial.load;
+        let spec = self.load;
         let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
         let check: std::sync::Arc<dyn AnswerCheck> = self.task.right.clone();
         Ok(LoadPlan {
@@ -281,4 +279,23 @@ fn lines(server: &mut Server) -> Result<u64, Stop> {
     server
         .log_lines()
         .map_err(|error| Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}")))
+}
+
+/// A load without one ok answer has nothing to compare.
+fn fail_without_answers(load: &LoadResult) -> Result<(), Stop> {
+    if load.outcomes[Outcome::Ok] > 0 {
+        return Ok(());
+    }
+    let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
+    let outcomes: Vec<String> = outcomes
+        .map(|(outcome, count)| format!("{count} {}", outcome.name().replace('_', " ")))
+        .collect();
+    let mut message = match outcomes.is_empty() {
+        true => "no answer came under load".to_owned(),
+        false => format!("no answer was ok under load: {}", outcomes.join(", ")),
+    };
+    if let Some(wrong) = &load.first_wrong {
+        message.push_str(&format!("; the first: {}", wrong.detail));
+    }
+    Err(Stop::Failed(FailureKind::NoAnswer, message))
 }

@@ -1,12 +1,14 @@
 //! A suite as it is written, and its checks.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::published::RawDocument;
 use super::{Changes, MeasureSpec, Suite, SuiteLoad};
+use crate::adaptive::{AdaptiveRounds, Precision};
 use crate::toml_file::{self, FileError, Source};
 
 #[derive(Deserialize)]
@@ -17,12 +19,18 @@ struct RawSuite {
     #[serde(default)]
     notes: Vec<String>,
     rounds: NonZeroU32,
+    precision: Option<Precision>,
+    budget: Option<Spanned<Budget>>,
     #[serde(deserialize_with = "toml_file::names")]
     subjects: Vec<String>,
     measure: Vec<RawMeasure>,
     quick: Option<Spanned<Changes>>,
     published: Option<RawDocument>,
 }
+
+/// How long the trials may take altogether.
+#[derive(Clone, Copy, Deserialize)]
+struct Budget(#[serde(deserialize_with = "toml_file::some_duration")] Duration);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +47,7 @@ struct RawMeasure {
 pub(super) fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
     let raw: RawSuite = source.parse()?;
     no_id_twice(source, &raw.measure)?;
+    let adaptive = adaptive(source, raw.precision, raw.budget.as_ref())?;
     let quick = match &raw.quick {
         Some(quick) => {
             let loads = raw.measure.iter().map(|measure| &measure.load);
@@ -62,6 +71,7 @@ pub(super) fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         notes: raw.notes,
         subjects: raw.subjects,
         measures,
+        adaptive,
         document,
     })
 }
@@ -85,6 +95,27 @@ impl RawMeasure {
             quick: own.or(quick),
         })
     }
+}
+
+fn adaptive(
+    source: &Source,
+    precision: Option<Precision>,
+    budget: Option<&Spanned<Budget>>,
+) -> Result<Option<AdaptiveRounds>, FileError> {
+    let Some(precision) = precision else {
+        return match budget {
+            None => Ok(None),
+            Some(budget) => Err(source.fault(
+                budget.span(),
+                "`budget` needs `precision`, for instance \"3%\": without it the rounds are as many as `rounds` says",
+            )),
+        };
+    };
+    Ok(Some(AdaptiveRounds {
+        precision,
+        budget: budget.map_or(AdaptiveRounds::BUDGET, |budget| budget.get_ref().0),
+        most_rounds: AdaptiveRounds::MOST_ROUNDS,
+    }))
 }
 
 fn no_id_twice(source: &Source, measures: &[RawMeasure]) -> Result<(), FileError> {

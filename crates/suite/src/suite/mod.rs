@@ -18,6 +18,7 @@ pub use changes::Changes;
 pub use load::SuiteLoad;
 use published::Document;
 
+use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
 use crate::toml_file::{self, FileError, Source};
 use crate::unknown_name::UnknownName;
@@ -37,6 +38,8 @@ pub struct Suite {
     pub subjects: Vec<String>,
     /// What is measured of each.
     pub measures: Vec<MeasureSpec>,
+    /// Rounds that are added as needed, in place of the measures' own numbers of them.
+    pub adaptive: Option<AdaptiveRounds>,
     /// The document that it grew from.
     document: Option<Document>,
 }
@@ -61,8 +64,11 @@ impl MeasureSpec {
         self.id.clone().unwrap_or_else(|| self.workloads.join(", "))
     }
 
-    /// How much it measures: `3 rounds of 10s`.
-    fn extent(&self) -> String {
+    /// How much it measures: `3 rounds of 10s`, or `trials of 10s` where rounds are added as needed.
+    fn extent(&self, is_adaptive: bool) -> String {
+        if is_adaptive {
+            return format!("trials of {}", self.load.end());
+        }
         let s = if self.rounds.get() == 1 { "" } else { "s" };
         format!("{} round{s} of {}", self.rounds, self.load.end())
     }
@@ -80,6 +86,20 @@ pub enum SuiteError {
 }
 
 impl Suite {
+    /// One that no file holds: what a command makes up by itself, with measures that it brings along.
+    pub fn made_up(id: &str, title: String, notes: Vec<String>, subjects: Vec<String>) -> Self {
+        Self {
+            id: id.to_owned(),
+            about: title.clone(),
+            title,
+            notes,
+            subjects,
+            measures: Vec::new(),
+            adaptive: None,
+            document: None,
+        }
+    }
+
     /// The ids of all suites in `folder`, sorted.
     pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
         toml_file::ids(folder)
@@ -113,10 +133,13 @@ impl Suite {
         rounds.max().unwrap_or(0)
     }
 
-    /// Each workload with each of its loads, for a machine that gives `cpus` CPUs to the load.
+    /// Each workload with each of its loads and its rounds, of adaptive ones the most, for a machine that gives `cpus` CPUs to the load.
     pub fn measures_on(&self, cpus: NonZeroUsize) -> Vec<Measure> {
         let with_load = |measure: &MeasureSpec| {
-            let (load, rounds) = (measure.load.spec(cpus), measure.rounds.get());
+            let load = measure.load.spec(cpus);
+            let rounds = self
+                .adaptive
+                .map_or(measure.rounds.get(), |one| one.most_rounds);
             let ids = measure.workloads.clone().into_iter();
             ids.map(move |workload| Measure {
                 workload,
@@ -139,14 +162,16 @@ impl Suite {
     /// will be made to it besides, and the note tells what will be measured.
     pub fn quicken(&mut self, changes: &Changes) -> Option<&str> {
         let mut shortened = Vec::new();
+        let is_adaptive = self.adaptive.is_some();
         for measure in &mut self.measures {
             let in_full = measure.clone();
             in_full.quick.shorten(measure);
-            if *measure != in_full {
+            if measure.load != in_full.load || (measure.rounds != in_full.rounds && !is_adaptive) {
                 let mut measured = measure.clone();
                 changes.impose(&mut measured);
-                let (name, extent) = (measured.name(), measured.extent());
-                shortened.push(format!("{name}: {extent} (in full {})", in_full.extent()));
+                let (name, extent) = (measured.name(), measured.extent(is_adaptive));
+                let in_full = in_full.extent(is_adaptive);
+                shortened.push(format!("{name}: {extent} (in full {in_full})"));
             }
         }
         if shortened.is_empty() {

@@ -1,3 +1,5 @@
+mod adaptive;
+
 use std::time::Duration;
 
 use prony_record::{LoadShape, PublishedFigure, RoundSummary};

@@ -17,7 +17,7 @@ use prony_record::{Ended, LoadShape, Outcome};
 
 use super::clock::{Clock, Nanoseconds, nanoseconds};
 use super::connection::{Activity, Connection, Role};
-use super::cost::{ThreadCpu, WorkerCost};
+use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
 use super::event_loop::{Event, EventLoop};
 use super::judge::Judge;
 use super::pacer::Pacer;
@@ -27,6 +27,7 @@ use super::request_mix::RequestMix;
 use super::source_address::SourceAddresses;
 use super::start_line::Place;
 use super::tally::Tally;
+use super::timeline::{TimelineRecorder, WorkerTimeline};
 use super::timetable::Timetable;
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
@@ -52,6 +53,7 @@ const SPIN: Nanoseconds = 200_000;
 pub(super) struct WorkerResult {
     pub(super) warmup: Option<PhaseResult>,
     pub(super) measured: PhaseResult,
+    pub(super) timeline: WorkerTimeline,
     pub(super) ended: Ended,
     pub(super) connections: ConnectionCounts,
     /// The event loop that ran.
@@ -117,6 +119,7 @@ pub(super) struct Worker<'a, P, W, L> {
     tally: Tally,
     phase: Phase,
     warmup: Option<PhaseResult>,
+    timeline: TimelineRecorder,
     /// Requests of the load that have begun and have no outcome yet.
     in_flight: u64,
     counts: ConnectionCounts,
@@ -131,6 +134,8 @@ pub(super) struct Worker<'a, P, W, L> {
     deadline_binds_answers: bool,
     /// `None` where the machine has none.
     counters: Option<Counters>,
+    /// `None` where the kernel does not tell.
+    scheduling: Option<SchedulingMeter>,
 }
 
 impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
@@ -163,6 +168,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             tally: Tally::new(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,
+            timeline: TimelineRecorder::begin(now),
             in_flight: 0,
             counts: ConnectionCounts::default(),
             open: 0,
@@ -172,6 +178,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             deadline: plan.deadline.map(nanoseconds),
             deadline_binds_answers: matches!(plan.shape, LoadShape::UsersOpen { .. }),
             counters: Counters::open(),
+            scheduling: SchedulingMeter::open(),
             shared,
         }
     }
@@ -186,6 +193,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         }
         self.read_clock();
         self.phase = Phase::begin(start, self.shared.plan, self.cost());
+        self.timeline = TimelineRecorder::begin(start);
         self.pacer.start(start);
         let mut next_publish = self.now + PUBLISH;
         loop {
@@ -234,6 +242,9 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     #[inline]
     fn read_clock(&mut self) -> Nanoseconds {
         self.now = self.shared.clock.now();
+        if self.timeline.is_over(self.now) {
+            self.timeline.take(self.now, &self.tally);
+        }
         self.now
     }
 
@@ -341,6 +352,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     /// Ends the warm-up: what ends from here on is measured.
     fn begin_measuring(&mut self) {
         let cost = self.cost();
+        self.timeline.take_last_of(&self.tally);
         let mut tally = std::mem::replace(&mut self.tally, Tally::new());
         // Streams go on through both phases.
         std::mem::swap(
@@ -361,6 +373,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         self.end_streams();
         self.publish();
         let cost = self.cost();
+        let timeline = self.timeline.end(self.now, &self.tally);
         let last = self.phase.close(self.now, cost, self.tally);
         // Interrupted in the warm-up, there is nothing measured.
         let (warmup, measured) = if self.phase.measuring {
@@ -371,6 +384,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         WorkerResult {
             warmup,
             measured,
+            timeline,
             ended,
             connections: self.counts,
             event_loop: L::NAME,
@@ -386,8 +400,11 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     }
 
     fn cost(&self) -> WorkerCost {
+        let usage = ThreadUsage::now();
+        let scheduling = self.scheduling.as_ref();
         WorkerCost {
-            cpu: ThreadCpu::now(),
+            cpu: usage.cpu,
+            scheduling: scheduling.and_then(|meter| meter.read(&usage)),
             system_calls: self.io.system_calls(),
             spun: self.spun,
             counted: self.counters.as_ref().and_then(Counters::read),

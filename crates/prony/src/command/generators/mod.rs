@@ -1,8 +1,8 @@
 //! `prony generators`: the load generators themselves as the subjects of study.
 
 mod case;
-mod grid;
-mod reference_server;
+pub mod grid;
+pub mod reference_server;
 mod rounds;
 mod tables;
 mod truth;

@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::{HttpUrl, Request, exchange};
-use prony_subject::{Built, FreePorts, GuardProgram, Launch, Layout, Probe, Server, bring_up};
+use prony_subject::{
+    Built, FreePorts, GuardProgram, Launch, Layout, Probe, ProcessTree, Server, bring_up,
+};
 
 use super::truth::Freeze;
 
@@ -82,6 +84,11 @@ impl ReferenceServer {
     /// `127.0.0.1:8080`.
     pub fn host(&self) -> String {
         self.0.address().to_string()
+    }
+
+    /// Its process tree, to sample.
+    pub fn tree(&self) -> ProcessTree {
+        self.0.tree()
     }
 
     /// How it ended, where it has.

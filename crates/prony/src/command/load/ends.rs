@@ -11,15 +11,15 @@ use crate::arguments;
 #[command(next_help_heading = "Time")]
 pub struct TimeArguments {
     /// How long to measure: 10s, 2m, 500ms, or seconds [default: 10s, or until -n is reached, or
-    /// as long as the --stages]
+    /// as long as the --stages; with --find-capacity 5s a rate]
     #[arg(short, long, value_parser = arguments::duration)]
     pub duration: Option<Duration>,
     /// How many requests to measure: 1000, 10k, 2M
     #[arg(short = 'n', long, value_parser = arguments::count)]
     pub requests: Option<u64>,
-    /// Send for so long before measuring
-    #[arg(long, value_parser = arguments::duration, default_value = "0s")]
-    pub warmup: Duration,
+    /// Send for so long before measuring [default: 0s, with --find-capacity 1s]
+    #[arg(long, value_parser = arguments::duration)]
+    pub warmup: Option<Duration>,
     /// Count a request as timed out that has no whole answer so long after it was sent
     #[arg(long, value_parser = arguments::duration, default_value = "10s")]
     pub timeout: Duration,

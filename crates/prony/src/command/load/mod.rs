@@ -1,6 +1,7 @@
 //! `prony load URL`: the load engine alone. One file for each group of its flags.
 
 mod answers;
+mod capacity;
 mod connections;
 mod ends;
 mod plan;
@@ -16,6 +17,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use prony_load::EventLoopChoice;
 use prony_record::{Ended, LoadResult, Outcome as RequestOutcome};
+use serde::Serialize;
 
 use self::plan::Asked;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome};
@@ -29,6 +31,8 @@ Examples:
   prony load -t2 -c400 -d30s --latency http://localhost:8080/
   prony load -n 100k -c64 http://localhost:8080/hello    a number of requests
   prony load -c64 --rate 5k/s http://localhost:8080/     5,000 requests a second, come what may
+  prony load --find-capacity --slo 'p99<10ms,errors<0.1%' http://localhost:8080/
+                                                         the greatest rate that holds
 
 `--help` has all flags, and more examples.";
 
@@ -57,10 +61,14 @@ Examples:
   prony load --streams 1000 http://localhost:8080/events
   prony load --grpc-method shop.Orders/List -b @message.bin http://localhost:50051/
 
-Each shape, what its latency runs from, and the flags of other tools: docs/load.md.
+  prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg http://localhost:8080/
+                                                         the greatest rate that holds
 
-Exit status: 0 where answers were right (or --streams brought events), 1 where none was or the
-load could not be made, 2 where the command line is wrong, 130 where you stopped it.";
+Each shape, what its latency runs from, and the flags of other tools: docs/load.md. How the
+greatest rate is found: docs/capacity.md.
+
+Exit status: 0 where answers were right (or --streams brought events, or --find-capacity found
+one), 1 where none was or the load could not be made, 2 where the command line is wrong, 130 where you stopped it.";
 
 /// What to load, and how. The short flags are wrk's, and some more.
 #[derive(Args)]
@@ -75,6 +83,8 @@ pub struct Arguments {
     connections: connections::ConnectionArguments,
     #[command(flatten)]
     shape: shape::ShapeArguments,
+    #[command(flatten)]
+    capacity: capacity::CapacityArguments,
     #[command(flatten)]
     requests: requests::RequestArguments,
     #[command(flatten)]
@@ -134,6 +144,9 @@ impl From<EventLoopName> for EventLoopChoice {
 
 /// Makes the load, and shows and writes what it gave.
 pub fn run(arguments: &Arguments) -> Outcome {
+    if arguments.capacity.is_asked() {
+        return capacity::run(arguments);
+    }
     let Asked {
         plan,
         requests,
@@ -162,7 +175,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     Ok(exit_code(&result))
 }
 
-fn write_json(result: &LoadResult, path: &Path, to_stdout: bool) -> Result<(), String> {
+fn write_json(result: &impl Serialize, path: &Path, to_stdout: bool) -> Result<(), String> {
     let mut json = serde_json::to_string_pretty(result).map_err(|error| error.to_string())?;
     json.push('\n');
     if to_stdout {

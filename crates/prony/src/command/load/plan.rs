@@ -32,7 +32,7 @@ impl Asked {
         } = arguments;
         let cpus = arguments.generator.cpus.as_deref();
         let cpus = cpus.map_or(Ok(Vec::new()), parse_cpu_list).map_err(usage)?;
-        let load_shape = shape.shape().map_err(usage)?;
+        let load_shape = shape.shape(arguments.capacity.is_asked()).map_err(usage)?;
         let stages = shape
             .stages_last(ends.duration, ends.requests.is_some())
             .map_err(usage)?;
@@ -53,7 +53,7 @@ impl Asked {
             requests_per_connection: connections.requests_per_connection,
             duration: ends.measured(stages),
             requests: ends.requests,
-            warmup: ends.warmup,
+            warmup: ends.warmup.unwrap_or_default(),
             timeout: ends.timeout,
             deadline: shape.deadline,
             spin: shape.spin,

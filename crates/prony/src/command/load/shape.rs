@@ -21,15 +21,14 @@ pub struct ShapeArguments {
     /// without its time where -d or -n is given
     #[arg(long, value_parser = stages, group = "schedule")]
     stages: Option<Stages>,
-    /// How the requests of a rate are spaced
+    /// How the requests of a rate are spaced [default: even, with --find-capacity poisson]
     #[arg(
         long,
         value_name = "HOW",
-        default_value = "even",
         requires = "schedule",
         hide_short_help = true
     )]
-    arrivals: ArrivalsName,
+    arrivals: Option<ArrivalsName>,
     /// So many requests of a rate are due at the same instant, at the same rate on the whole
     #[arg(long, value_name = "N", value_parser = arguments::some_count, requires = "schedule", hide_short_help = true)]
     burst: Option<NonZeroU64>,
@@ -80,9 +79,13 @@ impl From<ArrivalsName> for Arrivals {
 }
 
 impl ShapeArguments {
-    /// The shape, checked for flags that go only with another.
-    pub fn shape(&self) -> Result<LoadShape, &'static str> {
-        let shape = self.arrivals();
+    /// The shape, checked for flags that go only with another. A search for the capacity sets the rate
+    /// itself.
+    pub fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
+        let shape = match finds_capacity {
+            true => self.schedule(Schedule::constant(self.spaced(Arrivals::Poisson), 1.0)),
+            false => self.arrivals(),
+        };
         if self.deadline.is_some() && !shape.is_open() {
             return Err(
                 "--deadline runs from the instant at which a request is due: it needs --rate, --stages, or --users with --open",
@@ -101,13 +104,21 @@ impl ShapeArguments {
         let schedule = match (&self.stages, self.rate, self.users) {
             (Some(Stages(stages)), _, _) => Schedule {
                 stages: stages.clone(),
-                ..Schedule::constant(self.arrivals.into(), 0.0)
+                ..Schedule::constant(self.spaced(Arrivals::Even), 0.0)
             },
-            (None, Some(rate), _) => Schedule::constant(self.arrivals.into(), rate),
+            (None, Some(rate), _) => Schedule::constant(self.spaced(Arrivals::Even), rate),
             (None, None, Some(_)) if self.open => return LoadShape::UsersOpen { think_time_s },
             (None, None, Some(_)) => return LoadShape::UsersClosed { think_time_s },
             (None, None, None) => return LoadShape::Closed,
         };
+        self.schedule(schedule)
+    }
+
+    fn spaced(&self, unless_said: Arrivals) -> Arrivals {
+        self.arrivals.map_or(unless_said, Arrivals::from)
+    }
+
+    fn schedule(&self, schedule: Schedule) -> LoadShape {
         LoadShape::Rate(Schedule {
             burst: self.burst.map_or(1, NonZeroU64::get),
             ..schedule

@@ -2,13 +2,13 @@
 //! they live.
 
 use std::error::Error;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use prony_driver::{Catalogue as Drivers, Tool};
-use prony_record::CpuAssignment;
-use prony_subject::{Catalogue, Layout, Subject};
+use prony_record::{CEILING, CpuAssignment};
+use prony_subject::{Catalogue, Layout, Subject, nearest};
 use prony_suite::run::{Task, cannot_drive, driver_note};
-use prony_suite::{Changes, Measure, Suite, SuiteError, Workloads};
+use prony_suite::{AdaptiveRounds, Changes, Measure, Suite, SuiteError, Workloads};
 
 use super::Arguments;
 use crate::exit::usage;
@@ -65,9 +65,11 @@ impl<'a> Ground<'a> {
             SuiteError::Unknown(_) => usage(error),
             SuiteError::File(_) => error.into(),
         })?;
-        let mut said = change(&mut suite, arguments);
+        let mut said = change(&mut suite, arguments)?;
         let mut subjects = self.subjects(&suite, arguments)?;
-        let workloads = project::workloads(self.layout, &subjects)?;
+        let ceiling = self.ceiling(&subjects, arguments)?;
+        let all: Vec<&Subject> = subjects.iter().copied().chain(ceiling).collect();
+        let workloads = project::workloads(self.layout, &all)?;
         let Some(mut measures) = self.measures(&suite, &workloads, &arguments.workloads)? else {
             return Ok(Choice::Nothing(format!(
                 "the suite `{}` has none of these workloads; it has: {}",
@@ -79,7 +81,8 @@ impl<'a> Ground<'a> {
         if measures.is_empty() {
             return Ok(Choice::Nothing(said.join("\n")));
         }
-        let idle = without_the_idle(&mut subjects, &measures);
+        let idle = subjects.extract_if(.., |subject| !serves(subject, &measures));
+        let idle: Vec<String> = idle.map(|subject| subject.id.clone()).collect();
         if subjects.is_empty() {
             return Ok(Choice::Nothing(format!(
                 "in the suite `{}` these subjects have nothing to do: {}",
@@ -93,6 +96,14 @@ impl<'a> Ground<'a> {
                 idle.join(", ")
             ));
         }
+        if let Some(ceiling) = ceiling.filter(|ceiling| serves(ceiling, &measures)) {
+            subjects.push(ceiling);
+            said.push(
+                "beside them: ceiling, to show what this machine can do at all (--no-ceiling leaves it out)"
+                    .into(),
+            );
+        }
+        check_baseline(arguments.baseline.as_deref(), &suite, &subjects)?;
         Ok(Choice::Chosen(Box::new(Chosen {
             tasks: tasks(self.layout, &workloads, &measures)?,
             suite,
@@ -149,6 +160,23 @@ impl<'a> Ground<'a> {
         Ok(subjects)
     }
 
+    /// The reference server, which is measured beside them in any run: what the machine can do at all
+    /// changes from hour to hour. `None` where it is among them, is not wanted, or is not here.
+    fn ceiling(
+        &self,
+        subjects: &[&Subject],
+        arguments: &Arguments,
+    ) -> Result<Option<&Subject>, Box<dyn Error>> {
+        let is_here = self.catalogue.subjects.iter().map(|subject| &subject.id);
+        let is_broken = self.catalogue.broken.iter().map(|broken| &broken.id);
+        let is_named = subjects.iter().any(|subject| subject.id == CEILING);
+        if is_named || arguments.no_ceiling || is_here.chain(is_broken).all(|id| id != CEILING) {
+            return Ok(None);
+        }
+        let selected = self.catalogue.select(&[CEILING.to_owned()]);
+        Ok(selected.map_err(project::not_selected)?.pop())
+    }
+
     /// The suite's measures, of which the command line may choose some by their workloads; `None`
     /// where none is left.
     fn measures(
@@ -179,10 +207,12 @@ fn driver(layout: &Layout, id: Option<&str>) -> Result<Option<Tool>, Box<dyn Err
 }
 
 /// Makes the suite quick, then changes it as the command line says; tells what must be said of it.
-fn change(suite: &mut Suite, arguments: &Arguments) -> Vec<String> {
+fn change(suite: &mut Suite, arguments: &Arguments) -> Result<Vec<String>, Box<dyn Error>> {
     let mut said = Vec::new();
+    suite.adaptive = adaptive(suite, arguments)?;
     let changes = Changes {
-        rounds: arguments.rounds,
+        // Where rounds are added as needed, it is how many there may be.
+        rounds: arguments.rounds.filter(|_| suite.adaptive.is_none()),
         duration: arguments.duration,
         warmup: arguments.warmup,
         requests: arguments.requests,
@@ -195,17 +225,63 @@ fn change(suite: &mut Suite, arguments: &Arguments) -> Vec<String> {
         });
     }
     suite.change(&changes);
-    said
+    Ok(said)
 }
 
-/// Takes away the subjects that serve nothing of what is measured, and gives their ids.
-fn without_the_idle(subjects: &mut Vec<&Subject>, measures: &[Measure]) -> Vec<String> {
-    let serves = |subject: &Subject| {
-        let served = &subject.manifest.workloads;
-        measures.iter().any(|one| served.contains(&one.workload))
+/// Whether rounds are added as needed: as the command line says, or else the suite.
+fn adaptive(
+    suite: &Suite,
+    arguments: &Arguments,
+) -> Result<Option<AdaptiveRounds>, Box<dyn Error>> {
+    let own = suite.adaptive;
+    let Some(precision) = arguments.precision.or(own.map(|own| own.precision)) else {
+        return match arguments.budget {
+            None => Ok(None),
+            Some(_) => Err(usage(format!(
+                "--budget bounds rounds that are added as needed, and the suite `{}` has a set number of \
+                 them; add --precision, for instance --precision 3%, or set --rounds instead",
+                suite.id
+            ))),
+        };
     };
-    let idle = subjects.extract_if(.., |subject| !serves(subject));
-    idle.map(|subject| subject.id.clone()).collect()
+    let most = AdaptiveRounds::MOST_ROUNDS;
+    let most_rounds = arguments.rounds.map_or(most, NonZeroU32::get);
+    if most_rounds > most {
+        return Err(usage(format!(
+            "--rounds {most_rounds}: with --precision there are {most} rounds at the most"
+        )));
+    }
+    let budget = arguments.budget.or(own.map(|own| own.budget));
+    Ok(Some(AdaptiveRounds {
+        precision,
+        budget: budget.unwrap_or(AdaptiveRounds::BUDGET),
+        most_rounds,
+    }))
+}
+
+/// Whether the subject serves anything of what is measured.
+fn serves(subject: &Subject, measures: &[Measure]) -> bool {
+    let served = &subject.manifest.workloads;
+    measures.iter().any(|one| served.contains(&one.workload))
+}
+
+/// The baseline must take part.
+fn check_baseline(
+    baseline: Option<&str>,
+    suite: &Suite,
+    subjects: &[&Subject],
+) -> Result<(), Box<dyn Error>> {
+    let ids = || subjects.iter().map(|subject| subject.id.as_str());
+    let Some(id) = baseline.filter(|baseline| ids().all(|id| id != *baseline)) else {
+        return Ok(());
+    };
+    let meant = nearest(id, ids()).map(|name| format!("; did you mean `{name}`?"));
+    Err(usage(format!(
+        "the baseline `{id}` takes no part in this run of `{}`: it has {}{}",
+        suite.id,
+        ids().collect::<Vec<_>>().join(", "),
+        meant.unwrap_or_default(),
+    )))
 }
 
 /// The workloads of the measures, each once.

@@ -14,6 +14,7 @@ use clap::Args;
 use prony_record::{RunEnd, Store, SubjectStatus, TrialResult, VerifyVerdict};
 use prony_report::Comparison;
 use prony_subject::FreePorts;
+use prony_suite::Precision;
 use prony_suite::run::{Finished, RunRequest, run as run_suite};
 
 use self::choice::{Choice, Chosen, Ground};
@@ -34,6 +35,9 @@ Examples:
   prony run zap --subject ../my-server --subjects ceiling,go-nethttp
                                                    the same beside these two only
   prony run tour --workloads hello --rounds 12     one workload, more rounds
+  prony run tour --precision 3% --budget 10m       rounds until every comparison is within ±3 %,
+                                                   for 10 minutes of trials at the most
+  prony run zap --baseline go-nethttp              compare the others with Go's
   prony run zap --quick --driver wrk               the load made by wrk, to check Prony's own
   prony run --server-cpus 0-3 --load-cpus 4-7      choose the CPUs
 
@@ -63,9 +67,23 @@ pub struct Arguments {
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     workloads: Vec<String>,
-    /// So many rounds instead of the suite's
+    /// So many rounds instead of the suite's; with --precision, so many at the most
     #[arg(long)]
     rounds: Option<NonZeroU32>,
+    /// Add rounds until the 95 % interval of every comparison with the baseline is so narrow, for
+    /// instance 3%: its ends are within 3 % of the ratio
+    #[arg(long, value_name = "PERCENT")]
+    precision: Option<Precision>,
+    /// With --precision: how long the trials may take altogether [default: 30m]. Two rounds are
+    /// made whatever it is
+    #[arg(long, value_parser = arguments::some_duration, value_name = "DURATION")]
+    budget: Option<Duration>,
+    /// The subject that the others are compared with [default: the ceiling, or else the first]
+    #[arg(long, value_name = "ID")]
+    baseline: Option<String>,
+    /// Leave out the reference server, which is measured beside the others in every run
+    #[arg(long)]
+    no_ceiling: bool,
     /// Measure each trial for so long instead of the suite's duration; a load that ends by
     /// requests ends then at the latest
     #[arg(long, value_parser = arguments::some_duration)]
@@ -168,6 +186,8 @@ impl Keeper {
             subjects: chosen.subjects,
             tasks: chosen.tasks,
             measures: chosen.measures,
+            adaptive: chosen.suite.adaptive,
+            baseline: arguments.baseline.clone(),
             seed: arguments
                 .seed
                 .unwrap_or_else(|| fastrand::u64(..1_000_000_000)),
@@ -215,7 +235,7 @@ impl Keeper {
 }
 
 /// `20261121-203000-tour`; the process id keeps two runs of one second apart.
-fn run_id(suite: &str) -> String {
+pub(super) fn run_id(suite: &str) -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let digits: String = now.chars().filter(char::is_ascii_digit).collect();
     let (day, time) = digits.split_at(8.min(digits.len()));
@@ -224,7 +244,12 @@ fn run_id(suite: &str) -> String {
 
 /// The record could not be kept: what was measured is in the report's folder, or lost if even
 /// that cannot be written.
-fn tell_unsaved(written: bool, folder: &Path, finished: &Finished, comparison: &Comparison) {
+pub(super) fn tell_unsaved(
+    written: bool,
+    folder: &Path,
+    finished: &Finished,
+    comparison: &Comparison,
+) {
     if written {
         errln!("note: all that was measured is in {}", folder.display());
         return;
@@ -236,7 +261,7 @@ fn tell_unsaved(written: bool, folder: &Path, finished: &Finished, comparison: &
     }
 }
 
-/// How many subjects took part and failed, and how many trials.
+/// How many subjects took part and failed, and how many attempts at trials.
 fn failures(finished: &Finished) -> (usize, usize) {
     let subjects = finished.run.subjects.iter().filter(|subject| {
         matches!(
@@ -262,12 +287,15 @@ fn exit_code(finished: &Finished) -> u8 {
     }
 }
 
-/// `complete, 180 trials, 1 subject failed`.
+/// `complete, 180 trials, 2 made again, 1 subject failed`.
 fn outcome(finished: &Finished) -> String {
-    let mut parts = vec![
-        finished.run.end.name().to_owned(),
-        plural(finished.trials.len(), "trial"),
-    ];
+    let attempts = finished.trials.len();
+    let first = finished.trials.iter().filter(|one| one.attempt == 1);
+    let trials = first.count();
+    let mut parts = vec![finished.run.end.name().to_owned(), plural(trials, "trial")];
+    if attempts > trials {
+        parts.push(format!("{} made again", attempts - trials));
+    }
     let skipped = finished
         .run
         .subjects

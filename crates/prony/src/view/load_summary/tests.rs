@@ -58,6 +58,7 @@ fn closed() -> LoadResult {
             event_loop: "io_uring".into(),
             ..GeneratorCost::default()
         },
+        timeline: None,
     }
 }
 

@@ -1,0 +1,142 @@
+"""Make many quick runs in which the servers are interleaved, and keep each."""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from place import NEIGHBOURS, Place
+
+HERE = Path(__file__).resolve().parent
+# The exit status of `prony run` where it measured something.
+SOMETHING_MEASURED = (0, 1)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--runs", type=int, default=100, help="how many there shall be in the end"
+    )
+    parser.add_argument("--rounds", type=int, default=12, help="of each run [12]")
+    parser.add_argument(
+        "--neighbour",
+        nargs="?",
+        const="in-turn",
+        choices=("in-turn", *NEIGHBOURS),
+        help="beside a program that burns a CPU in bursts: the server's, the generator's, any, or "
+        "these in turn [in turn]",
+    )
+    parser.add_argument("flags", nargs="*", help="further flags for `prony run`")
+
+
+def run(place: Place, arguments: argparse.Namespace) -> int:
+    if not place.prepared.is_file():
+        sys.exit("nothing is prepared: run `verdicts.py prepare` first")
+    has_neighbour = arguments.neighbour is not None
+    runs = place.runs(has_neighbour)
+    runs.mkdir(parents=True, exist_ok=True)
+    numbers = range(1, arguments.runs + 1)
+    missing = [n for n in numbers if not (runs / f"{n:03}" / "run.json").is_file()]
+    print(f"{len(numbers) - len(missing)} runs are there, {len(missing)} to make")
+    begin = time.monotonic()
+    for done, number in enumerate(missing):
+        neighbour = neighbour_of(number, arguments.neighbour)
+        one(place, arguments, runs / f"{number:03}", number, neighbour)
+        took = time.monotonic() - begin
+        left = took / (done + 1) * (len(missing) - done - 1)
+        beside = f", neighbour: {neighbour}" if neighbour else ""
+        print(f"run {number}{beside}; about {left / 60:.0f} min left", flush=True)
+    return 0
+
+
+def neighbour_of(number: int, wanted: str | None) -> str | None:
+    return NEIGHBOURS[number % len(NEIGHBOURS)] if wanted == "in-turn" else wanted
+
+
+def one(
+    place: Place,
+    arguments: argparse.Namespace,
+    folder: Path,
+    number: int,
+    neighbour: str | None,
+) -> None:
+    # What was left of a run that was stopped is no whole run.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    store = folder / "prony.sqlite"
+    command = [place.prony, "--project", place.folder, "run", "verdicts"]
+    command += ["--rounds", str(arguments.rounds), "--seed", str(number)]
+    command += ["--server-cpus", str(place.server_cpu)]
+    command += ["--load-cpus", str(place.load_cpu), "--store", store]
+    with Neighbour(place, folder, number, neighbour):
+        status = into_files(folder, [*command, *arguments.flags])
+    if status == 130:
+        raise KeyboardInterrupt
+    if status not in SOMETHING_MEASURED:
+        said = (folder / "log.txt").read_text()
+        sys.exit(f"prony run ended with {status}:\n{said}")
+    # Last, and under its name only when it is whole: it marks the run as there.
+    part = folder / "run.json.part"
+    export = [place.prony, "export", "--store", store, "--format", "json", "-o", part]
+    subprocess.run(export, check=True)
+    run_id = json.loads(part.read_text())["run"]["id"]
+    shutil.move(place.folder / ".prony/runs" / run_id, folder / "report")
+    part.rename(folder / "run.json")
+
+
+def into_files(folder: Path, command: list[object]) -> int:
+    with (
+        open(folder / "report.txt", "w") as shown,
+        open(folder / "log.txt", "w") as log,
+    ):
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL,
+            stdout=shown,
+            stderr=log,
+        )
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            # It had the signal, too, and stops its servers.
+            process.wait()
+            raise
+
+
+class Neighbour:
+    """The neighbour of a run, where it has one. It ends with the run, however that ends."""
+
+    def __init__(
+        self, place: Place, folder: Path, seed: int, neighbour: str | None
+    ) -> None:
+        self.file = folder / "neighbour.json"
+        self.which = neighbour
+        self.process = None
+        if neighbour is None:
+            return
+        cpu = place.cpu_of(neighbour)
+        pinned = [] if cpu is None else ["--cpu", str(cpu)]
+        self.process = subprocess.Popen(
+            [sys.executable, HERE / "neighbour.py", "--seed", str(seed), *pinned],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is None:
+            return
+        try:
+            # Closes its input, at which it ends.
+            said, _ = self.process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            said, _ = self.process.communicate()
+        found = json.loads(said) if said.strip() else {}
+        text = json.dumps({"on": self.which, **found})
+        self.file.write_text(text + "\n")

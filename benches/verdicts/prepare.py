@@ -1,0 +1,198 @@
+"""Measure what a request costs here, and write the servers that cost just so much more."""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import socket
+import statistics
+import string
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from place import Place, progress
+
+HERE = Path(__file__).resolve().parent
+# By how much the slower servers are slower, in percent of a request's whole CPU time.
+SLOWER = (3, 5)
+# For a first look at how long a step takes.
+SOME_STEPS = 20_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--work",
+        type=float,
+        default=25.0,
+        metavar="MICROSECONDS",
+        help="how long a request works in the base [25]; the generator needs 5 to 10",
+    )
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of each load")
+
+
+def run(place: Place, arguments: argparse.Namespace) -> int:
+    if place.collected(False) or place.collected(True):
+        sys.exit(
+            f"{place.folder} holds runs already, and servers that change between runs are no "
+            "evidence: move it away, or give another --folder"
+        )
+    if shutil.which("taskset") is None:
+        sys.exit("taskset is missing; on Debian: apt-get install util-linux")
+    print(f"server on CPU {place.server_cpu}, load on CPU {place.load_cpu}", flush=True)
+    first = costs(place, arguments, [SOME_STEPS, 2 * SOME_STEPS])
+    steps = round(arguments.work * 1e3 / step_ns(first, SOME_STEPS), -2)
+    base = int(max(steps, 100))
+    costs_of_base = costs(place, arguments, [base, 2 * base])
+    step = step_ns(costs_of_base, base)
+    cost = statistics.median(costs_of_base[base])
+    slower = {percent: base + round(cost * percent / 100 / step) for percent in SLOWER}
+    print(
+        f"a request costs {cost / 1e3:.2f} µs of CPU time, {base * step / 1e3:.2f} µs of them "
+        f"{base} steps of {step:.3f} ns"
+    )
+    check = costs(place, arguments, [base, *slower.values()])
+    measured = {
+        percent: ratio(check[steps], check[base]) for percent, steps in slower.items()
+    }
+    for percent, (middle, least, most) in measured.items():
+        print(
+            f"{percent} % slower: {slower[percent]} steps; measured {percents(middle)} "
+            f"({percents(least)} to {percents(most)} over {arguments.rounds} rounds)"
+        )
+    write(place, base, slower)
+    place.prepared.write_text(
+        json.dumps(
+            {
+                "base_steps": base,
+                "slower_steps": slower,
+                "request_ns": cost,
+                "step_ns": step,
+                "measured_ratio": {
+                    percent: found[0] for percent, found in measured.items()
+                },
+            },
+            indent=2,
+        )
+        + "\n"
+    )
+    print(f"written to {place.folder}")
+    return 0
+
+
+def percents(ratio: float) -> str:
+    return f"{(ratio - 1) * 100:+.2f} %"
+
+
+def ratio(above: list[float], below: list[float]) -> tuple[float, float, float]:
+    ratios = [a / b for a, b in zip(above, below, strict=True)]
+    return statistics.median(ratios), min(ratios), max(ratios)
+
+
+def step_ns(found: dict[int, list[float]], steps: int) -> float:
+    """How long a step takes, from what twice the steps cost more in each round."""
+    once, twice = found[steps], found[2 * steps]
+    more = [b - a for a, b in zip(once, twice, strict=True)]
+    return statistics.median(more) / steps
+
+
+def costs(
+    place: Place, arguments: argparse.Namespace, all_steps: list[int]
+) -> dict[int, list[float]]:
+    """CPU time a request in nanoseconds, for each number of steps a value each round."""
+    found: dict[int, list[float]] = {steps: [] for steps in all_steps}
+    order = random.Random(len(all_steps))
+    for number in range(arguments.rounds):
+        progress(f"round {number + 1} of {arguments.rounds}")
+        for steps in order.sample(all_steps, len(all_steps)):
+            with Server(place, steps) as server:
+                found[steps].append(server.cost_ns(place, arguments.seconds))
+    progress("")
+    return found
+
+
+class Server:
+    """A server with so much work, on its CPU."""
+
+    def __init__(self, place: Place, steps: int) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        contract = {
+            "HOST": "127.0.0.1",
+            "PORT": str(self.port),
+            "CPUS": "1",
+            "ASSETS": str(place.root / "workloads/assets"),
+        }
+        command = ["taskset", "-c", str(place.server_cpu), place.prony, "ceiling"]
+        self.process = subprocess.Popen(
+            [*command, "--work", str(steps)],
+            env=os.environ | contract,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def __enter__(self) -> "Server":
+        for _ in range(500):
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+        self.__exit__()
+        sys.exit("the server does not listen")
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def cost_ns(self, place: Place, seconds: float) -> float:
+        command = [place.prony, "load", "-t1", "-c32", f"-d{seconds}s", "--json", "-"]
+        command += ["--cpus", str(place.load_cpu), "--warmup", "100ms"]
+        before = self.cpu_ns()
+        done = subprocess.run(
+            [*command, f"http://127.0.0.1:{self.port}/hello"],
+            capture_output=True,
+            text=True,
+        )
+        used = self.cpu_ns() - before
+        if done.returncode != 0:
+            sys.exit(f"prony load failed:\n{done.stderr}")
+        result = json.loads(done.stdout)
+        if result["generator"]["client_limited"]:
+            print("\nnote: the generator was the limit: give more --work")
+        return used / (result["outcomes"]["ok"] + result["warmup"]["outcomes"]["ok"])
+
+    def cpu_ns(self) -> int:
+        """CPU time of all its threads; the kernel counts it to the nanosecond."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(file.read_text().split()[0]) for file in threads)
+
+
+def write(place: Place, base: int, slower: dict[int, int]) -> None:
+    """A project of its own: these subjects, this suite, the repository's workloads."""
+    subjects = place.folder / "subjects"
+    write_subject(subjects / "base", "Base", base, "What the others are held against.")
+    write_subject(subjects / "twin", "Twin", base, "The same as the base.")
+    for percent, steps in slower.items():
+        title = f"Slower by {percent} %"
+        notes = "The same as the base, with more work for each request."
+        write_subject(subjects / f"slower-{percent}", title, steps, notes)
+    link(place.root / "subjects/ceiling", subjects / "ceiling")
+    link(place.root / "workloads", place.folder / "workloads")
+    (place.folder / "suites").mkdir(exist_ok=True)
+    shutil.copy(HERE / "verdicts.toml", place.folder / "suites")
+
+
+def write_subject(folder: Path, title: str, steps: int, notes: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    template = string.Template((HERE / "subject.toml.template").read_text())
+    text = template.substitute(title=title, steps=steps, notes=notes)
+    (folder / "subject.toml").write_text(text)
+
+
+def link(target: Path, name: Path) -> None:
+    name.unlink(missing_ok=True)
+    name.symlink_to(target)

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""How often Prony's verdicts are right: servers whose differences are known, many runs, one count.
+
+    cargo build --release
+    benches/verdicts/verdicts.py prepare                     the servers, as slow as they should be here
+    benches/verdicts/verdicts.py collect --runs 100          a quiet machine
+    benches/verdicts/verdicts.py collect --runs 100 --neighbour
+                                                             beside a program that burns a CPU in bursts
+    benches/verdicts/verdicts.py judge --markdown table.md   how many verdicts were right
+
+What is collected is kept under .prony/verdicts, each run in a folder of its own. A collection that was
+stopped goes on where it was. `collect -- FLAGS` gives further flags to `prony run`.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import collect
+import judge
+import prepare
+from place import Place
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def main() -> None:
+    arguments = parse()
+    place = Place(
+        root=ROOT,
+        folder=arguments.folder.resolve(),
+        prony=arguments.prony.resolve(),
+        server_cpu=arguments.server_cpu,
+        load_cpu=arguments.load_cpu,
+    )
+    if not place.prony.is_file():
+        sys.exit(f"{place.prony} is missing: run `cargo build --release` first")
+    try:
+        sys.exit(arguments.do(place, arguments))
+    except KeyboardInterrupt:
+        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=ROOT / ".prony/verdicts",
+        help="where everything is kept [.prony/verdicts]",
+    )
+    parser.add_argument("--prony", type=Path, default=ROOT / "target/release/prony")
+    parser.add_argument("--server-cpu", type=int, default=0)
+    parser.add_argument("--load-cpu", type=int, default=1)
+    commands = parser.add_subparsers(required=True)
+    for module in (prepare, collect, judge):
+        command = commands.add_parser(
+            module.__name__, help=module.__doc__, description=module.__doc__
+        )
+        module.add_arguments(command)
+        command.set_defaults(do=module.run)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+//! The curve of latency against rate, and its knee.
+
+use prony_record::LatencySummary;
+use prony_stats::knee;
+
+use crate::attempt::Attempt;
+use crate::length::LEAST_BEYOND;
+use crate::search::{Answer, LEAST_RATE};
+
+/// The first rate of the curve, as a share of the capacity.
+const FIRST: f64 = 0.1;
+/// The last one; beyond what holds it shows what happens then.
+const LAST: f64 = 1.1;
+
+/// Whether so many answers are enough for a percentile (a share, 0 to 1): 10 at the least lie beyond it.
+pub fn supports(answers: u64, quantile: f64) -> bool {
+    // 0.01 × 1000 is a hair below 10 in floating point, and means 10.
+    answers as f64 * (1.0 - quantile) >= LEAST_BEYOND - 1e-6
+}
+
+/// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that
+/// the generator made.
+pub fn rates(answer: &Answer, steps: u32) -> Vec<f64> {
+    let (whole, last) = match answer {
+        Answer::Capacity { per_s, .. } => (*per_s, LAST),
+        Answer::AtLeast {
+            per_s: Some(per_s), ..
+        } => (*per_s, 1.0),
+        _ => return Vec::new(),
+    };
+    let gap = (last - FIRST) / f64::from(steps.max(2) - 1);
+    (0..steps)
+        .map(|step| (whole * (FIRST + gap * f64::from(step))).max(LEAST_RATE))
+        .collect()
+}
+
+/// The rate from which on the 99th percentile (or, where the answers are too few for it, the median) rises
+/// steeply; `None` where no such rate is seen.
+pub fn knee_of(curve: &[Attempt]) -> Option<f64> {
+    let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
+        curve
+            .iter()
+            .map(|attempt| {
+                let latency = attempt.latency_ns.as_ref()?;
+                supports(attempt.ok, quantile).then(|| (attempt.rate_per_s, value(latency) as f64))
+            })
+            .collect()
+    };
+    let points = points(0.99, |latency| latency.p99)
+        .or_else(|| points(0.5, |latency| latency.p50))
+        .filter(|points| points.len() >= 4)?;
+    Some(points[knee(&points)?].0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(per_s: f64) -> Answer {
+        Answer::Capacity {
+            per_s,
+            low_per_s: per_s,
+            high_per_s: per_s,
+            coverage: 0.0,
+            findings_per_s: vec![per_s],
+        }
+    }
+
+    #[test]
+    fn rates_go_from_a_tenth_to_a_tenth_more() {
+        let rates = rates(&capacity(1000.0), 11);
+        assert_eq!(rates.len(), 11);
+        assert!((rates[0] - 100.0).abs() < 1e-9 && (rates[1] - 200.0).abs() < 1e-9);
+        assert!((rates[10] - 1100.0).abs() < 1e-9);
+        assert!(super::rates(&capacity(1000.0), 0).is_empty());
+        assert_eq!(super::rates(&capacity(5.0), 1), [1.0]);
+    }
+
+    #[test]
+    fn where_the_generator_was_the_limit_it_ends_at_what_was_made() {
+        let limited = Answer::AtLeast {
+            per_s: Some(100.0),
+            limited_at_per_s: 120.0,
+        };
+        assert_eq!(rates(&limited, 2), [10.0, 100.0]);
+        assert!(rates(&Answer::Nothing { tried_per_s: 1.0 }, 10).is_empty());
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_answers_beyond_it() {
+        assert!(supports(1000, 0.99) && !supports(999, 0.99));
+        assert!(supports(10_000, 0.999) && supports(20, 0.5) && !supports(19, 0.5));
+    }
+}

@@ -1,0 +1,107 @@
+//! Whether a load that still runs can no longer hold: it is cut short, since a server that gets far more
+//! than it can serve would have to work it all off.
+
+use crate::slo::{Clause, Slo, Statistic};
+
+/// What a load that runs has seen so far of its measured part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// How many answers were right.
+    pub ok: u64,
+    /// How many requests had none.
+    pub errors: u64,
+    /// The median of the slowest thread's latencies, in nanoseconds.
+    pub p50_ns: u64,
+    /// Their 99th percentile.
+    pub p99_ns: u64,
+    /// How many threads there are, with an equal part of the requests each.
+    pub threads: usize,
+}
+
+/// How far the expected number of requests, and a thread's part in them, may be off.
+const SLACK: f64 = 0.8;
+/// So many more than can be borne are borne yet.
+const MARGIN: f64 = 10.0;
+
+/// Whether a bound is broken whatever still comes of the `requests` that are expected in all.
+pub fn is_hopeless(slo: &Slo, requests: f64, seen: &Seen) -> bool {
+    slo.clauses().iter().any(|clause| match clause {
+        Clause::Errors { below } => seen.errors as f64 > below * requests / SLACK + MARGIN,
+        Clause::Latency { statistic, below } => {
+            let beyond = seen.at_least_beyond(below.as_nanos() as f64);
+            match statistic {
+                Statistic::Quantile(quantile) => {
+                    beyond > (1.0 - quantile) * requests / SLACK + MARGIN
+                }
+                Statistic::Max => beyond > MARGIN,
+                // One that is very long may still be made up for by many that are short.
+                Statistic::Mean => false,
+            }
+        }
+    })
+}
+
+impl Seen {
+    /// How many latencies were certainly this long or longer.
+    fn at_least_beyond(&self, nanoseconds: f64) -> f64 {
+        let of_slowest = self.ok as f64 / self.threads.max(1) as f64 * SLACK;
+        let is_beyond = |latency: u64| latency as f64 >= nanoseconds;
+        match (is_beyond(self.p50_ns), is_beyond(self.p99_ns)) {
+            (true, _) => of_slowest * 0.5,
+            (false, true) => of_slowest * 0.01,
+            (false, false) => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hopeless(slo: &str, seen: Seen) -> bool {
+        is_hopeless(&slo.parse().unwrap(), 10_000.0, &seen)
+    }
+
+    fn seen(ok: u64, p50_ms: u64, p99_ms: u64) -> Seen {
+        Seen {
+            ok,
+            errors: 0,
+            p50_ns: p50_ms * 1_000_000,
+            p99_ns: p99_ms * 1_000_000,
+            threads: 1,
+        }
+    }
+
+    #[test]
+    fn it_is_given_up_only_where_nothing_can_save_it() {
+        // Of 10,000 in all, 100 may take 10 ms or longer.
+        let slo = "p99<10ms";
+        assert!(!hopeless(slo, seen(100, 20, 50)), "these may be those 100");
+        assert!(hopeless(slo, seen(1000, 20, 50)));
+        assert!(
+            !hopeless(slo, seen(9000, 5, 20)),
+            "one of a hundred, and 1000 to come"
+        );
+        let two_threads = Seen {
+            threads: 2,
+            ..seen(600, 20, 50)
+        };
+        assert!(
+            !hopeless(slo, two_threads),
+            "the other thread's may be short"
+        );
+        assert!(!hopeless("p50<10ms", seen(9000, 20, 50)));
+        assert!(hopeless("max<10ms", seen(1000, 20, 50)));
+        assert!(!hopeless("mean<10ms", seen(9000, 20, 50)));
+    }
+
+    #[test]
+    fn errors_beyond_those_allowed_of_all_end_it() {
+        let errors = |errors| Seen {
+            errors,
+            ..Seen::default()
+        };
+        assert!(!hopeless("errors<1%", errors(100)));
+        assert!(hopeless("errors<1%", errors(200)));
+    }
+}

@@ -1,0 +1,329 @@
+//! The whole of it: a first guess, the search, and the curve.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::time::Duration;
+
+use prony_record::{HistogramError, LoadResult, Outcome};
+
+use crate::attempt::{Attempt, Purpose};
+use crate::curve;
+use crate::length::Lengths;
+use crate::result::{CapacityResult, Ended};
+use crate::search::{Precision, Search, Step};
+use crate::slo::Slo;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What the server is to keep.
+    pub slo: Slo,
+    /// How exact the capacity is to be.
+    pub precision: Precision,
+    /// How long each rate is tried.
+    pub lengths: Lengths,
+    /// How long all of it may take.
+    pub budget: Duration,
+    /// How many points the curve has; 0 for no curve.
+    pub curve_steps: u32,
+    /// What the seeds of the trials are drawn from.
+    pub seed: u64,
+}
+
+/// A load that is to be made: an open loop at a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planned {
+    /// Why.
+    pub purpose: Purpose,
+    /// Requests due a second.
+    pub rate_per_s: f64,
+    /// How long before measuring.
+    pub warmup: Duration,
+    /// How long measured.
+    pub measured: Duration,
+    /// What its random arrivals come from.
+    pub seed: u64,
+    /// When it must have ended, since the generator began; `None` where it may take its time.
+    pub ends_by: Option<Duration>,
+}
+
+impl Planned {
+    /// Whether it may be cut short where it can no longer hold. The curve shows what happens then.
+    pub fn may_be_cut(&self) -> bool {
+        self.purpose != Purpose::Curve
+    }
+}
+
+/// What makes the loads.
+pub trait Generator {
+    /// Why it cannot.
+    type Error;
+
+    /// How long it has been since it began.
+    fn elapsed(&self) -> Duration;
+
+    /// A short closed loop, whose rate is the first guess. `None` where the user stopped it.
+    fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error>;
+
+    /// An open loop at a rate, on a server that has nothing left to do from before: where it had, the time
+    /// that takes counts, too.
+    fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error>;
+}
+
+/// What became of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loaded {
+    /// It ended by itself.
+    Whole(Box<LoadResult>),
+    /// It could no longer hold, and was cut short.
+    CutShort(Box<LoadResult>),
+    /// It had not ended by when it must have.
+    OutOfTime,
+    /// It was not made: the server did not answer right, though nothing pressed it. This is what came instead.
+    Unsettled(Box<LoadResult>),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// What happens on the way, for those who watch.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// The closed loop gave so many right answers a second.
+    Guessed(f64),
+    /// A load begins.
+    Tries(&'a Planned),
+    /// It has ended.
+    Tried(&'a Attempt),
+    /// The server does not answer right any more; what comes instead.
+    Unsettled(&'a str),
+}
+
+/// Why nothing can be found.
+#[derive(Debug, thiserror::Error)]
+pub enum HuntError<E> {
+    /// A load could not be made.
+    #[error(transparent)]
+    Load(E),
+    /// The first load brought no right answer.
+    #[error("no answer was right: {0}")]
+    NoAnswer(String),
+    /// The generator told nonsense.
+    #[error(transparent)]
+    Histogram(#[from] HistogramError),
+}
+
+/// Finds the greatest rate that holds. `None` where the user stopped it before anything was known.
+///
+/// # Errors
+/// Where a load cannot be made, or the server does not answer right even when nothing presses it.
+pub fn find<G: Generator>(
+    question: &Question,
+    generator: &mut G,
+    watch: &mut dyn FnMut(Event<'_>),
+) -> Result<Option<CapacityResult>, HuntError<G::Error>> {
+    let Some(closed) = generator.closed_loop().map_err(HuntError::Load)? else {
+        return Ok(None);
+    };
+    if closed.outcomes[Outcome::Ok] == 0 {
+        return Err(HuntError::NoAnswer(what_came(&closed)));
+    }
+    let guess_per_s = closed.rate_per_s;
+    watch(Event::Guessed(guess_per_s));
+    let mut hunt = Hunt {
+        question,
+        generator,
+        watch,
+        seeds: fastrand::Rng::with_seed(question.seed),
+        target: closed.target,
+        load: None,
+        longest_extra: Duration::ZERO,
+    };
+    let mut search = Search::new(guess_per_s * BELOW_GUESS, question.precision, question.seed);
+    let (attempts, mut ended) = hunt.search(&mut search)?;
+    let answer = search.answer();
+    let mut curve = Vec::new();
+    if matches!(ended, Ended::Complete | Ended::Budget) {
+        let rates = curve::rates(&answer, question.curve_steps);
+        ended = hunt.curve(&rates, &mut curve)?.unwrap_or(ended);
+    }
+    let (target, load) = (hunt.target.clone(), hunt.load.clone());
+    Ok(load.map(|load| CapacityResult {
+        target,
+        load,
+        slo: question.slo.clone(),
+        precision: question.precision.share,
+        repeats: question.precision.repeats,
+        budget_s: question.budget.as_secs_f64(),
+        seed: question.seed,
+        guess_per_s,
+        ended,
+        answer,
+        knee_per_s: curve::knee_of(&curve),
+        attempts,
+        curve,
+        duration_s: generator.elapsed().as_secs_f64(),
+    }))
+}
+
+/// Where the search begins, of the closed loop's rate: more than that a server rarely holds in an open loop,
+/// and what is too much for it must be worked off.
+const BELOW_GUESS: f64 = 0.75;
+/// How often as long as the least time a point of the curve is measured.
+const CURVE_LENGTH: u32 = 2;
+
+struct Hunt<'a, G> {
+    question: &'a Question,
+    generator: &'a mut G,
+    watch: &'a mut dyn FnMut(Event<'_>),
+    seeds: fastrand::Rng,
+    target: prony_record::Target,
+    /// Of the first open loop.
+    load: Option<prony_record::LoadSpec>,
+    /// By how much a load took longer than planned, at the most: late answers were waited for, and before it
+    /// the server still had something to do.
+    longest_extra: Duration,
+}
+
+impl<G: Generator> Hunt<'_, G> {
+    fn search(
+        &mut self,
+        search: &mut Search,
+    ) -> Result<(Vec<Attempt>, Ended), HuntError<G::Error>> {
+        let mut attempts = Vec::new();
+        while let Step::Try { rate, repeat } = search.next() {
+            let purpose = match repeat {
+                0 => Purpose::Approach,
+                number => Purpose::Finding { number },
+            };
+            let measured = self.measured(rate, purpose);
+            let planned = self.plan(rate, purpose, measured);
+            let kept = match search.findings() {
+                0 => Duration::ZERO,
+                _ => self.kept_for_curve(),
+            };
+            if !self.fits(&planned, kept) {
+                return Ok((attempts, Ended::Budget));
+            }
+            match self.attempt(&planned)? {
+                Continue(attempt) => {
+                    search.tried(rate, attempt.judgement.tried());
+                    attempts.push(attempt);
+                }
+                Break(ended) => return Ok((attempts, ended)),
+            }
+        }
+        Ok((attempts, Ended::Complete))
+    }
+
+    /// Takes the curve; what ended it before its end.
+    fn curve(
+        &mut self,
+        rates: &[f64],
+        curve: &mut Vec<Attempt>,
+    ) -> Result<Option<Ended>, HuntError<G::Error>> {
+        for &rate in rates {
+            let measured = self.measured(rate, Purpose::Curve);
+            let planned = self.plan(rate, Purpose::Curve, measured);
+            if !self.fits(&planned, Duration::ZERO) {
+                return Ok(Some(Ended::Budget));
+            }
+            match self.attempt(&planned)? {
+                Continue(attempt) => curve.push(attempt),
+                Break(ended) => return Ok(Some(ended)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// At most half of the budget.
+    fn kept_for_curve(&self) -> Duration {
+        let lengths = self.question.lengths;
+        let each = lengths.warmup + lengths.measured + self.longest_extra;
+        (each * self.question.curve_steps).min(self.question.budget / 2)
+    }
+
+    /// Whether it is likely to end within the budget, of which some is kept.
+    fn fits(&self, planned: &Planned, kept: Duration) -> bool {
+        let takes = planned.warmup + planned.measured + self.longest_extra;
+        let ends = self.generator.elapsed() + takes + kept;
+        planned.ends_by.is_none_or(|by| ends <= by)
+    }
+
+    fn measured(&self, rate: f64, purpose: Purpose) -> Duration {
+        let lengths = self.question.lengths;
+        let quantile = self.question.slo.highest_quantile();
+        let measured = lengths.at(rate, quantile);
+        match purpose {
+            Purpose::Curve => measured.min(lengths.measured * CURVE_LENGTH),
+            _ => measured,
+        }
+    }
+
+    fn plan(&mut self, rate_per_s: f64, purpose: Purpose, measured: Duration) -> Planned {
+        Planned {
+            purpose,
+            rate_per_s,
+            warmup: self.question.lengths.warmup,
+            measured,
+            // Short enough to be typed again.
+            seed: self.seeds.u64(..1_000_000_000),
+            // The first is tried in any case: without it nothing would be known.
+            ends_by: self.load.as_ref().map(|_| self.question.budget),
+        }
+    }
+
+    /// Makes a load and judges it; or what ended all of it.
+    fn attempt(
+        &mut self,
+        planned: &Planned,
+    ) -> Result<ControlFlow<Ended, Attempt>, HuntError<G::Error>> {
+        (self.watch)(Event::Tries(planned));
+        let began = self.generator.elapsed();
+        let (load, cut_short) = match self.generator.open_loop(planned).map_err(HuntError::Load)? {
+            Loaded::Whole(load) => (load, false),
+            Loaded::CutShort(load) => (load, true),
+            Loaded::OutOfTime => return Ok(Break(Ended::Budget)),
+            Loaded::Unsettled(load) => return self.unsettled(&load),
+            Loaded::Stopped => return Ok(Break(Ended::Interrupted)),
+        };
+        let took = self.generator.elapsed().saturating_sub(began);
+        let extra = took.saturating_sub(planned.warmup + planned.measured);
+        self.longest_extra = self.longest_extra.max(extra);
+        let (slo, precision) = (&self.question.slo, self.question.precision.share);
+        let what = (planned.purpose, planned.rate_per_s, cut_short);
+        let attempt = Attempt::of(&load, what, slo, precision)?;
+        self.load.get_or_insert(load.load);
+        (self.watch)(Event::Tried(&attempt));
+        Ok(Continue(attempt))
+    }
+
+    /// A server that does not come back from a load says nothing of the next rate.
+    fn unsettled(
+        &mut self,
+        load: &LoadResult,
+    ) -> Result<ControlFlow<Ended, Attempt>, HuntError<G::Error>> {
+        let came = what_came(load);
+        if self.load.is_none() {
+            return Err(HuntError::NoAnswer(came));
+        }
+        (self.watch)(Event::Unsettled(&came));
+        Ok(Break(Ended::Unsettled))
+    }
+}
+
+/// What a load without a right answer brought instead.
+fn what_came(load: &LoadResult) -> String {
+    if let Some(wrong) = &load.first_wrong {
+        return wrong.detail.clone();
+    }
+    let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<String> = outcomes
+        .map(|(outcome, count)| format!("{count} {}", outcome.name()))
+        .collect();
+    match counted.is_empty() {
+        true => "none came".into(),
+        false => counted.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests;

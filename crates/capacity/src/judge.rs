@@ -1,0 +1,283 @@
+//! Whether a server held a rate.
+
+use prony_record::{HistogramError, LatencyHistogram, LoadResult, OpenLoop};
+use serde::Serialize;
+
+use crate::growth::growth;
+use crate::search::Tried;
+use crate::slo::{Broken, Clause, Figures, Slo};
+
+/// The least share of the requests due that must have been sent for the rate to be the one asked for.
+const SENT: f64 = 0.99;
+/// Where the generator's own lateness is this share of a bound, what breaks the bound may be its doing.
+const OWN_LATENESS: f64 = 0.5;
+
+/// Whether a server held a rate, and if not, why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum Judgement {
+    /// It kept all that is asked of it.
+    Held,
+    /// It did not.
+    Failed {
+        /// Each thing that it did not keep.
+        why: Vec<String>,
+    },
+    /// The generator did not make the rate, or may have broken a bound by itself: of the server nothing is
+    /// known.
+    Limited {
+        /// What shows that.
+        why: Vec<String>,
+    },
+}
+
+impl Judgement {
+    /// As the search has it.
+    pub fn tried(&self) -> Tried {
+        match self {
+            Self::Held => Tried::Held,
+            Self::Failed { .. } => Tried::Failed,
+            Self::Limited { .. } => Tried::Limited,
+        }
+    }
+
+    /// Why it did not hold.
+    pub fn why(&self) -> &[String] {
+        match self {
+            Self::Held => &[],
+            Self::Failed { why } | Self::Limited { why } => why,
+        }
+    }
+}
+
+/// Judges a load at a rate. `precision` is how exact the capacity is to be, as a share: a queue that grows by
+/// half of it or more does not hold.
+///
+/// # Errors
+/// Where the load's histogram cannot be read.
+pub fn judge(load: &LoadResult, slo: &Slo, precision: f64) -> Result<Judgement, HistogramError> {
+    let figures = Figures::of(load)?;
+    let open = load.open.clone().unwrap_or_default();
+    if let Some(why) = not_made(load, &open) {
+        return Ok(Judgement::Limited { why: vec![why] });
+    }
+    let broken = slo.broken_by(&figures);
+    let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
+    if figures.count() == 0 && broken.is_empty() {
+        why.push("no answer came within the trial: give it more time (-d)".into());
+    }
+    why.extend(not_taken(&open));
+    why.extend(grown(load, precision));
+    if why.is_empty() {
+        return Ok(Judgement::Held);
+    }
+    let own = own_lateness(&broken, &open)?;
+    let by_generator = load.generator.client_limited_by.clone().or(own);
+    Ok(
+        match by_generator.filter(|_| !broken.is_empty() || load.generator.client_limited) {
+            Some(by) => Judgement::Limited { why: vec![by] },
+            None => Judgement::Failed { why },
+        },
+    )
+}
+
+/// Requests were not sent though there were connections for them.
+fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
+    if open.asked == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
+        return None;
+    }
+    let by = load.generator.client_limited_by.as_deref();
+    Some(format!(
+        "only {:.1} % of the requests due were sent{}",
+        open.rate_ratio * 100.0,
+        by.map_or(String::new(), |by| format!(": {by}"))
+    ))
+}
+
+/// Requests were not sent because every connection waited for an answer.
+fn not_taken(open: &OpenLoop) -> Option<String> {
+    (open.asked > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
+        format!(
+            "only {:.1} % of the requests due could be sent: all {} connections waited for answers",
+            open.rate_ratio * 100.0,
+            open.most_connections
+        )
+    })
+}
+
+fn grown(load: &LoadResult, precision: f64) -> Option<String> {
+    let rise = growth(load.timeline.as_ref()?, precision / 2.0)?;
+    Some(format!(
+        "the queue grew: mean latency rose by {:.0} ms in each second",
+        rise * 1e3
+    ))
+}
+
+/// Where the only bounds broken are such that they might have been kept, had the generator not been so late
+/// itself.
+fn own_lateness(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
+    if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
+        return Ok(None);
+    }
+    let lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram)?;
+    let own = |one: &Broken| match one.clause {
+        Clause::Latency { statistic, below } => {
+            let (lag, below) = (statistic.of(&lag), below.as_nanos() as f64);
+            (lag >= OWN_LATENESS * below && one.was - lag < below).then(|| {
+                let (clause, ms) = (one.clause, lag / 1e6);
+                format!(
+                    "the generator itself was late ({statistic} {ms:.1} ms), too much to judge {clause}"
+                )
+            })
+        }
+        Clause::Errors { .. } => None,
+    };
+    let all: Option<Vec<String>> = broken.iter().map(own).collect();
+    Ok(all.and_then(|all| all.into_iter().next()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::load;
+    use prony_record::Timeline;
+
+    const MS: u64 = 1_000_000;
+
+    fn slo() -> Slo {
+        "p99<10ms,errors<1%".parse().unwrap()
+    }
+
+    fn verdict(load: &LoadResult) -> Judgement {
+        judge(load, &slo(), 0.02).unwrap()
+    }
+
+    fn fast() -> LoadResult {
+        load([MS; 1000], 0)
+    }
+
+    fn slow() -> LoadResult {
+        load([20 * MS; 1000], 0)
+    }
+
+    #[test]
+    fn a_trial_without_an_answer_holds_nothing() {
+        let judged = verdict(&load([], 0));
+        assert_eq!(judged.tried(), Tried::Failed);
+        assert!(judged.why()[0].starts_with("no answer came"), "{judged:?}");
+    }
+
+    fn with_open(mut load: LoadResult, change: impl FnOnce(&mut OpenLoop)) -> LoadResult {
+        change(load.open.as_mut().unwrap());
+        load
+    }
+
+    #[test]
+    fn a_rate_holds_where_all_is_kept_and_fails_with_the_reason() {
+        assert_eq!(verdict(&fast()), Judgement::Held);
+        let why = vec!["p99 was 20.0 ms, not below 10ms".to_owned()];
+        assert_eq!(verdict(&slow()), Judgement::Failed { why });
+        assert_eq!(verdict(&load([MS; 900], 100)).why().len(), 1);
+    }
+
+    #[test]
+    fn a_rate_that_was_not_made_says_nothing_of_the_server() {
+        for one in [fast(), slow()] {
+            let one = with_open(one, |open| open.rate_ratio = 0.98);
+            assert_eq!(verdict(&one).tried(), Tried::Limited);
+        }
+    }
+
+    #[test]
+    fn connections_that_all_wait_are_the_servers_doing() {
+        let full = with_open(fast(), |open| {
+            (open.rate_ratio, open.bound_hits, open.most_connections) = (0.5, 7, 1000);
+        });
+        let judged = verdict(&full);
+        assert_eq!(judged.tried(), Tried::Failed);
+        assert!(
+            judged.why()[0].contains("all 1000 connections waited"),
+            "{judged:?}"
+        );
+    }
+
+    #[test]
+    fn a_busy_generator_proves_no_failure_and_disproves_no_success() {
+        let busy = |mut load: LoadResult| {
+            load.generator.client_limited = true;
+            load.generator.client_limited_by = Some("a worker was 99 % busy".into());
+            load
+        };
+        assert_eq!(verdict(&busy(fast())), Judgement::Held);
+        assert_eq!(verdict(&busy(slow())).tried(), Tried::Limited);
+    }
+
+    #[test]
+    fn a_generator_that_was_late_itself_proves_no_failure_of_a_bound_as_short() {
+        let late_by = |ms| late(load([12 * MS; 1000], 0), [ms * MS; 1000]);
+        for slo in [
+            "p99<10ms",
+            "mean<10ms",
+            "max<10ms",
+            "p50<9ms,mean<10ms,max<10ms",
+        ] {
+            let judged = |ms| judge(&late_by(ms), &slo.parse().unwrap(), 0.02).unwrap();
+            assert_eq!(judged(0).tried(), Tried::Failed, "{slo}");
+            assert_eq!(judged(3).tried(), Tried::Failed, "{slo}: little beside it");
+            assert_eq!(judged(6).tried(), Tried::Limited, "{slo}");
+        }
+        let judged = verdict(&late_by(6));
+        assert_eq!(
+            judged.why(),
+            ["the generator itself was late (p99 6.0 ms), too much to judge p99<10ms"]
+        );
+        let wrong = late(load([12 * MS; 900], 100), [6 * MS; 1000]);
+        assert_eq!(
+            verdict(&wrong).tried(),
+            Tried::Failed,
+            "errors are no delay"
+        );
+    }
+
+    #[test]
+    fn each_bound_is_held_against_the_same_figure_of_the_lateness() {
+        // One request in a thousand comes 60 ms late: that is the maximum's doing, and nothing beside a mean.
+        let one_of_1000 = |ms: u64, others: u64| {
+            (0..1000).map(move |request| if request == 0 { ms * MS } else { others * MS })
+        };
+        let stalled = late(load(one_of_1000(70, 12), 0), one_of_1000(60, 0));
+        let tried = |slo: &str| {
+            judge(&stalled, &slo.parse().unwrap(), 0.02)
+                .unwrap()
+                .tried()
+        };
+        assert_eq!(tried("max<50ms"), Tried::Limited);
+        assert_eq!(tried("mean<10ms"), Tried::Failed);
+        assert_eq!(tried("max<50ms,mean<10ms"), Tried::Failed, "one is its own");
+    }
+
+    fn late(load: LoadResult, by_ns: impl IntoIterator<Item = u64>) -> LoadResult {
+        let mut lag = LatencyHistogram::new();
+        by_ns.into_iter().for_each(|ns| lag.record(ns));
+        with_open(load, |open| open.schedule_lag_histogram = lag.to_base64())
+    }
+
+    #[test]
+    fn a_queue_that_grows_does_not_hold_though_it_is_still_short() {
+        let mut growing = fast();
+        growing.timeline = Some(Timeline {
+            interval_s: 0.1,
+            measured_from_s: 0.0,
+            ok: vec![20; 50],
+            latency_mean_ns: (0..50)
+                .map(|interval| 1e6 + 1.5e6 * f64::from(interval))
+                .collect(),
+        });
+        let judged = verdict(&growing);
+        assert_eq!(judged.tried(), Tried::Failed);
+        assert!(
+            judged.why()[0].contains("rose by 15 ms in each second"),
+            "{judged:?}"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! How long a rate is tried.
+
+use std::time::Duration;
+
+/// How many answers lie beyond a percentile, at the least, for it to say something.
+pub const LEAST_BEYOND: f64 = 10.0;
+/// How often as long as asked for a trial may take at a rate so low that a percentile needs more time.
+const LONGEST: u32 = 6;
+
+/// How long each rate is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Before measuring.
+    pub warmup: Duration,
+    /// Measured, at the least.
+    pub measured: Duration,
+}
+
+impl Lengths {
+    /// How long a rate is measured so that [`LEAST_BEYOND`] answers lie beyond a percentile (a share, 0 to 1), but
+    /// at most six times as long as asked for.
+    pub fn at(&self, per_s: f64, quantile: Option<f64>) -> Duration {
+        let needed = LEAST_BEYOND / (1.0 - quantile.unwrap_or(0.0)) / per_s;
+        let needed = Duration::try_from_secs_f64(needed).unwrap_or(Duration::MAX);
+        needed.clamp(self.measured, self.measured * LONGEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_low_rate_is_measured_for_longer_up_to_a_bound() {
+        let lengths = Lengths {
+            warmup: Duration::ZERO,
+            measured: Duration::from_secs(5),
+        };
+        let seconds = |per_s, quantile| lengths.at(per_s, quantile).as_secs_f64();
+        assert_eq!(seconds(1000.0, Some(0.99)), 5.0);
+        assert!((seconds(100.0, Some(0.99)) - 10.0).abs() < 1e-6);
+        assert!((seconds(1000.0, Some(0.999)) - 10.0).abs() < 1e-6);
+        assert_eq!(seconds(1.0, Some(0.99)), 30.0);
+        assert_eq!(seconds(100.0, None), 5.0);
+    }
+}

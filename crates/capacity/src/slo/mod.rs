@@ -1,0 +1,228 @@
+//! What is asked of a server: the service level objective (SLO).
+
+mod text;
+
+pub use text::SloError;
+
+use std::fmt;
+use std::time::Duration;
+
+use prony_record::{LatencyHistogram, LoadResult, Outcome};
+use serde::{Serialize, Serializer};
+
+/// What is asked of a server. A rate holds only where every clause does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slo {
+    /// In the order given; there is a bound on errors among them.
+    clauses: Vec<Clause>,
+}
+
+/// One bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Clause {
+    /// A figure of the latency, from the scheduled arrival, of ok answers, stays below this.
+    Latency {
+        /// Which figure.
+        statistic: Statistic,
+        /// What it stays below.
+        below: Duration,
+    },
+    /// The share (0 to 1) of requests without a right answer stays below this.
+    Errors {
+        /// What it stays below.
+        below: f64,
+    },
+}
+
+/// A figure of the latency.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statistic {
+    /// The least latency that this share (0 to 1) of all do not exceed.
+    Quantile(f64),
+    /// The arithmetic mean.
+    Mean,
+    /// The longest.
+    Max,
+}
+
+/// The bound on errors of an SLO that names none: what answers wrongly is fast at times, and holds
+/// nothing.
+const ERRORS_UNLESS_SAID: f64 = 0.001;
+
+impl Slo {
+    fn new(mut clauses: Vec<Clause>) -> Self {
+        let has_errors = |clause: &Clause| matches!(clause, Clause::Errors { .. });
+        if !clauses.iter().any(has_errors) {
+            let below = ERRORS_UNLESS_SAID;
+            clauses.push(Clause::Errors { below });
+        }
+        Self { clauses }
+    }
+
+    /// Its bounds, in the order given.
+    pub fn clauses(&self) -> &[Clause] {
+        &self.clauses
+    }
+
+    /// The bounds that a load did not keep.
+    pub fn broken_by(&self, figures: &Figures) -> Vec<Broken> {
+        self.clauses
+            .iter()
+            .filter_map(|clause| clause.broken_by(figures))
+            .collect()
+    }
+
+    /// The highest percentile that is bounded, as a share (0 to 1).
+    pub fn highest_quantile(&self) -> Option<f64> {
+        let quantile = |clause: &Clause| match clause {
+            Clause::Latency {
+                statistic: Statistic::Quantile(quantile),
+                ..
+            } => Some(*quantile),
+            _ => None,
+        };
+        self.clauses
+            .iter()
+            .filter_map(quantile)
+            .max_by(f64::total_cmp)
+    }
+}
+
+/// What of a load an SLO looks at.
+pub struct Figures {
+    latency: LatencyHistogram,
+    /// Share (0 to 1) of the requests without a right answer.
+    pub errors: f64,
+}
+
+impl Figures {
+    /// Of a load. What was `unfinished` when it ended by itself had no answer within the time allowed
+    /// either, so it counts as an error; where the load was cut short it does not.
+    ///
+    /// # Errors
+    /// Where its histogram cannot be read.
+    pub fn of(load: &LoadResult) -> Result<Self, prony_record::HistogramError> {
+        let latency = LatencyHistogram::from_base64(&load.histogram)?;
+        let unfinished = match load.ended {
+            prony_record::Ended::Interrupted => 0,
+            _ => load.outcomes[Outcome::Unfinished],
+        };
+        let wrong = load.outcomes.errors() + unfinished;
+        let ended = load.outcomes[Outcome::Ok] + wrong;
+        Ok(Self {
+            latency,
+            errors: wrong as f64 / ended.max(1) as f64,
+        })
+    }
+
+    /// How many latencies there are.
+    pub fn count(&self) -> u64 {
+        self.latency.count()
+    }
+}
+
+impl Statistic {
+    /// Of durations, in nanoseconds; 0 where there are none.
+    pub fn of(self, durations: &LatencyHistogram) -> f64 {
+        let summary = durations.summary();
+        match self {
+            Self::Quantile(quantile) => durations.value_at(quantile) as f64,
+            Self::Mean => summary.map_or(0.0, |summary| summary.mean),
+            Self::Max => summary.map_or(0.0, |summary| summary.max as f64),
+        }
+    }
+}
+
+/// A bound that was not kept, and by what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Broken {
+    /// The bound.
+    pub clause: Clause,
+    /// What it was instead: nanoseconds for a latency, a share (0 to 1) for errors.
+    pub was: f64,
+}
+
+impl Clause {
+    fn broken_by(&self, figures: &Figures) -> Option<Broken> {
+        let (was, below) = match self {
+            Self::Latency { statistic, below } => {
+                (statistic.of(&figures.latency), below.as_nanos() as f64)
+            }
+            Self::Errors { below } => (figures.errors, *below),
+        };
+        // No error at all is as few as can be asked for.
+        let is_kept = was < below || (was == 0.0 && matches!(self, Self::Errors { .. }));
+        (!is_kept).then_some(Broken { clause: *self, was })
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.clause {
+            Clause::Latency { statistic, below } => {
+                let was = text::milliseconds(self.was);
+                write!(
+                    f,
+                    "{statistic} was {was}, not below {}",
+                    text::duration(below)
+                )
+            }
+            Clause::Errors { below } => {
+                let was = text::percent((self.was * 1e5).ceil() / 1e5);
+                write!(f, "errors were {was}, not below {}", text::percent(below))
+            }
+        }
+    }
+}
+
+impl Serialize for Slo {
+    /// As it is written.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::load;
+
+    fn broken(slo: &str, milliseconds: &[u64], errors: u64) -> Vec<String> {
+        let slo: Slo = slo.parse().unwrap();
+        let load = load(milliseconds.iter().map(|&ms| ms * 1_000_000), errors);
+        let broken = slo.broken_by(&Figures::of(&load).unwrap());
+        broken.iter().map(Broken::to_string).collect()
+    }
+
+    #[test]
+    fn a_bound_is_kept_below_it_and_broken_at_it() {
+        let hundred: Vec<u64> = (1..=100).collect();
+        assert!(broken("p50<51ms,p99<100ms,max<101ms,mean<51ms", &hundred, 0).is_empty());
+        assert_eq!(
+            broken("p50<49ms,p95<200ms", &hundred, 0),
+            ["p50 was 50.0 ms, not below 49ms"]
+        );
+        assert_eq!(broken("max<99ms", &hundred, 0).len(), 1);
+        assert_eq!(broken("mean<50ms", &hundred, 0).len(), 1);
+    }
+
+    #[test]
+    fn errors_are_bounded_though_nobody_says_so() {
+        assert_eq!(
+            broken("p99<1s", &[1; 999], 1),
+            ["errors were 0.1 %, not below 0.1 %"]
+        );
+        assert!(broken("p99<1s", &[1; 9999], 1).is_empty());
+        assert!(broken("p99<1s,errors<60%", &[1; 1], 1).is_empty());
+        assert!(broken("errors<0%", &[1; 10], 0).is_empty());
+        assert_eq!(broken("errors<0%", &[1; 10], 1).len(), 1);
+        assert_eq!(broken("p99<1s", &[], 10).len(), 1, "nothing but errors");
+    }
+
+    #[test]
+    fn the_highest_percentile_is_told() {
+        let highest = |slo: &str| slo.parse::<Slo>().unwrap().highest_quantile();
+        assert_eq!(highest("p50<1ms,p99.9<5ms,p90<2ms"), Some(0.999));
+        assert_eq!(highest("mean<1ms"), None);
+    }
+}

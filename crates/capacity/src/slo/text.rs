@@ -1,0 +1,241 @@
+//! An SLO as it is written: `p99<10ms,errors<0.1%`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::{Clause, Slo, Statistic};
+
+/// The figures of the latency that may be bounded.
+const STATISTICS: [(&str, Statistic); 7] = [
+    ("p50", Statistic::Quantile(0.5)),
+    ("p90", Statistic::Quantile(0.9)),
+    ("p95", Statistic::Quantile(0.95)),
+    ("p99", Statistic::Quantile(0.99)),
+    ("p99.9", Statistic::Quantile(0.999)),
+    ("mean", Statistic::Mean),
+    ("max", Statistic::Max),
+];
+
+/// Why a text is no SLO.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SloError {
+    /// No bound.
+    #[error("it has no bound; write for instance p99<10ms,errors<0.1%")]
+    Empty,
+    /// Not a name, `<` and a bound.
+    #[error(
+        "`{text}` is no bound; write a name, < and a value, for instance p99<10ms or errors<0.1%"
+    )]
+    NoBound {
+        /// What was given.
+        text: String,
+    },
+    /// A name that nothing has.
+    #[error(
+        "nothing is called `{name}`; there are p50, p90, p95, p99, p99.9, mean, max and errors"
+    )]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// Not a duration, or none that takes time.
+    #[error("`{text}` is no time that {name} may take; write for instance {name}<10ms")]
+    Duration {
+        /// What is bounded.
+        name: String,
+        /// What was given.
+        text: String,
+    },
+    /// Not a share in percent.
+    #[error(
+        "`{text}` is no share of errors; write percent from 0% to 100%, for instance errors<0.1%"
+    )]
+    Percent {
+        /// What was given.
+        text: String,
+    },
+    /// Two bounds of one thing.
+    #[error("{name} has two bounds; write the one that is meant")]
+    Twice {
+        /// What is bounded.
+        name: String,
+    },
+}
+
+impl FromStr for Slo {
+    type Err = SloError;
+
+    /// Reads bounds separated by commas. Where there is none on errors, one of 0.1 % is added.
+    fn from_str(text: &str) -> Result<Self, SloError> {
+        let mut clauses: Vec<Clause> = Vec::new();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            let clause = clause(part)?;
+            if clauses.iter().any(|other| other.name() == clause.name()) {
+                return Err(SloError::Twice {
+                    name: clause.name().into(),
+                });
+            }
+            clauses.push(clause);
+        }
+        match clauses.is_empty() {
+            true => Err(SloError::Empty),
+            false => Ok(Slo::new(clauses)),
+        }
+    }
+}
+
+fn clause(text: &str) -> Result<Clause, SloError> {
+    let no_bound = || SloError::NoBound { text: text.into() };
+    let (name, bound) = text.split_once('<').ok_or_else(no_bound)?;
+    let (name, bound) = (name.trim(), bound.trim());
+    if bound.starts_with('=') || bound.is_empty() {
+        return Err(no_bound());
+    }
+    if name == "errors" {
+        return Ok(Clause::Errors {
+            below: share(bound)?,
+        });
+    }
+    let statistic = STATISTICS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|&(_, statistic)| statistic)
+        .ok_or_else(|| SloError::Name { name: name.into() })?;
+    match humantime::parse_duration(bound) {
+        Ok(below) if !below.is_zero() => Ok(Clause::Latency { statistic, below }),
+        _ => Err(SloError::Duration {
+            name: name.into(),
+            text: bound.into(),
+        }),
+    }
+}
+
+fn share(text: &str) -> Result<f64, SloError> {
+    match prony_record::parse_percent(text).filter(|share| (0.0..=1.0).contains(share)) {
+        Some(share) => Ok(share),
+        None => Err(SloError::Percent { text: text.into() }),
+    }
+}
+
+impl Clause {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Latency { statistic, .. } => statistic.name(),
+            Self::Errors { .. } => "errors",
+        }
+    }
+}
+
+impl Statistic {
+    fn name(&self) -> &'static str {
+        STATISTICS
+            .iter()
+            .find(|(_, statistic)| statistic == self)
+            .map_or("latency", |(name, _)| name)
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency { statistic, below } => write!(f, "{statistic}<{}", duration(*below)),
+            Self::Errors { below } => write!(f, "errors<{}", percent(*below).replace(' ', "")),
+        }
+    }
+}
+
+impl fmt::Display for Slo {
+    /// As it can be read again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clauses: Vec<String> = self.clauses().iter().map(Clause::to_string).collect();
+        f.write_str(&clauses.join(","))
+    }
+}
+
+/// `10ms`, `1s500ms`.
+pub(super) fn duration(duration: Duration) -> String {
+    humantime::format_duration(duration)
+        .to_string()
+        .replace(' ', "")
+}
+
+/// `12.3 ms`.
+pub(super) fn milliseconds(nanoseconds: f64) -> String {
+    let ms = nanoseconds / 1e6;
+    let digits = match ms {
+        ms if ms >= 100.0 => 0,
+        ms if ms >= 10.0 => 1,
+        ms if ms >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{ms:.digits$} ms")
+}
+
+/// `0.1 %`.
+pub(super) fn percent(share: f64) -> String {
+    // To a billionth, which hides what binary fractions make of 0.1 %.
+    let percent = (share * 100.0 * 1e9).round() / 1e9;
+    format!("{percent} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_slo_is_read_and_written() {
+        for (text, written) in [
+            ("p99<10ms,errors<0.1%", "p99<10ms,errors<0.1%"),
+            (
+                " p99.9 < 1s , mean<500us,",
+                "p99.9<1s,mean<500us,errors<0.1%",
+            ),
+            ("errors<0%", "errors<0%"),
+            (
+                "p50<1ms,p90<2ms,p95<3ms,max<1500ms,errors<5%",
+                "p50<1ms,p90<2ms,p95<3ms,max<1s500ms,errors<5%",
+            ),
+        ] {
+            let slo: Slo = text.parse().unwrap();
+            assert_eq!(slo.to_string(), written);
+            assert_eq!(written.parse(), Ok(slo));
+        }
+    }
+
+    #[test]
+    fn what_is_no_slo_is_refused_with_what_to_write() {
+        for (text, told) in [
+            ("", "it has no bound"),
+            (" , ", "it has no bound"),
+            ("p99", "`p99` is no bound"),
+            ("p99>10ms", "is no bound; write a name, <"),
+            ("p99<=10ms", "is no bound; write a name, <"),
+            ("p99<", "is no bound"),
+            ("p98<10ms", "nothing is called `p98`; there are p50"),
+            ("<10ms", "nothing is called ``"),
+            ("p99<fast", "write for instance p99<10ms"),
+            ("p99<0s", "write for instance p99<10ms"),
+            ("p99<10", "write for instance p99<10ms"),
+            ("errors<0.1", "errors<0.1%"),
+            ("errors<101%", "from 0% to 100%"),
+            ("errors<-1%", "from 0% to 100%"),
+            ("errors<NaN%", "from 0% to 100%"),
+            ("p99<1s,p99<2s", "p99 has two bounds"),
+            ("errors<1%,errors<1%", "errors has two bounds"),
+        ] {
+            let error = text.parse::<Slo>().unwrap_err().to_string();
+            assert!(error.contains(told), "{text}: {error}");
+        }
+    }
+}

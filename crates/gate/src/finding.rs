@@ -1,0 +1,114 @@
+//! What a comparison comes to.
+
+use prony_stats::Verdict;
+use serde::Serialize;
+
+/// What is said of one metric of one case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// NEW is worse, by the threshold at the least.
+    Worse,
+    /// NEW is better, likewise.
+    Improved,
+    /// A change of the threshold's size might hide in the interval.
+    TooNoisy,
+    /// The generator, or the machine, was the limit: the figures say nothing of the server.
+    Limited,
+    /// No change is seen, and one of the threshold's size would have been.
+    NoChangeSeen,
+}
+
+impl Finding {
+    /// Every finding, the weightier first.
+    pub const ALL: [Finding; 5] = [
+        Finding::Worse,
+        Finding::Improved,
+        Finding::TooNoisy,
+        Finding::Limited,
+        Finding::NoChangeSeen,
+    ];
+
+    /// The words of tables.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Finding::Worse => "worse",
+            Finding::Improved => "improved",
+            Finding::TooNoisy => "too noisy to say",
+            Finding::Limited => "limited by the generator",
+            Finding::NoChangeSeen => "no change seen",
+        }
+    }
+
+    /// Whether it leaves open if the server has become worse.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Finding::TooNoisy | Finding::Limited)
+    }
+}
+
+impl From<Verdict> for Finding {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Improved => Finding::Improved,
+            Verdict::Worse => Finding::Worse,
+            Verdict::NoChangeSeen => Finding::NoChangeSeen,
+            Verdict::TooNoisy => Finding::TooNoisy,
+        }
+    }
+}
+
+/// How many comparisons came to what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub struct Tally {
+    /// Worse.
+    pub worse: usize,
+    /// Improved.
+    pub improved: usize,
+    /// Too noisy to say.
+    pub too_noisy: usize,
+    /// Limited by the generator.
+    pub limited: usize,
+    /// No change seen.
+    pub no_change_seen: usize,
+}
+
+impl Tally {
+    /// Of these findings.
+    pub fn of(findings: impl IntoIterator<Item = Finding>) -> Self {
+        let mut tally = Self::default();
+        for finding in findings {
+            *tally.slot(finding) += 1;
+        }
+        tally
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> usize {
+        Finding::ALL.map(|finding| self.count(finding)).iter().sum()
+    }
+
+    /// How many came to this.
+    pub fn count(&self, finding: Finding) -> usize {
+        let mut tally = *self;
+        *tally.slot(finding)
+    }
+
+    /// The weightiest thing to say of all together.
+    pub fn overall(&self) -> Finding {
+        let mut weightier = Finding::ALL.into_iter();
+        weightier
+            .find(|finding| self.count(*finding) > 0)
+            .unwrap_or(Finding::TooNoisy)
+    }
+
+    fn slot(&mut self, finding: Finding) -> &mut usize {
+        match finding {
+            Finding::Worse => &mut self.worse,
+            Finding::Improved => &mut self.improved,
+            Finding::TooNoisy => &mut self.too_noisy,
+            Finding::Limited => &mut self.limited,
+            Finding::NoChangeSeen => &mut self.no_change_seen,
+        }
+    }
+}

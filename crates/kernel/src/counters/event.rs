@@ -1,0 +1,210 @@
+//! One event of perf_event_open(2): opened, begun and read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+
+use nix::errno::Errno;
+
+/// What is to be counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    Hardware(u64),
+    /// Counted by the kernel itself, on every machine.
+    #[cfg(test)]
+    Software(u64),
+}
+
+/// Whose events are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whom<'a> {
+    /// Those of the calling thread, as the leader of a group. It counts from [`begin`] on.
+    ThisThread,
+    /// Those of the calling thread, together with its group's leader.
+    WithLeader(&'a File),
+    /// Those of a thread of any process, and of all threads and processes that it begins from then on. They count at
+    /// once, and belong to no group: the kernel reads no groups of what is inherited.
+    WithHeirs(i32),
+}
+
+pub(super) const CPU_CYCLES: u64 = 0;
+pub(super) const INSTRUCTIONS: u64 = 1;
+
+/// The kernel's `struct perf_event_attr`, as it was first published: later kernels take it too.
+#[repr(C)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    breakpoint_address: u64,
+}
+
+const FORMAT_TOTAL_TIME_ENABLED: u64 = 1 << 0;
+const FORMAT_TOTAL_TIME_RUNNING: u64 = 1 << 1;
+const FORMAT_GROUP: u64 = 1 << 3;
+const CLOSE_ON_EXEC: u64 = 1 << 3;
+
+/// The group counts nothing until [`begin`].
+const DISABLED: u64 = 1;
+/// Whatever the thread begins is counted with it.
+const INHERIT: u64 = 1 << 1;
+const ENABLE: libc::c_ulong = 0x2400;
+const WHOLE_GROUP: libc::c_ulong = 1;
+
+/// Lets a leader and its group count.
+pub(super) fn begin(leader: &File) -> io::Result<()> {
+    // SAFETY: the call takes a descriptor and two numbers, and touches no memory of ours.
+    let result = unsafe { libc::ioctl(leader.as_raw_fd(), ENABLE as _, WHOLE_GROUP) };
+    Errno::result(result)?;
+    Ok(())
+}
+
+pub(super) fn open_event(event: Event, whom: Whom<'_>) -> io::Result<File> {
+    let (kind, config) = match event {
+        Event::Hardware(config) => (0, config),
+        #[cfg(test)]
+        Event::Software(config) => (1, config),
+    };
+    let times = FORMAT_TOTAL_TIME_ENABLED | FORMAT_TOTAL_TIME_RUNNING;
+    let (thread, leader, read_format, flags) = match whom {
+        Whom::ThisThread => (0, -1, times | FORMAT_GROUP, DISABLED),
+        // A member that joins a group which counts already may be left out until the thread is switched.
+        Whom::WithLeader(leader) => (0, leader.as_raw_fd(), times | FORMAT_GROUP, 0),
+        Whom::WithHeirs(thread) => (thread, -1, times, INHERIT),
+    };
+    let attributes = Attributes {
+        kind,
+        size: size_of::<Attributes>() as u32,
+        config,
+        sample_period: 0,
+        sample_type: 0,
+        read_format,
+        flags,
+        wakeup_events: 0,
+        breakpoint_type: 0,
+        breakpoint_address: 0,
+    };
+    let any_cpu = -1;
+    // SAFETY: the kernel reads the attributes, whose size stands in them, and returns a descriptor or an error.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            thread,
+            any_cpu,
+            leader,
+            CLOSE_ON_EXEC,
+        )
+    };
+    let descriptor = Errno::result(descriptor)? as RawFd;
+    // SAFETY: the kernel has just opened it, for us alone.
+    Ok(unsafe { File::from_raw_fd(descriptor) })
+}
+
+/// Two events that count together, as the kernel tells them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) time_enabled: u64,
+    pub(super) time_running: u64,
+    pub(super) values: [u64; 2],
+}
+
+pub(super) fn read_group(mut leader: &File) -> io::Result<Group> {
+    let mut bytes = [0; 5 * 8];
+    leader.read_exact(&mut bytes)?;
+    let [count, time_enabled, time_running, first, second] = words(&bytes);
+    if count != 2 {
+        return Err(io::Error::other("a group of another size"));
+    }
+    Ok(Group {
+        time_enabled,
+        time_running,
+        values: [first, second],
+    })
+}
+
+impl Group {
+    /// Both values, scaled as [`scaled`] says.
+    pub(super) fn scaled(&self) -> Option<[u64; 2]> {
+        let [first, second] = self
+            .values
+            .map(|value| scaled(value, self.time_enabled, self.time_running));
+        Some([first?, second?])
+    }
+}
+
+/// What an event of [`Whom::WithHeirs`] counted up to now; `None` where it had a counter at no time.
+pub(super) fn read_single(mut event: &File) -> io::Result<Option<u64>> {
+    let mut bytes = [0; 3 * 8];
+    event.read_exact(&mut bytes)?;
+    let [value, time_enabled, time_running] = words(&bytes);
+    // A thread that has not run has nothing to count.
+    if time_enabled == 0 {
+        return Ok(Some(0));
+    }
+    Ok(scaled(value, time_enabled, time_running))
+}
+
+/// A value as it would be had the event been counted all the time: a processor has few counters, and where others want
+/// them too, each has them for a part of the time.
+fn scaled(value: u64, time_enabled: u64, time_running: u64) -> Option<u64> {
+    let whole = u128::from(value) * u128::from(time_enabled);
+    Some(whole.checked_div(u128::from(time_running))? as u64)
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = bytes.try_into().map_or(0, u64::from_ne_bytes);
+    }
+    words
+}
+
+/// What tests count instead of cycles: the kernel's own events, which every machine has.
+#[cfg(test)]
+pub(super) mod testing {
+    use std::io;
+
+    /// Nanoseconds in which the thread ran.
+    pub(in super::super) const TASK_CLOCK: u64 = 1;
+
+    /// Whether nothing may be counted here at all, as in many containers.
+    pub(in super::super) fn are_forbidden(error: &io::Error) -> bool {
+        matches!(
+            error.raw_os_error(),
+            Some(libc::EACCES | libc::EPERM | libc::ENOSYS)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_had_the_counter_for_a_part_of_the_time_is_scaled() {
+        let group = Group {
+            time_enabled: 3_000_000_000_000,
+            time_running: 1_000_000_000_000,
+            values: [u64::MAX / 4, 7],
+        };
+        assert_eq!(
+            group.scaled(),
+            Some([(u128::from(u64::MAX / 4) * 3) as u64, 21])
+        );
+        assert_eq!(
+            Group {
+                time_running: 0,
+                ..group
+            }
+            .scaled(),
+            None
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! How a load goes in the course of time.
+
+use prony_record::{Outcome, Timeline};
+
+use super::clock::{Nanoseconds, seconds};
+use super::tally::Tally;
+
+/// How long an interval is at first: short enough to see a server warm up in half a second.
+const FIRST_INTERVAL: Nanoseconds = 10_000_000;
+/// So many intervals there are at the most. Where one more is needed, neighbours merge and all become twice as long.
+const MOST_INTERVALS: usize = 512;
+
+/// What one worker's answers were, interval by interval from the first instant of the load on.
+///
+/// A tally counts anyway, so nothing is done for an answer: at the end of each interval what the tally has counted since
+/// the last one is taken over.
+#[derive(Debug)]
+pub(super) struct TimelineRecorder {
+    began: Nanoseconds,
+    interval: Nanoseconds,
+    /// When the last interval ends.
+    ends: Nanoseconds,
+    /// The last one is not over.
+    intervals: Vec<Answers>,
+    /// What the tally had counted when it was last looked at.
+    seen: Answers,
+}
+
+/// Ok answers of some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Answers {
+    count: u64,
+    /// The sum of their latencies. A tally's sum may wrap round; that of an interval is too short to.
+    latency: Nanoseconds,
+}
+
+impl Answers {
+    fn of(tally: &Tally) -> Self {
+        Self {
+            count: tally.outcomes[Outcome::Ok],
+            latency: tally.latency_sum,
+        }
+    }
+
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            count: self.count - earlier.count,
+            latency: self.latency.wrapping_sub(earlier.latency),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.latency = self.latency.wrapping_add(other.latency);
+    }
+
+    fn mean_latency(&self) -> f64 {
+        match self.count {
+            0 => 0.0,
+            count => self.latency as f64 / count as f64,
+        }
+    }
+}
+
+impl TimelineRecorder {
+    /// Begins with the load.
+    pub(super) fn begin(began: Nanoseconds) -> Self {
+        let mut intervals = Vec::with_capacity(MOST_INTERVALS);
+        intervals.push(Answers::default());
+        Self {
+            began,
+            interval: FIRST_INTERVAL,
+            ends: began + FIRST_INTERVAL,
+            intervals,
+            seen: Answers::default(),
+        }
+    }
+
+    /// Whether an interval is over at that time: then what was counted up to then is to be [taken](Self::take).
+    #[inline]
+    pub(super) fn is_over(&self, now: Nanoseconds) -> bool {
+        now >= self.ends
+    }
+
+    /// Takes what was counted before `now`, and begins the interval of `now`.
+    #[cold]
+    pub(super) fn take(&mut self, now: Nanoseconds, tally: &Tally) {
+        self.add_counted(Answers::of(tally));
+        while now >= self.ends {
+            if self.intervals.len() == MOST_INTERVALS {
+                self.interval *= 2;
+                halve(&mut self.intervals);
+            }
+            self.intervals.push(Answers::default());
+            self.ends = self.began + self.interval * self.intervals.len() as u64;
+        }
+    }
+
+    /// Takes what was counted by a tally that is now followed by an empty one.
+    pub(super) fn take_last_of(&mut self, tally: &Tally) {
+        self.add_counted(Answers::of(tally));
+        self.seen = Answers::default();
+    }
+
+    fn add_counted(&mut self, counted: Answers) {
+        if let Some(last) = self.intervals.last_mut() {
+            last.add(counted.since(self.seen));
+        }
+        self.seen = counted;
+    }
+
+    /// Ends with the load.
+    pub(super) fn end(mut self, now: Nanoseconds, tally: &Tally) -> WorkerTimeline {
+        self.take(now, tally);
+        WorkerTimeline {
+            interval: self.interval,
+            lasted: now.saturating_sub(self.began),
+            intervals: self.intervals,
+        }
+    }
+}
+
+/// What one worker recorded.
+#[derive(Debug)]
+pub(super) struct WorkerTimeline {
+    interval: Nanoseconds,
+    lasted: Nanoseconds,
+    /// The last one was not over when the load was.
+    intervals: Vec<Answers>,
+}
+
+impl WorkerTimeline {
+    fn coarsen_to(&mut self, interval: Nanoseconds) {
+        while self.interval < interval {
+            self.interval *= 2;
+            halve(&mut self.intervals);
+        }
+    }
+}
+
+/// The workers' timelines as one, in intervals of the longest. They began together; one whose requests were done before
+/// the others' has nothing to add from then on.
+pub(super) fn merge(mut workers: Vec<WorkerTimeline>, measured_from: Nanoseconds) -> Timeline {
+    let longest = workers.iter().map(|worker| worker.interval).max();
+    let interval = longest.unwrap_or(FIRST_INTERVAL);
+    let lasted = workers.iter().map(|worker| worker.lasted).max();
+    let whole = lasted.unwrap_or(0) / interval;
+    let mut all = vec![Answers::default(); whole as usize];
+    for worker in &mut workers {
+        worker.coarsen_to(interval);
+        for (sum, answers) in all.iter_mut().zip(&worker.intervals) {
+            sum.add(*answers);
+        }
+    }
+    Timeline {
+        interval_s: seconds(interval),
+        measured_from_s: seconds(measured_from),
+        ok: all.iter().map(|answers| answers.count).collect(),
+        latency_mean_ns: all.iter().map(Answers::mean_latency).collect(),
+    }
+}
+
+/// Merges each two neighbours.
+fn halve(intervals: &mut Vec<Answers>) {
+    let half = intervals.len().div_ceil(2);
+    for at in 0..half {
+        let mut merged = intervals[2 * at];
+        if let Some(neighbour) = intervals.get(2 * at + 1) {
+            merged.add(*neighbour);
+        }
+        intervals[at] = merged;
+    }
+    intervals.truncate(half);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanoseconds = 1_000_000;
+    const BEGAN: Nanoseconds = 5 * MS;
+
+    struct Load {
+        recorder: TimelineRecorder,
+        tally: Tally,
+    }
+
+    impl Load {
+        fn begin() -> Self {
+            Self {
+                recorder: TimelineRecorder::begin(BEGAN),
+                tally: Tally::new(),
+            }
+        }
+
+        /// An answer that comes `after` the beginning, as a worker counts it.
+        fn answer(&mut self, after: Nanoseconds, latency: Nanoseconds) {
+            self.pass(after);
+            self.tally.ok(latency, false);
+        }
+
+        fn pass(&mut self, after: Nanoseconds) {
+            let now = BEGAN + after;
+            if self.recorder.is_over(now) {
+                self.recorder.take(now, &self.tally);
+            }
+        }
+
+        fn begin_measuring(&mut self) {
+            self.recorder.take_last_of(&self.tally);
+            self.tally = Tally::new();
+        }
+
+        fn end(self, after: Nanoseconds) -> WorkerTimeline {
+            self.recorder.end(BEGAN + after, &self.tally)
+        }
+    }
+
+    #[test]
+    fn answers_are_counted_in_the_interval_in_which_they_came() {
+        let mut load = Load::begin();
+        for (after, latency) in [(0, 5), (9_999_999, 7), (10 * MS, 100), (35 * MS, 40)] {
+            load.answer(after, latency);
+        }
+        load.begin_measuring();
+        for (after, latency) in [(36 * MS, 80), (49 * MS, 1), (51 * MS, 1)] {
+            load.answer(after, latency);
+        }
+        let timeline = merge(vec![load.end(52 * MS)], 35 * MS);
+        assert_eq!(timeline.ok, [2, 1, 0, 2, 1], "the last is not whole");
+        assert_eq!(timeline.latency_mean_ns, [6.0, 100.0, 0.0, 60.0, 1.0]);
+        assert_eq!(
+            (timeline.interval_s, timeline.measured_from_s),
+            (0.01, 0.035)
+        );
+        assert_eq!(timeline.measured(), 4..5);
+    }
+
+    #[test]
+    fn a_long_load_has_longer_intervals_and_loses_none() {
+        let mut load = Load::begin();
+        let seconds = 3600;
+        for second in 0..seconds {
+            load.answer(second * 1000 * MS + 500 * MS, second * MS);
+        }
+        let recorded = load.end(seconds * 1000 * MS);
+        assert!(recorded.intervals.len() <= MOST_INTERVALS);
+        let timeline = merge(vec![recorded], 0);
+        assert_eq!(timeline.interval_s, 10.24);
+        // 3600 s are 351.56 intervals; what came in the last is not in it.
+        assert_eq!(timeline.ok.len(), 351);
+        assert_eq!(timeline.ok.iter().sum::<u64>(), 3594);
+        assert_eq!(timeline.ok[0], 10);
+        assert_eq!(timeline.latency_mean_ns[0], 4.5e6);
+    }
+
+    #[test]
+    fn a_stall_leaves_intervals_without_answers() {
+        let mut load = Load::begin();
+        load.answer(MS, 1);
+        load.answer(4_000_000 * MS, 2);
+        let timeline = merge(vec![load.end(5_000_000 * MS)], 0);
+        assert_eq!(timeline.ok.iter().sum::<u64>(), 2);
+        assert_eq!(timeline.ok[0], 1);
+        let at = (4000.0 / timeline.interval_s) as usize;
+        assert_eq!((timeline.ok[at], timeline.latency_mean_ns[at]), (1, 2.0));
+    }
+
+    #[test]
+    fn workers_merge_in_the_intervals_of_the_longest() {
+        let mut long = Load::begin();
+        long.answer(6000 * MS, 9);
+        let long = long.end(6060 * MS);
+        let mut short = Load::begin();
+        for after in [5, 15, 25, 35, 45] {
+            short.answer(after * MS, 3);
+        }
+        let short = short.end(50 * MS);
+        let timeline = merge(vec![short, long], 0);
+        assert_eq!(timeline.interval_s, 0.02);
+        assert_eq!(timeline.ok.len(), 303);
+        assert_eq!(timeline.ok[..4], [2, 2, 1, 0]);
+        assert_eq!((timeline.ok[300], timeline.latency_mean_ns[300]), (1, 9.0));
+    }
+
+    #[test]
+    fn a_latency_sum_that_wraps_round_is_a_sum_all_the_same() {
+        let mut load = Load::begin();
+        load.tally.latency_sum = u64::MAX - 1;
+        load.recorder.seen.latency = u64::MAX - 1;
+        load.answer(MS, 10);
+        let timeline = merge(vec![load.end(10 * MS)], 0);
+        assert_eq!(timeline.latency_mean_ns, [10.0]);
+    }
+}

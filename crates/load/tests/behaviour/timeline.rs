@@ -1,0 +1,136 @@
+//! How a load went in the course of time, against what it gave altogether.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use prony_load::{LoadPlan, run};
+use prony_record::{Ended, LoadResult, Outcome, Timeline};
+
+use super::plans::plan_to;
+use super::scripted::{After, ScriptedServer};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+
+/// A load by time, with a warm-up, of a server that rests a little before each answer.
+fn timed(server: &ScriptedServer, warmup_ms: u64, duration_ms: u64) -> LoadPlan {
+    LoadPlan {
+        warmup: Duration::from_millis(warmup_ms),
+        duration: Some(Duration::from_millis(duration_ms)),
+        requests: None,
+        ..plan_to(server.address(), "GET", &[], b"", 1)
+    }
+}
+
+fn load(plan: &LoadPlan) -> (LoadResult, Timeline) {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let timeline = result.timeline.clone().unwrap();
+    assert_eq!(timeline.ok.len(), timeline.latency_mean_ns.len());
+    (result, timeline)
+}
+
+fn resting_server() -> ScriptedServer {
+    ScriptedServer::start(|stream, _| {
+        thread::sleep(Duration::from_micros(200));
+        let _ = stream.write_all(HELLO);
+        After::Keep
+    })
+}
+
+#[test]
+fn the_intervals_add_up_to_the_outcomes() {
+    let server = resting_server();
+    // The warm-up ends in the middle of an interval.
+    let (result, timeline) = load(&timed(&server, 105, 200));
+    assert_eq!(result.ended, Ended::Duration);
+    assert_eq!(timeline.interval_s, 0.01);
+    assert_eq!(timeline.measured_from_s, 0.105);
+    let whole_s = 0.105 + result.duration_s;
+    assert_eq!(timeline.ok.len(), (whole_s / 0.01) as usize);
+    assert_eq!(timeline.measured(), 11..timeline.ok.len());
+    let warmed_up = result.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
+    let all = warmed_up + result.outcomes[Outcome::Ok];
+    let in_intervals: u64 = timeline.ok.iter().sum();
+    // What came in the unfinished last interval is not in it: of three connections and 0.2 ms an answer, 150 at the most.
+    assert!(
+        (all.saturating_sub(150)..=all).contains(&in_intervals),
+        "{in_intervals} of {all}"
+    );
+    assert!(in_intervals > 0);
+    let before: u64 = timeline.ok[..10].iter().sum();
+    assert!(before <= warmed_up, "{before} of {warmed_up}");
+    for (&ok, &mean) in timeline.ok.iter().zip(&timeline.latency_mean_ns) {
+        let least = if ok == 0 { 0.0 } else { 200_000.0 };
+        assert!(mean >= least, "{mean} of {ok}");
+    }
+}
+
+#[test]
+fn the_mean_latency_of_the_intervals_is_that_of_the_load() {
+    let server = resting_server();
+    let (result, timeline) = load(&timed(&server, 0, 200));
+    assert_eq!(
+        (timeline.measured_from_s, timeline.measured().start),
+        (0.0, 0)
+    );
+    let count: u64 = timeline.ok.iter().sum();
+    let means = timeline.ok.iter().zip(&timeline.latency_mean_ns);
+    let sum: f64 = means.map(|(&ok, mean)| ok as f64 * mean).sum();
+    let all = result.outcomes[Outcome::Ok];
+    let latency = result.latency_ns.unwrap();
+    // The few that came after the last whole interval had latencies between the least and the most of all; the
+    // histogram has three digits.
+    let missing = (all - count) as f64;
+    let whole = latency.mean * all as f64;
+    assert!(
+        sum <= 1.001 * (whole - missing * latency.min as f64),
+        "{sum} of {whole}"
+    );
+    assert!(
+        sum >= 0.999 * (whole - missing * latency.max as f64),
+        "{sum} of {whole}"
+    );
+}
+
+#[test]
+fn a_server_that_becomes_slow_is_seen() {
+    let answered = Arc::new(AtomicU64::new(0));
+    let server = ScriptedServer::start(move |stream, _| {
+        // The first 100 at once, the others late.
+        if answered.fetch_add(1, SeqCst) >= 100 {
+            thread::sleep(Duration::from_millis(30));
+        }
+        let _ = stream.write_all(HELLO);
+        After::Keep
+    });
+    let mut plan = plan_to(server.address(), "GET", &[], b"", 130);
+    plan.threads = 1;
+    let (result, timeline) = load(&plan);
+    assert_eq!(result.ended, Ended::Requests);
+    let slow = timeline
+        .latency_mean_ns
+        .iter()
+        .rposition(|&mean| mean > 0.0);
+    assert!(
+        timeline.latency_mean_ns[slow.unwrap()] >= 30e6,
+        "{timeline:?}"
+    );
+    // Thirty late answers over three connections take 300 ms.
+    assert!(timeline.ok.len() >= 29, "{timeline:?}");
+    assert!(result.outcomes[Outcome::Ok] == 130);
+}
+
+#[test]
+fn the_generators_scheduling_is_that_of_its_workers() {
+    let server = resting_server();
+    let (result, _) = load(&timed(&server, 20, 100));
+    let Some(scheduling) = result.generator.scheduling else {
+        assert!(!std::path::Path::new("/proc/self/schedstat").exists());
+        return;
+    };
+    // Workers that wait for slow answers sleep.
+    assert!(scheduling.voluntary_switches > 0, "{scheduling:?}");
+    assert!(scheduling.run_queue_wait_s >= 0.0, "{scheduling:?}");
+}

@@ -1,0 +1,198 @@
+//! `prony ab REV1 [REV2] --subject X`: two revisions of a subject, built and measured side by side.
+
+mod checkout;
+mod extent;
+mod git;
+mod measures;
+mod revision;
+mod sitting;
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use clap::Args;
+use prony_gate::{Comparison, Side};
+use prony_record::RunEnd;
+use prony_stats::LEAST_ROUNDS;
+use prony_subject::{Catalogue, Class, Subject};
+use prony_suite::Precision;
+use prony_suite::run::Finished;
+
+use self::checkout::Shelf;
+use self::extent::Extent;
+use self::git::Repository;
+use self::revision::{Wanted, is_folder};
+use self::sitting::{Measured, Sitting};
+use super::compare::judging::Judging;
+use crate::arguments;
+use crate::exit::{INTERRUPTED, Outcome, usage};
+use crate::interrupt;
+use crate::project;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony ab main --subject go-nethttp                 main, and the working tree as it is
+  prony ab HEAD~1 HEAD --subject go-nethttp          the last commit
+  prony ab v1.2 v1.3 --subject ../my-server --workloads hello,page
+  prony ab HEAD HEAD --subject bun                   the same twice: how noisy is this machine?
+  prony ab main --subject bun --markdown pr.md --budget 10m
+
+Both revisions are checked out below .prony/ab, built, verified, and measured interleaved with the
+ceiling in one run, which is recorded and reported like any other. They are then compared as by
+`prony compare`. Submodules are not checked out.
+
+Exit status: 0 where nothing is worse, 1 where something is (or REV2 cannot be built), 2 where the
+two cannot be compared, 3 with --strict where nothing is worse as far as can be told, and something
+cannot be told, 130 where you stopped it (what was measured is kept).";
+
+// What the help says.
+const _: () = assert!(LEAST_ROUNDS == 12);
+
+/// Which revisions of what, and how they are measured.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The old revision: a commit, a branch, a tag
+    rev1: String,
+    /// The new revision; `.` is the working tree as it is, with what is not committed
+    #[arg(default_value = ".")]
+    rev2: String,
+    /// The subject: an id, or a folder with a subject.toml in any git repository
+    #[arg(long, value_name = "ID|FOLDER")]
+    subject: String,
+    /// These workloads, separated by commas [default: the first three over HTTP that both serve]
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    workloads: Vec<String>,
+    /// How many connections ask, each when it has the answer to its last request
+    #[arg(long, default_value = "64", value_parser = arguments::positive)]
+    connections: usize,
+    /// How long each trial is measured
+    #[arg(long, default_value = "1s", value_parser = arguments::some_duration)]
+    duration: Duration,
+    /// How long each trial is loaded before that
+    #[arg(long, default_value = "500ms", value_parser = arguments::duration)]
+    warmup: Duration,
+    /// How precisely the changes of the rates are to be known: rounds are added until they are, 12 at the least
+    #[arg(long, default_value = "2%", value_name = "PERCENT")]
+    precision: Precision,
+    /// How long the trials may take altogether: then rounds are added no more, and it is told what is not as precise
+    #[arg(long, default_value = "5m", value_parser = arguments::some_duration)]
+    budget: Duration,
+    /// So many rounds, whatever they take and however precise they are
+    #[arg(long)]
+    rounds: Option<NonZeroU32>,
+    /// Leave the ceiling out: more rounds in the same time, but nothing tells where the machine is the limit
+    #[arg(long)]
+    no_ceiling: bool,
+    /// Leave the files of the revisions in .prony/ab
+    #[arg(long)]
+    keep: bool,
+    #[command(flatten)]
+    judging: Judging,
+    /// How long a server may take from its start to its first right answer
+    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    ready_timeout: Duration,
+    /// The seed of the shuffled order, to repeat an order
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The CPUs of the servers, for instance 0 or 0-3
+    #[arg(long, value_name = "LIST")]
+    server_cpus: Option<String>,
+    /// The CPUs of the load
+    #[arg(long, value_name = "LIST")]
+    load_cpus: Option<String>,
+    /// The record file [default: .prony/prony.sqlite]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+/// Checks out, builds, measures and judges.
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let interrupt = interrupt::on_signals()?;
+    let outcome = compare_revisions(project, arguments, &interrupt);
+    match outcome {
+        Err(_) if interrupt.load(Relaxed) => Ok(ExitCode::from(INTERRUPTED)),
+        // Status 1 says that something is worse, so whatever keeps it from being told is 2.
+        outcome => outcome.map_err(usage),
+    }
+}
+
+fn compare_revisions(
+    project: Option<&Path>,
+    arguments: &Arguments,
+    interrupt: &AtomicBool,
+) -> Outcome {
+    // What is wrong with the command line is told before anything is checked out.
+    arguments.judging.question()?;
+    let layout = project::layout(project)?;
+    let catalogue = Catalogue::read(&layout)?;
+    let subject = match is_folder(&arguments.subject) {
+        true => Subject::open(Path::new(&arguments.subject))?,
+        false => catalogue.get(&arguments.subject)?.clone(),
+    };
+    let repository = Repository::of(&subject.folder)?;
+    let shelf = Shelf::open(&layout.state(), arguments.keep)?;
+    let [base, new] = Wanted::two(&repository, &subject, [&arguments.rev1, &arguments.rev2])?;
+    let base = base.fetch(&repository, &shelf, &layout)?;
+    let new = new.fetch(&repository, &shelf, &layout)?;
+    if interrupt.load(Relaxed) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    if base.subject.source_hash == new.subject.source_hash {
+        let id = &subject.id;
+        errln!("note: the files of {id} are the same at both revisions");
+    }
+    let sitting = Sitting {
+        layout: &layout,
+        arguments,
+        interrupt,
+        pair: [&base.subject, &new.subject],
+        ceiling: arguments.ceiling(&catalogue, &subject),
+    };
+    match sitting.measure()? {
+        Measured::Run(finished) => arguments.judge(&finished, [&base.subject, &new.subject]),
+        Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison)?),
+        Measured::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
+    }
+}
+
+impl Arguments {
+    /// The reference server, as the control, where there is one.
+    fn ceiling<'a>(&self, catalogue: &'a Catalogue, subject: &Subject) -> Option<&'a Subject> {
+        let mut subjects = catalogue.subjects.iter();
+        let reference = subjects.find(|one| one.manifest.class == Class::Reference);
+        reference.filter(|one| !self.no_ceiling && one.id != subject.id)
+    }
+
+    fn extent(&self) -> Extent {
+        Extent {
+            precision: self.precision,
+            budget: self.budget,
+            rounds: self.rounds,
+        }
+    }
+
+    /// Says what came of it. Of a run that was stopped what there is may still tell something.
+    fn judge(&self, finished: &Finished, pair: [&Subject; 2]) -> Outcome {
+        let [base, new] = pair.map(|subject| Side {
+            run: &finished.run,
+            trials: &finished.trials,
+            subject: Some(&subject.id),
+        });
+        let interrupted = finished.run.end == RunEnd::Interrupted;
+        let comparison = match Comparison::of(base, new, &self.judging.question()?) {
+            Err(_) if interrupted => return Ok(ExitCode::from(INTERRUPTED)),
+            comparison => comparison?,
+        };
+        let code = self.judging.conclude(&comparison)?;
+        if interrupted {
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        let wide = self.extent().too_wide(&comparison, &finished.run);
+        wide.iter().for_each(|line| errln!("note: {line}"));
+        Ok(code)
+    }
+}

@@ -1,0 +1,86 @@
+//! What else a reader of this machine's figures should know.
+
+use std::fs;
+
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+use prony_record::{CpuAssignment, Machine, MachineNoise};
+use serde::Serialize;
+
+/// What the machine shows of itself, and what it allows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Conditions {
+    /// The machine.
+    pub machine: Machine,
+    /// The CPUs of server and generator.
+    pub cpus: CpuAssignment,
+    /// How many open files a process may have.
+    pub open_files: Option<OpenFiles>,
+    /// The first and the last local port that a connection may get; each address has its own.
+    pub local_ports: Option<[u16; 2]>,
+    /// Whether the processor's packages tell the energy that they use; `None` until it was looked at.
+    pub energy_is_told: Option<bool>,
+    /// The lowest and the highest frequency seen under load, in MHz; `None` where the system does not show it.
+    pub frequency_mhz: Option<(f64, f64)>,
+    /// The share (0 to 1) of CPU time under load that the hypervisor gave to others; `None` until it was looked at.
+    pub steal_share: Option<f64>,
+}
+
+/// How many open files a process may have; each connection is one. `None` where there is no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct OpenFiles {
+    /// As it is.
+    pub now: Option<u64>,
+    /// As far as the process may raise it itself.
+    pub most: Option<u64>,
+}
+
+impl OpenFiles {
+    fn see() -> Option<Self> {
+        let bound = |limit| (limit != RLIM_INFINITY).then_some(limit);
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).ok()?;
+        Some(Self {
+            now: bound(soft),
+            most: bound(hard),
+        })
+    }
+}
+
+impl Conditions {
+    /// What is to be seen without a load.
+    pub fn see(cpus: &CpuAssignment) -> Self {
+        Self {
+            machine: Machine::detect(),
+            cpus: cpus.clone(),
+            open_files: OpenFiles::see(),
+            local_ports: fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")
+                .ok()
+                .and_then(|text| local_ports(&text)),
+            energy_is_told: None,
+            frequency_mhz: None,
+            steal_share: None,
+        }
+    }
+
+    /// What was seen under a load.
+    pub fn heard(&mut self, noise: &MachineNoise) {
+        self.energy_is_told = Some(noise.energy_j.is_some());
+        self.frequency_mhz = noise.frequency_mhz;
+        self.steal_share = Some(noise.steal_share);
+    }
+}
+
+fn local_ports(text: &str) -> Option<[u16; 2]> {
+    let (first, last) = text.trim().split_once(char::is_whitespace)?;
+    Some([first.parse().ok()?, last.trim().parse().ok()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_of_ports_is_read() {
+        assert_eq!(local_ports("32768\t60999\n"), Some([32768, 60999]));
+        assert_eq!(local_ports("all"), None);
+    }
+}

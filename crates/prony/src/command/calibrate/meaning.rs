@@ -1,0 +1,254 @@
+//! What the limits mean for whoever reads figures from this machine.
+
+use prony_report::format::{count, duration, share};
+
+use super::Calibration;
+use super::conditions::Conditions;
+use super::engine::Engine;
+use super::round_trip::RoundTrips;
+use super::schedule::{AtRate, ScheduleLag};
+use super::sleep::Wakeups;
+
+/// From this share on, steal is told.
+const STEAL: f64 = 0.01;
+/// From this share on, a side was the limit.
+const SATURATED: f64 = 0.9;
+/// A closed loop keeps one side busy. Where both are below this share, somebody else had the CPUs.
+const IDLE: f64 = 0.6;
+
+/// A sentence for each limit that was measured.
+pub fn sentences(calibration: &Calibration) -> Vec<String> {
+    let round_trips = calibration.round_trips.as_ref().and_then(round_trip);
+    let wakeups = calibration.wakeups.as_ref().and_then(wakeup);
+    let engine = calibration.engine.iter().flat_map(engine);
+    let lag = calibration.schedule_lag.iter().flat_map(schedule_lag);
+    let conditions = calibration.conditions.iter().flat_map(conditions);
+    round_trips
+        .into_iter()
+        .chain(wakeups)
+        .chain(engine)
+        .chain(lag)
+        .chain(conditions)
+        .collect()
+}
+
+fn round_trip(trips: &RoundTrips) -> Option<String> {
+    let trip = trips.two_cpus.or(trips.one_cpu)?;
+    let tail = trip.p99.map_or_else(String::new, |p99| {
+        format!(
+            ", and one in a hundred takes {} or more",
+            duration(p99 as f64)
+        )
+    });
+    Some(format!(
+        "Latencies below {} are the machine's own: so long a byte takes there and back with no server behind \
+         it{tail}.",
+        duration(trip.p50 as f64)
+    ))
+}
+
+fn wakeup(wakeups: &Wakeups) -> Option<String> {
+    let (sleeping, spinning) = (wakeups.sleeping?, wakeups.spinning?);
+    Some(format!(
+        "Who sleeps until an instant wakes {} too late (median), who spins {}: in an open loop that much of a \
+         latency may be the generator's, and its report has it as schedule lag.",
+        duration(sleeping.p50 as f64),
+        duration(spinning.p50 as f64)
+    ))
+}
+
+fn engine(engine: &Engine) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(cost) = engine.generator.filter(|cost| cost.cpu_ns() > 0.0) {
+        said.push(format!(
+            "A request costs the generator {} of CPU time, so one of its threads makes {} small requests a second \
+             at the most. A faster server needs more threads, or its row is marked as client-limited.",
+            duration(cost.cpu_ns()),
+            count(1e9 / cost.cpu_ns())
+        ));
+        if cost.instructions.is_none() {
+            said.push(
+                "Cycles and instructions are not counted here: of costs there is CPU time, which noise blurs a little."
+                    .to_owned(),
+            );
+        }
+    }
+    said.extend(limit(engine).map(str::to_owned));
+    said
+}
+
+/// Which side the closed loop was limited by.
+fn limit(engine: &Engine) -> Option<&'static str> {
+    let (generator, server) = (engine.generator_busy, engine.server_busy);
+    if generator < IDLE && server < IDLE {
+        return Some(
+            "Neither generator nor server was busy in a load that keeps one of them busy: other programs had \
+             the CPUs, and the figures here are theirs as much as the machine's. Do it again when it is quiet.",
+        );
+    }
+    match (generator >= SATURATED, server >= SATURATED) {
+        (true, false) => Some(
+            "The generator was the limit of its load on the reference server: with one thread no server can be \
+             seen to be faster here.",
+        ),
+        (false, true) => Some(
+            "The reference server, not the generator, was the limit of that load: even a server as fast as the \
+             ceiling is measured as it is.",
+        ),
+        _ => None,
+    }
+}
+
+fn schedule_lag(lag: &ScheduleLag) -> Vec<String> {
+    [("sleeping", &lag.sleeping), ("spinning", &lag.spinning)]
+        .into_iter()
+        .filter_map(|(way, rates)| kept_up(way, rates))
+        .collect()
+}
+
+fn kept_up(way: &str, rates: &[AtRate]) -> Option<String> {
+    let kept = rates.iter().rev().find(|at| at.is_kept_up());
+    let lost = rates.iter().find(|at| !at.is_kept_up());
+    let kept = kept.map(|at| {
+        let lag = at.lag_ns.map_or_else(String::new, |lag| {
+            let p99 = lag
+                .p99
+                .map(|p99| format!(" (p99 {})", duration(p99 as f64)));
+            let p50 = duration(lag.p50 as f64);
+            format!(", with a median lag of {p50}{}", p99.unwrap_or_default())
+        });
+        format!(
+            "{} requests a second are kept up{lag}",
+            count(at.rate_per_s)
+        )
+    });
+    let lost = lost.map(|at| format!("{} are not", count(at.rate_per_s)));
+    let both: Vec<String> = [kept, lost].into_iter().flatten().collect();
+    (!both.is_empty()).then(|| format!("By one thread, {way}: {}.", both.join("; ")))
+}
+
+fn conditions(seen: &Conditions) -> Vec<String> {
+    let mut said = Vec::new();
+    if let Some(steal) = seen.steal_share.filter(|&steal| steal >= STEAL) {
+        said.push(format!(
+            "The hypervisor gave {} of the CPU time to others meanwhile: single trials are not to be trusted here, \
+             many rounds are.",
+            share(steal)
+        ));
+    }
+    if seen.cpus.shared() {
+        said.push(
+            "Server and generator share a CPU, so each slows the other down: throughput is that of both together."
+                .to_owned(),
+        );
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cost::RequestCost;
+    use super::super::percentiles::Percentiles;
+    use super::*;
+
+    fn percentiles(p50: u64) -> Percentiles {
+        Percentiles {
+            count: 5000,
+            p50,
+            p99: Some(10 * p50),
+            max: 100 * p50,
+        }
+    }
+
+    fn at(rate_per_s: f64, rate_ratio: f64) -> AtRate {
+        AtRate {
+            rate_per_s,
+            rate_ratio,
+            lag_ns: Some(percentiles(20_000)),
+            generator_busy: 0.5,
+            client_limited_by: None,
+        }
+    }
+
+    fn engine_of(generator_busy: f64, server_busy: f64) -> Engine {
+        Engine {
+            event_loop: "epoll".into(),
+            duration_s: 1.0,
+            rate_per_s: 1e5,
+            generator: Some(RequestCost {
+                user_ns: 1000.0,
+                system_ns: 4000.0,
+                cycles: None,
+                instructions: None,
+            }),
+            system_calls: Some(2.0),
+            generator_busy,
+            server: None,
+            server_busy,
+            latency_ns: None,
+        }
+    }
+
+    #[test]
+    fn the_round_trip_is_the_least_latency() {
+        let two_cpus = RoundTrips {
+            two_cpus: Some(percentiles(30_000)),
+            one_cpu: Some(percentiles(9_000)),
+        };
+        let said = round_trip(&two_cpus).unwrap();
+        assert!(
+            said.contains("below 30.0 µs") && said.contains("takes 300 µs or more"),
+            "{said}"
+        );
+        let one_cpu = RoundTrips {
+            two_cpus: None,
+            ..two_cpus
+        };
+        assert!(round_trip(&one_cpu).unwrap().contains("below 9.00 µs"));
+    }
+
+    #[test]
+    fn the_cost_of_a_request_bounds_the_rate() {
+        let said = engine(&engine_of(0.95, 0.5)).join("\n");
+        assert!(
+            said.contains("5.00 µs") && said.contains("makes 200 k small"),
+            "{said}"
+        );
+        assert!(
+            said.contains("not counted here") && said.contains("The generator was the limit"),
+            "{said}"
+        );
+        assert!(
+            engine(&engine_of(0.5, 0.99))
+                .join("")
+                .contains("The reference server, not")
+        );
+        assert_eq!(limit(&engine_of(0.95, 0.95)), None);
+        assert!(
+            limit(&engine_of(0.2, 0.3))
+                .unwrap()
+                .contains("other programs had")
+        );
+    }
+
+    #[test]
+    fn the_greatest_rate_that_was_kept_up_is_told() {
+        let said = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
+        assert!(
+            said.contains("5.00 k requests a second are kept up"),
+            "{said}"
+        );
+        assert!(said.contains("20.0 k are not"), "{said}");
+        assert!(
+            !kept_up("sleeping", &[at(1e3, 1.0)])
+                .unwrap()
+                .contains("are not")
+        );
+        assert_eq!(kept_up("sleeping", &[]), None);
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_was_not_measured() {
+        assert_eq!(sentences(&Calibration::default()), Vec::<String>::new());
+    }
+}

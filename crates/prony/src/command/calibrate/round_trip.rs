@@ -1,0 +1,121 @@
+//! The loopback round trip: one byte there and one back over TCP, with nothing done in between.
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_record::{CpuAssignment, LatencyHistogram};
+use serde::Serialize;
+
+use super::percentiles::Percentiles;
+use super::pinned;
+
+/// A byte takes microseconds; only a fault takes so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Not counted: caches and the connection are cold.
+const FIRST: Duration = Duration::from_millis(20);
+
+/// How long one byte takes there and back between two threads that sleep until it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RoundTrips {
+    /// Between the server's CPU and the generator's; `None` where both have the same.
+    pub two_cpus: Option<Percentiles>,
+    /// Both threads on the generator's CPU.
+    pub one_cpu: Option<Percentiles>,
+}
+
+impl RoundTrips {
+    /// Measures each for so long.
+    ///
+    /// # Errors
+    /// Where the loopback network or the threads cannot be had.
+    pub fn measure(cpus: &CpuAssignment, each: Duration) -> io::Result<Self> {
+        let first = |cpus: &[usize]| cpus.first().map(|&cpu| vec![cpu]).unwrap_or_default();
+        let (server, load) = (first(&cpus.server), first(&cpus.load));
+        let two_cpus = match server == load {
+            true => None,
+            false => Percentiles::of(&round_trips(&server, &load, each)?),
+        };
+        Ok(Self {
+            two_cpus,
+            one_cpu: Percentiles::of(&round_trips(&load, &load, each)?),
+        })
+    }
+}
+
+fn round_trips(there: &[usize], here: &[usize], each: Duration) -> io::Result<LatencyHistogram> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let near = connection(TcpStream::connect(listener.local_addr()?)?)?;
+    let far = connection(listener.accept()?.0)?;
+    thread::scope(|scope| {
+        let echo = scope.spawn(move || {
+            pinned::prepare(there)?;
+            send_back(far)
+        });
+        let measured = pinned::on(here, move || ask(near, each));
+        // The near end is closed by now, at which the echo ends.
+        let echoed = echo
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the echoing thread panicked")));
+        let measured = measured?;
+        echoed.map(|()| measured)
+    })
+}
+
+fn connection(stream: TcpStream) -> io::Result<TcpStream> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+fn send_back(mut stream: TcpStream) -> io::Result<()> {
+    let mut byte = [0];
+    while stream.read(&mut byte)? > 0 {
+        stream.write_all(&byte)?;
+    }
+    Ok(())
+}
+
+fn ask(mut stream: TcpStream, each: Duration) -> io::Result<LatencyHistogram> {
+    let mut trips = LatencyHistogram::new();
+    let begin = Instant::now();
+    let mut byte = [1];
+    loop {
+        let sent = Instant::now();
+        stream.write_all(&byte)?;
+        stream.read_exact(&mut byte)?;
+        let back = Instant::now();
+        let so_far = back - begin;
+        if so_far >= FIRST + each {
+            return Ok(trips);
+        }
+        if so_far >= FIRST {
+            let trip = (back - sent).as_nanos();
+            trips.record(u64::try_from(trip).unwrap_or(u64::MAX));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back() {
+        let trips = round_trips(&[], &[], Duration::from_millis(200)).unwrap();
+        assert!(trips.count() > 0 && trips.value_at(0.5) > 0);
+    }
+
+    #[test]
+    fn one_cpu_has_no_second() {
+        let cpu = prony_subject::allowed_cpus().unwrap()[0];
+        let cpus = CpuAssignment {
+            server: vec![cpu],
+            load: vec![cpu],
+        };
+        let trips = RoundTrips::measure(&cpus, Duration::from_millis(100)).unwrap();
+        assert_eq!(trips.two_cpus, None);
+        assert!(trips.one_cpu.is_some());
+    }
+}

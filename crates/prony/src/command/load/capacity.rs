@@ -1,0 +1,350 @@
+//! `--find-capacity`: the greatest rate at which the server keeps what is asked of it.
+
+use std::cell::RefCell;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use prony_capacity::{
+    Answer, CapacityResult, Ended, Generator, Lengths, Loaded, Planned, Precision, Question, Seen,
+    Slo, chart_svg, find, is_hopeless,
+};
+use prony_load::{LoadError, LoadPlan, Progress};
+use prony_record::{
+    Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule,
+};
+
+use super::Arguments;
+use super::plan::Asked;
+use crate::arguments;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome};
+use crate::interrupt;
+use crate::view::capacity_progress::CapacityProgress;
+use crate::view::capacity_summary;
+
+/// The greatest rate that holds.
+#[derive(Args)]
+#[command(next_help_heading = "Capacity")]
+pub struct CapacityArguments {
+    /// Find the greatest rate, of an open loop, at which the server keeps the --slo, and the curve
+    /// of latency against rate. -d is then how long each rate is tried at the least [5s], --warmup
+    /// how long before that [1s], and --arrivals are poisson unless said otherwise
+    #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency"])]
+    find_capacity: bool,
+    /// What the server is to keep: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
+    /// a share (0.1% unless said), separated by commas
+    #[arg(
+        long,
+        value_name = "BOUNDS",
+        default_value = "p99<100ms,errors<0.1%",
+        requires = "find_capacity"
+    )]
+    slo: Slo,
+    /// How exactly the capacity is to be found
+    #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "2%",
+        requires = "find_capacity", hide_short_help = true)]
+    precision: f64,
+    /// How many times it is to be found: six give a 95 % interval
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+        default_value = "6", requires = "find_capacity", hide_short_help = true)]
+    repeats: u32,
+    /// How long all of it may take; what is known by then is shown
+    #[arg(long, value_name = "TIME", value_parser = arguments::some_duration, default_value = "5m",
+        requires = "find_capacity", hide_short_help = true)]
+    budget: Duration,
+    /// How many points the curve has, from a tenth of the capacity to a tenth above it; 0 for no
+    /// curve
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000),
+        default_value = "10", requires = "find_capacity", hide_short_help = true)]
+    curve_steps: u32,
+    /// Write the curve as a chart (SVG) to a file
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "find_capacity",
+        hide_short_help = true
+    )]
+    chart: Option<PathBuf>,
+}
+
+impl CapacityArguments {
+    /// Whether the capacity is asked for, and not a load.
+    pub fn is_asked(&self) -> bool {
+        self.find_capacity
+    }
+}
+
+/// `2%` as a share.
+fn precision(text: &str) -> Result<f64, String> {
+    let share = prony_record::parse_percent(text);
+    share
+        .filter(|share| (0.001..=0.5).contains(share))
+        .ok_or_else(|| format!("`{text}` is not from 0.1% to 50%; write for instance 2%"))
+}
+
+/// How long a rate is tried where nothing is said.
+const MEASURED: Duration = Duration::from_secs(5);
+/// How long load is put on before that.
+const WARMUP: Duration = Duration::from_secs(1);
+
+/// Finds the capacity, and shows and writes what was found.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let Asked { plan, requests, .. } = Asked::by(arguments)?;
+    let question = question(arguments, plan.seed);
+    let interrupt = interrupt::on_signals()?;
+    let progress = RefCell::new(CapacityProgress::start(&plan, &question));
+    let mut engine = Engine {
+        plan: &plan,
+        slo: &question.slo,
+        interrupt,
+        started: Instant::now(),
+        progress: &progress,
+    };
+    let found = find(&question, &mut engine, &mut |event| {
+        progress.borrow_mut().on(&event);
+    });
+    progress.into_inner().finish();
+    let Some(result) = found? else {
+        errln!("stopped before anything was known");
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    tell(arguments, &result, requests.as_deref())?;
+    Ok(exit_code(&result))
+}
+
+fn question(arguments: &Arguments, seed: u64) -> Question {
+    let capacity = &arguments.capacity;
+    Question {
+        slo: capacity.slo.clone(),
+        precision: Precision {
+            share: capacity.precision,
+            repeats: capacity.repeats,
+        },
+        lengths: Lengths {
+            warmup: arguments.ends.warmup.unwrap_or(WARMUP),
+            measured: arguments.ends.duration.unwrap_or(MEASURED),
+        },
+        budget: capacity.budget,
+        curve_steps: capacity.curve_steps,
+        seed,
+    }
+}
+
+/// Shows it, and writes what is to be written, all of it before an error of any is told.
+fn tell(
+    arguments: &Arguments,
+    result: &CapacityResult,
+    requests: Option<&str>,
+) -> Result<(), Box<dyn Error>> {
+    let summary = capacity_summary::text(result, requests);
+    let json = arguments.output.json.as_deref();
+    let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
+    match to_stdout {
+        true => err!("{summary}"),
+        false => out!("{summary}"),
+    }
+    let chart = arguments.capacity.chart.as_deref();
+    let charted = chart.map_or(Ok(()), |path| write_chart(result, path));
+    if let Some(path) = json {
+        super::write_json(result, path, to_stdout)?;
+    }
+    Ok(charted?)
+}
+
+fn write_chart(result: &CapacityResult, path: &Path) -> Result<(), String> {
+    let Some(svg) = chart_svg(result) else {
+        errln!("no chart was written: there is no curve");
+        return Ok(());
+    };
+    std::fs::write(path, svg)
+        .map_err(|error| format!("cannot write the chart to `{}`: {error}", path.display()))
+}
+
+fn exit_code(result: &CapacityResult) -> ExitCode {
+    match (result.ended, &result.answer) {
+        (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
+        (Ended::Unsettled, _) => ExitCode::from(FAILURE),
+        (_, Answer::Capacity { .. } | Answer::AtLeast { per_s: Some(_), .. }) => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILURE),
+    }
+}
+
+/// How long the first closed loop takes, and its warm-up, at the most.
+const CLOSED_LOOP: Duration = Duration::from_secs(1);
+/// How often a single request is sent until one is answered right.
+const SETTLE_TRIES: u32 = 3;
+/// How long a server that answered wrong, or refused, is left alone before the next one.
+const SETTLE_PAUSE: Duration = Duration::from_millis(500);
+
+/// The load engine, as the search asks it for loads.
+struct Engine<'a> {
+    /// Of which each load has its own shape, length and seed.
+    plan: &'a LoadPlan,
+    slo: &'a Slo,
+    /// The user's.
+    interrupt: Arc<AtomicBool>,
+    started: Instant,
+    progress: &'a RefCell<CapacityProgress>,
+}
+
+impl Generator for Engine<'_> {
+    type Error = LoadError;
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn closed_loop(&mut self) -> Result<Option<LoadResult>, LoadError> {
+        let mut plan = self.closed(CLOSED_LOOP);
+        plan.warmup = plan.warmup.min(CLOSED_LOOP);
+        let mut result = self.run(&plan, |_| false)?;
+        if result.outcomes[RequestOutcome::Ok] == 0 && !self.is_stopped() {
+            // It may take longer than that to answer.
+            plan = self.closed(plan.timeout);
+            plan.requests = Some(plan.connections as u64);
+            plan.warmup = Duration::ZERO;
+            result = self.run(&plan, |_| false)?;
+        }
+        Ok((!self.is_stopped()).then_some(result))
+    }
+
+    fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, LoadError> {
+        if let Some(unsettled) = self.settle(planned)? {
+            return Ok(unsettled);
+        }
+        let plan = self.open(planned);
+        let requests = planned.rate_per_s * planned.measured.as_secs_f64();
+        let mut is_cut = false;
+        let result = self.run(&plan, |progress| {
+            is_cut |= planned.may_be_cut() && self.is_hopeless(&plan, requests, progress);
+            is_cut || self.is_out_of_time(planned)
+        })?;
+        Ok(match result.ended {
+            _ if self.is_stopped() => Loaded::Stopped,
+            LoadEnded::Interrupted if is_cut => Loaded::CutShort(result.into()),
+            LoadEnded::Interrupted => Loaded::OutOfTime,
+            _ => Loaded::Whole(result.into()),
+        })
+    }
+}
+
+impl Engine<'_> {
+    fn is_stopped(&self) -> bool {
+        self.interrupt.load(Relaxed)
+    }
+
+    fn is_out_of_time(&self, planned: &Planned) -> bool {
+        planned.ends_by.is_some_and(|by| self.elapsed() >= by)
+    }
+
+    /// Makes a load, until it ends, the user stops it or `is_over` says so.
+    fn run(
+        &self,
+        plan: &LoadPlan,
+        mut is_over: impl FnMut(&Progress) -> bool,
+    ) -> Result<LoadResult, LoadError> {
+        let end = AtomicBool::new(false);
+        prony_load::run(plan, &end, &mut |progress| {
+            end.store(self.is_stopped() || is_over(&progress), Relaxed);
+            self.progress.borrow().show(&progress);
+        })
+    }
+
+    /// A server that had more to do than it could may still be at it: the next rate begins when a single
+    /// request is answered right, which waits for what is before it. What keeps the rate from being tried
+    /// where none is.
+    fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
+        let plan = LoadPlan {
+            connections: 1,
+            max_connections: 1,
+            threads: 1,
+            pipeline: 1,
+            requests: Some(1),
+            duration: None,
+            warmup: Duration::ZERO,
+            streams: 0,
+            ..self.closed(Duration::ZERO)
+        };
+        let mut tries = 1;
+        loop {
+            let result = self.run(&plan, |_| self.is_out_of_time(planned))?;
+            if self.is_stopped() {
+                return Ok(Some(Loaded::Stopped));
+            }
+            if result.outcomes[RequestOutcome::Ok] > 0 {
+                return Ok(None);
+            }
+            if self.is_out_of_time(planned) {
+                return Ok(Some(Loaded::OutOfTime));
+            }
+            if tries == SETTLE_TRIES {
+                return Ok(Some(Loaded::Unsettled(result.into())));
+            }
+            tries += 1;
+            std::thread::sleep(SETTLE_PAUSE);
+        }
+    }
+
+    /// The plan in a closed loop.
+    fn closed(&self, duration: Duration) -> LoadPlan {
+        LoadPlan {
+            shape: LoadShape::Closed,
+            duration: Some(duration),
+            deadline: None,
+            spin: false,
+            ..self.plan.clone()
+        }
+    }
+
+    /// The plan at a rate.
+    fn open(&self, planned: &Planned) -> LoadPlan {
+        let shape = match &self.plan.shape {
+            LoadShape::Rate(schedule) => LoadShape::Rate(Schedule {
+                burst: schedule.burst,
+                ..Schedule::constant(schedule.arrivals, planned.rate_per_s)
+            }),
+            other => other.clone(),
+        };
+        LoadPlan {
+            shape,
+            duration: Some(planned.measured),
+            warmup: planned.warmup,
+            seed: planned.seed,
+            ..self.plan.clone()
+        }
+    }
+
+    fn is_hopeless(&self, plan: &LoadPlan, requests: f64, progress: &Progress) -> bool {
+        let seen = Seen {
+            ok: progress.ok,
+            errors: progress.errors,
+            p50_ns: progress.p50_ns,
+            p99_ns: progress.p99_ns,
+            threads: plan.threads,
+        };
+        progress.measuring && is_hopeless(self.slo, requests, &seen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_precision_is_written_in_percent() {
+        assert_eq!(precision("2%"), Ok(0.02));
+        assert_eq!(precision("0.5 %"), Ok(0.005));
+        assert_eq!(precision("0.1%"), Ok(0.001));
+        assert_eq!(precision("50%"), Ok(0.5));
+        for text in ["2", "0%", "0.09%", "51%", "-1%", "NaN%", "inf%", "fine"] {
+            assert!(
+                precision(text).unwrap_err().contains("for instance 2%"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The search for a capacity as it goes: a line for each rate that was tried, on standard error.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use prony_capacity::{Attempt, Event, Judgement, Planned, Purpose, Question, per_second, supports};
+use prony_load::{LoadPlan, Progress};
+use prony_report::format;
+
+/// Shows how far a search has come.
+pub struct CapacityProgress {
+    bar: ProgressBar,
+    findings: u32,
+    /// What is being done, for the line that moves.
+    doing: String,
+}
+
+impl CapacityProgress {
+    /// Says what is looked for.
+    pub fn start(plan: &LoadPlan, question: &Question) -> Self {
+        let bar = match std::io::stderr().is_terminal() {
+            true => ProgressBar::new_spinner().with_style(style()),
+            false => ProgressBar::hidden(),
+        };
+        errln!(
+            "looking for the greatest rate at which {} keeps {}",
+            plan.url,
+            question.slo
+        );
+        Self {
+            bar,
+            findings: question.precision.repeats,
+            doing: "closed loop, for a first guess".into(),
+        }
+    }
+
+    /// Shows what has happened.
+    pub fn on(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Guessed(rate) => {
+                self.say(&format!("closed loop  {:>12}", per_second(*rate)));
+            }
+            Event::Tries(planned) => self.doing = self.tries(planned),
+            Event::Tried(attempt) => {
+                self.say(&format!(
+                    "{:<12} {:>12}  {}",
+                    self.purpose(attempt.purpose),
+                    per_second(attempt.rate_per_s),
+                    outcome(attempt)
+                ));
+            }
+            Event::Unsettled(came) => {
+                self.say(&format!(
+                    "the server answers no request right any more: {came}"
+                ));
+            }
+        }
+    }
+
+    /// Shows the figures of now.
+    pub fn show(&self, progress: &Progress) {
+        let figures = match progress.measuring && progress.ok > 0 {
+            true => format!(
+                "p50 {}  p99 {}",
+                format::duration(progress.p50_ns as f64),
+                format::duration(progress.p99_ns as f64)
+            ),
+            false => "warming up".into(),
+        };
+        self.bar.set_message(format!("{}  {figures}", self.doing));
+        self.bar.tick();
+    }
+
+    /// Clears the line that moved.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn say(&self, line: &str) {
+        self.bar.suspend(|| errln!("  {line}"));
+    }
+
+    fn tries(&self, planned: &Planned) -> String {
+        format!(
+            "{} {} for {}",
+            self.purpose(planned.purpose),
+            per_second(planned.rate_per_s),
+            format::seconds(planned.measured.as_secs_f64())
+        )
+    }
+
+    fn purpose(&self, purpose: Purpose) -> String {
+        match purpose {
+            Purpose::Approach => "approach".into(),
+            Purpose::Finding { number } => format!("finding {number}/{}", self.findings),
+            Purpose::Curve => "curve".into(),
+        }
+    }
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{elapsed:>4} {spinner} {wide_msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+fn outcome(attempt: &Attempt) -> String {
+    let why = attempt.judgement.why().join("; ");
+    match attempt.judgement {
+        Judgement::Held => format!("held     {}", latency(attempt)),
+        Judgement::Failed { .. } => format!("failed   {why}"),
+        Judgement::Limited { .. } => format!("unknown  {why}"),
+    }
+}
+
+fn latency(attempt: &Attempt) -> String {
+    let Some(latency) = &attempt.latency_ns else {
+        return String::new();
+    };
+    let p99 = match supports(attempt.ok, 0.99) {
+        true => format!("  p99 {}", format::duration(latency.p99 as f64)),
+        false => String::new(),
+    };
+    format!("p50 {}{p99}", format::duration(latency.p50 as f64))
+}

@@ -1,0 +1,162 @@
+//! Tests: the words for each answer.
+
+use prony_capacity::Purpose;
+use prony_record::{LatencyHistogram, LoadSpec, Schedule, Target};
+
+use super::*;
+
+fn attempt(rate_per_s: f64, judgement: Judgement, answers: u64) -> Attempt {
+    let mut histogram = LatencyHistogram::new();
+    (0..answers).for_each(|_| histogram.record(2_000_000));
+    Attempt {
+        purpose: Purpose::Curve,
+        rate_per_s,
+        seed: 1,
+        duration_s: 5.0,
+        cut_short: false,
+        judgement,
+        requests: answers,
+        ok: answers,
+        errors: 0.0,
+        sent: 1.0,
+        latency_ns: histogram.summary(),
+        histogram: histogram.to_base64(),
+        generator_busy: 0.1,
+    }
+}
+
+fn failed() -> Judgement {
+    Judgement::Failed {
+        why: vec!["p99 was 20.0 ms, not below 10ms".into()],
+    }
+}
+
+fn result(answer: Answer) -> CapacityResult {
+    CapacityResult {
+        target: Target {
+            url: "http://localhost:8080/".into(),
+            method: "GET".into(),
+            address: "127.0.0.1:8080".into(),
+        },
+        load: LoadSpec {
+            shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 750.0)),
+            connections: 10,
+            max_connections: Some(1000),
+            ..LoadSpec::default()
+        },
+        slo: "p99<10ms".parse().unwrap(),
+        precision: 0.02,
+        repeats: 6,
+        budget_s: 300.0,
+        seed: 42,
+        guess_per_s: 1000.0,
+        ended: Ended::Complete,
+        answer,
+        attempts: vec![attempt(1000.0, failed(), 100)],
+        curve: Vec::new(),
+        knee_per_s: None,
+        duration_s: 150.4,
+    }
+}
+
+fn capacity(findings_per_s: &[f64]) -> Answer {
+    Answer::Capacity {
+        per_s: 1950.0,
+        low_per_s: 1930.0,
+        high_per_s: 1972.4,
+        coverage: 0.95,
+        findings_per_s: findings_per_s.to_vec(),
+    }
+}
+
+#[track_caller]
+fn says(result: &CapacityResult, parts: &[&str]) {
+    let text = text(result, None);
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+}
+
+#[test]
+fn a_capacity_has_its_interval_and_its_conditions() {
+    says(
+        &result(capacity(&[1930.0, 1972.4])),
+        &[
+            "GET http://localhost:8080/ (127.0.0.1:8080)\n",
+            "1 thread and 10 to 1,000 connections, open loop, at random (Poisson)\n",
+            "seed 42\n",
+            "asked: p99<10ms,errors<0.1%\n",
+            "Capacity: 1,950/s (95 % interval 1,930/s to 1,972/s, of 2 findings)\n",
+            "1 rate tried in 150 s\n",
+        ],
+    );
+    says(
+        &result(capacity(&[1950.0])),
+        &["found once: of its spread nothing is known"],
+    );
+}
+
+#[test]
+fn what_is_no_capacity_is_not_called_one() {
+    let mut limited = result(Answer::AtLeast {
+        per_s: Some(5000.0),
+        limited_at_per_s: 5500.0,
+    });
+    let why = vec!["a worker was 99 % busy".into()];
+    limited
+        .attempts
+        .push(attempt(5500.0, Judgement::Limited { why }, 100));
+    says(
+        &limited,
+        &[
+            "Capacity: at least 5,000/s\n",
+            "The generator was the limit at 5,500/s: a worker was 99 % busy. Give it more CPUs",
+        ],
+    );
+    says(
+        &result(Answer::Nothing { tried_per_s: 1.0 }),
+        &["Not even 1/s holds: p99 was 20.0 ms, not below 10ms"],
+    );
+    let mut between = result(Answer::Between {
+        held_per_s: Some(10.0),
+        failed_per_s: Some(20.5),
+    });
+    between.ended = Ended::Budget;
+    says(
+        &between,
+        &[
+            "not found yet; 10/s held and 20.5/s did not",
+            "The budget of 300 s ended it after 0 of 6 findings.",
+        ],
+    );
+    between.ended = Ended::Unsettled;
+    says(
+        &between,
+        &["After the last of them the server answered no request right"],
+    );
+}
+
+#[test]
+fn the_curve_shows_what_its_answers_support() {
+    let mut found = result(capacity(&[1950.0; 6]));
+    found.curve = vec![
+        attempt(195.0, Judgement::Held, 500),
+        attempt(2145.0, failed(), 2000),
+    ];
+    found.knee_per_s = Some(1900.0);
+    let text = text(&found, None);
+    let line = |start: &str| {
+        text.lines()
+            .find(|line| line.trim().starts_with(start))
+            .unwrap()
+    };
+    assert_eq!(line("195/s").matches(format::NONE).count(), 2, "{text}");
+    assert_eq!(line("2,145/s").matches(format::NONE).count(), 1, "{text}");
+    assert!(line("2,145/s").ends_with("does not hold"), "{text}");
+    assert!(
+        text.contains("Knee: latency rises steeply from 1,900/s on"),
+        "{text}"
+    );
+    let columns = line("due").chars().count();
+    assert_eq!(line("195/s").chars().count(), columns, "{text}");
+}

@@ -1,0 +1,315 @@
+//! `prony ab`: two revisions of a subject, in a git repository of the test's own.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use common::processes::{await_none, token};
+use common::project::{Project, trials};
+use common::{Ended, Running, run, schema};
+use nix::sys::signal::Signal;
+
+/// A server that does the same work for each answer, `{}` steps of it.
+const WORK: &str = "
+class Working(right.Handler):
+    def do_GET(self):
+        for _ in range({}): pass
+        super().do_GET()
+right.Handler = Working
+";
+
+/// Short trials of one workload, and the one metric that a busy machine does not blur.
+const SHORT: [&str; 10] = [
+    "--workloads",
+    "hello",
+    "--connections",
+    "2",
+    "--duration",
+    "100ms",
+    "--warmup",
+    "20ms",
+    "--metrics",
+    "cpu,rate",
+];
+
+/// Few rounds, so that the machine does not decide how many.
+const SIX_ROUNDS: [&str; 2] = ["--rounds", "6"];
+
+/// A project in a git repository, with a subject `tiny`.
+struct Repository {
+    project: Project,
+    token: String,
+}
+
+impl Repository {
+    fn new() -> Self {
+        let (project, token) = (Project::new().with(&["ceiling"]), token());
+        fs::write(project.path().join(".gitignore"), ".prony\n").unwrap();
+        let repository = Self { project, token };
+        repository.git(&["init", "--quiet", "--initial-branch", "main"]);
+        repository.commit("nothing yet");
+        repository
+    }
+
+    fn git(&self, arguments: &[&str]) -> Ended {
+        let mut git = Command::new("git");
+        git.current_dir(self.project.path())
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.org"])
+            .args(arguments)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        run(git).with(0)
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", message]);
+    }
+
+    /// The subject, doing so much work for an answer.
+    fn write(&self, steps: u32) {
+        let work = WORK.replace("{}", &steps.to_string());
+        self.project.python("tiny", &work, &self.token);
+    }
+
+    fn ab(&self, revisions: &[&str], more: &[&str]) -> Command {
+        self.adaptive(revisions, &[&SIX_ROUNDS, more].concat())
+    }
+
+    /// The same in as many rounds as it takes.
+    fn adaptive(&self, revisions: &[&str], more: &[&str]) -> Command {
+        let subject = ["--subject", "tiny"];
+        let arguments = [&["ab"], revisions, &subject, &SHORT, more].concat();
+        self.project.prony(&arguments)
+    }
+
+    /// What is in the folder of the checkouts.
+    fn checkouts(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.project.state("ab")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name != "lock").collect();
+        names.sort();
+        names
+    }
+
+    /// Neither files nor servers of a revision are left, and Git knows of none.
+    fn is_clean(&self) {
+        assert_eq!(self.checkouts(), [""; 0]);
+        let known = self.git(&["worktree", "list"]).stdout;
+        assert_eq!(known.lines().count(), 1, "{known}");
+        await_none(&self.token);
+    }
+}
+
+#[test]
+fn a_revision_that_does_more_work_is_worse() {
+    let repository = Repository::new();
+    repository.write(1);
+    repository.commit("little work");
+    repository.write(200_000);
+    let file = repository.project.path().join("found.json");
+    let more = ["--json", file.to_str().unwrap()];
+    let ended = run(repository.ab(&["main"], &more)).with(1);
+    let ended = ended.prints("worse").says("report ");
+    assert!(
+        ended.stdout.contains("tiny@working-tree"),
+        "{}",
+        ended.stdout
+    );
+    let json = schema::comparison(&fs::read_to_string(&file).unwrap());
+    assert_eq!(json["sittings"], "one");
+    let rows = json["cases"][0]["rows"].as_array().unwrap();
+    let cpu = rows.iter().find(|row| row["what"] == "cpu").unwrap();
+    assert_eq!(cpu["finding"], "worse", "{cpu}");
+    assert_eq!(cpu["change"]["basis"], "paired");
+    repository.is_clean();
+
+    // The run is one like any other, with the ceiling as its control.
+    let record = repository.project.export();
+    assert_eq!(record["run"]["suite"], "ab");
+    for subject in ["ceiling", "tiny@working-tree"] {
+        assert_eq!(trials(&record, subject, "measured").len(), 6, "{subject}");
+    }
+    repository
+        .project
+        .run(&["report"])
+        .with(0)
+        .prints("tiny@working-tree");
+    let base = json["base"]["subject"].as_str().unwrap();
+    let sides = [
+        format!("latest:{base}"),
+        "latest:tiny@working-tree".to_owned(),
+    ];
+    let again = ["compare", &sides[0], &sides[1], "--metrics", "cpu"];
+    repository.project.run(&again).with(1).prints("worse");
+}
+
+#[test]
+fn where_nothing_changed_nothing_is_worse() {
+    let repository = Repository::new();
+    repository.write(1000);
+    repository.commit("one");
+    // What an earlier one left behind is no hindrance.
+    let head = repository.git(&["rev-parse", "HEAD"]).stdout;
+    let left = repository.project.state("ab").join(head.trim());
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("left"), "behind").unwrap();
+    let more = ["--threshold", "300%", "--no-ceiling"];
+    let ended = run(repository.ab(&["main", "HEAD"], &more)).with(0);
+    let ended = ended.says("are the same at both revisions");
+    assert!(ended.stdout.contains("-again"), "{}", ended.stdout);
+    repository.is_clean();
+}
+
+#[test]
+fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
+    let repository = Repository::new();
+    repository.write(1);
+    repository.commit("little work");
+    repository.write(200_000);
+    let end = || repository.project.export()["run"]["adaptive"]["ends"][0].clone();
+    let enough = ["--precision", "50%", "--budget", "60s", "--no-ceiling"];
+    let ended = run(repository.adaptive(&["main"], &enough)).with(1);
+    ended.prints("worse");
+    let precise = end();
+    assert_eq!(precise["reason"], "precise", "{precise}");
+    assert!(precise["rounds"].as_u64() >= Some(12), "{precise}");
+
+    let little = ["--precision", "0.001%", "--budget", "1ms", "--no-ceiling"];
+    let ended = run(repository.adaptive(&["main"], &little));
+    assert!([Some(0), Some(1)].contains(&ended.code), "{}", ended.all());
+    ended.says("a longer --budget makes it narrower");
+    let spent = end();
+    assert_eq!(
+        (&spent["reason"], &spent["rounds"]),
+        (&"budget".into(), &2.into())
+    );
+
+    let few = ["--precision", "0.001%", "--rounds", "2", "--no-ceiling"];
+    let ended = run(repository.adaptive(&["main"], &few));
+    ended.says("more --rounds make it narrower");
+}
+
+#[test]
+fn what_killed_ones_left_is_cleared_and_what_was_kept_is_not() {
+    let repository = Repository::new();
+    repository.write(1000);
+    repository.commit("one");
+    repository.write(1001);
+    repository.commit("two");
+    let hash = |revision: &str| {
+        let ended = repository.git(&["rev-parse", revision]);
+        ended.stdout.trim().to_owned()
+    };
+    let wide = ["--threshold", "1000%", "--no-ceiling"];
+    let rounds = |more: &[&'static str]| [&["--rounds", "2"], &wide[..], more].concat();
+    run(repository.adaptive(&["HEAD~1"], &rounds(&["--keep"]))).with(0);
+    let kept = [hash("HEAD~1"), hash("HEAD~1") + ".kept"];
+    assert_eq!(repository.checkouts(), kept);
+
+    // A checkout of a commit that is not asked for again, and one that is no checkout at all.
+    let left = repository.project.state("ab").join(hash("HEAD~2"));
+    let folder = left.to_str().unwrap();
+    repository.git(&["worktree", "add", "--quiet", "--detach", folder, "HEAD~2"]);
+    fs::create_dir(repository.project.state("ab/broken")).unwrap();
+    run(repository.adaptive(&["HEAD"], &rounds(&[]))).with(0);
+    assert_eq!(repository.checkouts(), kept);
+    let known = repository.git(&["worktree", "list"]).stdout;
+    assert_eq!(known.lines().count(), 2, "{known}");
+
+    // It is used again, and goes when its mark does.
+    run(repository.adaptive(&["HEAD~1"], &rounds(&[]))).with(0);
+    assert_eq!(repository.checkouts(), kept);
+    fs::remove_file(repository.project.state("ab").join(&kept[1])).unwrap();
+    run(repository.adaptive(&["HEAD"], &rounds(&[]))).with(0);
+    repository.is_clean();
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    let repository = Repository::new();
+    repository.write(1);
+    repository.commit("it works");
+    let broken = |says: &str, code: i32, revisions: &[&str]| {
+        run(repository.ab(revisions, &[])).with(code).says(says);
+        repository.is_clean();
+    };
+    broken("there is no commit `no-such`", 2, &["no-such"]);
+    broken("has no subject `tiny`", 2, &["HEAD~1"]);
+    let elsewhere = [
+        "ab",
+        "main",
+        "--subject",
+        "tiny",
+        "--workloads",
+        "grpc-unary",
+    ];
+    let elsewhere = repository.project.run(&elsewhere).with(2);
+    elsewhere.says("does not serve `grpc-unary`");
+
+    let manifest = repository.project.path().join("subjects/tiny/subject.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, format!("{text}build = [[\"false\"]]\n")).unwrap();
+    broken("cannot be built any more", 1, &["main"]);
+    // A pull request gets its comment all the same.
+    let more = ["--json", "found.json", "--markdown", "pr.md"];
+    run(repository.ab(&["main"], &more)).with(1);
+    let read = |name: &str| fs::read_to_string(repository.project.path().join(name)).unwrap();
+    let json = schema::comparison(&read("found.json"));
+    let failure = &json["cases"][0]["rows"][0];
+    assert_eq!(
+        (&failure["what"], &failure["finding"]),
+        (&"failure".into(), &"worse".into())
+    );
+    let markdown = read("pr.md");
+    assert!(
+        markdown.starts_with("### Prony: worse (1 of 1"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("its build failed"), "{markdown}");
+    for name in ["found.json", "pr.md"] {
+        fs::remove_file(repository.project.path().join(name)).unwrap();
+    }
+    repository.commit("it is broken");
+    broken("could not be built", 2, &["main", "main~1"]);
+}
+
+#[test]
+fn a_subject_outside_of_a_repository_has_no_revisions() {
+    let project = Project::new().with(&["ceiling"]);
+    project.handler("tiny", "    pass");
+    let mut ab = project.prony(&["ab", "main", "--subject", "tiny"]);
+    ab.env("GIT_CEILING_DIRECTORIES", parent(project.path()));
+    run(ab).with(2).says("is not in a git repository");
+}
+
+fn parent(folder: &Path) -> &Path {
+    folder.parent().unwrap()
+}
+
+#[test]
+fn an_interrupt_leaves_neither_files_nor_servers() {
+    let repository = Repository::new();
+    repository.write(1);
+    repository.commit("it works");
+    let mut running = Running::start(repository.project.prony(&[
+        "ab",
+        "main",
+        "--subject",
+        "tiny",
+        "--workloads",
+        "hello",
+        "--rounds",
+        "100",
+        "--no-ceiling",
+    ]));
+    running.await_stderr("round 2 of 100");
+    running.signal(Signal::SIGINT);
+    running.end().with(130);
+    repository.is_clean();
+    let record = repository.project.export();
+    assert_eq!(record["run"]["end"], "interrupted");
+    assert!(!record["trials"].as_array().unwrap().is_empty());
+}

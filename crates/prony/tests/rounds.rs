@@ -1,0 +1,201 @@
+//! The reference server in every run, the baseline, and rounds that are added as they are needed.
+
+mod common;
+
+use std::fs;
+
+use common::project::{Project, first_attempts, trials};
+use common::{Running, run, schema};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+/// A suite of two servers.
+const TWO: &str = r#"title = "Two servers"
+about = "One load."
+rounds = 1
+subjects = ["one", "other"]
+[[measure]]
+workloads = ["hello"]
+load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", timeout = "5s" }
+"#;
+
+fn project() -> Project {
+    let project = Project::new().with(&["ceiling"]);
+    project.handler("one", "    pass");
+    project.handler("other", "    pass");
+    project.suite("two", TWO);
+    project
+}
+
+fn ids(record: &Value) -> Vec<&str> {
+    let subjects = record["run"]["subjects"].as_array().unwrap().iter();
+    subjects.map(|one| one["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
+    let project = project();
+    let ended = project.run(&["run", "two"]).with(0);
+    ended.says("beside them: ceiling").says("--no-ceiling");
+    let record = project.export();
+    assert_eq!(ids(&record), ["one", "other", "ceiling"]);
+    assert_eq!(trials(&record, "ceiling", "measured").len(), 1);
+    assert_eq!(record["run"]["baseline"], Value::Null);
+
+    // The suite's other subject is left out, the ceiling is not.
+    project.run(&["run", "two", "--subjects", "one"]).with(0);
+    assert_eq!(ids(&project.export()), ["one", "ceiling"]);
+
+    let ended = project.run(&["run", "two", "--no-ceiling"]).with(0);
+    assert!(!ended.stderr.contains("ceiling"), "{}", ended.all());
+    assert_eq!(ids(&project.export()), ["one", "other"]);
+
+    // It is no reason to run a suite that the others have nothing to do in.
+    let manifest = project.path().join("subjects/one/subject.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
+    let idle = project.run(&["run", "two", "--subjects", "one"]).with(2);
+    idle.says("these subjects have nothing to do: one");
+}
+
+#[test]
+fn a_project_without_a_ceiling_runs_without_it() {
+    let project = Project::new();
+    project.handler("one", "    pass");
+    project.handler("other", "    pass");
+    project.suite("two", TWO);
+    project.run(&["run", "two"]).with(0);
+    assert_eq!(ids(&project.export()), ["one", "other"]);
+}
+
+#[test]
+fn the_baseline_is_recorded_and_must_take_part() {
+    let project = project();
+    project.run(&["run", "two", "--baseline", "other"]).with(0);
+    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    assert_eq!(record["run"]["baseline"], "other");
+    for (arguments, told) in [
+        (&["--baseline", "othre"][..], "did you mean `other`?"),
+        (
+            &["--baseline", "ceiling", "--no-ceiling"],
+            "the baseline `ceiling` takes no part in this run of `two`: it has one, other",
+        ),
+        (
+            &["--baseline", "other", "--subjects", "one"],
+            "it has one, ceiling",
+        ),
+    ] {
+        let mut command = project.prony(&["run", "two"]);
+        command.args(arguments);
+        run(command).with(2).says(told);
+    }
+}
+
+#[test]
+fn rounds_are_added_up_to_the_most_where_no_interval_is_narrow_enough() {
+    let project = project();
+    let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
+    command.args(["--rounds", "8", "--subjects", "one"]);
+    let ended = run(command)
+        .with(0)
+        .says("until every comparison is within ±0.001 %");
+    let ended = ended.says("round 1 (±0.001 % is asked), up to ");
+    ended.says(" so far, ±0.001 % is asked), up to ");
+    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    let run = &record["run"];
+    assert_eq!(
+        (&run["rounds"], &run["end"]),
+        (&json!(8), &json!("complete"))
+    );
+    let adaptive = &run["adaptive"];
+    assert_eq!(adaptive["precision"], 0.00001);
+    assert_eq!(adaptive["budget_s"], 1800.0);
+    let ends = adaptive["ends"].as_array().unwrap();
+    assert_eq!(ends.len(), 1);
+    let end = &ends[0];
+    assert_eq!(
+        (&end["workload"], &end["rounds"]),
+        (&json!("hello"), &json!(8))
+    );
+    assert_eq!(end["reason"], "most-rounds");
+    assert!(end["widest"].as_f64().unwrap() > 0.00001, "{end}");
+    assert_eq!(first_attempts(&record).len(), 16);
+}
+
+#[test]
+fn a_budget_that_is_spent_ends_the_rounds() {
+    let project = project();
+    let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
+    command.args(["--budget", "1ms", "--subjects", "one"]);
+    run(command).with(0);
+    let record = project.export();
+    let end = &record["run"]["adaptive"]["ends"][0];
+    assert_eq!(end["reason"], "budget");
+    // The least rounds are made all the same.
+    let rounds = end["rounds"].as_u64().unwrap();
+    assert!(rounds >= 2, "{end}");
+    assert_eq!(first_attempts(&record).len() as u64, 2 * rounds);
+}
+
+#[test]
+fn a_suite_may_ask_for_precision_itself() {
+    let project = project();
+    let precise = TWO.replace(
+        "rounds = 1",
+        "rounds = 1\nprecision = \"50%\"\nbudget = \"1m\"",
+    );
+    project.suite("precise", &precise);
+    project.run(&["run", "precise", "--rounds", "7"]).with(0);
+    let record = project.export();
+    let adaptive = &record["run"]["adaptive"];
+    assert_eq!(
+        (&adaptive["precision"], &adaptive["budget_s"]),
+        (&json!(0.5), &json!(60.0))
+    );
+    let rounds = adaptive["ends"][0]["rounds"].as_u64().unwrap();
+    assert!((2..=7).contains(&rounds), "{adaptive}");
+    assert_eq!(record["run"]["notes"], json!([]), "nothing was changed");
+}
+
+#[test]
+fn precision_and_budget_are_told_how_to_be_written() {
+    let project = project();
+    for (arguments, told) in [
+        (
+            &["--budget", "10m"][..],
+            "add --precision, for instance --precision 3%",
+        ),
+        (
+            &["--precision", "3"],
+            "write one in percent, for instance 3%",
+        ),
+        (&["--precision", "0%"], "more than 0%"),
+        (&["--precision", "3%", "--budget", "0s"], "longer than 0"),
+        (
+            &["--precision", "3%", "--rounds", "201"],
+            "there are 200 rounds at the most",
+        ),
+    ] {
+        let mut command = project.prony(&["run", "two"]);
+        command.args(arguments);
+        run(command).with(2).says(told);
+    }
+    assert!(!project.state("prony.sqlite").exists(), "nothing was begun");
+}
+
+#[test]
+fn an_interrupt_says_how_far_the_rounds_came() {
+    let project = project();
+    let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
+    command.args(["--subjects", "one", "--duration", "200ms"]);
+    let mut running = Running::start(command);
+    running.await_stderr("round 3 (");
+    running.signal(Signal::SIGINT);
+    running.end().with(130);
+    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    assert_eq!(record["run"]["end"], "interrupted");
+    let end = &record["run"]["adaptive"]["ends"][0];
+    assert_eq!(end["reason"], "interrupted");
+    assert!(end["rounds"].as_u64().unwrap() >= 2, "{end}");
+    assert!(first_attempts(&record).len() >= 4);
+}

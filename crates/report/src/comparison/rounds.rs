@@ -1,0 +1,146 @@
+//! The rounds of one subject under one load, an attempt each.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use prony_record::{Measurement, Spoil, TrialRecord, TrialResult, attempt_that_counts};
+
+use crate::format;
+
+/// What one subject gave under one load, a round each.
+pub(crate) struct Rounds<'a> {
+    /// The rounds that gave figures, ascending.
+    pub measured: Vec<MeasuredRound<'a>>,
+    /// Rounds that gave none.
+    pub failed: usize,
+    /// How often trials were spoilt.
+    pub attempts: Attempts,
+}
+
+/// A round that gave figures.
+pub(crate) struct MeasuredRound<'a> {
+    /// The round, from 1.
+    pub round: u32,
+    /// The figures of the attempt that counts.
+    pub measurement: &'a Measurement,
+}
+
+/// How often the trials of a row were spoilt, and what its figures rest on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Trials that were spoilt, every attempt counted.
+    pub spoilt: usize,
+    /// Trials that were made again after a spoilt one.
+    pub again: usize,
+    /// Rounds of which every attempt was spoilt: their figures are those of the last one.
+    pub rounds_on_spoilt: usize,
+    /// What spoilt these, each cause once.
+    pub causes: Vec<&'static str>,
+    /// The longest warm-up of any attempt, where it was longer than the suite's.
+    pub longer_warmup: Option<Duration>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Of all attempts of one subject under one load, in any order.
+    pub fn of(records: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
+        let mut by_round: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+        for record in records {
+            by_round.entry(record.trial.round).or_default().push(record);
+        }
+        let mut rounds = Self {
+            measured: Vec::new(),
+            failed: 0,
+            attempts: Attempts::default(),
+        };
+        for (round, attempts) in by_round {
+            rounds.attempts.count(&attempts);
+            match attempt_that_counts(attempts.iter().copied()).map(|record| &record.result) {
+                Some(TrialResult::Measured(measurement)) => {
+                    rounds.measured.push(MeasuredRound { round, measurement });
+                }
+                _ => rounds.failed += 1,
+            }
+        }
+        rounds
+    }
+
+    /// The figures alone.
+    pub fn measurements(&self) -> Vec<&'a Measurement> {
+        self.measured
+            .iter()
+            .map(|round| round.measurement)
+            .collect()
+    }
+
+    /// A figure by round, where it is a finite number.
+    pub fn by_round(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> BTreeMap<u32, f64> {
+        self.measured
+            .iter()
+            .filter_map(|round| Some((round.round, figure(round.measurement)?)))
+            .filter(|(_, value)| value.is_finite())
+            .collect()
+    }
+}
+
+impl Attempts {
+    /// Counts the attempts at one round.
+    fn count(&mut self, attempts: &[&TrialRecord]) {
+        let spoilt = |record: &&&TrialRecord| !record.spoilt.is_empty();
+        self.spoilt += attempts.iter().filter(spoilt).count();
+        let warmups = attempts.iter().filter_map(|record| longer_warmup(record));
+        self.longer_warmup = warmups.chain(self.longer_warmup).max();
+        self.again += attempts.len().saturating_sub(1);
+        let counts = attempt_that_counts(attempts.iter().copied()).filter(|record| spoilt(&record));
+        let Some(record) = counts else { return };
+        self.rounds_on_spoilt += 1;
+        for cause in record.spoilt.iter().map(cause) {
+            if !self.causes.contains(&cause) {
+                self.causes.push(cause);
+            }
+        }
+    }
+
+    /// What the reader must know of them, a few words each.
+    pub(super) fn flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        if self.spoilt > 0 {
+            let spoilt = match self.spoilt {
+                1 => "1 trial was spoilt".to_owned(),
+                n => format!("{n} trials were spoilt"),
+            };
+            flags.push(match self.again {
+                0 => format!("{spoilt}, none made again"),
+                n => format!("{spoilt}, {n} made again"),
+            });
+        }
+        if let Some(warmup) = self.longer_warmup {
+            let seconds = format::seconds(warmup.as_secs_f64());
+            flags.push(format!("warmed up for {seconds}"));
+        }
+        let causes = self.causes.join(", ");
+        match self.rounds_on_spoilt {
+            0 => {}
+            1 => flags.push(format!("1 round rests on a spoilt trial ({causes})")),
+            n => flags.push(format!("{n} rounds rest on spoilt trials ({causes})")),
+        }
+        flags
+    }
+}
+
+/// The warm-up of a trial, where that of its suite was too short for its server.
+fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
+    let TrialResult::Measured(measurement) = &record.result else {
+        return None;
+    };
+    let used_s = measurement.load.load.warmup_s;
+    (used_s > record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
+}
+
+/// What spoilt a trial, in a word or two.
+pub(super) fn cause(spoil: &Spoil) -> &'static str {
+    match spoil {
+        Spoil::Steal { .. } => "steal",
+        Spoil::Neighbour { .. } => "a neighbour",
+        Spoil::WarmUp { .. } => "still warming up",
+    }
+}

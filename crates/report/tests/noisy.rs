@@ -1,0 +1,322 @@
+//! What a comparison says of a noisy machine, of trials that were made again, and of rounds that were added as needed.
+
+mod sample;
+
+use std::sync::LazyLock;
+
+use prony_record::{EnoughRounds, FailureKind, Spoil, TrialRecord, TrialResult};
+use prony_report::{Comparison, NoiseKind, Row, Table, html, markdown, terminal};
+use sample::documents::Records;
+use sample::noisy::{BURSTS, NEVER_QUIET, ROUNDS, lose};
+
+static NOISY: LazyLock<Records> = LazyLock::new(sample::noisy::noisy);
+static COMPARED: LazyLock<Comparison> = LazyLock::new(|| Comparison::of(&NOISY.0, &NOISY.1));
+
+fn hello(comparison: &Comparison) -> &Table {
+    let mut tables = comparison.tables.iter();
+    tables.find(|table| table.workload == "hello").unwrap()
+}
+
+fn row<'a>(table: &'a Table, subject: &str) -> &'a Row {
+    let mut rows = table.rows.iter();
+    rows.find(|row| row.subject.id == subject).unwrap()
+}
+
+fn is_bun(record: &TrialRecord) -> bool {
+    record.trial.subject == "bun" && record.trial.workload == "hello"
+}
+
+/// The comparison of one table after a change to its trials.
+fn compare(change: impl Fn(&mut TrialRecord)) -> Comparison {
+    let (run, mut trials) = NOISY.clone();
+    trials.retain(|record| record.trial.workload == "hello");
+    trials.iter_mut().for_each(change);
+    Comparison::of(&run, &trials)
+}
+
+#[test]
+fn figures_rest_on_attempts_that_were_not_spoilt() {
+    let bun = &row(hello(&COMPARED), "bun").figures;
+    assert_eq!(bun.rate.n, ROUNDS as usize);
+    let attempts = &bun.attempts;
+    assert_eq!((attempts.spoilt, attempts.again), (4, 3));
+    assert_eq!(attempts.rounds_on_spoilt, 1);
+    assert_eq!(attempts.causes, ["a neighbour"]);
+    let flags = row(hello(&COMPARED), "bun").flags();
+    assert!(
+        flags.contains(&"4 trials were spoilt, 3 made again".to_owned()),
+        "{flags:?}"
+    );
+    assert!(
+        flags.contains(&"1 round rests on a spoilt trial (a neighbour)".to_owned()),
+        "{flags:?}"
+    );
+    let go = &row(hello(&COMPARED), "go-nethttp").figures;
+    assert_eq!(go.attempts, prony_report::Attempts::default());
+}
+
+#[test]
+fn of_a_round_that_was_always_spoilt_the_last_attempt_counts() {
+    // Whatever the others gave, and in whatever order they are on record.
+    let rate = |of: fn(u32, u32) -> f64| {
+        let (run, mut trials) = NOISY.clone();
+        trials.retain(is_bun);
+        trials.reverse();
+        for record in &mut trials {
+            let (round, attempt) = (record.trial.round, record.attempt);
+            if let TrialResult::Measured(trial) = &mut record.result {
+                trial.load.rate_per_s = of(round, attempt);
+            }
+        }
+        row(hello(&Comparison::of(&run, &trials)), "bun")
+            .figures
+            .rate
+            .median
+    };
+    let spoilt_first = |round: u32, attempt: u32| match BURSTS.contains(&round) && attempt == 1 {
+        true => 1.0,
+        false => 100.0,
+    };
+    assert_eq!(rate(spoilt_first), 100.0);
+    assert_eq!(rate(|_, attempt| f64::from(attempt)), 1.0); // Seven rounds of ten have one attempt.
+    let (run, mut trials) = NOISY.clone();
+    trials.retain(|record| is_bun(record) && record.trial.round == NEVER_QUIET);
+    let last = trials.iter().find(|record| record.attempt == 2).unwrap();
+    let TrialResult::Measured(last) = &last.result else {
+        panic!("it was measured")
+    };
+    let only = Comparison::of(&run, &trials);
+    assert_eq!(
+        row(hello(&only), "bun").figures.rate.median,
+        last.load.rate_per_s
+    );
+}
+
+#[test]
+fn an_attempt_that_failed_unspoilt_fails_its_round() {
+    let comparison = compare(|record| {
+        if is_bun(record) && record.trial.round == BURSTS[0] && record.attempt == 2 {
+            record.result = TrialResult::Failed {
+                kind: FailureKind::ServerExited,
+                message: "gone".into(),
+            };
+        }
+    });
+    let bun = &row(hello(&comparison), "bun").figures;
+    assert_eq!((bun.rate.n, bun.failed_rounds), (ROUNDS as usize - 1, 1));
+}
+
+#[test]
+fn a_noisy_machine_is_told_on_top() {
+    let quiet = &COMPARED.quiet;
+    assert!(quiet.is_noisy());
+    assert_eq!((quiet.trials, quiet.spoilt), (85, 8));
+    assert_eq!(
+        (quiet.by_neighbour, quiet.by_steal, quiet.by_warm_up),
+        (8, 0, 0)
+    );
+    assert_eq!(quiet.again, 6);
+    let foreign = quiet
+        .seen
+        .iter()
+        .find(|seen| seen.kind == NoiseKind::ServerForeign)
+        .unwrap();
+    assert_eq!(foreign.worst, 0.4);
+    assert_eq!(foreign.worst_in.0, "bun");
+    assert!(foreign.median > 0.01 && foreign.median < 0.05);
+    assert_eq!(quiet.frequency_mhz, Some((1_800.0, 3_400.0)));
+    for text in texts(&NOISY) {
+        assert!(
+            text.contains("This machine was noisy: 8 of 85 trials were spoilt (8 by a neighbour)")
+        );
+        assert!(text.contains("The CPUs ran at 1800–3400 MHz"));
+    }
+}
+
+fn texts((run, trials): &Records) -> [String; 3] {
+    let comparison = Comparison::of(run, trials);
+    [
+        html(run, &comparison),
+        markdown(run, &comparison),
+        terminal(&comparison, 100, false),
+    ]
+    .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn a_quiet_machine_is_not_called_noisy() {
+    let quiet = (sample::run(), sample::trials());
+    let comparison = Comparison::of(&quiet.0, &quiet.1);
+    assert!(!comparison.quiet.is_noisy());
+    assert_eq!(comparison.quiet.spoilt, 0);
+    for text in texts(&quiet) {
+        assert!(!text.contains("was noisy"));
+        assert!(text.contains("trials was spoilt."));
+    }
+}
+
+#[test]
+fn a_trial_that_was_still_warming_up_does_not_make_the_machine_noisy() {
+    let mut records = (sample::run(), sample::trials());
+    for record in &mut records.1 {
+        record.spoilt = vec![Spoil::WarmUp { rise: 0.2 }];
+    }
+    let comparison = Comparison::of(&records.0, &records.1);
+    assert!(!comparison.quiet.is_noisy());
+    assert_eq!(comparison.quiet.by_warm_up, comparison.quiet.trials);
+}
+
+#[test]
+fn a_figure_that_follows_the_noise_is_flagged_and_no_other() {
+    let lost = |round: u32| f64::from(round) / 100.0;
+    let comparison = compare(|record| {
+        record.spoilt.clear();
+        let round = record.trial.round;
+        let subject = record.trial.subject.clone();
+        if let TrialResult::Measured(trial) = &mut record.result {
+            lose(trial, lost(round));
+            trial.load.rate_per_s = 1_000.0
+                * match subject.as_str() {
+                    "bun" => 1.0 - lost(round),
+                    "mine" => 1.0 + lost(round), // Better with more noise: not for the noise.
+                    _ => [1.0, 0.9, 1.1, 1.05, 0.95][round as usize % 5],
+                };
+        }
+    });
+    let follows = |subject: &str| row(hello(&comparison), subject).figures.follows_noise;
+    assert!((follows("bun").unwrap() + 1.0).abs() < 1e-9);
+    assert_eq!((follows("mine"), follows("go-nethttp")), (None, None));
+    let flags = row(hello(&comparison), "bun").flags();
+    assert!(
+        flags.contains(&"follows the noise (rank correlation -1.00)".to_owned()),
+        "{flags:?}"
+    );
+}
+
+#[test]
+fn the_trials_stand_in_the_order_in_which_they_were_made() {
+    let course = &hello(&COMPARED).course;
+    assert_eq!(course.len(), 40 + BURSTS.len());
+    let spoilt: Vec<usize> = (0..course.len()).filter(|&i| course[i].spoilt).collect();
+    assert_eq!(spoilt.len(), 4);
+    for &i in &spoilt {
+        assert_eq!(course[i].subject, "bun");
+        assert!(course[i].relative.unwrap() < 0.8 && course[i].loss >= 0.3);
+    }
+    assert_eq!(
+        course[spoilt[0] + 1].subject,
+        "bun",
+        "made again at once in this sample"
+    );
+}
+
+#[test]
+fn ratios_are_taken_to_the_baseline_of_the_run() {
+    let table = hello(&COMPARED);
+    assert_eq!(table.baseline.as_deref(), Some("mine"));
+    assert_eq!(row(table, "mine").of_baseline, None);
+    let go = row(table, "go-nethttp").of_baseline.unwrap();
+    let (low, high) = go.interval.unwrap();
+    assert!(low < go.ratio && go.ratio < high && go.rounds == ROUNDS as usize);
+    assert!((go.ratio - 0.48 / 0.7).abs() < 0.05, "{go:?}");
+    assert!(row(table, "ceiling").of_baseline.unwrap().ratio > 1.0);
+    for text in texts(&NOISY) {
+        assert!(text.to_lowercase().contains("ratio to mine"));
+    }
+    let (mut run, trials) = NOISY.clone();
+    for nobody in ["ceiling", "somebody-else"] {
+        run.baseline = Some(nobody.into());
+        let comparison = Comparison::of(&run, &trials);
+        assert_eq!(hello(&comparison).baseline, None);
+        assert!(
+            hello(&comparison)
+                .rows
+                .iter()
+                .all(|row| row.of_baseline.is_none())
+        );
+    }
+}
+
+#[test]
+fn without_rounds_in_common_there_is_no_ratio() {
+    let (run, mut trials) = NOISY.clone();
+    trials.retain(|record| (record.trial.round > 5) == (record.trial.subject == "go-nethttp"));
+    let go = row(hello(&Comparison::of(&run, &trials)), "go-nethttp").clone();
+    assert_eq!((go.share_of_ceiling, go.of_baseline), (None, None));
+}
+
+#[test]
+fn why_there_are_no_more_rounds_is_told() {
+    let enough = hello(&COMPARED).enough.unwrap();
+    assert_eq!(
+        (enough.reason, enough.widest),
+        (EnoughRounds::Budget, Some(0.051))
+    );
+    for text in texts(&NOISY) {
+        for told in [
+            "Rounds: every comparison within ±3.0 % after 10 rounds.",
+            "Rounds: the budget of 10 min ended after 10 rounds, short of ±3.0 %: the widest interval is ±5.1 %.",
+        ] {
+            assert!(text.contains(told), "{told}");
+        }
+    }
+    let [page, text, _] = texts(&NOISY);
+    for text in [page, text] {
+        assert!(
+            text.contains("added until every comparison is within ±3.0 %, for 10 min at the most")
+        );
+    }
+    assert!(
+        Comparison::of(&sample::run(), &sample::trials()).tables[0]
+            .enough
+            .is_none()
+    );
+}
+
+#[test]
+fn costs_that_were_recorded_have_their_columns() {
+    let [page, text, _] = texts(&NOISY).map(|text| text.to_lowercase());
+    for text in [&page, &text] {
+        for told in ["instructions/req", "growth per connection", "energy/req"] {
+            assert!(text.contains(told), "{told}");
+        }
+    }
+    let costs = &row(hello(&COMPARED), "mine").figures.costs;
+    let growth = costs.growth_per_connection.unwrap().median;
+    assert!(
+        (growth - f64::from((1 << 20) + (11 << 15)) / 64.0).abs() < 1.0,
+        "{growth}"
+    );
+    let instructions = costs.instructions_per_request.unwrap().median;
+    assert!(
+        (instructions / (31_000.0 / 0.7) - 1.0).abs() < 0.01,
+        "{instructions}"
+    );
+    assert_eq!(costs.cycles_per_request, None);
+    let old = compare(|record| {
+        if let TrialResult::Measured(trial) = &mut record.result {
+            trial.server.instructions = None;
+            trial.noise.energy_j = None;
+            let server = &mut trial.server;
+            server.memory_before_bytes = Some(server.peak_memory_bytes + 1); // It shrank.
+        }
+    });
+    let costs = &row(hello(&old), "mine").figures.costs;
+    assert_eq!(
+        (
+            costs.instructions_per_request,
+            costs.joules_per_request,
+            costs.growth_per_connection
+        ),
+        (None, None, None)
+    );
+    let text = markdown(&NOISY.0, &old).to_lowercase();
+    let columns: String = text
+        .lines()
+        .filter(|line| line.starts_with("| server"))
+        .collect();
+    assert!(
+        !columns.contains("growth") && !columns.contains("energy"),
+        "{columns}"
+    );
+}

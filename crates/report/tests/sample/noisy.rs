@@ -1,0 +1,96 @@
+//! A made-up run on a noisy machine: rounds added as needed, trials spoilt by a neighbour and made again.
+
+use prony_record::*;
+
+use super::documents::{BUN, CEILING, GO, MINE, Records, made};
+use super::spec;
+
+pub const ROUNDS: u32 = 10;
+/// The rounds in which a neighbour was busy while Bun was measured.
+pub const BURSTS: [u32; 3] = [2, 5, 9];
+/// Of these, the round in which it was busy at every attempt.
+pub const NEVER_QUIET: u32 = 9;
+
+/// Two workloads; ratios are taken to `mine`.
+pub fn noisy() -> Records {
+    let all = || vec!["ceiling", "mine", "go-nethttp", "bun"];
+    let (mut run, trials) = made(
+        "noisy",
+        "Beside a neighbour",
+        &[CEILING, MINE, GO, BUN],
+        vec![
+            ("hello", spec(64), ROUNDS, 150_000.0, all()),
+            ("page", spec(32), ROUNDS, 61_000.0, all()),
+        ],
+        vec![],
+    );
+    run.published = None;
+    run.baseline = Some("mine".into());
+    run.adaptive = Some(Adaptive {
+        precision: 0.03,
+        budget_s: 600.0,
+        ends: vec![
+            end("hello", 64, EnoughRounds::Budget, 0.051),
+            end("page", 32, EnoughRounds::Precise, 0.024),
+        ],
+    });
+    (run, trials.into_iter().flat_map(attempts).collect())
+}
+
+fn end(workload: &str, connections: usize, reason: EnoughRounds, widest: f64) -> RoundsEnd {
+    RoundsEnd {
+        workload: workload.into(),
+        load: spec(connections),
+        rounds: ROUNDS,
+        reason,
+        widest: Some(widest),
+    }
+}
+
+/// Every attempt at a trial, as it was planned.
+fn attempts(mut planned: TrialRecord) -> Vec<TrialRecord> {
+    let round = planned.trial.round;
+    planned.trial.sequence *= 3;
+    let burst = planned.trial.subject == "bun" && BURSTS.contains(&round);
+    if let TrialResult::Measured(trial) = &mut planned.result {
+        trial.noise.energy_j = Some(30.0);
+        trial.noise.frequency_mhz = Some((1_800.0, 3_400.0));
+    }
+    if !burst {
+        let foreign = 0.02 + 0.001 * f64::from(round);
+        return vec![beside(planned, 1, foreign)];
+    }
+    let again = match round {
+        NEVER_QUIET => beside(planned.clone(), 2, 0.3),
+        _ => beside(planned.clone(), 2, 0.01),
+    };
+    vec![beside(planned, 1, 0.4), again]
+}
+
+/// An attempt beside a neighbour who uses that share of the server's CPUs, and so takes it from the rate.
+fn beside(mut record: TrialRecord, attempt: u32, foreign_share: f64) -> TrialRecord {
+    record.attempt = attempt;
+    record.trial.sequence += attempt;
+    if let TrialResult::Measured(trial) = &mut record.result {
+        lose(trial, foreign_share);
+        trial.load.rate_per_s *= 1.0 - foreign_share;
+    }
+    if foreign_share > 0.1 {
+        record.spoilt = vec![Spoil::Neighbour {
+            share: foreign_share,
+        }];
+    }
+    record
+}
+
+/// Lets a neighbour have that share of the server's CPUs while the server waits for them.
+pub fn lose(trial: &mut Measurement, foreign_share: f64) {
+    trial.noise.server_cpus = Some(CpuNoise {
+        steal_share: 0.0,
+        foreign_share,
+    });
+    trial.server.scheduling = Some(Scheduling {
+        run_queue_wait_s: foreign_share * trial.loaded_s(),
+        ..trial.server.scheduling.unwrap_or_default()
+    });
+}

@@ -1,0 +1,70 @@
+//! Made-up trials, of which the truth is known: for the tests, and for `examples/coverage`.
+
+use fastrand::Rng;
+
+/// How trials fluctuate about their median; of a standard deviation of 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// As the sum of many small causes does.
+    Normal,
+    /// With more of both small and large deviations.
+    Laplace,
+    /// To one side farther than to the other.
+    Skewed,
+    /// Normal, and one in ten five times as far out: a neighbour now and then.
+    Contaminated,
+    /// Anywhere between two limits alike.
+    Uniform,
+}
+
+impl Noise {
+    /// Each of them.
+    pub const ALL: [Noise; 5] = [
+        Noise::Normal,
+        Noise::Laplace,
+        Noise::Skewed,
+        Noise::Contaminated,
+        Noise::Uniform,
+    ];
+
+    /// One deviation from the median.
+    pub fn draw(self, random: &mut Rng) -> f64 {
+        match self {
+            Noise::Normal => normal(random),
+            Noise::Laplace => {
+                let size = -(1.0 - random.f64()).ln() / std::f64::consts::SQRT_2;
+                if random.bool() { size } else { -size }
+            }
+            Noise::Skewed => ((normal(random) / 2.0).exp() - 1.0) / 0.604,
+            Noise::Contaminated => {
+                let far = if random.u8(..10) == 0 { 5.0 } else { 1.0 };
+                far * normal(random) / 1.844
+            }
+            Noise::Uniform => (random.f64() * 2.0 - 1.0) * 3.0_f64.sqrt(),
+        }
+    }
+
+    /// A trial's value, of the median `median` and with noise of that share of it.
+    pub fn trial(self, median: f64, share: f64, random: &mut Rng) -> f64 {
+        median * (share * self.draw(random)).exp()
+    }
+
+    /// A round: a trial of one and of its baseline, in which the one is `ratio` times the baseline.
+    pub fn pair(self, ratio: f64, share: f64, random: &mut Rng) -> (f64, f64) {
+        (
+            self.trial(ratio * 1000.0, share, random),
+            self.trial(1000.0, share, random),
+        )
+    }
+}
+
+/// Of the normal distribution (Box and Muller 1958).
+pub fn normal(random: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.f64()).cos()
+}
+
+/// How often it happens that `once` is so, as a share.
+pub fn share(times: usize, mut once: impl FnMut() -> bool) -> f64 {
+    (0..times).filter(|_| once()).count() as f64 / times as f64
+}

@@ -1,0 +1,148 @@
+//! How the kernel schedules the threads of a process tree.
+
+use std::collections::HashMap;
+use std::fs;
+
+use prony_record::Scheduling;
+
+use super::process_tree::threads_of;
+
+/// The figures of some threads since the start of each.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadFigures {
+    by_thread: HashMap<i32, Figures>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Figures {
+    ran_ns: u64,
+    waited_ns: u64,
+    voluntary: u64,
+    involuntary: u64,
+}
+
+/// The threads that are still there must have used this share of their processes' CPU time.
+const LEAST_SHARE_SEEN: f64 = 0.9;
+
+impl ThreadFigures {
+    /// Those of all threads of the processes; `None` where the kernel tells of none of them.
+    pub fn of(pids: &[i32]) -> Option<ThreadFigures> {
+        let threads = pids
+            .iter()
+            .flat_map(|&pid| threads_of(pid).into_iter().map(move |tid| (pid, tid)));
+        // A thread that ends right now has none.
+        let by_thread: HashMap<i32, Figures> = threads
+            .filter_map(|(pid, tid)| Some((tid, Figures::read(pid, tid)?)))
+            .collect();
+        (!by_thread.is_empty()).then_some(ThreadFigures { by_thread })
+    }
+
+    /// What these threads did since `earlier`; one that was not there then has done it all since. `None` where they ran
+    /// for much less than the `cpu_s` seconds that their processes did: the rest ran in threads that have ended, and how
+    /// long those waited nobody tells.
+    pub fn since(&self, earlier: &ThreadFigures, cpu_s: f64) -> Option<Scheduling> {
+        let mut sum = Figures::default();
+        for (thread, now) in &self.by_thread {
+            let then = earlier.by_thread.get(thread).copied();
+            let since = now.since(then.unwrap_or_default());
+            sum.ran_ns += since.ran_ns;
+            sum.waited_ns += since.waited_ns;
+            sum.voluntary += since.voluntary;
+            sum.involuntary += since.involuntary;
+        }
+        let ran_s = sum.ran_ns as f64 / 1e9;
+        (ran_s >= LEAST_SHARE_SEEN * cpu_s).then_some(Scheduling {
+            run_queue_wait_s: sum.waited_ns as f64 / 1e9,
+            voluntary_switches: sum.voluntary,
+            involuntary_switches: sum.involuntary,
+        })
+    }
+}
+
+impl Figures {
+    fn read(pid: i32, tid: i32) -> Option<Figures> {
+        let read = |name| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
+        Figures::parse(&read("schedstat")?, &read("status")?)
+    }
+
+    /// `schedstat`: nanoseconds on a CPU, nanoseconds of waiting for one, and how often it got one.
+    fn parse(schedstat: &str, status: &str) -> Option<Figures> {
+        let line = |name| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+            value.trim().parse().ok()
+        };
+        let mut nanoseconds = schedstat.split_whitespace().map(str::parse);
+        Some(Figures {
+            ran_ns: nanoseconds.next()?.ok()?,
+            waited_ns: nanoseconds.next()?.ok()?,
+            voluntary: line("voluntary_ctxt_switches:")?,
+            involuntary: line("nonvoluntary_ctxt_switches:")?,
+        })
+    }
+
+    fn since(self, earlier: Figures) -> Figures {
+        // Less than before, it is another thread that was given the same number.
+        let is_same = self.ran_ns >= earlier.ran_ns
+            && self.waited_ns >= earlier.waited_ns
+            && self.voluntary >= earlier.voluntary
+            && self.involuntary >= earlier.involuntary;
+        if !is_same {
+            return self;
+        }
+        Figures {
+            ran_ns: self.ran_ns - earlier.ran_ns,
+            waited_ns: self.waited_ns - earlier.waited_ns,
+            voluntary: self.voluntary - earlier.voluntary,
+            involuntary: self.involuntary - earlier.involuntary,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(threads: &[(i32, [u64; 3])]) -> ThreadFigures {
+        let by_thread = threads
+            .iter()
+            .map(|&(tid, [waited_ns, voluntary, involuntary])| {
+                let figures = Figures {
+                    ran_ns: 10 * waited_ns,
+                    waited_ns,
+                    voluntary,
+                    involuntary,
+                };
+                (tid, figures)
+            });
+        ThreadFigures {
+            by_thread: by_thread.collect(),
+        }
+    }
+
+    #[test]
+    fn threads_count_from_the_start_or_from_their_own() {
+        let before = figures(&[(1, [5_000, 5, 5]), (2, [9, 9, 9]), (3, [700, 70, 7])]);
+        let after = figures(&[(1, [1_005_000, 8, 6]), (3, [100, 20, 1]), (4, [50, 4, 0])]);
+        let scheduling = after.since(&before, 0.01).unwrap();
+        assert_eq!(scheduling.run_queue_wait_s, 0.001_000_15);
+        assert_eq!(scheduling.voluntary_switches, 3 + 20 + 4);
+        assert_eq!(scheduling.involuntary_switches, 1 + 1);
+        // The threads that are left ran for 10 ms.
+        assert_eq!(after.since(&before, 0.02), None, "others did most of it");
+    }
+
+    #[test]
+    fn the_kernels_files_are_read() {
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        let read = Figures::parse("100 250 7\n", status).unwrap();
+        let expected = Figures {
+            ran_ns: 100,
+            waited_ns: 250,
+            voluntary: 12,
+            involuntary: 3,
+        };
+        assert_eq!(read, expected);
+        assert_eq!(Figures::parse("", status), None);
+        assert_eq!(Figures::parse("100 250 7", "Name:\tx\n"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! Rounds that are added as long as the comparisons are not precise enough.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use prony_record::parse_percent;
+use serde::{Deserialize, Deserializer, de::Error};
+
+/// When no more rounds are added.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AdaptiveRounds {
+    /// How precise every comparison is to be.
+    pub precision: Precision,
+    /// How long the trials may take altogether. The least rounds are made all the same.
+    pub budget: Duration,
+    /// How many rounds there may be.
+    pub most_rounds: u32,
+}
+
+impl AdaptiveRounds {
+    /// The budget where none was asked for.
+    pub const BUDGET: Duration = Duration::from_secs(30 * 60);
+    /// How many rounds there may be where nothing else was asked for, and how many may be asked for.
+    pub const MOST_ROUNDS: u32 = 200;
+}
+
+/// How far an interval's ends may be from its ratio, as a share of it: `3%` is ±3 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision(f64);
+
+impl Precision {
+    /// The share: 0.03 for 3 %.
+    pub const fn share(self) -> f64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What was read in percent is written so: 0.07 × 100 has a tail of its own.
+        write!(f, "{} %", (self.0 * 1e8).round() / 1e6)
+    }
+}
+
+/// Why a text is no precision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoPrecision {
+    /// It is not a number of percent.
+    #[error("`{0}` is no precision; write one in percent, for instance 3%")]
+    NotInPercent(String),
+    /// It asks for what cannot be had, or for nothing.
+    #[error("`{0}` is no precision; it must be more than 0% and at most 50%")]
+    OutOfRange(String),
+}
+
+impl FromStr for Precision {
+    type Err = NoPrecision;
+
+    fn from_str(text: &str) -> Result<Self, NoPrecision> {
+        let share =
+            parse_percent(text).ok_or_else(|| NoPrecision::NotInPercent(text.to_owned()))?;
+        if share > 0.0 && share <= 0.5 {
+            return Ok(Self(share));
+        }
+        Err(NoPrecision::OutOfRange(text.to_owned()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Precision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_precision_is_in_percent() {
+        for (text, share, shown) in [
+            ("3%", 0.03, "3 %"),
+            (" 2.5 % ", 0.025, "2.5 %"),
+            ("7%", 0.07, "7 %"),
+            ("50%", 0.5, "50 %"),
+        ] {
+            let precision: Precision = text.parse().unwrap();
+            assert!((precision.share() - share).abs() < 1e-12, "{text}");
+            assert_eq!(precision.to_string(), shown);
+        }
+        for text in ["3", "0.03", "%", "three%", "", "NaN%", "inf%"] {
+            let error = text.parse::<Precision>().unwrap_err().to_string();
+            assert!(error.contains("for instance 3%"), "{error}");
+        }
+        for text in ["0%", "-3%", "51%"] {
+            let error = text.parse::<Precision>().unwrap_err().to_string();
+            assert!(error.contains("more than 0%"), "{error}");
+        }
+    }
+}

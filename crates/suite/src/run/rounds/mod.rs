@@ -1,0 +1,243 @@
+//! Round after round: the trials of each, the spoilt ones again at its end, and whether another is
+//! needed.
+
+mod attempt;
+mod figures;
+mod stopping;
+#[cfg(test)]
+mod tests;
+mod warm_ups;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use prony_record::{RoundsEnd, Spoil, StoreError, TrialRecord, TrialResult};
+
+use self::stopping::Stopping;
+use self::warm_ups::WarmUps;
+use super::Event;
+use super::spoilt::spoilt;
+use crate::adaptive::AdaptiveRounds;
+use crate::plan::{Plan, Planned};
+use prony_stats::LEAST_ROUNDS;
+
+pub use attempt::Attempt;
+
+/// How often a trial is made at the most.
+const MOST_ATTEMPTS: u32 = 3;
+/// So many trials may be made again in any case, and one more for so many that were planned: a noisy
+/// machine must not double the run.
+const ALWAYS_AGAIN: usize = 2;
+const PLANNED_FOR_ONE_AGAIN: usize = 3;
+
+/// What makes trials: servers and loads, or neither in a test.
+pub trait Rig {
+    /// Makes a trial. `None` where the run was stopped.
+    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord>;
+
+    /// Keeps what came of it, so that nothing can lose it.
+    ///
+    /// # Errors
+    /// Where it cannot be kept.
+    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
+
+    /// The time, from any instant on.
+    fn clock(&self) -> Duration;
+
+    /// Tells whoever watches.
+    fn tell(&mut self, event: Event<'_>);
+}
+
+/// What the rounds are decided by.
+pub struct Rule<'a> {
+    /// Rounds that are added as needed; `None` for as many as each measure says.
+    pub adaptive: Option<AdaptiveRounds>,
+    /// The subject that was chosen to compare the others with.
+    pub baseline: Option<&'a str>,
+    /// The subjects, in the run's order.
+    pub subjects: &'a [String],
+}
+
+/// How the rounds went.
+#[derive(Debug, Default, PartialEq)]
+pub struct Done {
+    /// How many were begun.
+    pub rounds: u32,
+    /// Why there were no more of each measure, where they were added as needed.
+    pub ends: Vec<RoundsEnd>,
+}
+
+/// Makes all rounds of a plan.
+///
+/// # Errors
+/// Where a trial could not be kept: then no more are made. How the rounds went until then is in `done`.
+pub fn make(
+    plan: Plan,
+    rule: &Rule<'_>,
+    rig: &mut dyn Rig,
+    done: &mut Done,
+) -> Result<(), StoreError> {
+    let sure = match rule.adaptive {
+        Some(_) => LEAST_ROUNDS as u32,
+        None => u32::MAX,
+    };
+    rig.tell(Event::Planned {
+        trials: &plan.trials(sure),
+    });
+    let measures = plan.measures().to_vec();
+    let stopping = rule
+        .adaptive
+        .map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.subjects, &measures));
+    let mut rounds = Rounds {
+        plan,
+        stopping,
+        warm_ups: WarmUps::default(),
+        made: 0,
+        planned: 0,
+        made_again: 0,
+    };
+    let made = rounds.make(rig, done);
+    if let Some(stopping) = &mut rounds.stopping {
+        // Where a trial could not be kept, what still went on was stopped by that.
+        stopping.interrupted();
+        done.ends = stopping.ends();
+    }
+    made
+}
+
+struct Rounds<'a> {
+    plan: Plan,
+    stopping: Option<Stopping<'a>>,
+    warm_ups: WarmUps,
+    /// How many attempts were made.
+    made: u32,
+    /// How many trials were planned so far.
+    planned: usize,
+    /// How many attempts were more than the first.
+    made_again: usize,
+}
+
+/// An attempt that is to be made in a round.
+struct Queued {
+    planned: Planned,
+    number: u32,
+}
+
+/// How a round ended.
+#[derive(PartialEq)]
+enum RoundEnd {
+    Over,
+    Stopped,
+}
+
+impl Rounds<'_> {
+    fn make(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
+        loop {
+            let stopping = self.stopping.as_ref();
+            let goes_on = |measure| stopping.is_none_or(|stopping| stopping.goes_on(measure));
+            let round = self.plan.next_round(goes_on);
+            if round.is_empty() {
+                return Ok(());
+            }
+            done.rounds += 1;
+            if self.round(round, rig)? == RoundEnd::Stopped {
+                if let Some(stopping) = &mut self.stopping {
+                    stopping.interrupted();
+                }
+                return Ok(());
+            }
+            if let Some(stopping) = &mut self.stopping {
+                let widest = stopping.round_over();
+                rig.tell(Event::Compared {
+                    widest,
+                    time_left: stopping.time_left(),
+                });
+            }
+        }
+    }
+
+    fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
+        self.planned += round.len();
+        rig.tell(Event::Round { trials: &round });
+        let first = |planned| Queued { planned, number: 1 };
+        let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
+        while let Some(queued) = queue.pop_front() {
+            let attempt = self.attempt(&queued);
+            rig.tell(Event::Trial { attempt: &attempt });
+            let begun = rig.clock();
+            let Some(mut record) = rig.make(&attempt) else {
+                return Ok(RoundEnd::Stopped);
+            };
+            self.made += 1;
+            record.attempt = attempt.number;
+            record.spoilt = match &record.result {
+                TrialResult::Measured(measurement) => self.believed(&queued, spoilt(measurement)),
+                TrialResult::Failed { .. } => Vec::new(),
+            };
+            if let Some(stopping) = &mut self.stopping {
+                let took = rig.clock().saturating_sub(begun);
+                stopping.take(queued.planned.measure, &record, took);
+            }
+            let again = self.is_made_again(&queued, &attempt, &record);
+            rig.tell(Event::Measured {
+                record: &record,
+                again,
+            });
+            rig.keep(record)?;
+            if again {
+                self.made_again += 1;
+                // At once it would meet what spoilt it again.
+                queue.push_back(Queued {
+                    number: queued.number + 1,
+                    ..queued
+                });
+            }
+        }
+        Ok(RoundEnd::Over)
+    }
+
+    fn attempt(&self, queued: &Queued) -> Attempt {
+        let Planned { trial, measure } = &queued.planned;
+        let asked_s = trial.load.warmup_s;
+        let mut trial = trial.clone();
+        trial.sequence = self.made;
+        Attempt {
+            number: queued.number,
+            warmup_s: self.warm_ups.of(&trial.subject, *measure, asked_s),
+            trial,
+        }
+    }
+
+    /// What spoilt a trial, without a rise that is not known to be the server's own warm-up.
+    fn believed(&mut self, queued: &Queued, mut spoils: Vec<Spoil>) -> Vec<Spoil> {
+        // A rate may also rise because a neighbour leaves.
+        if !spoils.iter().any(Spoil::is_from_outside) {
+            let Planned { trial, measure } = &queued.planned;
+            let rose = !spoils.is_empty();
+            if !self.warm_ups.saw(&trial.subject, *measure, rose) {
+                spoils.clear();
+            }
+        }
+        spoils
+    }
+
+    /// Whether a trial is made again: where something from outside spoilt it, or where its warm-up was too
+    /// short, unless that cannot be any longer.
+    fn is_made_again(&mut self, queued: &Queued, attempt: &Attempt, record: &TrialRecord) -> bool {
+        let TrialResult::Measured(measurement) = &record.result else {
+            return false;
+        };
+        if record.spoilt.is_empty() {
+            return false;
+        }
+        let is_worth_it = record.spoilt.iter().any(Spoil::is_from_outside)
+            || self.warm_ups.lengthen(
+                &attempt.trial.subject,
+                queued.planned.measure,
+                attempt.warmup_s,
+                measurement.load.duration_s,
+            );
+        let most_again = ALWAYS_AGAIN + self.planned / PLANNED_FOR_ONE_AGAIN;
+        is_worth_it && queued.number < MOST_ATTEMPTS && self.made_again < most_again
+    }
+}

@@ -1,0 +1,139 @@
+//! Rounds made of trials that nobody makes: their rates, their noise and their time are made up.
+
+mod adaptive;
+mod made_again;
+mod warm_up;
+
+use prony_record::{CpuNoise, LoadSpec, Timeline};
+
+use super::*;
+use crate::plan::Measure;
+use crate::run::testing;
+
+/// Trials of a second each.
+struct MadeUp<'a> {
+    rate: &'a mut dyn FnMut(&Attempt) -> f64,
+    /// What a neighbour takes of the server's CPUs.
+    neighbour: &'a dyn Fn(&Attempt) -> f64,
+    /// Whether the rate still rises when measuring begins.
+    is_cold: &'a dyn Fn(&Attempt) -> bool,
+    /// After how many attempts the run is stopped.
+    stopped_after: usize,
+    clock_s: u64,
+    kept: Vec<TrialRecord>,
+    /// The warm-ups of the attempts, in seconds.
+    warm_ups: Vec<f64>,
+    /// What was told: how many trials are sure, and the widest interval after each round.
+    sure: usize,
+    widest: Vec<Option<f64>>,
+    made_again: usize,
+}
+
+fn made_up<'a>(rate: &'a mut dyn FnMut(&Attempt) -> f64) -> MadeUp<'a> {
+    MadeUp {
+        rate,
+        neighbour: &|_| 0.0,
+        is_cold: &|_| false,
+        stopped_after: usize::MAX,
+        clock_s: 0,
+        kept: Vec::new(),
+        warm_ups: Vec::new(),
+        sure: 0,
+        widest: Vec::new(),
+        made_again: 0,
+    }
+}
+
+impl Rig for MadeUp<'_> {
+    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+        if self.kept.len() == self.stopped_after {
+            return None;
+        }
+        self.clock_s += 1;
+        self.warm_ups.push(attempt.warmup_s);
+        let mut measurement = testing::measurement((self.rate)(attempt));
+        measurement.load.load = attempt.load();
+        measurement.noise.server_cpus = Some(CpuNoise {
+            steal_share: 0.0,
+            foreign_share: (self.neighbour)(attempt),
+        });
+        measurement.load.timeline = Some(course((self.is_cold)(attempt)));
+        Some(TrialRecord {
+            trial: attempt.trial.clone(),
+            result: TrialResult::Measured(measurement),
+            ..testing::record("", 1, 0.0)
+        })
+    }
+
+    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        self.kept.push(record);
+        Ok(())
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::from_secs(self.clock_s)
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Planned { trials } => self.sure = trials.len(),
+            Event::Compared { widest, .. } => self.widest.push(widest),
+            Event::Measured { again, .. } => self.made_again += usize::from(again),
+            _ => {}
+        }
+    }
+}
+
+/// The course of a load: even, or with a rate that doubles on the way.
+fn course(rises: bool) -> Timeline {
+    let level = |i: u64| if rises && i < 20 { 50 } else { 100 };
+    Timeline {
+        interval_s: 0.01,
+        measured_from_s: 0.0,
+        ok: (0..80).map(|i| level(i) + i % 3).collect(),
+        latency_mean_ns: vec![0.0; 80],
+    }
+}
+
+const SUBJECTS: [&str; 3] = ["ceiling", "bun", "go"];
+
+fn subjects() -> Vec<String> {
+    SUBJECTS.map(str::to_owned).into()
+}
+
+fn measures(rounds: &[u32]) -> Vec<Measure> {
+    let measure = |(i, &rounds): (usize, &u32)| Measure {
+        workload: format!("w{i}"),
+        load: LoadSpec {
+            warmup_s: 0.5,
+            ..LoadSpec::default()
+        },
+        rounds,
+    };
+    rounds.iter().enumerate().map(measure).collect()
+}
+
+fn plan(rounds: &[u32]) -> Plan {
+    Plan::interleaved(&subjects(), &measures(rounds), |_, _| true, 7)
+}
+
+/// Makes the rounds; how they went.
+fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Done {
+    let subjects = subjects();
+    let rule = Rule {
+        adaptive,
+        baseline: None,
+        subjects: &subjects,
+    };
+    let mut done = Done::default();
+    make(plan, &rule, rig, &mut done).unwrap();
+    done
+}
+
+/// What was kept of a round: subject and attempt, in order.
+fn round_of(kept: &[TrialRecord], round: u32) -> Vec<(&str, u32)> {
+    let of_round = kept.iter().filter(|one| one.trial.round == round);
+    of_round
+        .map(|one| (one.trial.subject.as_str(), one.attempt))
+        .collect()
+}

@@ -1,0 +1,65 @@
+//! Records of trials that nobody made, for tests.
+
+use prony_record::{
+    Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, MachineNoise, Measurement,
+    Outcomes, ServerCost, Target, Trial, TrialRecord, TrialResult,
+};
+
+/// A closed loop of one second with that many answers a second, on a quiet machine.
+pub fn measurement(rate_per_s: f64) -> Measurement {
+    Measurement {
+        load: LoadResult {
+            target: Target {
+                url: "http://127.0.0.1:1/".into(),
+                method: "GET".into(),
+                address: "127.0.0.1:1".into(),
+            },
+            load: LoadSpec::default(),
+            ended: Ended::Duration,
+            duration_s: 1.0,
+            requests: 0,
+            outcomes: Outcomes::default(),
+            warmup: None,
+            rate_per_s,
+            bytes_read: 0,
+            bytes_written: 0,
+            connections_opened: 0,
+            reconnects: 0,
+            resent: 0,
+            port_waits: 0,
+            open: None,
+            statuses: [].into(),
+            latency_ns: None,
+            first_byte_ns: None,
+            events: None,
+            streams: None,
+            connect_ns: None,
+            histogram: LatencyHistogram::new().to_base64(),
+            within_stdev: 0.0,
+            first_wrong: None,
+            generator: GeneratorCost::default(),
+            timeline: None,
+        },
+        server: ServerCost::default(),
+        startup_ns: 1,
+        noise: MachineNoise::default(),
+        log_lines: None,
+    }
+}
+
+/// A trial of `subject` that gave that rate.
+pub fn record(subject: &str, round: u32, rate_per_s: f64) -> TrialRecord {
+    TrialRecord {
+        trial: Trial {
+            sequence: 0,
+            subject: subject.to_owned(),
+            workload: "hello".into(),
+            load: LoadSpec::default(),
+            round,
+        },
+        started_at: "2026-11-21T20:30:00Z".into(),
+        attempt: 1,
+        spoilt: Vec::new(),
+        result: TrialResult::Measured(measurement(rate_per_s)),
+    }
+}
