@@ -23,9 +23,10 @@ FALLS = ("rate",)
 # What is said of a pair beside its figures. It is false where it is said of the twin, but that it is
 # not said is no merit, so it is not counted then.
 MISHAPS = ("errors", "failure")
-# What is promised: the share of false calls at the most, and of true ones at the least.
+# What is promised: the share of false calls at the most, and of true ones at the least, by any metric
+# (which is the exit status) or by one.
 FALSE_AT_MOST = 0.05
-WORSE_AT_LEAST = {"slower-5": ("rate", 0.90), "slower-3": ("instructions", 0.80)}
+WORSE_AT_LEAST = {"slower-5": (None, 0.90), "slower-3": ("instructions", 0.80)}
 # And, beside a neighbour, the share of reports that say so.
 SAID_AT_LEAST = 0.95
 
@@ -91,8 +92,9 @@ class Evidence:
     tallies: dict[str, dict[str, Tally]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(Tally))
     )
-    # Runs in which the twin was called different by any metric.
+    # Runs in which a subject was called so by any metric.
     twin_different: int = 0
+    worse: Counter = field(default_factory=Counter)
     said_noisy: int = 0
     comparisons: list[dict] = field(default_factory=list)
 
@@ -109,7 +111,9 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
         kind = "Beside a neighbour in bursts" if has_neighbour else "On its own"
         count = f"{evidence.runs} runs"
         if arguments.rounds:
-            count += f", taken apart into {evidence.judged} of {arguments.rounds} rounds"
+            count += (
+                f", taken apart into {evidence.judged} of {arguments.rounds} rounds"
+            )
         texts.append(f"## {kind}: {count}\n\n{table(evidence)}\n{lines}")
         everything += evidence.comparisons
     text = "\n".join(texts)
@@ -149,10 +153,10 @@ def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> Non
                 "subject": subject,
             }
             evidence.comparisons.append({**about, **comparison})
+        verdicts = {comparison["verdict"] for comparison in found}
+        evidence.worse[subject] += "worse" in verdicts
         if AGAINST_BASE[subject] == 0:
-            evidence.twin_different += any(
-                comparison["verdict"] in DIFFERENT for comparison in found
-            )
+            evidence.twin_different += not verdicts.isdisjoint(DIFFERENT)
 
 
 def parts(files: list[Path], rounds: int, scratch: Path) -> list[Path]:
@@ -272,19 +276,13 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
     what = "runs in which the twin was called different by any metric, at most 5 %"
     line(what, runs, evidence.judged, runs <= FALSE_AT_MOST * evidence.judged)
     for subject, (wanted, least) in WORSE_AT_LEAST.items():
-        metrics = evidence.tallies[subject]
-        # Where instructions are not counted, CPU time is the cost that noise blurs least.
-        metric = wanted if wanted in metrics else "cpu"
-        tally = metrics.get(metric, Tally())
-        worse = tally.called("worse")
-        what = f"{subject} called worse by {metric}"
-        if metric != wanted:
-            what += f" ({wanted} are not counted here)"
+        by, hits, count = worse_by(evidence, subject, wanted)
+        what = f"{subject} called worse by {by}"
         if evidence.has_neighbour:
-            line(what, worse, tally.count)
+            line(what, hits, count)
         else:
             what += f", at least {least:.0%}"
-            line(what, worse, tally.count, worse >= least * tally.count > 0)
+            line(what, hits, count, hits >= least * count > 0)
     what, said = "reports that say that the machine was noisy", evidence.said_noisy
     if evidence.has_neighbour:
         least = SAID_AT_LEAST * evidence.runs
@@ -294,6 +292,21 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
     else:
         line(what, said, evidence.runs)
     return "\n".join(lines) + "\n", held
+
+
+def worse_by(
+    evidence: Evidence, subject: str, metric: str | None
+) -> tuple[str, int, int]:
+    """What a subject was called worse by, how often, and of how many."""
+    if metric is None:
+        return "any metric", evidence.worse[subject], evidence.judged
+    metrics = evidence.tallies[subject]
+    by = metric
+    if metric not in metrics:
+        # Where instructions are not counted, CPU time is the cost that noise blurs least.
+        metric, by = "cpu", f"cpu ({metric} are not counted here)"
+    tally = metrics.get(metric, Tally())
+    return by, tally.called("worse"), tally.count
 
 
 def share(hits: int, count: int) -> str:
