@@ -1,10 +1,9 @@
 //! The curve of latency against rate, and its knee.
 
 use prony_record::LatencySummary;
-use prony_stats::knee;
+use prony_stats::{knee, supports_percentile};
 
 use crate::attempt::Attempt;
-use crate::length::LEAST_BEYOND;
 use crate::search::{Answer, LEAST_RATE};
 
 /// The first rate of the curve, as a share of the capacity.
@@ -14,8 +13,7 @@ const LAST: f64 = 1.1;
 
 /// Whether so many answers are enough for a percentile (a share, 0 to 1): 10 at the least lie beyond it.
 pub fn supports(answers: u64, quantile: f64) -> bool {
-    // 0.01 × 1000 is a hair below 10 in floating point, and means 10.
-    answers as f64 * (1.0 - quantile) >= LEAST_BEYOND - 1e-6
+    supports_percentile(answers, 1.0 - quantile)
 }
 
 /// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that

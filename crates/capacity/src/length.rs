@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// How many answers lie beyond a percentile, at the least, for it to say something.
-pub const LEAST_BEYOND: f64 = 10.0;
+use prony_stats::LEAST_BEYOND;
+
 /// How often as long as asked for a trial may take at a rate so low that a percentile needs more time.
 const LONGEST: u32 = 6;
 

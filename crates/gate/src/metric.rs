@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use prony_record::{LatencyHistogram, LoadSpec, Measurement};
-use prony_report::{ANSWERS_BEYOND, format};
-use prony_stats::Better;
+use prony_report::format;
+use prony_stats::{Better, supports_percentile};
 use serde::{Serialize, Serializer};
 
 /// Something that is compared.
@@ -106,8 +106,8 @@ impl Metric {
 
 fn percentile(round: &Measurement, quantile: f64) -> Option<f64> {
     let histogram = LatencyHistogram::from_base64(&round.load.histogram).ok()?;
-    let beyond = histogram.count() as f64 * (1.0 - quantile);
-    (beyond >= ANSWERS_BEYOND - 1e-9).then(|| histogram.value_at(quantile) as f64)
+    supports_percentile(histogram.count(), 1.0 - quantile)
+        .then(|| histogram.value_at(quantile) as f64)
 }
 
 impl fmt::Display for Metric {

@@ -13,10 +13,9 @@ mod terminal;
 
 pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use comparison::{
-    ANSWERS_BEYOND, AT_CEILING, Absence, Attempts, Comparison, CostFigures, CourseTrial,
-    EnoughRounds, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind,
-    OpenFigures, Percentile, Quiet, Relative, Row, Seen, Standing, SubjectLabel, Table, Why,
-    WorstRound,
+    AT_CEILING, Absence, Attempts, Comparison, CostFigures, CourseTrial, EnoughRounds,
+    EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind, OpenFigures,
+    Percentile, Quiet, Relative, Row, Seen, Standing, SubjectLabel, Table, Why, WorstRound,
 };
 pub use html::html;
 pub use markdown::{escaped as escaped_markdown, markdown};

@@ -10,6 +10,7 @@ mod correction;
 mod correlation;
 mod estimate;
 mod null;
+mod percentile;
 mod ratio;
 mod series;
 mod shift;
@@ -24,13 +25,8 @@ pub use bootstrap::{BOOTSTRAP_DRAWS, bootstrap, bootstrap_of};
 pub use correction::holm;
 pub use correlation::spearman;
 pub use estimate::{Estimate, TARGET_COVERAGE, median};
+pub use percentile::{LEAST_BEYOND, supports_percentile};
 pub use ratio::{Ratio, common_rounds};
 pub use series::{grows, knee, warm_up_rise};
 pub use stopping::{LEAST_ROUNDS, enough};
 pub use verdict::{Better, Verdict, judge};
-
-/// The ratio of an estimate's median to a baseline's; `None` where the baseline's is 0.
-pub fn ratio_of_medians(estimate: &Estimate, baseline: &Estimate) -> Option<f64> {
-    let ratio = estimate.median / baseline.median;
-    ratio.is_finite().then_some(ratio)
-}

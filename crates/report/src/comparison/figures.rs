@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_record::{LatencySummary, Measurement, Outcome, Outcomes};
-use prony_stats::Estimate;
+use prony_stats::{Estimate, supports_percentile};
 
 use super::awaiting::Awaiting;
 use super::costs::CostFigures;
@@ -84,9 +84,6 @@ pub struct Figures {
 
 /// More stolen CPU time than this is worth a word.
 const STEAL_WORTH_TELLING: f64 = 0.02;
-
-/// Fewer answers beyond a percentile than this do not support it.
-pub const ANSWERS_BEYOND: f64 = 10.0;
 
 impl Figures {
     /// `None` where there is no measured round.
@@ -181,7 +178,7 @@ impl Figures {
 
     /// Whether enough answers were counted for ten to lie in the slowest `share` (0 to 1).
     pub(crate) fn has_answers_beyond(&self, share: f64) -> bool {
-        self.latency_count as f64 * share >= ANSWERS_BEYOND - 1e-9
+        supports_percentile(self.latency_count, share)
     }
 
     /// The kinds of errors with their counts, none that is zero.

@@ -29,7 +29,7 @@ pub use costs::CostFigures;
 pub use course::CourseTrial;
 pub use enough::EnoughRounds;
 pub use events::{EventFigures, HeldFigures};
-pub use figures::{ANSWERS_BEYOND, Figures, Percentile};
+pub use figures::{Figures, Percentile};
 pub use generator::GeneratorFigures;
 pub use noise::{NoiseKind, Quiet, Seen};
 pub use open::{Kept, Lag, OpenFigures};

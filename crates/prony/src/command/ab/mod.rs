@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_gate::{Comparison, Side};
-use prony_record::RunEnd;
+use prony_record::{CEILING, RunEnd};
 use prony_stats::LEAST_ROUNDS;
-use prony_subject::{Catalogue, Class, Subject};
+use prony_subject::{Catalogue, Subject};
 use prony_suite::Precision;
 use prony_suite::run::Finished;
 
@@ -163,7 +163,7 @@ impl Arguments {
     /// The reference server, as the control, where there is one.
     fn ceiling<'a>(&self, catalogue: &'a Catalogue, subject: &Subject) -> Option<&'a Subject> {
         let mut subjects = catalogue.subjects.iter();
-        let reference = subjects.find(|one| one.manifest.class == Class::Reference);
+        let reference = subjects.find(|one| one.id == CEILING);
         reference.filter(|one| !self.no_ceiling && one.id != subject.id)
     }
 

@@ -1,10 +1,8 @@
 //! Percentiles of durations, only as far as there are enough of them.
 
 use prony_record::{LatencyHistogram, LatencySummary};
+use prony_stats::supports_percentile;
 use serde::Serialize;
-
-/// A percentile is told only where so many durations lie beyond it.
-const BEYOND: f64 = 10.0;
 
 /// Percentiles of durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -28,7 +26,7 @@ impl Percentiles {
         (count > 0).then(|| Self {
             count,
             p50: summary.p50,
-            p99: (count as f64 * 0.01 >= BEYOND).then_some(summary.p99),
+            p99: supports_percentile(count, 0.01).then_some(summary.p99),
             max: summary.max,
         })
     }
