@@ -45,6 +45,6 @@ pub use schedule::{Arrivals, Schedule, Stage};
 pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use store::{RunSummary, Store, StoreError};
 pub use trial::{
-    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, ServerCost, Spoil, Trial,
-    TrialRecord, TrialResult,
+    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, ProcessStart, ServerCost, Spoil,
+    Trial, TrialRecord, TrialResult, WarmUp,
 };

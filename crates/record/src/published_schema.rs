@@ -178,6 +178,7 @@ fn an_exported_run_is_what_the_schema_says() {
             "/trials/0/result/server",
             "/trials/0/result/noise",
             "/trials/0/result/log_lines",
+            "/trials/0/result/warm_up",
             "/trials/1/result",
         ] {
             every_field_is_bound(validator, &document, path);

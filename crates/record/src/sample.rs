@@ -174,6 +174,13 @@ pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
                 scheduling: Some(scheduling()),
             },
             startup_ns: 1_500_000,
+            warm_up: Some(WarmUp {
+                process: ProcessStart::Kept,
+                loaded_s: 12.0,
+                limit_s: 20.0,
+                time_to_warm_s: Some(7.5),
+                still_improving: false,
+            }),
             noise: MachineNoise {
                 steal_share: 0.01,
                 idle_share: 0.1,

@@ -138,6 +138,9 @@ pub struct Measurement {
     pub server: ServerCost,
     /// From the spawn of the server's process to its first right answer, in nanoseconds.
     pub startup_ns: u64,
+    /// How the server was warmed up; `None` if the load has no warm-up, and in records from before Prony looked.
+    #[serde(default)]
+    pub warm_up: Option<WarmUp>,
     /// What else happened on the machine meanwhile.
     pub noise: MachineNoise,
     /// The lines that the server logged, against the requests that ask for one.
@@ -191,11 +194,43 @@ impl Measurement {
         server.into_iter().chain(generator).collect()
     }
 
+    /// Whether the server was still getting faster when its warm-up reached its limit, so that the figures are a lower
+    /// bound.
+    pub fn still_warming(&self) -> bool {
+        self.warm_up.is_some_and(|warm_up| warm_up.still_improving)
+    }
+
     /// Whether the generator, not the server, was the limit: a worker was nearly always busy
     /// while the server was not. Where both were, the server had no more to give.
     pub fn client_limited(&self) -> bool {
         self.load.generator.client_limited && self.server.busy_share < SATURATED
     }
+}
+
+/// How a server was warmed up before it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WarmUp {
+    /// Whether the trial started the process.
+    pub process: ProcessStart,
+    /// How long the process was under this load before measuring began, in seconds, earlier trials included.
+    pub loaded_s: f64,
+    /// The longest warm-up that it may have, in seconds.
+    pub limit_s: f64,
+    /// How long a new process was under load until its rate and its CPU time per request stopped improving, in
+    /// seconds; `None` if they did not.
+    pub time_to_warm_s: Option<f64>,
+    /// Whether they were still improving at the limit.
+    pub still_improving: bool,
+}
+
+/// When the process of a trial's server was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProcessStart {
+    /// For this trial.
+    New,
+    /// For an earlier trial of the same server, workload and load.
+    Kept,
 }
 
 /// From this share on, a server is taken to have kept its CPUs busy all the time.

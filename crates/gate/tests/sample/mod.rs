@@ -243,6 +243,7 @@ impl Made {
                 ..ServerCost::default()
             },
             startup_ns: 5_000_000,
+            warm_up: None,
             noise: MachineNoise::default(),
             log_lines: None,
         }

@@ -42,6 +42,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
         },
         server: ServerCost::default(),
         startup_ns: 1,
+        warm_up: None,
         noise: MachineNoise::default(),
         log_lines: None,
     }

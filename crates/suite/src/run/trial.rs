@@ -100,6 +100,7 @@ impl TrialSetup<'_> {
             load,
             server: sampled.server,
             startup_ns: ready.startup_ns,
+            warm_up: None,
             noise: sampled.noise,
             log_lines,
         })
