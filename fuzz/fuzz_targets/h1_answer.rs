@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use prony_load::Answer;
-use prony_load::wire::h1::{AnswerReader, Collect, Ignore, Malformed, OnClose, Whole};
+use prony_load::wire::h1::{AnswerReader, Collect, Ignore, Malformed, OnClose, RequestKind, Whole};
 
 /// Longer heads are refused; at which byte that is seen may depend on the cut.
 const LONGEST_HEAD: usize = 64 * 1024;
@@ -16,16 +16,21 @@ enum End {
     Closed(OnClose),
 }
 
-fuzz_target!(|input: (u16, bool, &[u8])| {
-    let (cut, to_head, bytes) = input;
+fuzz_target!(|input: (u16, u8, &[u8])| {
+    let (cut, kind, bytes) = input;
+    let kind = match kind % 3 {
+        0 => RequestKind::Plain,
+        1 => RequestKind::Head,
+        _ => RequestKind::Connect,
+    };
     if bytes.len() > LONGEST_HEAD {
         return;
     }
-    let whole = read(to_head, &[bytes]);
+    let whole = read(kind, &[bytes]);
     let cut = usize::from(cut) % (bytes.len() + 1);
-    assert_eq!(read(to_head, &[&bytes[..cut], &bytes[cut..]]), whole);
+    assert_eq!(read(kind, &[&bytes[..cut], &bytes[cut..]]), whole);
     let read_short: Vec<Whole> = whole.0.iter().map(|(_, short)| *short).collect();
-    assert_eq!(skim(to_head, bytes), (read_short, whole.1));
+    assert_eq!(skim(kind, bytes), (read_short, whole.1));
     for (answer, short) in &whole.0 {
         assert_eq!(answer.status, short.status);
         assert_eq!(answer.body.len() as u64, short.body_bytes);
@@ -33,8 +38,8 @@ fuzz_target!(|input: (u16, bool, &[u8])| {
 });
 
 /// Every answer in the pieces, and how they end, with the body of one that the close ends.
-fn read(to_head: bool, pieces: &[&[u8]]) -> (Vec<(Answer, Whole)>, End) {
-    let mut reader = AnswerReader::new(to_head);
+fn read(kind: RequestKind, pieces: &[&[u8]]) -> (Vec<(Answer, Whole)>, End) {
+    let mut reader = AnswerReader::new(kind);
     let (mut answers, mut collect) = (Vec::new(), Collect::default());
     for piece in pieces {
         let mut rest = *piece;
@@ -59,8 +64,8 @@ fn read(to_head: bool, pieces: &[&[u8]]) -> (Vec<(Answer, Whole)>, End) {
 }
 
 /// The same, with everything skipped that may be and the rest eaten byte by byte.
-fn skim(to_head: bool, bytes: &[u8]) -> (Vec<Whole>, End) {
-    let mut reader = AnswerReader::new(to_head);
+fn skim(kind: RequestKind, bytes: &[u8]) -> (Vec<Whole>, End) {
+    let mut reader = AnswerReader::new(kind);
     let mut answers = Vec::new();
     let mut at = 0;
     while at < bytes.len() {

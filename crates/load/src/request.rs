@@ -4,6 +4,7 @@ use http::{HeaderName, HeaderValue, Method};
 
 use crate::target::HttpUrl;
 use crate::wire::grpc::Call;
+use crate::wire::h1::RequestKind;
 
 /// Why a request cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,7 @@ pub enum RequestError {
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,
+    kind: RequestKind,
     encoded: Vec<u8>,
     /// The same with `Connection: close`.
     encoded_closing: Vec<u8>,
@@ -80,6 +82,7 @@ impl Request {
             b"Connection: close\r\n"
         };
         Ok(Self {
+            kind: RequestKind::of(&method),
             method,
             encoded_closing: [&line, close, &encoded].concat(),
             encoded: [line, encoded].concat(),
@@ -102,9 +105,9 @@ impl Request {
         self.method.as_str()
     }
 
-    /// Whether the answer has no body whatever its head says.
-    pub fn is_head(&self) -> bool {
-        self.method == Method::HEAD
+    /// What its method says about the body of the response.
+    pub fn kind(&self) -> RequestKind {
+        self.kind
     }
 
     /// Whether doing it twice does no more than doing it once (RFC 9110, 9.2.2).

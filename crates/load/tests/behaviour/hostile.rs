@@ -224,3 +224,35 @@ fn heads_and_chunk_extensions_without_end_are_malformed() {
         );
     }
 }
+
+#[test]
+fn chunks_of_another_size_than_they_say_are_malformed() {
+    for chunks in ["6\r\nhello\r\n0\r\n\r\n", "4\r\nhello\r\n0\r\n\r\n"] {
+        let answer = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
+        let address =
+            server(
+                move |mut stream| {
+                    while read_head(&mut stream) && stream.write_all(answer.as_bytes()).is_ok() {}
+                },
+            );
+        let result = load(&plan(address, 9));
+        assert_eq!(
+            result.outcomes[Outcome::Malformed],
+            9,
+            "{:?}",
+            result.outcomes
+        );
+    }
+}
+
+#[test]
+fn a_connection_that_has_become_a_tunnel_carries_no_second_request() {
+    let address = server(|mut stream| {
+        let _ = read_head(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSSH-2.0-x\r\n");
+        assert!(!read_head(&mut stream), "asked again");
+    });
+    let result = load(&with_body(address, "CONNECT", b"", 6));
+    assert_eq!(result.outcomes[Outcome::Ok], 6, "{:?}", result.first_wrong);
+    assert_eq!(result.connections_opened, 6);
+}

@@ -1,75 +1,10 @@
 //! One answer, from its first byte to its last.
 
-use super::Malformed;
 use super::chunked::{ChunkStep, Chunked};
-use super::head::{BEGINNING, Framing, Head, MAX_HEAD};
-use crate::answer::Answer;
-
-/// What to do with the parts of an answer as they are read.
-pub trait Keep {
-    /// The final head, as it came, with its empty line.
-    fn head(&mut self, bytes: &[u8]);
-    /// A piece of the body, its transfer coding removed.
-    fn body(&mut self, bytes: &[u8]);
-}
-
-/// Keeps nothing.
-pub struct Ignore;
-
-impl Keep for Ignore {
-    fn head(&mut self, _: &[u8]) {}
-    fn body(&mut self, _: &[u8]) {}
-}
-
-/// The most of a body that is kept: a body without end must not fill the memory.
-const MOST_KEPT: usize = 64 * 1024 * 1024;
-
-/// Keeps everything, to be looked at as an [`Answer`]; of a body, its first 64 MiB.
-#[derive(Clone, Debug, Default)]
-pub struct Collect {
-    answer: Answer,
-}
-
-impl Collect {
-    /// The answer, once it is whole.
-    pub fn into_answer(self) -> Answer {
-        self.answer
-    }
-
-    /// Keeps the head of an answer whose wire has no head in text.
-    pub fn set_head(&mut self, status: u16, headers: Vec<(String, Vec<u8>)>) {
-        self.answer.status = status;
-        self.answer.headers = headers;
-    }
-
-    /// Keeps one more field, such as a trailer.
-    pub fn add_header(&mut self, name: String, value: Vec<u8>) {
-        self.answer.headers.push((name, value));
-    }
-}
-
-impl Keep for Collect {
-    fn head(&mut self, bytes: &[u8]) {
-        let mut fields = vec![httparse::EMPTY_HEADER; 256];
-        let mut response = httparse::Response::new(&mut fields);
-        // The reader has already accepted this head; fields that httparse is stricter about are
-        // left out of what is shown.
-        let _ = response.parse(bytes);
-        self.answer.status = response.code.unwrap_or(0);
-        self.answer.headers = response
-            .headers
-            .iter()
-            .map(|field| (field.name.to_ascii_lowercase(), field.value.to_vec()))
-            .collect();
-    }
-
-    fn body(&mut self, bytes: &[u8]) {
-        let room = MOST_KEPT.saturating_sub(self.answer.body.len());
-        self.answer
-            .body
-            .extend_from_slice(&bytes[..room.min(bytes.len())]);
-    }
-}
+use super::head::{Framing, Head, HeadReader};
+use super::lines::Partial;
+use super::trailers::Trailers;
+use super::{Keep, Malformed, RequestKind};
 
 /// A whole answer, in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +49,7 @@ enum State {
 enum Body {
     Length { left: u64 },
     Chunked(Chunked),
+    Trailers(Trailers),
     UntilClose,
 }
 
@@ -121,10 +57,12 @@ enum Body {
 #[derive(Debug)]
 pub struct AnswerReader {
     state: State,
-    /// The beginning of a head whose end has not come: empty nearly always.
-    partial_head: Vec<u8>,
+    /// The beginning of a head or a trailer section.
+    partial: Partial,
+    /// Of the head that has begun, what has been read.
+    head: HeadReader,
     body_bytes: u64,
-    answers_head: bool,
+    kind: RequestKind,
     /// The last head that came in one piece: the next one is nearly always the same to the byte, and
     /// comparing is cheaper than reading.
     last_head: LastHead,
@@ -160,29 +98,36 @@ impl LastHead {
 }
 
 impl AnswerReader {
-    /// A reader of the answers to requests that are `HEAD` (they have no body) or are not.
-    pub fn new(answers_head: bool) -> Self {
+    /// A reader of the responses to requests of that kind.
+    pub fn new(kind: RequestKind) -> Self {
         Self {
             state: State::Head,
-            partial_head: Vec::new(),
+            partial: Partial::default(),
+            head: HeadReader::default(),
             body_bytes: 0,
-            answers_head,
+            kind,
             last_head: LastHead::default(),
         }
     }
 
-    /// Says whether the next answer is to a `HEAD`.
-    pub fn answers_head(&mut self, answers_head: bool) {
-        if self.answers_head != answers_head {
-            self.answers_head = answers_head;
+    /// Says to what kind of request the next response is.
+    pub fn responds_to(&mut self, kind: RequestKind) {
+        if self.kind != kind {
+            self.kind = kind;
             self.last_head = LastHead::default();
         }
+    }
+
+    /// Whether what follows the response that has just ended is no HTTP, but a tunnel's.
+    pub(super) fn is_before_tunnel(&self, ended: Option<Whole>) -> bool {
+        ended.is_some_and(|whole| self.kind.opens_tunnel(whole.status))
     }
 
     /// Forgets the answer it is in, for a new connection.
     pub fn restart(&mut self) {
         self.state = State::Head;
-        self.partial_head.clear();
+        self.partial.clear();
+        self.head = HeadReader::default();
         self.body_bytes = 0;
     }
 
@@ -247,7 +192,7 @@ impl AnswerReader {
     /// The server closed the connection.
     pub fn close(&mut self) -> OnClose {
         match self.state {
-            State::Head if self.partial_head.is_empty() => OnClose::BeforeAnswer,
+            State::Head if self.partial.is_empty() => OnClose::BeforeAnswer,
             State::Body {
                 body: Body::UntilClose,
                 ..
@@ -261,62 +206,37 @@ impl AnswerReader {
         bytes: &[u8],
         keep: &mut impl Keep,
     ) -> Result<(usize, Option<Whole>), Malformed> {
-        let before = self.partial_head.len();
-        // Once a head has begun as one, only a line end can tell more: without one there is nothing
-        // to read anew.
-        let read = if before >= BEGINNING.len() && memchr::memchr(b'\n', bytes).is_none() {
-            self.partial_head.extend_from_slice(bytes);
-            None
-        } else if before == 0 {
-            self.read_whole_head(bytes)?.inspect(|(head, length)| {
-                if head.status >= 200 {
-                    keep.head(&bytes[..*length]);
-                }
-            })
-        } else {
-            let room = (MAX_HEAD + 1).saturating_sub(before).min(bytes.len());
-            self.partial_head.extend_from_slice(&bytes[..room]);
-            Head::read(&self.partial_head, self.answers_head)?.inspect(|(head, length)| {
-                if head.status >= 200 {
-                    keep.head(&self.partial_head[..*length]);
-                }
-            })
+        let is_partial = !self.partial.is_empty();
+        let known = match is_partial {
+            true => None,
+            false => self.last_head.recognise(bytes),
         };
-        let Some((head, length)) = read else {
-            return self.keep_partial(bytes, before);
+        let (eaten, head) = match known {
+            Some((head, length)) => {
+                keep_final(&head, &bytes[..length], keep);
+                (length, Some(head))
+            }
+            None => {
+                let read = |bytes: &[u8]| {
+                    let read = self.head.read(bytes, self.kind)?;
+                    if let Some((head, length)) = read {
+                        keep_final(&head, &bytes[..length], keep);
+                    }
+                    Ok(read)
+                };
+                self.partial.eat(bytes, Malformed::HeadTooLong, read)?
+            }
         };
-        if length > MAX_HEAD {
-            return Err(Malformed::HeadTooLong);
+        let Some(head) = head else {
+            return Ok((eaten, None));
+        };
+        if known.is_none() {
+            self.head = HeadReader::default();
+            if !is_partial {
+                self.last_head.keep(&bytes[..eaten], head);
+            }
         }
-        self.partial_head.clear();
-        self.begin_body(head).map(|whole| (length - before, whole))
-    }
-
-    /// Reads a head that is whole at the beginning of `bytes`; `None` where it is not.
-    #[inline]
-    fn read_whole_head(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
-        if let Some(known) = self.last_head.recognise(bytes) {
-            return Ok(Some(known));
-        }
-        let read = Head::read(bytes, self.answers_head)?;
-        if let Some((head, length)) = read {
-            self.last_head.keep(&bytes[..length], head);
-        }
-        Ok(read)
-    }
-
-    fn keep_partial(
-        &mut self,
-        bytes: &[u8],
-        before: usize,
-    ) -> Result<(usize, Option<Whole>), Malformed> {
-        if before + bytes.len() > MAX_HEAD {
-            return Err(Malformed::HeadTooLong);
-        }
-        if before == 0 {
-            self.partial_head.extend_from_slice(bytes);
-        }
-        Ok((bytes.len(), None))
+        Ok((eaten, self.begin_body(head)?))
     }
 
     fn begin_body(&mut self, head: Head) -> Result<Option<Whole>, Malformed> {
@@ -354,8 +274,16 @@ impl AnswerReader {
             Body::Chunked(chunked) => match chunked.step(bytes)? {
                 ChunkStep::Framing(length) => (length, 0, false),
                 ChunkStep::Body(length) => (length, length, false),
-                ChunkStep::End(length) => (length, 0, true),
+                ChunkStep::Last(length) => {
+                    *body = Body::Trailers(Trailers::default());
+                    (length, 0, false)
+                }
             },
+            Body::Trailers(trailers) => {
+                let read = |bytes: &[u8]| Ok(trailers.read(bytes)?.map(|length| ((), length)));
+                let (eaten, end) = self.partial.eat(bytes, Malformed::ChunkTooLong, read)?;
+                (eaten, 0, end.is_some())
+            }
         };
         keep.body(&bytes[..body_bytes]);
         self.body_bytes += body_bytes as u64;
@@ -377,240 +305,12 @@ impl AnswerReader {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n\
-        5;name=value\r\nhello\r\n00a \r\n, chunked!\r\n0\r\nTrailer: one\r\nOther: two\r\n\r\n";
-    const INTERIM: &str = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n\
-        HTTP/1.1 201 Created\r\nContent-Length: 3\r\n\r\nabc";
-    const BODILESS: &str = "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n";
-    const CLOSING: &str = "HTTP/1.0 200 OK\r\nServer: old\r\n\r\nuntil the end";
-    const LONE_LINE_FEEDS: &str = "HTTP/1.1 200 OK\nContent-Length: 2\n\nok";
-
-    /// Reads `pieces` as they would come from a socket that is closed afterwards.
-    fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Answer, Whole) {
-        let mut reader = AnswerReader::new(false);
-        let mut collect = Collect::default();
-        for piece in pieces {
-            let eaten = reader.eat(piece, &mut collect).unwrap();
-            assert_eq!(eaten.bytes, piece.len());
-            if let Some(whole) = eaten.whole {
-                return (collect.into_answer(), whole);
-            }
-        }
-        match reader.close() {
-            OnClose::Whole(whole) => (collect.into_answer(), whole),
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn split_at_every_byte_the_answer_is_the_same() {
-        let samples = [
-            (CHUNKED, 200, "hello, chunked!", true),
-            (INTERIM, 201, "abc", true),
-            (BODILESS, 304, "", true),
-            (CLOSING, 200, "until the end", false),
-            (LONE_LINE_FEEDS, 200, "ok", true),
-        ];
-        for (text, status, body, keep_alive) in samples {
-            let bytes = text.as_bytes();
-            let expected = read([bytes]);
-            assert_eq!(
-                expected.1,
-                Whole {
-                    status,
-                    body_bytes: body.len() as u64,
-                    keep_alive,
-                    rpc_status: None,
-                }
-            );
-            assert_eq!(expected.0.body, body.as_bytes());
-            assert_eq!(expected.0.status, status);
-            for at in 1..bytes.len() {
-                assert_eq!(
-                    read([&bytes[..at], &bytes[at..]]),
-                    expected,
-                    "{text:?} at {at}"
-                );
-            }
-            assert_eq!(read(bytes.chunks(1)), expected, "{text:?} byte by byte");
-        }
-    }
-
-    #[test]
-    fn each_answer_is_read_by_its_own_head_whether_it_is_like_the_last_or_not() {
-        let answer = |body: &str| {
-            let length = body.len();
-            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")
-        };
-        let mut reader = AnswerReader::new(false);
-        for body in ["a", "b", "longer", "b", "b"] {
-            let text = answer(body);
-            for cut in [text.len(), 3] {
-                let mut collect = Collect::default();
-                let (first, rest) = text.as_bytes().split_at(cut);
-                let eaten = reader.eat(first, &mut collect).unwrap();
-                let whole = match rest {
-                    [] => eaten.whole,
-                    rest => reader.eat(rest, &mut collect).unwrap().whole,
-                };
-                assert_eq!(whole.unwrap().body_bytes, body.len() as u64);
-                let answer = collect.into_answer();
-                assert_eq!((answer.status, answer.body), (200, body.into()));
-            }
-        }
-        // The same head in answer to a HEAD has no body.
-        reader.answers_head(true);
-        let eaten = reader.eat(answer("b").as_bytes(), &mut Ignore).unwrap();
-        assert_eq!(eaten.whole.unwrap().body_bytes, 0);
-    }
-
-    #[test]
-    fn what_can_be_skipped_need_not_be_eaten() {
-        let mut reader = AnswerReader::new(false);
-        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab";
-        assert_eq!(reader.eat(head, &mut Ignore).unwrap().whole, None);
-        assert_eq!(reader.skippable(), 8);
-        assert_eq!(reader.skip(3), None);
-        assert_eq!(reader.skip(5).unwrap().body_bytes, 10);
-        assert_eq!(reader.skippable(), 0);
-
-        let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\nab";
-        reader.eat(head, &mut Ignore).unwrap();
-        assert_eq!(reader.skippable(), 6);
-        assert_eq!(reader.skip(6), None);
-        let whole = reader
-            .eat(b"\r\n0\r\n\r\n", &mut Ignore)
-            .unwrap()
-            .whole
-            .unwrap();
-        assert_eq!(whole.body_bytes, 8);
-    }
-
-    #[test]
-    fn it_stops_at_the_end_of_the_answer() {
-        let mut reader = AnswerReader::new(false);
-        let two = b"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx";
-        let first = reader.eat(two, &mut Ignore).unwrap();
-        assert_eq!(first.whole.unwrap().status, 204);
-        let second = reader.eat(&two[first.bytes..], &mut Ignore).unwrap();
-        assert_eq!(second.whole.unwrap().status, 200);
-        assert_eq!(first.bytes + second.bytes, two.len());
-    }
-
-    #[test]
-    fn a_close_means_what_the_framing_says() {
-        let close_after = |bytes: &[u8]| {
-            let mut reader = AnswerReader::new(false);
-            reader.eat(bytes, &mut Ignore).unwrap();
-            reader.close()
-        };
-        assert_eq!(close_after(b""), OnClose::BeforeAnswer);
-        assert_eq!(close_after(b"HTTP/1.1 2"), OnClose::Truncated);
-        assert_eq!(
-            close_after(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nx"),
-            OnClose::Truncated
-        );
-        assert_eq!(
-            close_after(&CHUNKED.as_bytes()[..CHUNKED.len() - 1]),
-            OnClose::Truncated
-        );
-        assert!(matches!(close_after(CLOSING.as_bytes()), OnClose::Whole(_)));
-    }
-
-    #[test]
-    fn broken_answers_are_refused() {
-        let refuse = |text: &str| AnswerReader::new(false).eat(text.as_bytes(), &mut Ignore);
-        let chunked = |rest: &str| {
-            refuse(&format!(
-                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{rest}"
-            ))
-        };
-        assert_eq!(chunked("xyz\r\n"), Err(Malformed::ChunkSize));
-        assert_eq!(chunked("\r\n"), Err(Malformed::ChunkSize));
-        assert_eq!(chunked("1000000000000000\r\n"), Err(Malformed::ChunkSize));
-        assert_eq!(chunked("1\r\nab\r\n"), Err(Malformed::ChunkEnd));
-        assert_eq!(
-            chunked(&format!("1;{}", "x".repeat(5000))),
-            Err(Malformed::ChunkTooLong)
-        );
-        assert_eq!(
-            chunked(&format!("0\r\n{}", "x: y\r\n".repeat(20_000))),
-            Err(Malformed::ChunkTooLong)
-        );
-        let endless = format!("HTTP/1.1 200 OK\r\n{}", "x: y\r\n".repeat(20_000));
-        assert_eq!(refuse(&endless), Err(Malformed::HeadTooLong));
-        assert_eq!(
-            refuse("HTTP/1.1 101 Switching\r\n\r\n"),
-            Err(Malformed::SwitchingProtocols)
-        );
-    }
-
-    #[test]
-    fn garbage_is_refused_at_once_in_pieces_too() {
-        let mut reader = AnswerReader::new(false);
-        assert_eq!(reader.eat(b"HTT", &mut Ignore).unwrap().whole, None);
-        assert_eq!(reader.eat(b"X", &mut Ignore), Err(Malformed::StatusLine));
-    }
-
-    #[test]
-    fn a_head_that_never_ends_is_refused_in_pieces_too() {
-        let mut reader = AnswerReader::new(false);
-        reader.eat(b"HTTP/1.1 200 OK\r\n", &mut Ignore).unwrap();
-        let line = format!("x: {}\r\n", "y".repeat(500));
-        let refused = (0..200).find_map(|_| reader.eat(line.as_bytes(), &mut Ignore).err());
-        assert_eq!(refused, Some(Malformed::HeadTooLong));
-    }
-
-    #[test]
-    fn a_body_without_end_does_not_fill_the_memory() {
-        let mut reader = AnswerReader::new(false);
-        let mut collect = Collect::default();
-        reader.eat(CLOSING.as_bytes(), &mut collect).unwrap();
-        let piece = vec![b'x'; MOST_KEPT / 4];
-        for _ in 0..5 {
-            reader.eat(&piece, &mut collect).unwrap();
-        }
-        assert_eq!(collect.into_answer().body.len(), MOST_KEPT);
-    }
-
-    proptest! {
-        #[test]
-        fn any_body_in_any_chunks_and_pieces_comes_back(
-            chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..60), 0..6),
-            piece in 1usize..50,
-        ) {
-            let mut bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
-            for chunk in &chunks {
-                bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
-                bytes.extend_from_slice(chunk);
-                bytes.extend_from_slice(b"\r\n");
-            }
-            bytes.extend_from_slice(b"0\r\n\r\n");
-            let (answer, whole) = read(bytes.chunks(piece));
-            prop_assert_eq!(&answer.body, &chunks.concat());
-            prop_assert_eq!(whole.body_bytes, answer.body.len() as u64);
-        }
-
-        #[test]
-        fn no_bytes_make_it_panic_and_pieces_change_nothing(
-            bytes in prop::collection::vec(any::<u8>(), 0..200),
-            at in 0usize..200,
-        ) {
-            let mut text = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
-            text.extend_from_slice(&bytes);
-            let at = at.min(text.len());
-            let whole = AnswerReader::new(false).eat(&text, &mut Ignore).map(|eaten| eaten.whole);
-            let mut reader = AnswerReader::new(false);
-            let mut pieces = reader.eat(&text[..at], &mut Ignore).map(|eaten| eaten.whole);
-            if let Ok(None) = pieces {
-                pieces = reader.eat(&text[at..], &mut Ignore).map(|eaten| eaten.whole);
-            }
-            prop_assert_eq!(whole, pieces);
-        }
+/// Keeps a head that is not of an interim response.
+fn keep_final(head: &Head, bytes: &[u8], keep: &mut impl Keep) {
+    if head.status >= 200 {
+        keep.head(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests;

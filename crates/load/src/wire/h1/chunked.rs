@@ -1,23 +1,43 @@
 //! The chunked transfer coding (RFC 9112, section 7.1), byte by byte only where it has to be.
+//!
+//! The lines that frame a chunk end in CR LF. A lone LF ends a line of a head or of the trailers
+//! (section 2.2), but none here: after a chunk that is one byte too long it is data.
 
-use super::{Malformed, head::MAX_HEAD};
+use super::Malformed;
 
-/// The longest chunk-size line, extensions included, in bytes.
+/// The longest chunk-size line, leading zeros and extensions included, in bytes.
 const MAX_SIZE_LINE: u32 = 4096;
+
+/// Where in the line of a chunk's size the reader is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SizeLine {
+    /// Before the first digit.
+    Start,
+    /// In the digits.
+    Digits,
+    /// In whitespace after the digits. Alone it is borne, though it should go with an extension.
+    Space,
+    /// In the extensions, which are ignored.
+    Extensions,
+    /// At the line feed.
+    LineFeed,
+}
 
 /// Where in a chunked body the reader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chunked {
-    /// In the hexadecimal digits of a size; `digits` have come.
-    Size { size: u64, digits: u32 },
-    /// After the digits, up to the line end.
-    Extension { size: u64, length: u32 },
+    /// In the line of a size, of which `length` bytes have come.
+    Size {
+        at: SizeLine,
+        size: u64,
+        length: u32,
+    },
     /// In a chunk's data; never with 0 left.
     Data { left: u64 },
     /// After a chunk's data.
     DataEnd { seen_cr: bool },
-    /// In a line of the trailer section; `length` bytes of the line have come.
-    Trailer { length: u32, total: u32 },
+    /// Behind the line of the last chunk's size.
+    Last,
 }
 
 /// What one step through a chunked body did.
@@ -26,12 +46,16 @@ pub(super) enum ChunkStep {
     Framing(usize),
     /// This many bytes at the front are body.
     Body(usize),
-    /// This many bytes were framing, and the body is over.
-    End(usize),
+    /// This many bytes were framing; the trailers follow.
+    Last(usize),
 }
 
 impl Chunked {
-    pub(super) const START: Chunked = Chunked::Size { size: 0, digits: 0 };
+    pub(super) const START: Chunked = Chunked::Size {
+        at: SizeLine::Start,
+        size: 0,
+        length: 0,
+    };
 
     /// Takes one step with `bytes`, which are not empty.
     pub(super) fn step(&mut self, bytes: &[u8]) -> Result<ChunkStep, Malformed> {
@@ -41,11 +65,11 @@ impl Chunked {
             return Ok(ChunkStep::Body(length as usize));
         }
         for (at, &byte) in bytes.iter().enumerate() {
-            if self.framing_byte(byte)? {
-                return Ok(ChunkStep::End(at + 1));
-            }
-            if matches!(self, Chunked::Data { .. }) {
-                return Ok(ChunkStep::Framing(at + 1));
+            *self = self.framing_byte(byte)?;
+            match self {
+                Chunked::Last => return Ok(ChunkStep::Last(at + 1)),
+                Chunked::Data { .. } => return Ok(ChunkStep::Framing(at + 1)),
+                Chunked::Size { .. } | Chunked::DataEnd { .. } => {}
             }
         }
         Ok(ChunkStep::Framing(bytes.len()))
@@ -69,73 +93,51 @@ impl Chunked {
         }
     }
 
-    /// Eats one byte that is not data; true where it ends the body.
-    fn framing_byte(&mut self, byte: u8) -> Result<bool, Malformed> {
-        match *self {
-            Chunked::Size { size, digits } => *self = size_byte(byte, size, digits)?,
-            Chunked::Extension { size, .. } if byte == b'\n' => *self = after_size(size),
-            Chunked::Extension { size, length } if length < MAX_SIZE_LINE => {
-                *self = Chunked::Extension {
-                    size,
-                    length: length + 1,
-                };
-            }
-            Chunked::Extension { .. } => return Err(Malformed::ChunkTooLong),
+    /// Eats one byte that is not data.
+    fn framing_byte(self, byte: u8) -> Result<Chunked, Malformed> {
+        match self {
+            Chunked::Size { at, size, length } => size_line_byte(byte, at, size, length),
             Chunked::DataEnd { seen_cr } => match (byte, seen_cr) {
-                (b'\r', false) => *self = Chunked::DataEnd { seen_cr: true },
-                (b'\n', _) => *self = Chunked::START,
-                _ => return Err(Malformed::ChunkEnd),
+                (b'\r', false) => Ok(Chunked::DataEnd { seen_cr: true }),
+                (b'\n', true) => Ok(Chunked::START),
+                _ => Err(Malformed::ChunkEnd),
             },
-            Chunked::Trailer { length, total } => return self.trailer_byte(byte, length, total),
-            Chunked::Data { .. } => unreachable!("data is never read byte by byte"),
+            Chunked::Data { .. } | Chunked::Last => {
+                unreachable!("only framing is read byte by byte")
+            }
         }
-        Ok(false)
     }
+}
 
-    fn trailer_byte(&mut self, byte: u8, length: u32, total: u32) -> Result<bool, Malformed> {
-        if total as usize >= MAX_HEAD {
-            return Err(Malformed::ChunkTooLong);
+fn size_line_byte(byte: u8, at: SizeLine, size: u64, length: u32) -> Result<Chunked, Malformed> {
+    if length >= MAX_SIZE_LINE {
+        return Err(Malformed::ChunkTooLong);
+    }
+    let mut size = size;
+    let at = match (at, byte) {
+        (SizeLine::Start | SizeLine::Digits, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+            size = with_digit(size, byte).ok_or(Malformed::ChunkSize)?;
+            SizeLine::Digits
         }
-        let length = match byte {
-            b'\n' if length == 0 => return Ok(true),
-            b'\n' => 0,
-            b'\r' => length,
-            _ => length + 1,
-        };
-        *self = Chunked::Trailer {
-            length,
-            total: total + 1,
-        };
-        Ok(false)
-    }
+        (SizeLine::Start, _) => return Err(Malformed::ChunkSize),
+        (SizeLine::LineFeed, b'\n') if size == 0 => return Ok(Chunked::Last),
+        (SizeLine::LineFeed, b'\n') => return Ok(Chunked::Data { left: size }),
+        (SizeLine::LineFeed, _) => return Err(Malformed::ChunkSize),
+        (_, b'\r') => SizeLine::LineFeed,
+        (SizeLine::Extensions, 0..=8 | 10..=31 | 127) => return Err(Malformed::ChunkSize),
+        (_, b';') | (SizeLine::Extensions, _) => SizeLine::Extensions,
+        (SizeLine::Digits | SizeLine::Space, b' ' | b'\t') => SizeLine::Space,
+        (SizeLine::Digits | SizeLine::Space, _) => return Err(Malformed::ChunkSize),
+    };
+    let length = length + 1;
+    Ok(Chunked::Size { at, size, length })
 }
 
-fn size_byte(byte: u8, size: u64, digits: u32) -> Result<Chunked, Malformed> {
-    if let Some(digit) = (byte as char).to_digit(16) {
-        // 15 digits are an exbibyte: no chunk is longer, and nothing overflows.
-        return if digits < 15 {
-            Ok(Chunked::Size {
-                size: size * 16 + u64::from(digit),
-                digits: digits + 1,
-            })
-        } else {
-            Err(Malformed::ChunkSize)
-        };
-    }
-    match byte {
-        _ if digits == 0 => Err(Malformed::ChunkSize),
-        b'\n' => Ok(after_size(size)),
-        b'\r' | b';' | b' ' | b'\t' => Ok(Chunked::Extension { size, length: 0 }),
-        _ => Err(Malformed::ChunkSize),
-    }
+/// `size` with one more hexadecimal digit; `None` if 64 bits do not hold it.
+fn with_digit(size: u64, digit: u8) -> Option<u64> {
+    let digit = char::from(digit).to_digit(16)?;
+    Some(size.checked_mul(16)? | u64::from(digit))
 }
 
-fn after_size(size: u64) -> Chunked {
-    match size {
-        0 => Chunked::Trailer {
-            length: 0,
-            total: 0,
-        },
-        left => Chunked::Data { left },
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{AnswerReader, Collect, Eaten, Ignore, Keep, Malformed, OnClose, Whole};
+use super::head::status_line;
+use super::{AnswerReader, Collect, Eaten, Ignore, Keep, Malformed, OnClose, RequestKind, Whole};
 use crate::request::RequestSet;
 use crate::wire::sse::EventCounter;
 use crate::wire::{Fault, Which, Wire};
@@ -34,7 +35,7 @@ struct Outgoing<'a> {
 /// An answer that is due.
 #[derive(Clone, Copy, Debug)]
 struct Due {
-    to_head: bool,
+    kind: RequestKind,
     /// How long its request is.
     request_bytes: usize,
 }
@@ -55,7 +56,7 @@ impl<'a> H1Wire<'a> {
             outgoing: Outgoing::nothing(),
             due: VecDeque::new(),
             due_bytes: 0,
-            reader: AnswerReader::new(false),
+            reader: AnswerReader::new(RequestKind::Plain),
             answer_was_due: true,
             events: counts_events.then(|| Events {
                 counter: EventCounter::new(),
@@ -75,9 +76,28 @@ impl<'a> H1Wire<'a> {
         whole
     }
 
+    /// More came with the last response that is due. It ends the connection, unless it is too much.
+    #[cold]
+    fn eat_rest(&self, eaten: Eaten, bytes: &[u8]) -> Result<Eaten, Fault> {
+        if !self.reader.is_before_tunnel(eaten.whole) {
+            match unasked(&bytes[eaten.bytes..]) {
+                Fault::Ended(_) => {}
+                fault => return Err(fault),
+            }
+        }
+        let last = |whole| Whole {
+            keep_alive: false,
+            ..whole
+        };
+        Ok(Eaten {
+            bytes: bytes.len(),
+            whole: eaten.whole.map(last),
+        })
+    }
+
     fn expect_next(&mut self) {
         if let Some(due) = self.due.front() {
-            self.reader.answers_head(due.to_head);
+            self.reader.responds_to(due.kind);
         }
     }
 }
@@ -142,7 +162,7 @@ impl Wire for H1Wire<'_> {
         };
         self.outgoing.add(bytes);
         self.due.push_back(Due {
-            to_head: request.is_head(),
+            kind: request.kind(),
             request_bytes: bytes.len(),
         });
         self.due_bytes += bytes.len();
@@ -169,7 +189,7 @@ impl Wire for H1Wire<'_> {
     #[inline]
     fn eat(&mut self, bytes: &[u8], keep: Option<&mut Collect>) -> Result<Eaten, Fault> {
         if self.due.is_empty() {
-            return Err(Malformed::ExcessBytes.into());
+            return Err(unasked(bytes));
         }
         let eaten = match (&mut self.events, keep) {
             (Some(events), keep) => {
@@ -181,7 +201,7 @@ impl Wire for H1Wire<'_> {
         };
         self.answered(eaten.whole);
         if eaten.bytes < bytes.len() && self.due.is_empty() {
-            return Err(Malformed::ExcessBytes.into());
+            return self.eat_rest(eaten, bytes);
         }
         Ok(eaten)
     }
@@ -209,6 +229,17 @@ impl Wire for H1Wire<'_> {
         self.events
             .as_mut()
             .map_or(0, |events| std::mem::take(&mut events.taken))
+    }
+}
+
+/// What came while no response was due. A 408 is how a server may close a connection that it has
+/// waited on for too long (RFC 9110, section 15.5.9); anything else is too much.
+#[cold]
+fn unasked(bytes: &[u8]) -> Fault {
+    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or(bytes);
+    match status_line(line.trim_ascii_end()) {
+        Ok((_, 408)) => Fault::Ended("closed the idle connection with a 408".into()),
+        _ => Malformed::ExcessBytes.into(),
     }
 }
 
@@ -335,7 +366,47 @@ mod tests {
         wire.open();
         wire.request(number(0));
         assert!(whole(&mut wire, ANSWER).is_some());
-        assert_eq!(wire.eat(b"HTTP/1.1 408 ", None), Err(excess));
+        assert_eq!(wire.eat(b"HTTP/1.1 200 ", None), Err(excess));
+    }
+
+    #[test]
+    fn a_408_that_nobody_asked_for_is_an_orderly_end() {
+        let set = set(&["GET"]);
+        let mut wire = H1Wire::new(&set, false);
+        let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+        for bytes in [&notice[..], b"HTTP/1.0 408"] {
+            let fault = wire.eat(bytes, None).unwrap_err();
+            assert!(matches!(fault, Fault::Ended(_)), "{fault:?}");
+        }
+        wire.request(number(0));
+        let eaten = wire.eat(&[ANSWER, notice].concat(), None).unwrap();
+        assert_eq!(eaten.bytes, ANSWER.len() + notice.len());
+        let answer = eaten.whole.unwrap();
+        assert_eq!((answer.status, answer.keep_alive), (200, false));
+        // To a request, it is a response like any other.
+        wire.open();
+        wire.request(number(0));
+        let notice = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
+        assert_eq!(whole(&mut wire, notice), Some((408, 0, notice.len())));
+    }
+
+    #[test]
+    fn what_follows_a_2xx_to_connect_belongs_to_the_tunnel() {
+        let set = set(&["CONNECT", "GET"]);
+        let mut wire = H1Wire::new(&set, false);
+        wire.request(number(0));
+        let tunnel = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nSSH-2.0-x\r\n";
+        let eaten = wire.eat(tunnel, None).unwrap();
+        let whole = eaten.whole.unwrap();
+        assert_eq!((eaten.bytes, whole.body_bytes), (tunnel.len(), 0));
+        assert!(!whole.keep_alive);
+        for (method, status) in [(0, 400), (1, 200)] {
+            wire.open();
+            wire.request(number(method));
+            let answer = format!("HTTP/1.1 {status} x\r\nContent-Length: 2\r\n\r\nok!");
+            let refused = wire.eat(answer.as_bytes(), None).unwrap_err();
+            assert_eq!(refused, Fault::H1(Malformed::ExcessBytes));
+        }
     }
 
     #[test]

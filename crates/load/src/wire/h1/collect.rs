@@ -1,0 +1,95 @@
+//! Keeping a response as it is read.
+
+use super::fields::{FieldLine, trim};
+use super::head::status_line;
+use super::lines::Lines;
+use crate::answer::Answer;
+
+/// What to do with the parts of an answer as they are read.
+pub trait Keep {
+    /// The final head, as it came, with its empty line.
+    fn head(&mut self, bytes: &[u8]);
+    /// A piece of the body, its transfer coding removed.
+    fn body(&mut self, bytes: &[u8]);
+}
+
+/// Keeps nothing.
+pub struct Ignore;
+
+impl Keep for Ignore {
+    fn head(&mut self, _: &[u8]) {}
+    fn body(&mut self, _: &[u8]) {}
+}
+
+/// The most of a body that is kept: a body without end must not fill the memory.
+pub(super) const MOST_KEPT: usize = 64 * 1024 * 1024;
+
+/// Keeps everything, to be looked at as an [`Answer`]; of a body, its first 64 MiB.
+#[derive(Clone, Debug, Default)]
+pub struct Collect {
+    answer: Answer,
+}
+
+impl Collect {
+    /// The answer, once it is whole.
+    pub fn into_answer(self) -> Answer {
+        self.answer
+    }
+
+    /// Keeps the head of an answer whose wire has no head in text.
+    pub fn set_head(&mut self, status: u16, headers: Vec<(String, Vec<u8>)>) {
+        self.answer.status = status;
+        self.answer.headers = headers;
+    }
+
+    /// Keeps one more field, such as a trailer.
+    pub fn add_header(&mut self, name: String, value: Vec<u8>) {
+        self.answer.headers.push((name, value));
+    }
+
+    fn take_line(&mut self, line: &[u8]) {
+        match FieldLine::read(line, true) {
+            Ok(FieldLine::Begins { name, value_at }) => {
+                let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+                self.add_header(name, trim(&line[value_at..]).to_vec());
+            }
+            Ok(FieldLine::GoesOn) => {
+                if let Some((_, value)) = self.answer.headers.last_mut() {
+                    unfold(value, trim(line));
+                }
+            }
+            // The reader accepts no head with such a line.
+            Err(_) => {}
+        }
+    }
+}
+
+/// A folded line is read as if a space stood for the fold (RFC 9112, section 5.2).
+fn unfold(value: &mut Vec<u8>, line: &[u8]) {
+    if !value.is_empty() && !line.is_empty() {
+        value.push(b' ');
+    }
+    value.extend_from_slice(line);
+}
+
+impl Keep for Collect {
+    fn head(&mut self, bytes: &[u8]) {
+        let mut lines = Lines::default();
+        let first = lines.next(bytes).map(|line| status_line(&bytes[line]));
+        self.answer.status = match first {
+            Some(Ok((_, status))) => status,
+            _ => 0,
+        };
+        self.answer.headers.clear();
+        while let Some(line) = lines.next(bytes).filter(|line| !line.is_empty()) {
+            self.take_line(&bytes[line]);
+        }
+    }
+
+    fn body(&mut self, bytes: &[u8]) {
+        let room = MOST_KEPT.saturating_sub(self.answer.body.len());
+        self.answer
+            .body
+            .extend_from_slice(&bytes[..room.min(bytes.len())]);
+    }
+}
