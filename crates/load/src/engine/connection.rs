@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::clock::Nanoseconds;
+use crate::wire::Fault;
 use crate::wire::h1::Collect;
 
 /// What a connection is doing.
@@ -68,6 +69,8 @@ pub(super) struct Connection<W> {
     pub(super) refusals: u32,
     /// Whether it was ever connected.
     pub(super) was_connected: bool,
+    /// What came over it while no response was due: the next request over it fails with that.
+    pub(super) excess: Option<Fault>,
     /// Since when it waits for an arrival that belongs to nobody, where it does.
     pub(super) waiting_since: Option<Nanoseconds>,
     /// Whether its user waits for an instant.
@@ -88,6 +91,7 @@ impl<W> Connection<W> {
             answers: 0,
             refusals: 0,
             was_connected: false,
+            excess: None,
             waiting_since: None,
             is_timed: false,
             is_watched: false,

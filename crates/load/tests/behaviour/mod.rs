@@ -2,6 +2,7 @@
 
 mod closing;
 mod engine;
+mod excess;
 mod hostile;
 mod open_loop;
 mod plans;

@@ -193,6 +193,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             sample: None,
         });
         match connection.activity {
+            _ if connection.excess.is_some() => self.fail_for_excess(index),
             Activity::Open => self.ask(index),
             Activity::Closed => self.open(index),
             Activity::Connecting { .. } | Activity::Retrying { .. } => {

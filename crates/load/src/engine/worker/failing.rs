@@ -4,7 +4,7 @@ use nix::errno::Errno;
 use prony_record::Outcome;
 
 use super::Worker;
-use crate::engine::connection::{Activity, InFlight};
+use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::h1::OnClose;
@@ -43,13 +43,38 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     #[cold]
     pub(super) fn faulty(&mut self, index: usize, fault: Fault) {
         if self.connections[index].in_flight.is_empty() {
-            return self.close(index, Activity::Closed);
+            return self.faulty_while_idle(index, fault);
         }
         let outcome = match fault {
             Fault::Ended(_) => Outcome::Reset,
             _ => Outcome::Malformed,
         };
         self.failed(index, outcome, || fault.to_string());
+    }
+
+    /// Something came while no response was due. Unless it is an orderly end, the next request over
+    /// that connection fails: had it been sent already, as in a closed loop, its response would begin
+    /// with these bytes.
+    fn faulty_while_idle(&mut self, index: usize, fault: Fault) {
+        self.close(index, Activity::Closed);
+        let connection = &mut self.connections[index];
+        if connection.role == Role::Stream || matches!(fault, Fault::Ended(_)) {
+            return;
+        }
+        connection.excess = Some(fault);
+        if connection.waiting_since.is_some() {
+            // It takes the next arrival: after its turn the load might be over.
+            self.idle.retain(|&waiting| waiting != index);
+            self.idle.push_front(index);
+        }
+    }
+
+    /// Fails the first request of a connection over which too much had come before.
+    #[cold]
+    pub(super) fn fail_for_excess(&mut self, index: usize) {
+        if let Some(fault) = self.connections[index].excess.take() {
+            self.failed(index, Outcome::Malformed, || fault.to_string());
+        }
     }
 
     /// The first request on that connection has failed, and the connection with it. Those behind it
