@@ -1,13 +1,17 @@
 //! Skipping a body in the chunked transfer coding (RFC 9112, section 7.1).
 
-/// Extensions of one chunk and trailers together may be this long, in bytes.
+/// A size with its extensions, or the trailers, may be this long, in bytes.
 const MAX_LINES: usize = 16 * 1024;
 
 /// Where in a chunked body the next byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// In a chunk's size, after so many of its digits.
-    Size { digits: u8 },
+    /// At the first digit of a chunk's size.
+    Size,
+    /// Further on in its digits.
+    InSize,
+    /// In whitespace after them.
+    Space,
     /// In a chunk's extension.
     Extension,
     /// At the line feed that ends the size's line.
@@ -34,7 +38,7 @@ pub struct ChunkedSkip {
     at: At,
     /// Of the present chunk, in bytes.
     left: u64,
-    /// How much of chunk extension or trailers has come, in bytes.
+    /// How much of a size with its extensions, or of the trailers, has come, in bytes.
     lines: usize,
 }
 
@@ -46,7 +50,7 @@ impl ChunkedSkip {
     /// At the first byte of a body.
     pub fn new() -> Self {
         Self {
-            at: At::Size { digits: 0 },
+            at: At::Size,
             left: 0,
             lines: 0,
         }
@@ -83,7 +87,13 @@ impl ChunkedSkip {
 
     fn step(&mut self, byte: u8) -> Result<(), NotChunked> {
         self.at = match (self.at, byte) {
-            (At::Size { digits }, _) => self.step_size(digits, byte)?,
+            (At::Size | At::InSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                self.add_digit(byte)?;
+                self.count_line_byte(At::InSize)?
+            }
+            (At::InSize | At::Space, b'\r') => At::SizeEnd,
+            (At::InSize | At::Space, b';') => At::Extension,
+            (At::InSize | At::Space, b' ' | b'\t') => self.count_line_byte(At::Space)?,
             (At::Extension, b'\r') => At::SizeEnd,
             (At::Extension, b'\n') => return Err(NotChunked),
             (At::Extension, _) => self.count_line_byte(At::Extension)?,
@@ -93,7 +103,7 @@ impl ChunkedSkip {
                 At::Data
             }
             (At::DataCr, b'\r') => At::DataLf,
-            (At::DataLf, b'\n') => At::Size { digits: 0 },
+            (At::DataLf, b'\n') => At::Size,
             (At::Trailer, b'\r') => At::LastLf,
             (At::InTrailer, b'\n') => At::Trailer,
             (At::Trailer, b'\n') => return Err(NotChunked),
@@ -104,18 +114,11 @@ impl ChunkedSkip {
         Ok(())
     }
 
-    fn step_size(&mut self, digits: u8, byte: u8) -> Result<At, NotChunked> {
-        // 15 digits hold more than any body, and never overflow.
-        const MAX_DIGITS: u8 = 15;
-        match (char::from(byte).to_digit(16), byte) {
-            (Some(digit), _) if digits < MAX_DIGITS => {
-                self.left = self.left * 16 + u64::from(digit);
-                Ok(At::Size { digits: digits + 1 })
-            }
-            (None, b'\r') if digits > 0 => Ok(At::SizeEnd),
-            (None, b';' | b' ' | b'\t') if digits > 0 => Ok(At::Extension),
-            _ => Err(NotChunked),
-        }
+    /// The size has one more digit; one that 64 bits do not hold is refused.
+    fn add_digit(&mut self, digit: u8) -> Result<(), NotChunked> {
+        let digit = char::from(digit).to_digit(16).ok_or(NotChunked)?;
+        self.left = self.left.checked_mul(16).ok_or(NotChunked)? | u64::from(digit);
+        Ok(())
     }
 
     fn count_line_byte(&mut self, at: At) -> Result<At, NotChunked> {
@@ -146,6 +149,7 @@ mod tests {
             "0\r\n\r\n",
             "5\r\nhello\r\n0\r\n\r\n",
             "a;x=\"y\"\r\n0123456789\r\n00\r\n\r\n",
+            "00000000000000000002\t;x\r\nhi\r\n0\r\n\r\n",
             "1 \r\n\r\r\nF\r\n0\r\n\r\n567\r\n9abcd\r\n0;z\r\nTrailer: a\r\nOther: b\r\n\r\n",
         ] {
             let all = format!("{body}GET / HTTP/1.1\r\n\r\n");
@@ -174,9 +178,11 @@ mod tests {
             "1\rx",
             "1\r\nabc\r\n",
             "1;x\nX",
+            "1 x\r\n",
+            "1 1\r\n",
             "0\r\n\n",
             "0\r\n\rx",
-            "ffffffffffffffff\r\n",
+            "fffffffffffffffff\r\n",
         ] {
             assert_eq!(
                 length([body.as_bytes()].into_iter()),
@@ -193,7 +199,7 @@ mod tests {
 
     #[test]
     fn extensions_and_trailers_cannot_go_on_for_ever() {
-        for start in ["1;", "0\r\nTrailer: "] {
+        for start in ["1;", "1 ;", "0\r\nTrailer: "] {
             let body = format!("{start}{}", "x".repeat(MAX_LINES + 1));
             assert_eq!(length([body.as_bytes()].into_iter()), Err(NotChunked));
         }
