@@ -1,0 +1,212 @@
+"""Runs load generators for about a second each, and tells what they say about the responses."""
+
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONNECTIONS = 4
+SECONDS = 1
+# Told a duration, h2load does not count the requests of connections that failed.
+H2LOAD_REQUESTS = 200
+TIMEOUT_MS = 300
+# What is rarer than this is left out: at its end, a load may cut a response short.
+SHARE_SHOWN = 0.02
+
+
+@dataclass
+class Verdict:
+    """How many responses a generator took for right, and what it said about the others."""
+
+    ok: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    broke: str | None = None
+
+    def __str__(self) -> str:
+        if self.broke:
+            return self.broke
+        counts = {"ok": self.ok, **self.failures}
+        total = sum(counts.values())
+        shown = {
+            name: count for name, count in counts.items() if count > SHARE_SHOWN * total
+        }
+        if not shown:
+            return "nothing counted"
+        if len(shown) == 1:
+            return next(iter(shown))
+        return ", ".join(f"{name} {count / total:.0%}" for name, count in shown.items())
+
+    @property
+    def kind(self) -> str:
+        """Right, wrong, partly right, or nothing said."""
+        if self.broke:
+            return "nothing"
+        wrong = sum(self.failures.values())
+        total = self.ok + wrong
+        if not total:
+            return "nothing"
+        if wrong <= SHARE_SHOWN * total:
+            return "right"
+        return "wrong" if self.ok <= SHARE_SHOWN * total else "partly"
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str] | None:
+    """`None` if it has not ended long after it should have; it is killed then."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS + 8,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def last_line(done: subprocess.CompletedProcess[str]) -> str:
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return f"exit {done.returncode}: {lines[-1][:60] if lines else 'no word'}"
+
+
+@dataclass
+class Prony:
+    path: str
+    arguments: tuple[str, ...]
+
+    def load(self, url: str, more: list[str]) -> Verdict:
+        command = [
+            self.path, "load", *self.arguments, "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s",
+            "--timeout", f"{TIMEOUT_MS}ms", "--json", "-", *more, url,
+        ]  # fmt: skip
+        done = run(command)
+        if done is None:
+            return Verdict(broke="does not end")
+        try:
+            outcomes = json.loads(done.stdout)["outcomes"]
+        except (ValueError, KeyError):
+            return Verdict(broke=last_line(done))
+        ok = outcomes.pop("ok")
+        outcomes.pop("unfinished")
+        failures = {name: count for name, count in outcomes.items() if count}
+        return Verdict(ok, failures)
+
+
+class Wrk:
+    def load(self, url: str, _: list[str]) -> Verdict:
+        done = run(
+            ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--timeout", "1s", url]
+        )
+        if done is None:
+            return Verdict(broke="does not end")
+        requests = re.search(r"(\d+) requests in", done.stdout)
+        if not requests:
+            return Verdict(broke=last_line(done))
+        errors = re.search(
+            r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", done.stdout
+        )
+        names = ("connect error", "read error", "write error", "timeout")
+        counts = map(int, errors.groups()) if errors else (0, 0, 0, 0)
+        failures = {
+            name: count for name, count in zip(names, counts, strict=True) if count
+        }
+        wrong = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
+        if wrong:
+            failures["non-2xx"] = int(wrong[1])
+        return Verdict(int(requests[1]) - failures.get("non-2xx", 0), failures)
+
+
+class Oha:
+    KINDS = (
+        ("deadline", None),
+        ("timeout", "timeout"),
+        ("timed out", "timeout"),
+        ("refused", "refused"),
+        ("reset by peer", "reset"),
+        ("before message completed", "incomplete"),
+        ("end of file before message length", "incomplete"),
+        ("body from connection", "body error"),
+        ("connection closed", "closed"),
+        ("invalid", "parse error"),
+        ("too large", "parse error"),
+        ("unexpected message", "unexpected message"),
+    )
+
+    def load(self, url: str, _: list[str]) -> Verdict:
+        command = [
+            "oha", f"-c{CONNECTIONS}", f"-z{SECONDS}s", "-t", f"{TIMEOUT_MS}ms",
+            "--no-tui", "--output-format", "json", "-r", "0", url,
+        ]  # fmt: skip
+        done = run(command)
+        if done is None:
+            return Verdict(broke="does not end")
+        try:
+            said = json.loads(done.stdout)
+        except ValueError:
+            return Verdict(broke=last_line(done))
+        verdict = Verdict()
+        for status, count in said.get("statusCodeDistribution", {}).items():
+            if 200 <= int(status) < 400:
+                verdict.ok += count
+            else:
+                verdict.failures[status] = verdict.failures.get(status, 0) + count
+        for message, count in said.get("errorDistribution", {}).items():
+            name = self.kind(message)
+            if name:
+                verdict.failures[name] = verdict.failures.get(name, 0) + count
+        return verdict
+
+    def kind(self, message: str) -> str | None:
+        lower = message.lower()
+        return next(
+            (name for words, name in self.KINDS if words in lower), message[:40]
+        )
+
+
+class H2load:
+    def load(self, url: str, _: list[str]) -> Verdict:
+        command = [
+            "h2load", "--h1", "-t1", f"-c{CONNECTIONS}", f"-n{H2LOAD_REQUESTS}",
+            "-N", f"{TIMEOUT_MS}ms", url,
+        ]  # fmt: skip
+        done = run(command)
+        if done is None:
+            return Verdict(broke="does not end")
+        counts = re.search(
+            r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", done.stdout
+        )
+        if not counts:
+            return Verdict(broke=last_line(done))
+        succeeded, failed, errored, timeout = map(int, counts.groups())
+        # What failed counts what was errored.
+        found = {"failed": failed - errored, "error": errored, "timeout": timeout}
+        return Verdict(
+            succeeded, {name: count for name, count in found.items() if count > 0}
+        )
+
+
+def generators(prony: Path, wanted: list[str]) -> dict[str, list]:
+    """The generators of each column that are installed; Prony runs over both loops, closed and open."""
+    rate = ("--rate", "100/s", "--max-connections", str(CONNECTIONS))
+    columns = {
+        "Prony": [
+            Prony(str(prony), ("--loop", loop, *shape))
+            for loop in ("io_uring", "epoll")
+            for shape in ((), rate)
+        ],
+        "wrk": [Wrk()],
+        "oha": [Oha()],
+        "h2load": [H2load()],
+    }
+    there = {
+        "Prony": prony.exists(),
+        **{name: bool(shutil.which(name)) for name in ("wrk", "oha", "h2load")},
+    }
+    return {
+        name: all_of
+        for name, all_of in columns.items()
+        if there[name] and name.lower() in wanted
+    }

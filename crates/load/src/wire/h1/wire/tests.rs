@@ -1,0 +1,158 @@
+use super::*;
+use crate::request::{Order, Request};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+fn set(methods: &[&str]) -> RequestSet {
+    let url = "http://a/".parse().unwrap();
+    let requests = methods
+        .iter()
+        .map(|method| Request::new(method, &url, &[], b"").unwrap())
+        .collect();
+    RequestSet::new(requests, Order::InTurn).unwrap()
+}
+
+fn number(number: usize) -> Which {
+    Which {
+        number,
+        last: false,
+    }
+}
+
+fn whole(wire: &mut H1Wire<'_>, bytes: &[u8]) -> Option<(u16, u64, usize)> {
+    let eaten = wire.eat(bytes, None).unwrap();
+    eaten
+        .whole
+        .map(|whole| (whole.status, whole.body_bytes, eaten.bytes))
+}
+
+#[test]
+fn a_request_is_sent_in_pieces_and_again() {
+    let set = set(&["GET"]);
+    let request = set.requests()[0].bytes();
+    let mut wire = H1Wire::new(&set, false);
+    assert!(wire.unsent().is_empty());
+    for _ in 0..2 {
+        wire.request(number(0));
+        wire.sent(4);
+        assert_eq!(wire.unsent(), &request[4..]);
+        wire.sent(request.len() - 4);
+        assert_eq!(whole(&mut wire, &ANSWER[..10]), None);
+        assert_eq!(
+            whole(&mut wire, &ANSWER[10..]),
+            Some((200, 2, ANSWER.len() - 10))
+        );
+    }
+}
+
+#[test]
+fn requests_on_end_are_sent_together_and_answered_in_turn() {
+    let set = set(&["GET", "HEAD"]);
+    let bytes = |number: usize| set.requests()[number].bytes();
+    let mut wire = H1Wire::new(&set, false);
+    wire.request(number(0));
+    wire.sent(3);
+    wire.request(number(1));
+    wire.request(number(0));
+    let rest = [&bytes(0)[3..], bytes(1), bytes(0)].concat();
+    assert_eq!(wire.unsent(), rest);
+    wire.sent(rest.len());
+    assert!(wire.unsent().is_empty());
+    let head = &ANSWER[..ANSWER.len() - 2];
+    let answers = [ANSWER, head, ANSWER].concat();
+    let first = whole(&mut wire, &answers).unwrap();
+    assert_eq!(first, (200, 2, ANSWER.len()));
+    let second = whole(&mut wire, &answers[first.2..]).unwrap();
+    assert_eq!(second, (200, 0, head.len()), "the answer to a HEAD");
+    let third = whole(&mut wire, &answers[first.2 + second.2..]).unwrap();
+    assert_eq!(third, first);
+    // What comes next is sent from where it lies again.
+    wire.request(number(1));
+    assert_eq!(wire.unsent(), bytes(1));
+}
+
+#[test]
+fn the_last_request_of_a_connection_says_so() {
+    let set = set(&["GET"]);
+    let mut wire = H1Wire::new(&set, false);
+    wire.request(Which {
+        number: 0,
+        last: true,
+    });
+    let text = String::from_utf8(wire.unsent().to_vec()).unwrap();
+    assert!(text.contains("Connection: close\r\n"), "{text}");
+}
+
+#[test]
+fn bytes_that_nobody_asked_for_are_a_fault() {
+    let excess = Fault::H1(Malformed::ExcessBytes);
+    let set = set(&["GET"]);
+    let mut wire = H1Wire::new(&set, false);
+    assert_eq!(wire.eat(ANSWER, None), Err(excess.clone()));
+    wire.request(number(0));
+    assert_eq!(
+        wire.eat(&[ANSWER, b"!"].concat(), None),
+        Err(excess.clone())
+    );
+    wire.open();
+    wire.request(number(0));
+    assert!(whole(&mut wire, ANSWER).is_some());
+    assert_eq!(wire.eat(b"HTTP/1.1 200 ", None), Err(excess));
+}
+
+#[test]
+fn a_408_that_nobody_asked_for_is_an_orderly_end() {
+    let set = set(&["GET"]);
+    let mut wire = H1Wire::new(&set, false);
+    let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+    for bytes in [&notice[..], b"HTTP/1.0 408"] {
+        let fault = wire.eat(bytes, None).unwrap_err();
+        assert!(matches!(fault, Fault::Ended(_)), "{fault:?}");
+    }
+    wire.request(number(0));
+    let eaten = wire.eat(&[ANSWER, notice].concat(), None).unwrap();
+    assert_eq!(eaten.bytes, ANSWER.len() + notice.len());
+    let answer = eaten.whole.unwrap();
+    assert_eq!((answer.status, answer.keep_alive), (200, false));
+    // To a request, it is a response like any other.
+    wire.open();
+    wire.request(number(0));
+    let notice = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(whole(&mut wire, notice), Some((408, 0, notice.len())));
+}
+
+#[test]
+fn what_follows_a_2xx_to_connect_belongs_to_the_tunnel() {
+    let set = set(&["CONNECT", "GET"]);
+    let mut wire = H1Wire::new(&set, false);
+    wire.request(number(0));
+    let tunnel = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nSSH-2.0-x\r\n";
+    let eaten = wire.eat(tunnel, None).unwrap();
+    let whole = eaten.whole.unwrap();
+    assert_eq!((eaten.bytes, whole.body_bytes), (tunnel.len(), 0));
+    assert!(!whole.keep_alive);
+    for (method, status) in [(0, 400), (1, 200)] {
+        wire.open();
+        wire.request(number(method));
+        let answer = format!("HTTP/1.1 {status} x\r\nContent-Length: 2\r\n\r\nok!");
+        let refused = wire.eat(answer.as_bytes(), None).unwrap_err();
+        assert_eq!(refused, Fault::H1(Malformed::ExcessBytes));
+    }
+}
+
+#[test]
+fn events_are_counted_over_the_pieces_of_an_answer() {
+    let set = set(&["GET"]);
+    let mut wire = H1Wire::new(&set, true);
+    wire.request(number(0));
+    let body = "data: a\n\ndata: b\n\n";
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let (first, rest) = answer.as_bytes().split_at(answer.len() - 3);
+    assert_eq!(whole(&mut wire, first), None);
+    assert_eq!((wire.skippable(), wire.take_events()), (0, 1));
+    assert!(whole(&mut wire, rest).is_some());
+    assert_eq!((wire.take_events(), wire.take_events()), (1, 0));
+}
