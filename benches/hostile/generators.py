@@ -42,7 +42,7 @@ class Verdict:
     def kind(self) -> str:
         """Right, wrong, partly right, or nothing said."""
         if self.broke:
-            return "nothing"
+            return "wrong" if self.broke.startswith("exit") else "nothing"
         wrong = sum(self.failures.values())
         total = self.ok + wrong
         if not total:
@@ -69,7 +69,10 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str] | None:
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
     lines = (done.stderr or done.stdout).strip().splitlines()
-    return f"exit {done.returncode}: {lines[-1][:60] if lines else 'no word'}"
+    if done.returncode < 0:
+        return "crashes"
+    said = re.sub(r"^error: | ?\d+(\.\d+){3}:\d+", "", lines[-1] if lines else "")
+    return f"exit {done.returncode}: {said[:60]}"
 
 
 @dataclass
@@ -131,6 +134,9 @@ class Oha:
         ("body from connection", "body error"),
         ("connection closed", "closed"),
         ("invalid", "parse error"),
+        ("transfer-encoding", "parse error"),
+        ("canceled", "canceled"),
+        ("error writing", "write error"),
         ("too large", "parse error"),
         ("unexpected message", "unexpected message"),
     )

@@ -1,6 +1,7 @@
 """A server that misbehaves on purpose: one listener, a thread for each connection, until it is stopped."""
 
 import contextlib
+import select
 import socket
 import struct
 import threading
@@ -28,6 +29,10 @@ class Connection:
             self.received += self._receive()
         head, _, self.received = self.received.partition(b"\r\n\r\n")
         return head
+
+    def waits_for_request(self, seconds: float) -> bool:
+        """Whether more comes within that time."""
+        return bool(self.received or select.select([self.client], [], [], seconds)[0])
 
     def _receive(self) -> bytes:
         try:
