@@ -34,8 +34,16 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         {
             return self.flush(index);
         }
+        let mut left = BEGIN_AT_ONCE.max(self.shared.plan.pipeline);
         while self.has_room(index) {
             let now = self.horizon();
+            if left == 0 {
+                // A user with thousands of requests that are too late to be sent lets the others have their turn.
+                self.connections[index].is_timed = true;
+                self.timetable.add(now, index);
+                break;
+            }
+            left -= 1;
             match self.pacer.next(index - self.share.streams, now) {
                 Next::Now(arrival) => {
                     self.begin(index, arrival);
@@ -91,7 +99,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             return;
         }
         self.read_clock();
-        while let Some(index) = self.timetable.take_due(self.horizon()) {
+        for _ in 0..BEGIN_AT_ONCE {
+            let Some(index) = self.timetable.take_due(self.horizon()) else {
+                break;
+            };
             self.connections[index].is_timed = false;
             self.free(index);
             self.read_clock();
