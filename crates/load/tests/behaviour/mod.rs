@@ -8,4 +8,5 @@ mod open_loop;
 mod plans;
 mod scripted;
 mod shapes;
+mod sockets;
 mod timeline;
