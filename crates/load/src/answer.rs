@@ -1,5 +1,8 @@
 //! One whole answer, and what it means for it to be right.
 
+/// The longest body that is kept to be looked at, or sent, in bytes: a body without end must not fill the memory.
+pub const LONGEST_BODY: u64 = 64 * 1024 * 1024;
+
 /// One whole answer, for looking at: verification and the answers that are sampled during a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
@@ -39,6 +42,16 @@ pub trait AnswerCheck: Send + Sync {
     /// The one status that every right answer has, where there is just one.
     fn status(&self) -> Option<u16> {
         None
+    }
+
+    /// Whether it looks at more than the status and the length, which are looked at in every response anyway.
+    fn compares(&self) -> bool {
+        true
+    }
+
+    /// How long a right body can be at most, in bytes: no more of a response is kept to be looked at.
+    fn longest_body(&self) -> u64 {
+        self.body_length().unwrap_or(LONGEST_BODY)
     }
 
     /// The one length in bytes that every right body has, where there is just one.

@@ -35,6 +35,10 @@ impl AnswerCheck for Expectation {
         self.status
     }
 
+    fn compares(&self) -> bool {
+        self.body.is_some()
+    }
+
     fn body_length(&self) -> Option<u64> {
         let of_body = || self.body.as_ref().map(|body| body.len() as u64);
         self.length.or_else(of_body)

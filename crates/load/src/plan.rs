@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Stage, Target};
+use prony_record::{LoadShape, LoadSpec, Schedule, Stage, Target};
 
 use crate::answer::AnswerCheck;
 use crate::request::WireRequest;
@@ -37,6 +37,10 @@ pub struct LoadPlan {
     pub threads: usize,
     /// How long it is measured; `None` where only `requests` ends it.
     pub duration: Option<Duration>,
+    /// Whether a closed loop of which no request has ended when its time is up goes on until as many have ended as it
+    /// has connections, at most as long as a response may take. If the machine stands still for all of the measured
+    /// time, there would be nothing to tell otherwise.
+    pub overtime: bool,
     /// How many measured requests there are at the most. Those on their way when the warm-up ends count
     /// as measured: where they are more than that, so are the measured ones.
     pub requests: Option<u64>,
@@ -139,6 +143,29 @@ pub enum PlanError {
         /// The other.
         other: &'static str,
     },
+    /// More than a load may have.
+    #[error("{asked} {what} are too many: at most {most}")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many were asked for.
+        asked: u64,
+        /// How many there may be.
+        most: u64,
+    },
+    /// Requests in flight that would fill the memory.
+    #[error(
+        "{connections} connections with {pipeline} requests of {bytes} bytes in flight over each need more memory than the {} MiB that a pipeline may take: use fewer connections, a shallower pipeline or shorter requests",
+        MOST_PIPELINED_BYTES / (1024 * 1024)
+    )]
+    PipelinedBytes {
+        /// How many connections there may be.
+        connections: usize,
+        /// The pipeline's depth.
+        pipeline: usize,
+        /// How long the longest request is, with what is kept beside it.
+        bytes: u64,
+    },
     /// Fewer connections allowed than there are from the beginning.
     #[error("at most {most} connections are fewer than the {connections} that a load begins with")]
     FewerThanConnections {
@@ -148,6 +175,15 @@ pub enum PlanError {
         connections: usize,
     },
 }
+
+/// The most threads of a load.
+pub const MOST_THREADS: usize = 1024;
+/// The deepest pipeline: the most requests in flight over one connection.
+pub const MOST_PIPELINE: usize = 1000;
+/// The most memory that the requests of a pipeline take over all connections, in bytes.
+const MOST_PIPELINED_BYTES: u64 = 512 * 1024 * 1024;
+/// About what is kept of a request in flight beside its bytes.
+const KEPT_OF_REQUEST: u64 = 160;
 
 impl LoadPlan {
     /// A closed loop of one connection on one thread, without an end: set what is to be otherwise.
@@ -167,6 +203,7 @@ impl LoadPlan {
             requests_per_connection: None,
             threads: 1,
             duration: None,
+            overtime: false,
             requests: None,
             warmup: Duration::ZERO,
             timeout: Duration::from_secs(10),
@@ -200,9 +237,27 @@ impl LoadPlan {
             _ if self.deadline == Some(Duration::ZERO) => Err(zero("the deadline")),
             _ if self.pipeline == 0 => Err(zero("the pipeline's depth")),
             _ => self
-                .validate_shape()
+                .validate_sizes()
+                .and_then(|()| self.validate_shape())
                 .and_then(|()| self.validate_together()),
         }
+    }
+
+    fn validate_sizes(&self) -> Result<(), PlanError> {
+        at_most("threads", self.threads as u64, MOST_THREADS as u64)?;
+        let pipeline = self.pipeline as u64;
+        at_most("requests in a pipeline", pipeline, MOST_PIPELINE as u64)?;
+        let connections = self.connections.max(self.max_connections);
+        let bytes = self.request.longest_bytes() + KEPT_OF_REQUEST;
+        let pipelined = (connections as u64).saturating_mul(pipeline.saturating_mul(bytes));
+        if pipeline > 1 && pipelined > MOST_PIPELINED_BYTES {
+            return Err(PlanError::PipelinedBytes {
+                connections,
+                pipeline: self.pipeline,
+                bytes,
+            });
+        }
+        Ok(())
     }
 
     fn validate_shape(&self) -> Result<(), PlanError> {
@@ -213,7 +268,10 @@ impl LoadPlan {
                 Err(zero("the mean think time, to the microsecond,"))
             }
             LoadShape::Rate(schedule) if schedule.burst == 0 => Err(zero("a burst")),
-            LoadShape::Rate(schedule) => validate_stages(&schedule.stages),
+            LoadShape::Rate(schedule) => {
+                at_most("requests in a burst", schedule.burst, Schedule::MOST_BURST)?;
+                validate_stages(&schedule.stages)
+            }
             LoadShape::Closed | LoadShape::UsersClosed { .. } | LoadShape::UsersOpen { .. } => {
                 Ok(())
             }
@@ -284,17 +342,26 @@ fn zero(what: &'static str) -> PlanError {
     PlanError::Zero { what }
 }
 
+fn at_most(what: &'static str, asked: u64, most: u64) -> Result<(), PlanError> {
+    match asked > most {
+        true => Err(PlanError::TooMany { what, asked, most }),
+        false => Ok(()),
+    }
+}
+
 fn validate_stages(stages: &[Stage]) -> Result<(), PlanError> {
+    let most = Schedule::MOST_STAGES as u64;
+    at_most("stages", stages.len() as u64, most)?;
     let wrong = |what| Err(PlanError::Schedule(what));
     let Some((_, before_last)) = stages.split_last() else {
         return wrong("a rate needs at least one stage");
     };
-    let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
+    let is_rate = |rate: f64| (0.0..=Schedule::MOST_PER_S).contains(&rate);
     if !stages
         .iter()
         .all(|stage| is_rate(stage.from_per_s) && is_rate(stage.to_per_s))
     {
-        return wrong("a rate is a number of requests a second, at least 0");
+        return wrong("a rate is a number of requests a second, from 0 to 1,000 million");
     }
     if stages
         .iter()

@@ -216,6 +216,19 @@ impl WireRequest {
         }
     }
 
+    /// The length in bytes of its longest request of HTTP/1.1.
+    pub(crate) fn longest_bytes(&self) -> u64 {
+        let longest = match self {
+            Self::Http1(set) => set
+                .requests()
+                .iter()
+                .map(|it| it.closing_bytes().len())
+                .max(),
+            Self::Grpc(_) => None,
+        };
+        longest.unwrap_or(0) as u64
+    }
+
     /// Whether that request of the set may be sent a second time where nobody knows what became of the
     /// first. Of a call only its server could tell.
     pub(crate) fn is_idempotent(&self, number: usize) -> bool {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use http::Uri;
 use http::uri::Authority;
+use nix::errno::Errno;
 
 /// Why there is nothing to put load on.
 #[derive(Debug, thiserror::Error)]
@@ -76,8 +77,19 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// Whether an attempt to connect ended with that because the server accepted the connection and reset it at once.
+/// Only a connection that was made can be reset: without one, the system says that it was refused.
+pub(crate) fn was_reset(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(Errno::from_raw);
+    // ECONNABORTED: somebody has read the error of the socket before.
+    matches!(
+        errno,
+        Some(Errno::ECONNRESET | Errno::ECONNABORTED | Errno::EPIPE)
+    )
+}
+
 impl Endpoint {
-    /// Itself, where it accepts a connection within `timeout`.
+    /// Itself, where it accepts a connection within `timeout`, whatever the server does with it then.
     pub fn connectable(self, timeout: Duration) -> Result<Self, TargetError> {
         let connected = match &self {
             Self::Tcp(address) => TcpStream::connect_timeout(address, timeout).map(drop),
@@ -85,6 +97,7 @@ impl Endpoint {
         };
         match connected {
             Ok(()) => Ok(self),
+            Err(error) if was_reset(&error) => Ok(self),
             Err(source) => Err(TargetError::Unreachable {
                 endpoint: self,
                 source,

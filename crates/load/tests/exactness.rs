@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use prony_ceiling::script::{Latencies, Script, even_arrivals};
 use prony_ceiling::{Answered, Config, ScriptedServer, Work};
-use prony_load::{HttpUrl, LoadPlan, Request, WireRequest, run};
+use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, WireRequest, run};
 use prony_record::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
 
 /// Requests a second.
@@ -231,9 +231,9 @@ fn a_rate_that_one_thread_cannot_make_is_marked_with_what_shows_it() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let plan = LoadPlan {
         connections: 2,
-        max_connections: 2,
         // There is always room for one more: what is not sent is not for want of a connection.
-        pipeline: 1 << 24,
+        max_connections: 1000,
+        pipeline: MOST_PIPELINE,
         duration: Some(Duration::from_millis(500)),
         timeout: Duration::from_secs(1),
         // A request each 50 ns.

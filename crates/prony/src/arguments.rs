@@ -1,8 +1,11 @@
 //! Values on the command line, written as wrk's users write them.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::num::NonZeroU64;
 use std::time::Duration;
+
+use prony_load::LONGEST_BODY;
 
 /// A duration: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as wrk has them.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -50,13 +53,23 @@ pub fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Bytes given as text, or as the file after an `@`. `what` names them where the file cannot be read.
+/// Bytes given as text, or as the file after an `@`, which may have [`LONGEST_BODY`] bytes. `what` names them where the
+/// file cannot be read.
 pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, String> {
-    match text.strip_prefix('@') {
-        Some(path) => {
-            fs::read(path).map_err(|error| format!("cannot read {what} from `{path}`: {error}"))
-        }
-        None => Ok(text.as_bytes().to_vec()),
+    let Some(path) = text.strip_prefix('@') else {
+        return Ok(text.as_bytes().to_vec());
+    };
+    let mut bytes = Vec::new();
+    // A byte more shows that it is too long: some files, such as /dev/zero, have no end.
+    let read =
+        File::open(path).and_then(|file| file.take(LONGEST_BODY + 1).read_to_end(&mut bytes));
+    read.map_err(|error| format!("cannot read {what} from `{path}`: {error}"))?;
+    match bytes.len() as u64 > LONGEST_BODY {
+        true => Err(format!(
+            "{what} from `{path}` is too long: at most {} MiB",
+            LONGEST_BODY / (1024 * 1024)
+        )),
+        false => Ok(bytes),
     }
 }
 

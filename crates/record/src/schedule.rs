@@ -52,6 +52,13 @@ impl Stage {
 }
 
 impl Schedule {
+    /// The highest rate, in requests a second: one a nanosecond, which is as finely as instants are told.
+    pub const MOST_PER_S: f64 = 1e9;
+    /// The most requests that are due at one instant.
+    pub const MOST_BURST: u64 = 1_000_000;
+    /// The most stages.
+    pub const MOST_STAGES: usize = 1000;
+
     /// The same rate from beginning to end.
     pub fn constant(arrivals: Arrivals, per_s: f64) -> Self {
         let stage = Stage {

@@ -16,6 +16,9 @@ pub enum RateError {
     /// A rate at which nothing is ever sent.
     #[error("a rate must be more than 0, and `{0}` is not")]
     Zero(String),
+    /// More than any generator could send.
+    #[error("`{0}` is too high: a rate is at most {most}", most = RateText(Schedule::MOST_PER_S))]
+    TooHigh(String),
     /// It has no stage.
     #[error("there is no stage; write stages like `1k/s:10s, 1k/s..5k/s:30s`")]
     NoStage,
@@ -28,6 +31,9 @@ pub enum RateError {
     /// A rate that moves needs a time in which to do so.
     #[error("`{0}` does not say how long it takes from one rate to the other: write `{0}:30s`")]
     MovesInNoTime(String),
+    /// More stages than anybody means.
+    #[error("{0} stages are too many: at most {most}", most = Schedule::MOST_STAGES)]
+    TooManyStages(usize),
     /// No stage has a rate.
     #[error("the rate must be more than 0 in one of the stages")]
     AllZero,
@@ -54,6 +60,10 @@ pub fn parse_rate(text: &str) -> Result<f64, RateError> {
 pub fn parse_stages(text: &str) -> Result<Vec<Stage>, RateError> {
     if text.trim().is_empty() {
         return Err(RateError::NoStage);
+    }
+    let count = text.split(',').count();
+    if count > Schedule::MOST_STAGES {
+        return Err(RateError::TooManyStages(count));
     }
     let stages = text
         .split(',')
@@ -119,7 +129,11 @@ fn rate_or_zero(text: &str) -> Result<f64, RateError> {
         false => return Err(none()),
     };
     let rate = rate / seconds;
-    rate.is_finite().then_some(rate).ok_or_else(none)
+    match rate {
+        rate if !rate.is_finite() => Err(none()),
+        rate if rate > Schedule::MOST_PER_S => Err(RateError::TooHigh(text.trim().to_owned())),
+        rate => Ok(rate),
+    }
 }
 
 fn stage_seconds(text: &str) -> Result<f64, RateError> {
@@ -302,12 +316,28 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_nothing_could_send_is_refused_with_what_is_allowed() {
+        assert_eq!(parse_rate("1000M/s"), Ok(1e9));
+        for text in ["1001M/s", "1000000000001", "100000M/m"] {
+            let error = parse_rate(text).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("`{text}` is too high: a rate is at most 1000M/s")
+            );
+        }
+        let most = vec!["1/s:1s"; Schedule::MOST_STAGES].join(",");
+        assert!(parse_stages(&most).is_ok());
+        let error = parse_stages(&format!("{most},1/s")).unwrap_err();
+        assert_eq!(error, RateError::TooManyStages(1001));
+    }
+
     /// Rates as they are written, and as they come out of an arithmetic.
     fn rates() -> impl Strategy<Value = f64> {
         prop_oneof![
             (1u64..10_000_000_000).prop_map(|n| n as f64 / 1000.0),
             (1u64..10_000).prop_map(|n| n as f64 * 1000.0),
-            1e-6f64..1e12,
+            1e-6f64..Schedule::MOST_PER_S,
         ]
     }
 

@@ -1,6 +1,7 @@
 //! `prony load`, as its users run it, on servers that run.
 
 mod answers;
+mod bounds;
 mod capacity;
 mod command_line;
 #[path = "../common/mod.rs"]

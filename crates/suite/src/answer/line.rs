@@ -29,6 +29,12 @@ impl LineOf {
         self.lines.len()
     }
 
+    /// How long a right body can be, in bytes.
+    pub fn longest(&self) -> u64 {
+        let longest = self.lines.iter().map(Vec::len).max();
+        longest.unwrap_or(0) as u64 + 1
+    }
+
     /// A line feed may follow the line.
     pub fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
         let line = body.strip_suffix(b"\n").unwrap_or(body);

@@ -144,6 +144,14 @@ impl AnswerCheck for RightAnswer {
             RightBody::LineOf(_) | RightBody::Patch(_) => None,
         }
     }
+
+    fn longest_body(&self) -> u64 {
+        match &self.body {
+            RightBody::Exact(body) => body.len() as u64,
+            RightBody::LineOf(lines) => lines.longest(),
+            RightBody::Patch(patch) => patch.longest(),
+        }
+    }
 }
 
 impl RightBody {

@@ -7,6 +7,9 @@ use prony_load::excerpt;
 
 const NAME: &str = "datastar-patch-elements";
 
+/// What other fields and comments of a right body may take in any case, in bytes.
+const ROOM: u64 = 64 * 1024;
+
 /// The data lines that the event must have.
 #[derive(Clone, Debug)]
 pub struct Patch {
@@ -21,6 +24,17 @@ impl Patch {
         Self {
             data: data.collect(),
         }
+    }
+
+    /// How long a right body can be, in bytes. An event stream may have comments and other fields of any length: this
+    /// leaves them several times the room that the content takes.
+    pub fn longest(&self) -> u64 {
+        let content: usize = self
+            .data
+            .iter()
+            .map(|line| line.len() + "data: \r\n".len())
+            .sum();
+        4 * content as u64 + ROOM
     }
 
     /// Framing may differ, content may not.

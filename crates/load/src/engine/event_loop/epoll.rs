@@ -47,6 +47,9 @@ struct Slot {
     /// The kernel has told that the server has closed: there is no further edge, so it is read to its
     /// end.
     peer_closed: bool,
+    /// Urgent data has come: a read stops before it, so one that gives less than there was room for has not emptied the
+    /// socket.
+    has_urgent: bool,
     /// It is in `later`.
     read_later: bool,
     next: ReadNext,
@@ -80,11 +83,12 @@ const CLOSED: EventFlags = EventFlags::RDHUP
     .union(EventFlags::HUP)
     .union(EventFlags::ERR);
 /// What the kernel says where there is something to read, were it only the end.
-const READABLE: EventFlags = CLOSED.union(EventFlags::IN);
+const READABLE: EventFlags = CLOSED.union(EventFlags::IN).union(EventFlags::PRI);
 /// Watched once and for all: as long as a socket is always read until it is empty, no further system
 /// call is needed.
 const INTEREST: EventFlags = EventFlags::IN
     .union(EventFlags::OUT)
+    .union(EventFlags::PRI)
     .union(EventFlags::RDHUP)
     .union(EventFlags::ET);
 
@@ -123,6 +127,7 @@ impl Epoll {
                 continue;
             }
             slot.peer_closed |= flags.intersects(CLOSED);
+            slot.has_urgent |= flags.intersects(EventFlags::PRI);
             if flags.intersects(READABLE) {
                 self.read_first(index);
             }
@@ -199,8 +204,8 @@ impl Epoll {
             Ok(length) => length,
         };
         // A read that gives less than there was room for has emptied the socket, and whatever comes
-        // later makes a new edge.
-        if length < wanted && !slot.peer_closed {
+        // later makes a new edge. The urgent byte itself is left out: HTTP has none.
+        if length < wanted && !slot.peer_closed && !slot.has_urgent {
             self.reading = None;
         }
         if !skips && length == wanted {

@@ -34,6 +34,8 @@ struct Slot {
     blocked: bool,
     /// How many short reads in a row there were.
     short_reads: u8,
+    /// How often in a row bytes were thrown away at once.
+    skips: u8,
     /// Nothing was left when bytes were thrown away last.
     is_empty: bool,
     /// The last read gave as much as there was room for.
@@ -51,6 +53,8 @@ const LARGE_BUFFERS: u16 = 64;
 const SHORT_READS: u8 = 4;
 /// A server that sends faster than it is read must not keep the others waiting, nor the clock.
 const SKIPS_AT_ONCE: u32 = 16;
+/// So often in a row at the most: then the others have their turn.
+const MOST_SKIPS: u8 = 16;
 
 /// Bytes in a buffer of the ring.
 #[derive(Debug)]
@@ -106,6 +110,11 @@ impl IoUring {
     /// altogether, a long body took nearly twice the time: every piece of it was waited for anew.
     fn skip(&mut self, slot: usize, skippable: u64) {
         let mut skipped = 0;
+        let it = &mut self.slots[slot];
+        it.skips = (it.skips + 1) % (MOST_SKIPS + 1);
+        if it.skips == 0 {
+            return self.ring.receive(slot, Receive::Skip(1));
+        }
         let mut is_empty = std::mem::take(&mut self.slots[slot].is_empty);
         for _ in 0..SKIPS_AT_ONCE {
             let left = skippable - skipped;
@@ -133,6 +142,7 @@ impl IoUring {
             Completion::Received(buffer) => {
                 let is_short = buffer.len() < SMALL_BUFFER as usize;
                 let it = &mut self.slots[slot];
+                it.skips = 0;
                 it.short_reads = if is_short {
                     it.short_reads.saturating_add(1)
                 } else {

@@ -47,7 +47,16 @@ impl<'a> Budget<'a> {
     /// Takes one request; false where there is none left.
     #[inline]
     pub(super) fn take_one(&self) -> bool {
-        !self.measuring || self.shared.take(1) == 1
+        self.take(1) == 1
+    }
+
+    /// Takes `count` requests, or as many as there are.
+    #[inline]
+    pub(super) fn take(&self, count: u64) -> u64 {
+        match self.measuring {
+            true => self.shared.take(count),
+            false => count,
+        }
     }
 
     pub(super) fn is_spent(&self) -> bool {

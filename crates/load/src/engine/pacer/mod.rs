@@ -3,6 +3,8 @@
 mod budget;
 mod closed;
 mod intervals;
+mod overdue;
+mod poisson;
 mod rate;
 mod stages;
 mod users_closed;
@@ -11,6 +13,7 @@ mod users_open;
 pub(super) use budget::SharedBudget;
 pub(super) use closed::Closed;
 pub(super) use intervals::source as random_source;
+pub(super) use overdue::Overdue;
 pub(super) use rate::{Part, Rate};
 pub(super) use users_closed::UsersClosed;
 pub(super) use users_open::UsersOpen;
@@ -71,9 +74,11 @@ pub(super) trait Pacer {
     /// Whether nothing will ever be due any more.
     fn exhausted(&self) -> bool;
 
-    /// The load is over: requests that were due by `now` and never begun, because their users were
-    /// still waiting for earlier answers. `each` is told the instant of each.
-    fn overdue(&mut self, _now: Nanoseconds, _each: &mut dyn FnMut(Nanoseconds)) {}
+    /// The load is over: takes the requests that were due by `now` and never begun, because their users were still
+    /// waiting for earlier responses, and counts them. The phase that ends began at `began`.
+    fn overdue(&mut self, _now: Nanoseconds, _began: Nanoseconds) -> Overdue {
+        Overdue::NONE
+    }
 
     /// Measuring begins with `in_flight` requests on their way, which count as measured ones: they
     /// must not be more than may be measured.

@@ -4,6 +4,7 @@ use prony_record::{Arrivals, Schedule, Stage};
 
 use super::budget::Budget;
 use super::intervals::exponential;
+use super::overdue::{Overdue, Walk};
 use super::stages::Stages;
 use super::{Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
@@ -72,9 +73,14 @@ impl<'a> Rate<'a> {
         self.schedule_next();
     }
 
+    /// The mean distance from one instant of this worker to the next, in arrivals of all workers.
+    fn even_step(&self) -> f64 {
+        self.part.workers as f64 * self.schedule.burst as f64
+    }
+
     /// The distance to this worker's next instant, in arrivals of all workers.
     fn step(&mut self) -> f64 {
-        let even = self.part.workers as f64 * self.schedule.burst as f64;
+        let even = self.even_step();
         match self.schedule.arrivals {
             Arrivals::Even => even,
             Arrivals::Poisson => even * exponential(&mut self.random),
@@ -82,12 +88,51 @@ impl<'a> Rate<'a> {
     }
 
     fn schedule_next(&mut self) {
-        let instant = self.stages.instant(self.position);
-        self.next = instant.map_or(Nanoseconds::MAX, |seconds| {
-            self.origin
-                .saturating_add((seconds * 1e9).round() as Nanoseconds)
-        });
+        self.next = instant(&mut self.stages, self.origin, self.position);
         self.in_burst = self.schedule.burst;
+    }
+
+    /// How many steps of that length from the present position on are due by `now`.
+    fn steps_due(&self, step: f64, now: Nanoseconds) -> u64 {
+        let is_due = |steps: u64| {
+            // The stages are asked with growing numbers only.
+            let mut stages = self.stages.clone();
+            instant(
+                &mut stages,
+                self.origin,
+                self.position + steps as f64 * step,
+            ) <= now
+        };
+        let mut too_many = 1;
+        while too_many < MOST_STEPS && is_due(too_many) {
+            too_many *= 2;
+        }
+        let mut due = too_many / 2;
+        while too_many - due > 1 {
+            let middle = due + (too_many - due) / 2;
+            match is_due(middle) {
+                true => due = middle,
+                false => too_many = middle,
+            }
+        }
+        due
+    }
+
+    /// How many instants after the next one are due by `now`.
+    fn instants_due(&mut self, now: Nanoseconds) -> u64 {
+        let even = self.even_step();
+        match self.schedule.arrivals {
+            Arrivals::Even => self.steps_due(even, now),
+            Arrivals::Poisson => {
+                // To a small part of an arrival.
+                let fine = even / FINE_STEPS;
+                let length = self.steps_due(fine, now) as f64 * fine;
+                let to_first = exponential(&mut self.random) * even;
+                let step = |random: &mut _| exponential(random) * even;
+                let (count, _) = Walk::new().count(&mut self.random, to_first, length, even, step);
+                count
+            }
+        }
     }
 
     fn advance(&mut self) {
@@ -97,6 +142,18 @@ impl<'a> Rate<'a> {
             self.schedule_next();
         }
     }
+}
+
+/// No clock gets so far.
+const MOST_STEPS: u64 = 1 << 60;
+/// How finely the length of a Poisson process is told, compared with the mean distance of its arrivals.
+const FINE_STEPS: f64 = 1024.0;
+
+/// The instant of the arrival of that number, for stages that begin at `origin`; the end of time if there is none.
+fn instant(stages: &mut Stages, origin: Nanoseconds, number: f64) -> Nanoseconds {
+    stages.instant(number).map_or(Nanoseconds::MAX, |seconds| {
+        origin.saturating_add((seconds * 1e9).round() as Nanoseconds)
+    })
 }
 
 /// The warm-up is at the rate that the schedule begins with, or grows to if that is 0.
@@ -150,14 +207,17 @@ impl Pacer for Rate<'_> {
         self.started && self.budget.is_measuring() && is_over
     }
 
-    fn overdue(&mut self, now: Nanoseconds, each: &mut dyn FnMut(Nanoseconds)) {
-        while self.next <= now {
-            let at = self.next;
-            if !self.take_arrival() {
-                return;
-            }
-            each(at);
+    fn overdue(&mut self, now: Nanoseconds, _: Nanoseconds) -> Overdue {
+        let mut overdue = Overdue::NONE;
+        if self.next > now {
+            return overdue;
         }
+        let bursts = self.instants_due(now).saturating_mul(self.schedule.burst);
+        let due = bursts.saturating_add(self.in_burst);
+        // They begin anew with each phase, so all of them are of the one that ends.
+        overdue.add(self.budget.take(due), self.next, true);
+        self.next = Nanoseconds::MAX;
+        overdue
     }
 
     fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds) {
@@ -183,8 +243,89 @@ mod tests {
 
     fn arrivals(pacer: &mut Rate<'_>, until: Nanoseconds) -> Vec<Nanoseconds> {
         let mut instants = Vec::new();
-        pacer.overdue(until, &mut |at| instants.push(at));
+        while pacer.next_arrival() <= until {
+            let at = pacer.next_arrival();
+            if !pacer.take_arrival() {
+                break;
+            }
+            instants.push(at);
+        }
         instants
+    }
+
+    fn stages(text: &str, burst: u64) -> Schedule {
+        Schedule {
+            arrivals: Arrivals::Even,
+            burst,
+            stages: prony_record::parse_stages(text).unwrap(),
+        }
+    }
+
+    #[test]
+    fn arrivals_that_were_never_sent_are_counted_as_if_each_were_walked_through() {
+        let schedules = [
+            "1k/s",
+            "777.7/s",
+            "0.3/s",
+            "100/s:2s,0/s:3s,1k/s",
+            "0/s..2k/s:4s,10/s",
+            "1k/s..0/s:2s",
+            "3/s:100ms,5k/s:1ms,7/s",
+        ];
+        for (text, burst) in schedules.iter().flat_map(|text| [(text, 1), (text, 7)]) {
+            for until in [0.0, 0.001, 0.5, 1.0, 1.999_999_999, 2.0, 5.0, 9.25] {
+                let until = SECOND + (until * 1e9) as Nanoseconds;
+                for part in [(0, 1), (1, 3)] {
+                    let budget = SharedBudget::new(None);
+                    let walked = arrivals(&mut rate(stages(text, burst), part, &budget), until);
+                    let mut pacer = rate(stages(text, burst), part, &budget);
+                    // The first burst is begun, and not ended.
+                    let begun = usize::from(!walked.is_empty() && pacer.take_arrival());
+                    let overdue = pacer.overdue(until, SECOND);
+                    let case = format!("{text} in bursts of {burst} until {until}");
+                    assert_eq!(overdue.count as usize, walked.len() - begun, "{case}");
+                    assert_eq!(overdue.in_phase, overdue.count);
+                    let first = walked.get(begun).copied().unwrap_or(Nanoseconds::MAX);
+                    assert_eq!(overdue.first, first, "{case}");
+                    assert_eq!(pacer.overdue(until, SECOND), Overdue::NONE, "only once");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn arrivals_without_number_are_counted_at_once() {
+        for (arrivals, burst) in [
+            (Arrivals::Even, 1),
+            (Arrivals::Poisson, 1),
+            (Arrivals::Even, 1_000_000),
+        ] {
+            let budget = SharedBudget::new(None);
+            let mut schedule = Schedule::constant(arrivals, 1e9);
+            schedule.burst = burst;
+            let mut pacer = rate(schedule, (0, 2), &budget);
+            let overdue = pacer.overdue(101 * SECOND, SECOND);
+            // Half of 100 s at 1e9 a second. The standard deviation of a Poisson process is 2.2e5.
+            let off = (overdue.count as f64 - 50e9).abs();
+            assert!(
+                off <= 1.2e6,
+                "{arrivals:?} in bursts of {burst}: {overdue:?}"
+            );
+        }
+        let budget = SharedBudget::new(Some(1000));
+        let mut pacer = rate(Schedule::constant(Arrivals::Even, 1e9), (0, 1), &budget);
+        assert_eq!(
+            pacer.overdue(101 * SECOND, SECOND).count,
+            1000,
+            "the budget"
+        );
+    }
+
+    #[test]
+    fn a_schedule_that_ends_has_no_arrivals_after_its_end() {
+        let budget = SharedBudget::new(None);
+        let mut pacer = rate(stages("1k/s..0/s:2s,0/s", 1), (0, 1), &budget);
+        assert_eq!(pacer.overdue(Nanoseconds::MAX - 1, SECOND).count, 1000);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::budget::Budget;
 use super::intervals::{exponential, source};
+use super::overdue::{Overdue, Walk};
 use super::{Arrival, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 
@@ -47,12 +48,31 @@ impl<'a> UsersOpen<'a> {
     }
 }
 
+/// The time between two arrivals of a Poisson source is exponentially distributed.
+fn interval(random: &mut fastrand::Rng, mean: Nanoseconds) -> Nanoseconds {
+    let interval = exponential(random) * mean as f64;
+    (interval as Nanoseconds).max(1)
+}
+
 impl User {
-    /// The time between two arrivals of a Poisson source is exponentially distributed.
     fn schedule_next(&mut self, mean: Nanoseconds) {
-        let interval = exponential(&mut self.random) * mean as f64;
-        let interval = (interval as Nanoseconds).max(1);
+        let interval = interval(&mut self.random, mean);
         self.next_arrival = self.next_arrival.saturating_add(interval);
+    }
+
+    /// Skips its arrivals up to `until`; how many there were.
+    fn skip_until(&mut self, until: Nanoseconds, mean: Nanoseconds, walk: &mut Walk) -> u64 {
+        let from = self.next_arrival;
+        if from > until {
+            return 0;
+        }
+        let length = (until - from) as f64;
+        let step = |random: &mut _| interval(random, mean) as f64;
+        let (count, next) = walk.count(&mut self.random, 0.0, length, mean as f64, step);
+        self.next_arrival = from
+            .saturating_add(next as Nanoseconds)
+            .max(until.saturating_add(1));
+        count
     }
 }
 
@@ -89,16 +109,18 @@ impl Pacer for UsersOpen<'_> {
         self.budget.is_spent()
     }
 
-    fn overdue(&mut self, now: Nanoseconds, each: &mut dyn FnMut(Nanoseconds)) {
+    fn overdue(&mut self, now: Nanoseconds, began: Nanoseconds) -> Overdue {
+        let mut overdue = Overdue::NONE;
+        let mut walk = Walk::new();
+        let before_phase = began.saturating_sub(1).min(now);
         for user in &mut self.users {
-            while user.next_arrival <= now {
-                if !self.budget.take_one() {
-                    return;
-                }
-                each(user.next_arrival);
-                user.schedule_next(self.mean);
+            for (until, in_phase) in [(before_phase, false), (now, true)] {
+                let first = user.next_arrival;
+                let due = user.skip_until(until, self.mean, &mut walk);
+                overdue.add(self.budget.take(due), first, in_phase);
             }
         }
+        overdue
     }
 
     fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
@@ -122,9 +144,7 @@ mod tests {
     }
 
     fn overdue(pacer: &mut UsersOpen<'_>, now: Nanoseconds) -> u64 {
-        let mut count = 0;
-        pacer.overdue(now, &mut |_| count += 1);
-        count
+        pacer.overdue(now, 0).count
     }
 
     fn at(next: Next) -> Nanoseconds {
@@ -209,6 +229,20 @@ mod tests {
             20 - due,
             "no more than the budget"
         );
+    }
+
+    #[test]
+    fn arrivals_without_number_are_counted_at_once() {
+        let budget = SharedBudget::new(None);
+        let mut pacer = UsersOpen::new(1000, 0, 1000, &budget, false, 7);
+        pacer.start(0);
+        // The phase begins after the first tenth of it: 1000 users, an arrival each microsecond.
+        let overdue = pacer.overdue(10_000 * SECOND, 1000 * SECOND);
+        let off = (overdue.count as f64 - 1e13).abs();
+        // A thousandth: intervals are of whole nanoseconds.
+        assert!(off < 1e10, "{overdue:?}");
+        let off = (overdue.in_phase as f64 - 0.9e13).abs();
+        assert!(off < 1e10 && overdue.first < 1_000_000, "{overdue:?}");
     }
 
     #[test]

@@ -34,8 +34,16 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         {
             return self.flush(index);
         }
+        let mut left = BEGIN_AT_ONCE.max(self.shared.plan.pipeline);
         while self.has_room(index) {
             let now = self.horizon();
+            if left == 0 {
+                // A user with thousands of requests that are too late to be sent lets the others have their turn.
+                self.connections[index].is_timed = true;
+                self.timetable.add(now, index);
+                break;
+            }
+            left -= 1;
             match self.pacer.next(index - self.share.streams, now) {
                 Next::Now(arrival) => {
                     self.begin(index, arrival);
@@ -91,7 +99,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             return;
         }
         self.read_clock();
-        while let Some(index) = self.timetable.take_due(self.horizon()) {
+        for _ in 0..BEGIN_AT_ONCE {
+            let Some(index) = self.timetable.take_due(self.horizon()) else {
+                break;
+            };
             self.connections[index].is_timed = false;
             self.free(index);
             self.read_clock();
@@ -243,21 +254,16 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
 
     /// The load is over: what was due and never begun is unfinished.
     pub(super) fn count_what_was_never_begun(&mut self) {
-        let (began, horizon) = (self.phase.began, self.horizon());
+        let horizon = self.horizon();
         let lacked_none = self.can_take_arrival();
-        let (mut count, mut asked, mut first) = (0, 0, horizon);
-        self.pacer.overdue(horizon, &mut |at| {
-            count += 1;
-            asked += u64::from(at >= began);
-            first = first.min(at);
-        });
-        self.tally.outcomes[Outcome::Unfinished] += count;
+        let overdue = self.pacer.overdue(horizon, self.phase.began);
+        self.tally.outcomes[Outcome::Unfinished] += overdue.count;
         let schedule = &mut self.tally.schedule;
-        schedule.asked += asked;
+        schedule.asked += overdue.in_phase;
         if lacked_none {
-            schedule.behind_by = horizon - first;
+            schedule.behind_by = horizon.saturating_sub(overdue.first);
         } else {
-            schedule.bound_hits += count;
+            schedule.bound_hits += overdue.count;
         }
     }
 }

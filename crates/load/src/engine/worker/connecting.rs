@@ -10,6 +10,7 @@ use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Role};
 use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
+use crate::target::was_reset;
 use crate::wire::Wire;
 
 /// The pause after a failure to connect, doubled with each further one up to the longest.
@@ -37,9 +38,11 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let Activity::Connecting { since } = self.connections[index].activity else {
             return;
         };
-        if let Err(errno) = result {
-            return self.not_connected(index, &errno.into());
-        }
+        let reset = match result.map_err(io::Error::from) {
+            Ok(()) => false,
+            Err(error) if was_reset(&error) => true,
+            Err(error) => return self.not_connected(index, &error),
+        };
         self.read_clock();
         let connection = &mut self.connections[index];
         connection.refusals = 0;
@@ -54,6 +57,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         connection.activity = Activity::Open;
         self.shed_what_is_too_late(index);
         self.ask(index);
+        if reset {
+            // It was there, however briefly: what was to go over it was reset, as if that had been seen later.
+            self.closed(index, Some(Errno::ECONNRESET));
+        }
     }
 
     /// No connection: the requests that it was for have failed, unless it was only for want of a local
@@ -62,6 +69,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     fn not_connected(&mut self, index: usize, error: &io::Error) {
         if is_port_shortage(error) {
             self.counts.port_waits += 1;
+        } else if was_reset(error) {
+            self.give_up(index, Outcome::Reset, || {
+                "the server reset the connection as soon as it was made".into()
+            });
         } else {
             self.give_up(index, Outcome::Refused, || {
                 format!("cannot connect: {error}")

@@ -8,7 +8,7 @@ use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, EventLoop, ReadNext};
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::{Collect, Eaten, Whole};
+use crate::wire::h1::{Eaten, Whole};
 use crate::wire::{Fault, Which, Wire};
 
 impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
@@ -33,8 +33,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             let request = &mut connection.in_flight[connection.asked];
             request.deadline = latest;
             request.from.get_or_insert(now);
-            request.sample =
-                (samples && self.judge.samples_next()).then(|| Box::new(Collect::default()));
+            request.sample = (samples && self.judge.samples_next()).then(|| self.judge.collect());
             deadline = deadline.min(request.deadline);
             connection.wire.request(Which {
                 number: request.number,

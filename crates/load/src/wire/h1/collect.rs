@@ -3,7 +3,7 @@
 use super::fields::{FieldLine, trim};
 use super::head::status_line;
 use super::lines::Lines;
-use crate::answer::Answer;
+use crate::answer::{Answer, LONGEST_BODY};
 
 /// What to do with the parts of an answer as they are read.
 pub trait Keep {
@@ -21,16 +21,30 @@ impl Keep for Ignore {
     fn body(&mut self, _: &[u8]) {}
 }
 
-/// The most of a body that is kept: a body without end must not fill the memory.
-pub(super) const MOST_KEPT: usize = 64 * 1024 * 1024;
-
-/// Keeps everything, to be looked at as an [`Answer`]; of a body, its first 64 MiB.
-#[derive(Clone, Debug, Default)]
+/// Keeps everything, to be looked at as an [`Answer`]; of a body, its first bytes.
+#[derive(Clone, Debug)]
 pub struct Collect {
     answer: Answer,
+    /// The most of a body that is kept, in bytes.
+    most_kept: usize,
+}
+
+impl Default for Collect {
+    /// Keeps as much of a body as is ever kept.
+    fn default() -> Self {
+        Self::of_bodies_up_to(LONGEST_BODY)
+    }
 }
 
 impl Collect {
+    /// Keeps a body that may have `longest` bytes, and of a longer one a byte more, which shows that it is longer.
+    pub fn of_bodies_up_to(longest: u64) -> Self {
+        Self {
+            answer: Answer::default(),
+            most_kept: longest.min(LONGEST_BODY) as usize + 1,
+        }
+    }
+
     /// The answer, once it is whole.
     pub fn into_answer(self) -> Answer {
         self.answer
@@ -87,7 +101,7 @@ impl Keep for Collect {
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        let room = MOST_KEPT.saturating_sub(self.answer.body.len());
+        let room = self.most_kept.saturating_sub(self.answer.body.len());
         self.answer
             .body
             .extend_from_slice(&bytes[..room.min(bytes.len())]);

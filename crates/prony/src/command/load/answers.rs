@@ -19,7 +19,7 @@ pub struct AnswerArguments {
     /// The length in bytes that every right body has
     #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
     expect_length: Option<u64>,
-    /// The right body, text or @FILE: every answer must have its length, and one in --check-every
+    /// The right body, text or @FILE of at most 64 MiB: every answer must have its length, and one in --check-every
     /// is compared with it
     #[arg(long, value_name = "BODY")]
     expect_body: Option<String>,
@@ -62,14 +62,9 @@ impl AnswerArguments {
         if expectation == Expectation::default() {
             return Ok(None);
         }
-        // Status and length are looked at in every answer: without a body, one look is enough.
-        let every = match expectation.body {
-            Some(_) => self.check_every.get(),
-            None => u64::MAX,
-        };
         Ok(Some(Sampling {
             check: Arc::new(expectation),
-            every,
+            every: self.check_every.get(),
         }))
     }
 }

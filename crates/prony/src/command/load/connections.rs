@@ -33,7 +33,7 @@ pub struct ConnectionArguments {
     /// that is more]
     #[arg(long, value_name = "N", value_parser = arguments::positive, requires = "schedule", hide_short_help = true)]
     max_connections: Option<usize>,
-    /// How many requests may be on their way over one connection
+    /// Keep up to N requests in flight over each connection; at most 1000
     #[arg(long, value_name = "N", value_parser = arguments::positive, default_value = "1", conflicts_with = "users")]
     pub pipeline: usize,
     /// Ask the server to close the connection after each answer (`Connection: close`)

@@ -14,7 +14,7 @@ use crate::arguments;
 #[derive(Args)]
 #[command(next_help_heading = "When requests are due (otherwise: a closed loop)")]
 pub struct ShapeArguments {
-    /// So many requests, whatever the answers do: 5k/s, 5000, 300/m
+    /// Send at this rate regardless of response times: 5k/s, 5000, 300/m; at most 1000M/s
     #[arg(long, value_parser = prony_record::parse_rate, group = "schedule")]
     rate: Option<f64>,
     /// Rates one after the other: 1k/s:10s holds one, 1k/s..5k/s:30s moves evenly. The last may go
@@ -29,7 +29,7 @@ pub struct ShapeArguments {
         hide_short_help = true
     )]
     arrivals: Option<ArrivalsName>,
-    /// So many requests of a rate are due at the same instant, at the same rate on the whole
+    /// Send the requests of a rate in bursts of N, at the same rate overall; at most 1M
     #[arg(long, value_name = "N", value_parser = arguments::some_count, requires = "schedule", hide_short_help = true)]
     burst: Option<NonZeroU64>,
     /// So many users, with a connection each, who think, ask, wait for the answer, and think again

@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
+use prony_load::{MOST_PIPELINE, MOST_THREADS};
 use prony_record::{Arrivals, LoadShape, Schedule, Stage, parse_rate, parse_stages};
 use serde::Deserialize;
 
@@ -162,6 +163,21 @@ impl Fields {
         })
     }
 
+    /// What the load engine would refuse is refused before anything is built.
+    fn no_excess(&self) -> Result<(), String> {
+        let count = |count: Option<NonZeroUsize>| count.map_or(0, NonZeroUsize::get) as u64;
+        let burst = self.burst.map_or(0, NonZeroU64::get);
+        let bounded = [
+            ("pipeline", count(self.pipeline), MOST_PIPELINE as u64),
+            ("threads", count(self.threads), MOST_THREADS as u64),
+            ("burst", burst, Schedule::MOST_BURST),
+        ];
+        let excess = bounded.iter().find(|(_, asked, most)| asked > most);
+        excess.map_or(Ok(()), |(field, asked, most)| {
+            Err(format!("`{field}` is {asked}: at most {most}"))
+        })
+    }
+
     fn schedule(&self) -> Result<Schedule, String> {
         Ok(Schedule {
             arrivals: self.arrivals.unwrap_or(Arrivals::Even),
@@ -230,6 +246,7 @@ impl TryFrom<Fields> for SuiteLoad {
 
     fn try_from(fields: Fields) -> Result<Self, String> {
         fields.no_foreign()?;
+        fields.no_excess()?;
         let shape = fields.shape()?;
         let duration = fields.duration(&shape)?;
         if duration.is_none() && fields.requests.is_none() {

@@ -1,0 +1,170 @@
+//! Loads beyond what anything can send: they end in time, and what was never sent is counted.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_load::{LoadPlan, MOST_PIPELINE, PlanError, run};
+use prony_record::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, parse_stages};
+
+use super::plans::plan_to;
+use super::scripted::{After, ScriptedServer};
+
+const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// Far more than ending a load takes on a busy machine, and far less than walking through its arrivals would.
+const SOON: Duration = Duration::from_secs(5);
+
+fn rate(arrivals: Arrivals, burst: u64, stages: &str) -> LoadShape {
+    LoadShape::Rate(Schedule {
+        arrivals,
+        burst,
+        stages: parse_stages(stages).unwrap(),
+    })
+}
+
+/// The largest load of each shape.
+fn largest() -> Vec<LoadShape> {
+    let think_time_s = 1e-6;
+    vec![
+        LoadShape::Closed,
+        rate(Arrivals::Even, 1, "1000M/s"),
+        rate(Arrivals::Poisson, 1, "1000M/s"),
+        rate(Arrivals::Even, Schedule::MOST_BURST, "1000M/s"),
+        rate(Arrivals::Poisson, Schedule::MOST_BURST, "1000M/s"),
+        rate(Arrivals::Even, 1, "0/s..1000M/s:1s,1000M/s"),
+        LoadShape::UsersClosed { think_time_s },
+        LoadShape::UsersOpen { think_time_s },
+    ]
+}
+
+fn plan(address: SocketAddr, shape: LoadShape) -> LoadPlan {
+    let is_closed = shape == LoadShape::Closed;
+    LoadPlan {
+        connections: 50,
+        max_connections: 60,
+        pipeline: if is_closed { MOST_PIPELINE } else { 1 },
+        shape,
+        requests: None,
+        duration: Some(Duration::from_secs(3600)),
+        ..plan_to(address, "GET", &[], b"", 1)
+    }
+}
+
+/// A server that accepts connections, through the kernel, and never reads.
+fn hanging() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+/// Interrupts the load after a while; how long it took to end from then on.
+fn interrupted(plan: &LoadPlan) -> (LoadResult, Duration) {
+    let interrupt = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let load = scope.spawn(|| run(plan, &interrupt, &mut |_| {}).unwrap());
+        thread::sleep(Duration::from_millis(300));
+        let asked = Instant::now();
+        interrupt.store(true, Relaxed);
+        let result = load.join().unwrap();
+        (result, asked.elapsed())
+    })
+}
+
+#[test]
+fn the_first_interrupt_ends_any_load_with_its_result() {
+    let answering = ScriptedServer::answering(HELLO, After::Keep);
+    let (_listener, silent) = hanging();
+    for shape in largest() {
+        for address in [answering.address(), silent] {
+            for deadline in [None, Some(Duration::from_millis(1))] {
+                let mut plan = plan(address, shape.clone());
+                plan.deadline = deadline.filter(|_| shape.is_open());
+                let (result, took) = interrupted(&plan);
+                assert!(took < SOON, "{shape:?} took {took:?}");
+                assert_eq!(result.ended, Ended::Interrupted);
+                assert_eq!(result.requests, result.outcomes.total());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_was_never_sent_is_counted_when_the_time_is_up() {
+    let (_listener, silent) = hanging();
+    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
+        let mut plan = plan(silent, rate(arrivals, 1, "1000M/s"));
+        plan.duration = Some(Duration::from_millis(500));
+        plan.timeout = Duration::from_millis(200);
+        let began = Instant::now();
+        let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+        assert_eq!(result.ended, Ended::Duration);
+        let asked = result.open.as_ref().unwrap().asked;
+        let off = asked.abs_diff(500_000_000);
+        match arrivals {
+            Arrivals::Even => assert_eq!(off, 0),
+            // Six standard deviations.
+            Arrivals::Poisson => assert!(off < 140_000, "{asked}"),
+        }
+        assert_eq!(result.requests, asked, "{:?}", result.outcomes);
+    }
+}
+
+#[test]
+fn a_number_of_requests_bounds_what_was_never_sent() {
+    let (_listener, silent) = hanging();
+    for shape in largest().into_iter().filter(LoadShape::is_open) {
+        let mut plan = plan(silent, shape);
+        plan.requests = Some(1_000_000);
+        plan.duration = Some(Duration::from_millis(300));
+        plan.timeout = Duration::from_millis(100);
+        let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert!(result.requests <= 1_000_000, "{:?}", result.outcomes);
+        assert!(result.outcomes[Outcome::Unfinished] > 0);
+    }
+}
+
+#[test]
+fn what_no_machine_can_hold_is_refused() {
+    let (_listener, address) = hanging();
+    let refused = |change: &dyn Fn(&mut LoadPlan)| {
+        let mut plan = plan(address, LoadShape::Closed);
+        change(&mut plan);
+        plan.validate().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&|plan| plan.pipeline = 1001),
+        "1001 requests in a pipeline are too many: at most 1000"
+    );
+    assert_eq!(
+        refused(&|plan| (plan.threads, plan.connections) = (2000, 2000)),
+        "2000 threads are too many: at most 1024"
+    );
+    assert_eq!(
+        refused(&|plan| plan.shape = rate(Arrivals::Even, 1_000_001, "1/s")),
+        "1000001 requests in a burst are too many: at most 1000000"
+    );
+    let stage = parse_stages("1/s:1s").unwrap()[0];
+    let stages = vec![stage; 1001];
+    let many = LoadShape::Rate(Schedule {
+        stages,
+        ..Schedule::constant(Arrivals::Even, 1.0)
+    });
+    assert_eq!(
+        refused(&|plan| plan.shape = many.clone()),
+        "1001 stages are too many: at most 1000"
+    );
+    let too_fast = LoadShape::Rate(Schedule::constant(Arrivals::Even, 1.1e9));
+    assert!(refused(&|plan| plan.shape = too_fast.clone()).contains("0 to 1,000 million"));
+    // 50 connections, each with 1000 requests of 100 kB in flight.
+    let body = vec![b'b'; 100_000];
+    let plan = LoadPlan {
+        connections: 50,
+        pipeline: 1000,
+        ..plan_to(address, "POST", &[], &body, 1)
+    };
+    let error = plan.validate().unwrap_err();
+    assert!(matches!(error, PlanError::PipelinedBytes { .. }), "{error}");
+    assert!(error.to_string().contains("512 MiB"), "{error}");
+}
