@@ -7,4 +7,5 @@ mod open_loop;
 mod plans;
 mod scripted;
 mod shapes;
+mod slow_accept;
 mod timeline;
