@@ -36,7 +36,9 @@ pub use load::{
     Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
     Scheduling, Target, Timeline, WarmupResult, WrongAnswer,
 };
-pub use noise::{CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, noisy, worst_of};
+pub use noise::{
+    CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, Outside, OutsideServer, noisy, worst_of,
+};
 pub use outcome::{Outcome, Outcomes};
 pub use percent::parse_percent;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
