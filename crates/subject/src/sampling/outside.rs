@@ -61,17 +61,17 @@ impl Processes {
 }
 
 impl OutsideMeter {
-    /// Begins to measure beside a load that this process puts on the server at `address`, from these CPUs; from all that
-    /// this process may use, if there are none.
+    /// Begins to measure beside a load that this process puts on the server at `address` (`None` if it has no address)
+    /// from these CPUs; from all that this process may use, if there are none.
     ///
     /// # Errors
     /// If the system does not tell CPU times.
-    pub fn start(address: SocketAddr, load_cpus: &[usize]) -> io::Result<OutsideMeter> {
+    pub fn start(address: Option<SocketAddr>, load_cpus: &[usize]) -> io::Result<OutsideMeter> {
         let load = match load_cpus {
             [] => allowed_cpus()?,
             some => some.to_vec(),
         };
-        let server = find(address);
+        let server = address.map_or(Server::Unseen, find);
         let (cpus, cpu_s) = match &server {
             Server::Seen(processes) => (processes.cpus.clone(), processes.cpu_s),
             Server::Elsewhere | Server::Unseen => (Vec::new(), 0.0),
@@ -209,7 +209,9 @@ mod tests {
             listener.local_addr().unwrap().port()
         };
         let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let meter = OutsideMeter::start(address, &[]).unwrap();
+        let meter = OutsideMeter::start(Some(address), &[]).unwrap();
+        assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
+        let meter = OutsideMeter::start(None, &[]).unwrap();
         assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
     }
 
