@@ -291,7 +291,7 @@ fn a_server_that_holds_another_rate_each_time_gives_no_answer() {
 #[test]
 fn a_finding_that_is_contradicted_and_not_confirmed_is_none() {
     // From the try of this number on, for some tries, the server holds three times as much.
-    for from in 8..24 {
+    for from in 8..18 {
         let mut tries = 0;
         let mut confirmed = 0;
         let mut search = Search::new(1500.0, PRECISION, 3);

@@ -116,7 +116,7 @@ fn outcome(attempt: &Attempt) -> String {
             (_, true) => "; this rate is run again",
             (_, false) => "; this rate stays undecided",
         };
-        return format!("noisy    {by}{then}");
+        return format!("noisy    {by}{then}{}", slow_because(attempt));
     }
     let why = attempt.judgement.why().join("; ");
     match attempt.judgement {

@@ -173,8 +173,8 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
     });
     let steal = steal
         .map(|(count, most)| format!("{count} lost up to {most} of the CPU to the hypervisor"));
-    let others =
-        others.map(|(count, most)| format!("{count} lost up to {most} of it to other programs"));
+    let others = others
+        .map(|(count, most)| format!("{count} lost up to {most} of the CPU to other programs"));
     let causes: Vec<String> = steal.into_iter().chain(others).collect();
     writeln!(
         out,
@@ -190,10 +190,8 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
 
 /// What the kernel says about the attempt that failed at the lowest rate.
 fn write_slow(out: &mut String, result: &CapacityResult) -> Result {
-    let counts = |attempt: &&Attempt| {
-        !attempt.is_noisy() && matches!(attempt.judgement, Judgement::Failed { .. })
-    };
-    let failed = result.attempts.iter().filter(counts);
+    let has_failed = |attempt: &&Attempt| matches!(attempt.judgement, Judgement::Failed { .. });
+    let failed = result.attempts.iter().filter(has_failed);
     let explained = failed.filter(|attempt| attempt.slow_because.is_some());
     let lowest = explained.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
     match lowest {

@@ -206,7 +206,7 @@ fn an_interval_that_is_too_wide_is_no_capacity() {
             "Capacity: too noisy to say: between 6,210/s and 39,504/s (asked for: within 10 %)\n",
             "Stop other programs, give server and generator CPUs of their own",
             "2 of 3 attempts were noisy and did not count: 2 lost up to 12 % of the CPU to the hypervisor, 1 lost up to \
-             31 % of it to other programs\n",
+             31 % of the CPU to other programs\n",
         ],
     );
     says(
