@@ -3,7 +3,7 @@
 use super::Tried;
 
 /// How often a rate must give what is expected of it, and how often where it has given something else once.
-const TIMES: [u32; 2] = [2, 3];
+const TIMES: [u32; 2] = [3, 4];
 
 /// A rate, and what is expected of it: that it holds, or that it fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl Confirming {
         Some(self.expected.get(self.decided)?.rate)
     }
 
-    /// What became of it. A verdict stands if two of two tries agree, or three of four. `Some` if this one decided.
+    /// What became of it. A verdict stands if three of three tries agree, or four of five. `Some` if this one decided.
     pub fn tried(&mut self, outcome: Tried) -> Option<Decided> {
         let expected = *self.expected.get(self.decided)?;
         match (expected.verdict, outcome) {
@@ -88,15 +88,18 @@ mod tests {
     }
 
     #[test]
-    fn what_two_of_two_or_three_of_four_tries_gave_stands() {
+    fn what_three_of_three_or_four_of_five_tries_gave_stands() {
         use Tried::{Failed, Held, Limited, Undecided};
         let both = [(100.0, true), (200.0, true)];
-        assert_eq!(decided(&[Failed, Failed, Held, Held]), both);
-        let once = [Held, Failed, Failed, Failed, Held, Failed, Held, Held];
-        assert_eq!(decided(&once), both);
+        assert_eq!(decided(&[Failed, Failed, Failed, Held, Held, Held]), both);
+        let failed = [Held, Failed, Failed, Failed, Failed];
+        let held = [Held, Held, Held, Held];
+        let failed_once = [&[Failed][..], &held].concat();
+        assert_eq!(decided(&[&failed[..], &failed_once].concat()), both);
         let twice = [Held, Failed, Held, Failed, Failed];
         assert_eq!(decided(&twice), [(100.0, false), (200.0, false)]);
         // What says nothing contradicts nothing.
-        assert_eq!(decided(&[Undecided, Limited, Held, Undecided]), both);
+        let nothing = [Undecided, Limited, Undecided];
+        assert_eq!(decided(&[nothing, nothing].concat()), both);
     }
 }

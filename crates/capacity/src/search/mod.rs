@@ -14,6 +14,7 @@
 mod answer;
 mod bracket;
 mod confirm;
+mod finding;
 
 pub use answer::{Answer, Precision};
 pub use bracket::{LEAST_RATE, MOST_RATE};
@@ -23,6 +24,7 @@ use prony_stats::{Estimate, median};
 use crate::attempt::Purpose;
 use bracket::{Bracket, Closed};
 use confirm::{Confirming, Decided};
+use finding::Finding;
 
 /// How narrow the first bisection must be, at the least.
 const APPROACH: f64 = 0.10;
@@ -62,27 +64,6 @@ pub enum Step {
     },
     /// It is over.
     Done,
-}
-
-/// What one fine bisection found: the capacity lies between these two rates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Finding {
-    held: f64,
-    failed: f64,
-}
-
-impl Finding {
-    fn middle(&self) -> f64 {
-        (self.held * self.failed).sqrt()
-    }
-
-    /// Whether it rests on this verdict.
-    fn rests_on(&self, rate: f64, verdict: Tried) -> bool {
-        match verdict {
-            Tried::Held => self.held == rate,
-            _ => self.failed == rate,
-        }
-    }
 }
 
 /// What is confirmed.

@@ -74,8 +74,8 @@ proptest! {
         prop_assert!((found / true_capacity - 1.0).abs() < 0.011, "{found}");
         prop_assert!(low <= true_capacity && true_capacity <= high, "{low} to {high}");
         prop_assert!(high / low < 1.041, "{low} to {high}");
-        // About four for each of six, up to 13 to come near, and four to confirm.
-        prop_assert!(tries <= 49, "{tries}");
+        // About four for each of six, up to 13 to come near, and six to confirm.
+        prop_assert!(tries <= 51, "{tries}");
     }
 
     #[test]
@@ -123,7 +123,7 @@ fn with_noise_it_finds_the_capacity_nearly_always() {
         assert!(off <= 5, "{blur}: {off} of 500 are off by more than 5 %");
         // The interval claims to miss no more than 1 of 20.
         assert!(uncovered <= 25, "{blur}: {uncovered} of 500 intervals miss");
-        assert!(refused <= 25, "{blur}: {refused} of 500 give no answer");
+        assert!(refused <= 30, "{blur}: {refused} of 500 give no answer");
         assert!(tries_in_all / 500 <= 45, "{blur}: {tries_in_all}");
     }
 }
@@ -339,7 +339,7 @@ fn a_server_that_holds_each_rate_half_of_the_time_gives_no_answer_most_times() {
             }
         }
     }
-    assert!(misled < searches / 4, "{misled} of {searches}");
+    assert!(misled < searches / 6, "{misled} of {searches}");
 }
 
 #[test]
