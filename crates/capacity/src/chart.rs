@@ -268,6 +268,7 @@ mod tests {
         let load = load(vec![latency_ms * 1_000_000; answers], 0);
         Attempt {
             purpose: Purpose::Curve,
+            run: 1,
             rate_per_s,
             seed: 1,
             duration_s: 5.0,
@@ -280,6 +281,9 @@ mod tests {
             latency_ns: load.latency_ns,
             histogram: load.histogram,
             generator_busy: 0.1,
+            noise: None,
+            tcp: None,
+            slow_because: None,
         }
     }
 
@@ -288,7 +292,8 @@ mod tests {
             target: load([1], 0).target,
             load: LoadSpec::default(),
             slo: "p99<10ms".parse().unwrap(),
-            precision: 0.02,
+            precision: 0.1,
+            resolution: 0.02,
             repeats: 6,
             budget_s: 60.0,
             seed: 1,
@@ -300,6 +305,7 @@ mod tests {
                 high_per_s: 1010.0,
                 coverage: 0.97,
                 findings_per_s: vec![990.0, 1000.0, 1010.0],
+                confirmed: true,
             },
             attempts: Vec::new(),
             curve,

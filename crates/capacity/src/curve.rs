@@ -61,6 +61,7 @@ mod tests {
             high_per_s: per_s,
             coverage: 0.0,
             findings_per_s: vec![per_s],
+            confirmed: true,
         }
     }
 

@@ -3,13 +3,13 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
-use prony_record::{HistogramError, LoadResult, Outcome};
+use prony_record::{HistogramError, LoadResult, Outcome, Outside};
 
-use crate::attempt::{Attempt, Purpose};
+use crate::attempt::{Attempt, Made, Purpose};
 use crate::curve;
 use crate::length::Lengths;
 use crate::result::{CapacityResult, Ended};
-use crate::search::{Precision, Search, Step};
+use crate::search::{Answer, Precision, Search, Step, Tried};
 use crate::slo::Slo;
 
 /// What is asked.
@@ -67,15 +67,27 @@ pub trait Generator {
     /// An open loop at a rate, on a server that has nothing left to do from before: where it had, the time
     /// that takes counts, too.
     fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error>;
+
+    /// Leaves the server alone for so long, or until the user stops it.
+    fn pause(&mut self, length: Duration);
+}
+
+/// A load, and what was seen beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// What the load gave.
+    pub load: LoadResult,
+    /// What else happened on the machine; `None` if that cannot be observed.
+    pub outside: Option<Outside>,
 }
 
 /// What became of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loaded {
     /// It ended by itself.
-    Whole(Box<LoadResult>),
+    Whole(Box<Observed>),
     /// It could no longer hold, and was cut short.
-    CutShort(Box<LoadResult>),
+    CutShort(Box<Observed>),
     /// It had not ended by when it must have.
     OutOfTime,
     /// It was not made: the server did not answer right, though nothing pressed it. This is what came instead.
@@ -151,6 +163,7 @@ pub fn find<G: Generator>(
         load,
         slo: question.slo.clone(),
         precision: question.precision.share,
+        resolution: question.precision.resolution(),
         repeats: question.precision.repeats,
         budget_s: question.budget.as_secs_f64(),
         seed: question.seed,
@@ -169,6 +182,11 @@ pub fn find<G: Generator>(
 const BELOW_GUESS: f64 = 0.75;
 /// How often as long as the least time a point of the curve is measured.
 const CURVE_LENGTH: u32 = 2;
+
+/// How many runs of a rate there are at the most, if each is noisy.
+pub const MOST_RUNS: u32 = 3;
+/// The longest pause before a rate is run again. What disturbed it may be over by then.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 struct Hunt<'a, G> {
     question: &'a Question,
@@ -189,29 +207,52 @@ impl<G: Generator> Hunt<'_, G> {
         search: &mut Search,
     ) -> Result<(Vec<Attempt>, Ended), HuntError<G::Error>> {
         let mut attempts = Vec::new();
-        while let Step::Try { rate, repeat } = search.next() {
-            let purpose = match repeat {
-                0 => Purpose::Approach,
-                number => Purpose::Finding { number },
+        while let Step::Try { rate, purpose } = search.next() {
+            // Without a capacity there is no curve.
+            let kept = match search.answer() {
+                Answer::Capacity { .. } => self.kept_for_curve(),
+                _ => Duration::ZERO,
             };
-            let measured = self.measured(rate, purpose);
-            let planned = self.plan(rate, purpose, measured);
-            let kept = match search.findings() {
-                0 => Duration::ZERO,
-                _ => self.kept_for_curve(),
-            };
-            if !self.fits(&planned, kept) {
-                return Ok((attempts, Ended::Budget));
-            }
-            match self.attempt(&planned)? {
-                Continue(attempt) => {
-                    search.tried(rate, attempt.judgement.tried());
-                    attempts.push(attempt);
-                }
+            match self.rate(rate, purpose, kept, &mut attempts)? {
+                Continue(tried) => search.tried(rate, tried),
                 Break(ended) => return Ok((attempts, ended)),
             }
         }
         Ok((attempts, Ended::Complete))
+    }
+
+    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave; a few times at the most.
+    fn rate(
+        &mut self,
+        rate: f64,
+        purpose: Purpose,
+        kept: Duration,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<ControlFlow<Ended, Tried>, HuntError<G::Error>> {
+        for run in 1..=MOST_RUNS {
+            let measured = self.measured(rate, purpose);
+            let planned = self.plan(rate, purpose, measured);
+            let pause = match run {
+                1 => Duration::ZERO,
+                _ => self.question.lengths.measured.min(LONGEST_PAUSE),
+            };
+            if !self.fits(&planned, kept + pause) {
+                return Ok(Break(Ended::Budget));
+            }
+            if !pause.is_zero() {
+                self.generator.pause(pause);
+            }
+            let attempt = match self.attempt(&planned, run)? {
+                Continue(attempt) => attempt,
+                Break(ended) => return Ok(Break(ended)),
+            };
+            let (is_noisy, tried) = (attempt.is_noisy(), attempt.judgement.tried());
+            attempts.push(attempt);
+            if !is_noisy {
+                return Ok(Continue(tried));
+            }
+        }
+        Ok(Continue(Tried::Undecided))
     }
 
     /// Takes the curve; what ended it before its end.
@@ -226,7 +267,7 @@ impl<G: Generator> Hunt<'_, G> {
             if !self.fits(&planned, Duration::ZERO) {
                 return Ok(Some(Ended::Budget));
             }
-            match self.attempt(&planned)? {
+            match self.attempt(&planned, 1)? {
                 Continue(attempt) => curve.push(attempt),
                 Break(ended) => return Ok(Some(ended)),
             }
@@ -275,22 +316,31 @@ impl<G: Generator> Hunt<'_, G> {
     fn attempt(
         &mut self,
         planned: &Planned,
+        run: u32,
     ) -> Result<ControlFlow<Ended, Attempt>, HuntError<G::Error>> {
         (self.watch)(Event::Tries(planned));
         let began = self.generator.elapsed();
-        let (load, cut_short) = match self.generator.open_loop(planned).map_err(HuntError::Load)? {
-            Loaded::Whole(load) => (load, false),
-            Loaded::CutShort(load) => (load, true),
-            Loaded::OutOfTime => return Ok(Break(Ended::Budget)),
-            Loaded::Unsettled(load) => return self.unsettled(&load),
-            Loaded::Stopped => return Ok(Break(Ended::Interrupted)),
-        };
+        let (observed, cut_short) =
+            match self.generator.open_loop(planned).map_err(HuntError::Load)? {
+                Loaded::Whole(observed) => (observed, false),
+                Loaded::CutShort(observed) => (observed, true),
+                Loaded::OutOfTime => return Ok(Break(Ended::Budget)),
+                Loaded::Unsettled(load) => return self.unsettled(&load),
+                Loaded::Stopped => return Ok(Break(Ended::Interrupted)),
+            };
         let took = self.generator.elapsed().saturating_sub(began);
         let extra = took.saturating_sub(planned.warmup + planned.measured);
         self.longest_extra = self.longest_extra.max(extra);
-        let (slo, precision) = (&self.question.slo, self.question.precision.share);
-        let what = (planned.purpose, planned.rate_per_s, cut_short);
-        let attempt = Attempt::of(&load, what, slo, precision)?;
+        let Observed { load, outside } = *observed;
+        let made = Made {
+            purpose: planned.purpose,
+            run,
+            rate_per_s: planned.rate_per_s,
+            cut_short,
+            outside: outside.as_ref(),
+        };
+        let resolution = self.question.precision.resolution();
+        let attempt = Attempt::of(&load, &made, &self.question.slo, resolution)?;
         self.load.get_or_insert(load.load);
         (self.watch)(Event::Tried(&attempt));
         Ok(Continue(attempt))

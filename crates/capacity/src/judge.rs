@@ -50,12 +50,12 @@ impl Judgement {
     }
 }
 
-/// Judges a load at a rate. `precision` is how exact the capacity is to be, as a share: a queue that grows by
+/// Judges a load at a rate. `resolution` is how narrow the bisections are, as a share: a queue that grows by
 /// half of it or more does not hold.
 ///
 /// # Errors
 /// Where the load's histogram cannot be read.
-pub fn judge(load: &LoadResult, slo: &Slo, precision: f64) -> Result<Judgement, HistogramError> {
+pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement, HistogramError> {
     let figures = Figures::of(load)?;
     let open = load.open.clone().unwrap_or_default();
     if let Some(why) = not_made(load, &open) {
@@ -67,7 +67,7 @@ pub fn judge(load: &LoadResult, slo: &Slo, precision: f64) -> Result<Judgement, 
         why.push("no answer came within the trial: give it more time (-d)".into());
     }
     why.extend(not_taken(&open));
-    why.extend(grown(load, precision));
+    why.extend(grown(load, resolution));
     if why.is_empty() {
         return Ok(Judgement::Held);
     }
@@ -105,8 +105,8 @@ fn not_taken(open: &OpenLoop) -> Option<String> {
     })
 }
 
-fn grown(load: &LoadResult, precision: f64) -> Option<String> {
-    let rise = growth(load.timeline.as_ref()?, precision / 2.0)?;
+fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
+    let rise = growth(load.timeline.as_ref()?, resolution / 2.0)?;
     Some(format!(
         "the queue grew: mean latency rose by {:.0} ms in each second",
         rise * 1e3

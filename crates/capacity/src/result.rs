@@ -16,9 +16,11 @@ pub struct CapacityResult {
     pub load: LoadSpec,
     /// What is asked of the server.
     pub slo: Slo,
-    /// How narrow each bisection is, as a share (0 to 1).
+    /// How far the ends of the interval may be from the capacity, as a share (0 to 1) of it.
     pub precision: f64,
-    /// How many findings were asked for.
+    /// How narrow each bisection is, as a share (0 to 1).
+    pub resolution: f64,
+    /// How many findings were asked for, at the least.
     pub repeats: u32,
     /// How long all of it might take, in seconds.
     pub budget_s: f64,
@@ -44,7 +46,7 @@ pub struct CapacityResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// All that was asked for was found.
+    /// The search did all that it does within its bounds.
     Complete,
     /// The budget did not suffice for more.
     Budget,

@@ -51,5 +51,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         first_wrong: None,
         generator: GeneratorCost::default(),
         timeline: None,
+        tcp: None,
+        slow_because: None,
     }
 }

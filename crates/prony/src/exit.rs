@@ -11,6 +11,8 @@ pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong, as clap has it.
 pub const USAGE: u8 = 2;
+/// What was asked cannot be told as exactly as asked, because the machine or the server is too noisy.
+pub const TOO_NOISY: u8 = 4;
 /// The user stopped it. What was measured is kept.
 pub const INTERRUPTED: u8 = 130;
 

@@ -13,6 +13,7 @@ mod load;
 #[cfg(test)]
 mod load_json;
 mod machine;
+mod noise;
 mod outcome;
 mod percent;
 mod published;
@@ -24,6 +25,7 @@ mod sample;
 mod schedule;
 mod schedule_text;
 mod store;
+mod tcp;
 mod trial;
 
 pub use attempt::attempt_that_counts;
@@ -33,6 +35,9 @@ pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use load::{
     Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
     Scheduling, Target, Timeline, WarmupResult, WrongAnswer,
+};
+pub use noise::{
+    CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, Outside, OutsideServer, noisy, worst_of,
 };
 pub use outcome::{Outcome, Outcomes};
 pub use percent::parse_percent;
@@ -44,6 +49,7 @@ pub use run::{
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use store::{RunSummary, Store, StoreError};
+pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use trial::{
     CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, ProcessStart, ServerCost, Spoil,
     Trial, TrialRecord, TrialResult, WarmUp,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{LatencySummary, Outcomes, Schedule};
+use crate::{LatencySummary, Outcomes, Schedule, TcpEvents};
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -378,6 +378,12 @@ pub struct LoadResult {
     /// How it went in the course of time; `None` where that was not recorded.
     #[serde(default)]
     pub timeline: Option<Timeline>,
+    /// What the kernel's TCP had to repair meanwhile; `None` if the kernel does not say.
+    #[serde(default)]
+    pub tcp: Option<TcpEvents>,
+    /// What `tcp` says about requests that took 0.2 s or longer; `None` if there are none, or it says nothing.
+    #[serde(default)]
+    pub slow_because: Option<String>,
 }
 
 impl LoadResult {

@@ -279,6 +279,15 @@ pub(crate) fn load_result() -> LoadResult {
             ok: vec![5, 10],
             latency_mean_ns: vec![5000.0, 5100.5],
         }),
+        tcp: Some(TcpEvents {
+            retransmitted_segments: 6,
+            retransmitted_syns: 2,
+            timeouts: 5,
+            lost_retransmits: 1,
+            accept_queue_overflows: 3,
+            listen_drops: 4,
+        }),
+        slow_because: Some("2 SYNs were sent again".into()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadResult, LoadSpec, Outcome, Scheduling};
+use crate::{CpuWaits, LoadResult, LoadSpec, Outcome, Scheduling};
 
 /// One subject × workload × load × round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -166,32 +166,12 @@ impl Measurement {
     }
 
     /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
-    ///
-    /// A program beside costs no more than the time in which server or generator waited for a CPU: what it uses of an
-    /// idle one harms nobody, and on a CPU that wakes up often the clocks do not account for all of the time. So a
-    /// group's `foreign_share` is here no greater than the wait of its threads, where that is known. Of a generator
-    /// whose wait is not known nothing is said, unless the kernel tells no waits at all.
     pub fn losses(&self) -> Vec<CpuNoise> {
         let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);
-        let server = share(self.server.scheduling, self.loaded_s());
-        let generator = share(self.load.generator.scheduling, self.load.duration_s);
-        let of_generator = match (generator, self.noise.server_cpus) {
-            // They share their CPUs.
-            (Some(generator), None) => generator + server.unwrap_or(f64::INFINITY),
-            (Some(generator), Some(_)) => generator,
-            (None, _) if server.is_some() => 0.0,
-            (None, _) => f64::INFINITY,
-        };
-        let lost = |group: Option<CpuNoise>, waited: f64| {
-            let group = group?;
-            Some(CpuNoise {
-                foreign_share: group.foreign_share.min(waited),
-                ..group
-            })
-        };
-        let server = lost(self.noise.server_cpus, server.unwrap_or(f64::INFINITY));
-        let generator = lost(self.noise.load_cpus, of_generator);
-        server.into_iter().chain(generator).collect()
+        self.noise.losses(CpuWaits {
+            server: share(self.server.scheduling, self.loaded_s()),
+            generator: share(self.load.generator.scheduling, self.load.duration_s),
+        })
     }
 
     /// Whether the server was still getting faster when its warm-up reached its limit, so that the figures are a lower

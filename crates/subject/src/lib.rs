@@ -39,7 +39,7 @@ pub use manifest::{
 pub use nearest::nearest;
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
-pub use sampling::{ProcessTree, Sampled, Sampler, TreeUsage};
+pub use sampling::{OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage};
 pub use server::{Launch, Server, StartError};
 pub use subject::{Subject, SubjectError};
 pub use tail::tail;

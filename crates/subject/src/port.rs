@@ -80,6 +80,24 @@ pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
     }
 }
 
+/// The processes that listen on a TCP port, as far as this one may see them.
+pub fn listeners_on(port: u16) -> Vec<i32> {
+    let listening = listening_inodes(port);
+    if listening.is_empty() {
+        return Vec::new();
+    }
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(|&pid: &i32| {
+        // Those of other users cannot be looked into.
+        let inodes = socket_inodes(pid).unwrap_or_default();
+        inodes.iter().any(|inode| listening.contains(inode))
+    })
+    .collect()
+}
+
 /// The inodes of the sockets that listen on `port`.
 fn listening_inodes(port: u16) -> HashSet<u64> {
     ["/proc/self/net/tcp", "/proc/self/net/tcp6"]

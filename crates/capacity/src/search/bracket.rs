@@ -91,11 +91,12 @@ impl Bracket {
         }
     }
 
-    /// What became of the rate that was to be tried next.
+    /// What became of the rate that was to be tried next. One that stays undecided changes nothing.
     pub fn tried(&mut self, rate: f64, outcome: Tried) {
         let was_open = self.held.is_none() || self.upper.is_none();
-        let is_second = self.again.take().is_some();
+        let is_second = self.again.is_some();
         match outcome {
+            Tried::Undecided => return,
             Tried::Held => self.held = Some(rate),
             Tried::Limited if !is_second => {
                 self.again = Some(rate);
@@ -106,6 +107,7 @@ impl Bracket {
                 self.upper = Some(Upper { rate, limited });
             }
         }
+        self.again = None;
         if was_open && rate != self.start {
             self.step = (self.step * 2.0).min(WIDEST_STEP);
         }

@@ -5,22 +5,39 @@
 //! begins where the ones before it have ended, and looks outwards again in growing steps: a wrong step of
 //! the one (a trial that a busy machine has spoilt) is undone by the next. Each gives one finding, and
 //! the findings give the capacity with its interval.
+//!
+//! If that is narrow enough, the search **confirms** it: the server must hold as far below the capacity as the precision
+//! allows, and fail as far above. Otherwise a server that holds each rate at one time and fails at another would give
+//! findings that lie close together, since each begins where the last one ended. If it is too wide, findings that
+//! contradict each other are confirmed, and more are looked for, up to twice as many. What is too wide then is no answer.
 
+mod answer;
 mod bracket;
+mod confirm;
+mod finding;
 
+pub use answer::{Answer, Precision};
 pub use bracket::{LEAST_RATE, MOST_RATE};
 
 use prony_stats::{Estimate, median};
-use serde::{Deserialize, Serialize};
 
+use crate::attempt::Purpose;
 use bracket::{Bracket, Closed};
+use confirm::{Confirming, Decided};
+use finding::Finding;
 
 /// How narrow the first bisection must be, at the least.
 const APPROACH: f64 = 0.10;
 /// The first step outwards of the first bisection.
 const APPROACH_STEP: f64 = 0.41;
-/// The first step outwards of a fine one, in units of the precision.
+/// The first step outwards of a fine one, in units of the resolution.
 const REPEAT_STEP: f64 = 2.0;
+/// How many times as many findings as asked for are made, at the most.
+const MOST_FINDINGS: usize = 2;
+/// The least share of the findings that must stand.
+const LEAST_STANDING: f64 = 0.75;
+/// How many rates may stay undecided outside of a bracket before the search gives up.
+const MOST_UNDECIDED: u32 = 3;
 
 /// What became of a rate that was tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +48,8 @@ pub enum Tried {
     Failed,
     /// Nothing is known of it: the generator did not make the rate.
     Limited,
+    /// Nothing is known of it: every try was noisy.
+    Undecided,
 }
 
 /// What to do next.
@@ -40,71 +59,20 @@ pub enum Step {
     Try {
         /// In requests a second.
         rate: f64,
-        /// 0 while it approaches, then the number of the finding that is looked for.
-        repeat: u32,
+        /// Why.
+        purpose: Purpose,
     },
     /// It is over.
     Done,
 }
 
-/// How exact it is to be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Precision {
-    /// How narrow each fine bisection is, as a share of the rate: 0.02 for 2 %.
-    pub share: f64,
-    /// How many of them there are.
-    pub repeats: u32,
-}
-
-/// What is known of the capacity. Rates are in requests a second.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "known")]
-pub enum Answer {
-    /// The greatest rate that holds.
-    Capacity {
-        /// The median of the findings.
-        per_s: f64,
-        /// The lower end of its interval: that of the rates which the findings saw hold.
-        low_per_s: f64,
-        /// The upper end of its interval: that of the rates which they saw fail.
-        high_per_s: f64,
-        /// The chance (0 to 1) that the interval holds the true median; 0 for a single finding.
-        coverage: f64,
-        /// What each bisection found: the middle between what held and what failed.
-        findings_per_s: Vec<f64>,
-    },
-    /// The server holds at this rate; above it the generator was the limit.
-    AtLeast {
-        /// The highest rate that was seen to hold before that; `None` where none was.
-        per_s: Option<f64>,
-        /// Where the generator was the limit.
-        limited_at_per_s: f64,
-    },
-    /// Not even the least rate that is tried holds.
-    Nothing {
-        /// That rate.
-        tried_per_s: f64,
-    },
-    /// The search was ended before it had found anything closer.
-    Between {
-        /// The highest rate that held, if any.
-        held_per_s: Option<f64>,
-        /// The lowest that did not, if any.
-        failed_per_s: Option<f64>,
-    },
-}
-
-/// What one fine bisection found: the capacity lies between these two rates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Finding {
-    held: f64,
-    failed: f64,
-}
-
-impl Finding {
-    fn middle(&self) -> f64 {
-        (self.held * self.failed).sqrt()
-    }
+/// What is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// Two findings that contradict each other.
+    Findings,
+    /// The answer.
+    Answer,
 }
 
 /// The search.
@@ -115,13 +83,25 @@ pub struct Search {
     approach: Bracket,
     /// The fine bisection of now; `None` while it approaches.
     fine: Option<Bracket>,
-    /// 0 while it approaches.
-    repeat: u32,
+    /// What is confirmed now, and of what.
+    confirming: Option<(Subject, Confirming)>,
     findings: Vec<Finding>,
+    /// How many findings there were, those included that were not confirmed.
+    found: usize,
+    /// The lowest and the highest rate that any of them ended at, or that contradicted an answer.
+    extremes: Option<(f64, f64)>,
+    /// Rates of findings whose verdict was confirmed.
+    confirmed: Vec<f64>,
+    /// Whether the answer of now was confirmed.
+    is_confirmed: bool,
+    /// Whether it was contradicted.
+    is_contradicted: bool,
     /// Where the fine bisections begin.
     around: f64,
     /// How many bisections ended at the generator's limit.
     limited: usize,
+    /// How many rates stayed undecided outside of a bracket.
+    undecided: u32,
     ended: Option<Answer>,
 }
 
@@ -129,34 +109,51 @@ impl Search {
     /// Begins at a rate that is guessed. `seed` is what the places come from at which the fine
     /// bisections begin: they must not all try the same rates.
     pub fn new(start_per_s: f64, precision: Precision, seed: u64) -> Self {
-        let resolution = APPROACH.max(precision.share);
+        let resolution = APPROACH.max(precision.resolution());
         Self {
             precision,
             random: fastrand::Rng::with_seed(seed),
             approach: Bracket::new(start_per_s, APPROACH_STEP, resolution),
             fine: None,
-            repeat: 0,
+            confirming: None,
             findings: Vec::new(),
+            found: 0,
+            extremes: None,
+            confirmed: Vec::new(),
+            is_confirmed: false,
+            is_contradicted: false,
             around: start_per_s,
             limited: 0,
+            undecided: 0,
             ended: None,
         }
     }
 
     /// What to do next.
     pub fn next(&self) -> Step {
-        let bracket = self.fine.as_ref().unwrap_or(&self.approach);
-        match (bracket.next(), &self.ended) {
-            (Ok(rate), None) => Step::Try {
-                rate,
-                repeat: self.repeat,
-            },
-            _ => Step::Done,
+        if self.ended.is_some() {
+            return Step::Done;
         }
+        let confirms = self.confirms();
+        let (rate, purpose) = match (confirms, &self.fine) {
+            (Some(rate), _) => (Ok(rate), Purpose::Confirm),
+            (None, None) => (self.approach.next(), Purpose::Approach),
+            (None, Some(fine)) => {
+                let number = self.findings.len() as u32 + 1;
+                (fine.next(), Purpose::Finding { number })
+            }
+        };
+        rate.map_or(Step::Done, |rate| Step::Try { rate, purpose })
     }
 
     /// Tells what became of the rate that was to be tried next.
     pub fn tried(&mut self, rate: f64, outcome: Tried) {
+        if self.confirming.is_some() {
+            return self.tried_again(outcome);
+        }
+        if outcome == Tried::Undecided {
+            return self.was_undecided();
+        }
         let bracket = self.fine.as_mut().unwrap_or(&mut self.approach);
         bracket.tried(rate, outcome);
         match bracket.next() {
@@ -164,7 +161,7 @@ impl Search {
             Err(Closed::Found { held, failed }) => self.found(Finding { held, failed }),
             Err(Closed::Limited { held, at }) => self.was_limited(held, at),
             // In a fine bisection others have held: it was a moment.
-            Err(Closed::Nothing) if self.repeat > 0 => self.found(Finding {
+            Err(Closed::Nothing) if self.fine.is_some() => self.found(Finding {
                 held: LEAST_RATE,
                 failed: LEAST_RATE,
             }),
@@ -176,24 +173,135 @@ impl Search {
         }
     }
 
-    fn found(&mut self, finding: Finding) {
-        if self.repeat > 0 {
-            self.findings.push(finding);
+    fn confirms(&self) -> Option<f64> {
+        self.confirming.as_ref().and_then(|(_, rates)| rates.next())
+    }
+
+    /// A bracket that cannot be halved is as narrow as it gets; where there is none yet, the rate is tried again.
+    fn was_undecided(&mut self) {
+        let bracket = self.fine.as_ref().unwrap_or(&self.approach);
+        if let (Some(held), Some(upper)) = bracket.ends()
+            && !upper.limited
+        {
+            let failed = upper.rate;
+            return self.found(Finding { held, failed });
         }
-        if self.repeat == self.precision.repeats {
-            self.ended = Some(self.answer());
+        self.undecided += 1;
+        if self.undecided > MOST_UNDECIDED {
+            self.end();
+        }
+    }
+
+    fn found(&mut self, finding: Finding) {
+        if self.fine.is_some() {
+            self.findings.push(finding);
+            self.found += 1;
+            self.reach(finding.held, finding.failed);
+        }
+        self.around = median(&self.rates(Finding::middle)).unwrap_or(finding.middle());
+        self.go_on();
+    }
+
+    fn reach(&mut self, low: f64, high: f64) {
+        let (lowest, highest) = self.extremes.unwrap_or((low, high));
+        self.extremes = Some((lowest.min(low), highest.max(high)));
+    }
+
+    /// Ends if the capacity is known as exactly as asked, or cannot be; otherwise looks further.
+    fn go_on(&mut self) {
+        let wanted = self.precision.repeats as usize;
+        let is_enough = self.findings.len() >= wanted;
+        let is_last = self.found >= MOST_FINDINGS * wanted;
+        let precise = self.narrow().filter(|_| is_enough);
+        if let Some(Answer::Capacity { per_s, .. }) = precise {
+            return self.confirm_answer(per_s);
+        }
+        if let Some((failed, held)) = self.contradiction().filter(|_| is_enough || is_last) {
+            let is_confirmed = |rate| self.confirmed.contains(&rate);
+            if !(is_confirmed(failed) && is_confirmed(held)) {
+                self.confirming = Some((Subject::Findings, Confirming::new(failed, held)));
+                return;
+            }
+            // No interval that is narrow enough holds both.
+            let share = self.precision.share;
+            if held * (1.0 - share) > failed * (1.0 + share) {
+                return self.end();
+            }
+        }
+        match is_last {
+            true => self.end(),
+            false => self.begin_fine(),
+        }
+    }
+
+    fn confirm_answer(&mut self, per_s: f64) {
+        let share = self.precision.share;
+        let (below, above) = (per_s * (1.0 - share), per_s * (1.0 + share));
+        if below < LEAST_RATE || above > MOST_RATE {
+            return self.end();
+        }
+        self.confirming = Some((Subject::Answer, Confirming::new(above, below)));
+    }
+
+    fn end(&mut self) {
+        self.ended = Some(self.precise().unwrap_or_else(|| self.imprecise()));
+    }
+
+    /// The lowest rate at which a finding saw the server fail and the highest at which one saw it hold, if the former
+    /// is below the latter.
+    fn contradiction(&self) -> Option<(f64, f64)> {
+        let failed = self.rates(|finding| finding.failed).into_iter();
+        let held = self.rates(|finding| finding.held).into_iter();
+        let (failed, held) = (failed.reduce(f64::min)?, held.reduce(f64::max)?);
+        (failed < held).then_some((failed, held))
+    }
+
+    fn tried_again(&mut self, outcome: Tried) {
+        let Some((subject, confirming)) = &mut self.confirming else {
+            return;
+        };
+        let subject = *subject;
+        if let Some(decided) = confirming.tried(outcome) {
+            match subject {
+                Subject::Findings => self.decided_finding(decided),
+                Subject::Answer => self.decided_answer(decided),
+            }
+        }
+        if self.confirms().is_some() {
             return;
         }
-        self.repeat += 1;
-        self.around = median(&self.rates(Finding::middle)).unwrap_or(finding.middle());
-        self.begin_fine();
+        self.confirming = None;
+        match subject {
+            Subject::Findings => self.go_on(),
+            Subject::Answer => {
+                self.is_confirmed = !self.is_contradicted;
+                self.end();
+            }
+        }
+    }
+
+    /// A finding that rests on a verdict which does not stand is none.
+    fn decided_finding(&mut self, Decided { expected, stands }: Decided) {
+        match stands {
+            true => self.confirmed.push(expected.rate),
+            false => self
+                .findings
+                .retain(|finding| !finding.rests_on(expected.rate, expected.verdict)),
+        }
+    }
+
+    fn decided_answer(&mut self, Decided { expected, stands }: Decided) {
+        if !stands {
+            self.is_contradicted = true;
+            self.reach(expected.rate, expected.rate);
+        }
     }
 
     /// The approach has seen the server fail, so a fine bisection that ends at the generator's limit may be
     /// a moment's, and is made again: unless that happens more often than not.
     fn was_limited(&mut self, held: Option<f64>, at: f64) {
         self.limited += 1;
-        if self.repeat > 0 && self.limited <= self.findings.len() + 1 {
+        if self.fine.is_some() && self.limited <= self.findings.len() + 1 {
             self.begin_fine();
             return;
         }
@@ -204,11 +312,11 @@ impl Search {
     }
 
     fn begin_fine(&mut self) {
-        let precision = self.precision.share;
-        // Up to half of the precision to either side.
-        let aside = precision * (self.random.f64() - 0.5);
+        let resolution = self.precision.resolution();
+        // Up to half of the resolution to either side.
+        let aside = resolution * (self.random.f64() - 0.5);
         let start = self.around * (1.0 + aside);
-        self.fine = Some(Bracket::new(start, REPEAT_STEP * precision, precision));
+        self.fine = Some(Bracket::new(start, REPEAT_STEP * resolution, resolution));
     }
 
     fn rates(&self, of: fn(&Finding) -> f64) -> Vec<f64> {
@@ -225,13 +333,45 @@ impl Search {
         if let Some(ended) = &self.ended {
             return ended.clone();
         }
-        self.capacity().unwrap_or_else(|| {
-            let (held, upper) = self.approach.ends();
-            Answer::Between {
-                held_per_s: held,
-                failed_per_s: upper.filter(|upper| !upper.limited).map(|upper| upper.rate),
-            }
-        })
+        if let Some(precise) = self.precise() {
+            return precise;
+        }
+        let (held, upper) = self.approach.ends();
+        let between = |held_per_s, failed_per_s| Answer::Between {
+            held_per_s,
+            failed_per_s,
+        };
+        match self.findings[..] {
+            [] => between(
+                held,
+                upper.filter(|upper| !upper.limited).map(|upper| upper.rate),
+            ),
+            [only] => between(Some(only.held), Some(only.failed)),
+            _ => self.imprecise(),
+        }
+    }
+
+    /// The capacity, if nothing contradicts it.
+    fn precise(&self) -> Option<Answer> {
+        self.narrow().filter(|_| !self.is_contradicted)
+    }
+
+    /// The capacity, if it is as exact as asked, and most findings stand.
+    fn narrow(&self) -> Option<Answer> {
+        let most_stand = self.findings.len() as f64 >= LEAST_STANDING * self.found as f64;
+        let capacity = self.capacity().filter(|_| most_stand);
+        capacity.filter(|answer| self.precision.is_met(answer))
+    }
+
+    /// Where the bisections ended; without one, what the approach has seen.
+    fn imprecise(&self) -> Answer {
+        let (held, upper) = self.approach.ends();
+        let (low, high) = self.extremes.unzip();
+        Answer::Imprecise {
+            low_per_s: low.or(held),
+            high_per_s: high.or(upper.map(|upper| upper.rate)),
+            findings_per_s: self.rates(Finding::middle),
+        }
     }
 
     /// A finding is only as sharp as its bracket, and all of them may lie on one side of the truth. So the
@@ -245,6 +385,7 @@ impl Search {
             high_per_s: Estimate::of(&self.rates(|finding| finding.failed))?.high,
             coverage: middle.coverage,
             findings_per_s,
+            confirmed: self.is_confirmed,
         })
     }
 }

@@ -231,6 +231,8 @@ impl Made {
                     ..GeneratorCost::default()
                 },
                 timeline: None,
+                tcp: None,
+                slow_because: None,
             },
             server: ServerCost {
                 cpu_user_s: answers * server.cpu_ns * self.noise() / 1e9,

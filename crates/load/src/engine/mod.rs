@@ -13,6 +13,7 @@ mod result;
 mod source_address;
 mod start_line;
 mod tally;
+mod tcp_events;
 mod timeline;
 mod timetable;
 mod worker;
@@ -98,6 +99,7 @@ pub fn run(
     let progress: Vec<WorkerProgress> = (0..plan.threads)
         .map(|_| WorkerProgress::default())
         .collect();
+    let tcp_before = tcp_events::now();
     let clock = Clock::start();
     let budget = SharedBudget::new(plan.requests);
     let start_line = StartLine::new(plan.threads);
@@ -130,7 +132,9 @@ pub fn run(
             .map(|worker| worker.join().map_err(|_| LoadError::Panicked)?)
             .collect::<Result<_, _>>()
     })?;
-    Ok(result::assemble(plan, results))
+    let mut result = result::assemble(plan, results);
+    tcp_events::tell(&mut result, tcp_before);
+    Ok(result)
 }
 
 /// Pins the thread, and gives the worker its pacer: the shapes differ in nothing else.

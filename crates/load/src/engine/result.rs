@@ -54,6 +54,8 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         first_wrong: tally.first_wrong.clone(),
         generator: generator(plan, &workers, tally),
         timeline: Some(timeline(workers)),
+        tcp: None,
+        slow_because: None,
     }
 }
 

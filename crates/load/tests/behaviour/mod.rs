@@ -11,4 +11,5 @@ mod plans;
 mod scripted;
 mod shapes;
 mod sockets;
+mod slow_accept;
 mod timeline;

@@ -3,9 +3,13 @@
 use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use prony_capacity::{Attempt, Event, Judgement, Planned, Purpose, Question, per_second, supports};
+use prony_capacity::{
+    Attempt, Event, Judgement, MOST_RUNS, Planned, Purpose, Question, per_second, supports,
+};
 use prony_load::{LoadPlan, Progress};
 use prony_report::format;
+
+use super::spoilt;
 
 /// Shows how far a search has come.
 pub struct CapacityProgress {
@@ -92,7 +96,9 @@ impl CapacityProgress {
     fn purpose(&self, purpose: Purpose) -> String {
         match purpose {
             Purpose::Approach => "approach".into(),
+            Purpose::Finding { number } if number > self.findings => format!("finding {number}"),
             Purpose::Finding { number } => format!("finding {number}/{}", self.findings),
+            Purpose::Confirm => "confirming".into(),
             Purpose::Curve => "curve".into(),
         }
     }
@@ -104,12 +110,33 @@ fn style() -> ProgressStyle {
 }
 
 fn outcome(attempt: &Attempt) -> String {
+    if let Some(by) = noisy_by(attempt) {
+        let then = match (attempt.purpose, attempt.run < MOST_RUNS) {
+            (Purpose::Curve, _) => "",
+            (_, true) => "; this rate is run again",
+            (_, false) => "; this rate stays undecided",
+        };
+        return format!("noisy    {by}{then}{}", slow_because(attempt));
+    }
     let why = attempt.judgement.why().join("; ");
     match attempt.judgement {
         Judgement::Held => format!("held     {}", latency(attempt)),
-        Judgement::Failed { .. } => format!("failed   {why}"),
+        Judgement::Failed { .. } => format!("failed   {why}{}", slow_because(attempt)),
         Judgement::Limited { .. } => format!("unknown  {why}"),
     }
+}
+
+/// What made an attempt noisy; `None` if nothing did.
+pub fn noisy_by(attempt: &Attempt) -> Option<String> {
+    let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
+    let by: Vec<String> = noise.noisy.iter().map(spoilt::by).collect();
+    Some(by.join(", and "))
+}
+
+/// What the kernel says about slow requests, as it follows a reason.
+pub fn slow_because(attempt: &Attempt) -> String {
+    let because = attempt.slow_because.as_ref();
+    because.map_or(String::new(), |because| format!("; {because}"))
 }
 
 fn latency(attempt: &Attempt) -> String {

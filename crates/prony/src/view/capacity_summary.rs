@@ -3,9 +3,10 @@
 use std::fmt::{Result, Write};
 
 use prony_capacity::{Answer, Attempt, CapacityResult, Ended, Judgement, per_second, supports};
-use prony_record::{Arrivals, LatencySummary, LoadShape};
+use prony_record::{Arrivals, LatencySummary, LoadShape, Spoil};
 use prony_report::format;
 
+use super::capacity_progress::{noisy_by, slow_because};
 use super::load_shape::connections_of_a_rate;
 use super::plural;
 
@@ -20,6 +21,8 @@ pub fn text(result: &CapacityResult, requests: Option<&str>) -> String {
 fn write_summary(out: &mut String, result: &CapacityResult, requests: Option<&str>) -> Result {
     write_conditions(out, result, requests)?;
     write_answer(out, result)?;
+    write_noise(out, result)?;
+    write_slow(out, result)?;
     write_curve(out, result)?;
     write_end(out, result)
 }
@@ -52,20 +55,28 @@ fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
             high_per_s,
             coverage,
             findings_per_s,
+            confirmed,
         } => {
             write!(out, "Capacity: {}", per_second(*per_s))?;
             match findings_per_s.len() {
-                1 => writeln!(out, ", found once: of its spread nothing is known"),
-                count => writeln!(
+                1 => write!(out, ", found once: of its spread nothing is known")?,
+                count => write!(
                     out,
                     " ({:.0} % interval {} to {}, of {})",
                     coverage * 100.0,
                     per_second(*low_per_s),
                     per_second(*high_per_s),
                     plural(count, "finding")
-                ),
+                )?,
             }
+            let unless = if *confirmed { "" } else { ", not confirmed" };
+            writeln!(out, "{unless}")
         }
+        Answer::Imprecise {
+            low_per_s,
+            high_per_s,
+            findings_per_s,
+        } => write_imprecise(out, result, (*low_per_s, *high_per_s), findings_per_s.len()),
         Answer::AtLeast {
             per_s,
             limited_at_per_s,
@@ -93,6 +104,105 @@ fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
             held_per_s,
             failed_per_s,
         } => writeln!(out, "Capacity: {}", between(*held_per_s, *failed_per_s)),
+    }
+}
+
+/// An interval that is wider than was asked for is no answer.
+fn write_imprecise(
+    out: &mut String,
+    result: &CapacityResult,
+    (low, high): (Option<f64>, Option<f64>),
+    findings: usize,
+) -> Result {
+    let is_noisy = result.attempts.iter().any(Attempt::is_noisy);
+    let is_short = result.ended == Ended::Budget && !is_noisy;
+    let why = match is_short {
+        true => format!("too little is known after {}", plural(findings, "finding")),
+        false => "too noisy to say".into(),
+    };
+    let range = match (low, high) {
+        (Some(low), Some(high)) => {
+            format!("between {} and {}", per_second(low), per_second(high))
+        }
+        (Some(low), None) => format!("{} or more", per_second(low)),
+        (None, Some(high)) => format!("less than {}", per_second(high)),
+        (None, None) => "no rate could be judged".into(),
+    };
+    let wanted = format::share(result.precision);
+    writeln!(out, "Capacity: {why}: {range} (asked for: within {wanted})")?;
+    if is_short {
+        return Ok(());
+    }
+    if !is_noisy {
+        writeln!(
+            out,
+            "  No other program and no hypervisor disturbed it: the server holds a rate at one time and fails at a lower \
+             one at another."
+        )?;
+    }
+    writeln!(
+        out,
+        "  Stop other programs, give server and generator CPUs of their own (--cpus, and taskset for the server), try \
+         each rate for longer (-d), or ask for less (--precision)."
+    )
+}
+
+/// How many attempts did not count, and what disturbed them.
+fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
+    let all = &result.attempts;
+    let noisy: Vec<_> = all.iter().filter(|attempt| attempt.is_noisy()).collect();
+    if noisy.is_empty() {
+        return Ok(());
+    }
+    let worst = |of: fn(&Spoil) -> Option<f64>| {
+        let causes = noisy.iter().filter_map(|attempt| attempt.noise.as_ref());
+        let shares: Vec<f64> = causes
+            .flat_map(|noise| &noise.noisy)
+            .filter_map(of)
+            .collect();
+        let most = shares.iter().copied().fold(0.0, f64::max);
+        (!shares.is_empty()).then(|| (shares.len(), format::share(most)))
+    };
+    let steal = worst(|spoil| match spoil {
+        Spoil::Steal { share } => Some(*share),
+        _ => None,
+    });
+    let others = worst(|spoil| match spoil {
+        Spoil::Neighbour { share } => Some(*share),
+        _ => None,
+    });
+    let steal = steal
+        .map(|(count, most)| format!("{count} lost up to {most} of the CPU to the hypervisor"));
+    let others = others
+        .map(|(count, most)| format!("{count} lost up to {most} of the CPU to other programs"));
+    let causes: Vec<String> = steal.into_iter().chain(others).collect();
+    writeln!(
+        out,
+        "  {} of {} noisy and did not count: {}",
+        noisy.len(),
+        match all.len() {
+            1 => "1 attempt was".into(),
+            several => format!("{several} attempts were"),
+        },
+        causes.join(", "),
+    )
+}
+
+/// What the kernel says about the attempt that failed at the lowest rate.
+fn write_slow(out: &mut String, result: &CapacityResult) -> Result {
+    let has_failed = |attempt: &&Attempt| matches!(attempt.judgement, Judgement::Failed { .. });
+    let failed = result.attempts.iter().filter(has_failed);
+    let explained = failed.filter(|attempt| attempt.slow_because.is_some());
+    let lowest = explained.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
+    match lowest {
+        Some(attempt) => writeln!(
+            out,
+            "  At {} {}{}",
+            per_second(attempt.rate_per_s),
+            attempt.judgement.why().join("; "),
+            slow_because(attempt)
+        ),
+        None => Ok(()),
     }
 }
 
@@ -169,12 +279,14 @@ fn write_curve(out: &mut String, result: &CapacityResult) -> Result {
     }
 }
 
-fn mark(attempt: &Attempt) -> &'static str {
-    match attempt.judgement {
+fn mark(attempt: &Attempt) -> String {
+    let verdict = match attempt.judgement {
         Judgement::Held => "",
         Judgement::Failed { .. } => "  does not hold",
         Judgement::Limited { .. } => "  the generator's limit",
-    }
+    };
+    let noise = noisy_by(attempt).map_or(String::new(), |by| format!("  noisy: {by}"));
+    format!("{verdict}{noise}")
 }
 
 fn write_end(out: &mut String, result: &CapacityResult) -> Result {
@@ -200,10 +312,13 @@ fn write_end(out: &mut String, result: &CapacityResult) -> Result {
 /// How many findings there are of those asked for.
 fn of_all(result: &CapacityResult) -> String {
     let found = match &result.answer {
-        Answer::Capacity { findings_per_s, .. } => findings_per_s.len(),
+        Answer::Capacity { findings_per_s, .. } | Answer::Imprecise { findings_per_s, .. } => {
+            findings_per_s.len()
+        }
         _ => 0,
     };
-    match found == result.repeats as usize {
+    let is_capacity = matches!(result.answer, Answer::Capacity { .. });
+    match is_capacity && found >= result.repeats as usize {
         true => " before the curve was whole".into(),
         false => format!(" after {found} of {} findings", result.repeats),
     }

@@ -6,7 +6,7 @@ use prony_record::{LoadResult, Outcome};
 use prony_report::format;
 
 use super::load_generator::write_generator;
-use super::load_times::{outcome_words, write_latency, write_schedule, write_streams};
+use super::load_times::{outcome_words, write_latency, write_schedule, write_slow, write_streams};
 use super::{load_shape, plural};
 
 /// What is shown besides what always is.
@@ -30,6 +30,7 @@ pub fn text(result: &LoadResult, shown: &Shown) -> String {
 fn write_summary(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
     write_load(out, result, shown)?;
     write_latency(out, result, shown.distribution)?;
+    write_slow(out, result)?;
     write_schedule(out, result)?;
     writeln!(
         out,

@@ -2,7 +2,9 @@
 
 use std::fmt::{Result, Write};
 
-use prony_record::{Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome};
+use prony_record::{
+    Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome, SHORTEST_TIMEOUT_NS,
+};
 use prony_report::format;
 
 use super::load_shape;
@@ -36,6 +38,30 @@ pub fn write_latency(out: &mut String, result: &LoadResult, distribution: bool) 
         Some(first) => writeln!(out, "  First byte: {}", quantiles(first)),
         None => Ok(()),
     }
+}
+
+/// Why requests were slow, if the kernel's TCP counters tell.
+pub fn write_slow(out: &mut String, result: &LoadResult) -> Result {
+    let Some(because) = &result.slow_because else {
+        return Ok(());
+    };
+    match result.latency_ns.as_ref().and_then(slowest_figure) {
+        Some((name, ns)) => writeln!(out, "  {name} of {}: {because}", time(ns)),
+        None => writeln!(out, "  Timed out: {because}"),
+    }
+}
+
+/// The lowest percentile that a retransmission timeout may have reached.
+fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
+    [
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p99", latency.p99),
+        ("p99.9", latency.p999),
+        ("max", latency.max),
+    ]
+    .into_iter()
+    .find(|(_, ns)| *ns >= SHORTEST_TIMEOUT_NS)
 }
 
 fn write_distribution(out: &mut String, latency: &LatencySummary) -> Result {

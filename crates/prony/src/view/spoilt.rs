@@ -24,7 +24,8 @@ pub fn line(record: &TrialRecord, again: bool) -> Option<String> {
     ))
 }
 
-fn by(spoil: &Spoil) -> String {
+/// What spoilt a trial, or made an attempt noisy.
+pub fn by(spoil: &Spoil) -> String {
     match spoil {
         Spoil::Steal { share } => {
             format!("the hypervisor took {} of its CPUs", format::share(*share))

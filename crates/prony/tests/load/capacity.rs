@@ -14,11 +14,13 @@ const CAPACITY: f64 = 400.0;
 /// A machine may be busy for a while; it is not in all of so many tries.
 const TRIES: usize = 3;
 
-/// Trials so short that the whole search takes some seconds.
-const SHORT: [&str; 7] = [
+/// Trials of less than 0.3 s: too short to be called noisy, so that the searches which are not to find anything end alike on
+/// a machine that is busy.
+const SHORT: [&str; 8] = [
     "--find-capacity",
     "--warmup",
-    "200ms",
+    "50ms",
+    "-d200ms",
     "--arrivals",
     "even",
     "-t1",
@@ -37,25 +39,37 @@ fn written(folder: &tempfile::TempDir) -> Value {
     schema::capacity(&fs::read_to_string(folder.path().join("result.json")).unwrap())
 }
 
+/// What is told is right. On a machine that other programs keep busy, such as that of many tests at a time, nothing may be
+/// told: then it says so, and what it saw.
 #[test]
 fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
     let server = Ceiling::with(&SERVICE);
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = load(folder.path(), &["--find-capacity", "-t1", "--seed=1"]);
+        command.args(["--warmup", "200ms", "-d1s", "--arrivals", "even"]);
         // What is served too late for a tenth of the answers is no moment's stall.
-        let asked = ["--slo", "p90<40ms,errors<1%", "--precision", "4%", "-d1s"];
-        let more = [
-            "--repeats",
-            "2",
+        command.args(["--slo", "p90<40ms,errors<1%", "--repeats", "3"]);
+        command.args([
             "--curve-steps",
             "5",
             "--chart",
             "curve.svg",
-        ];
-        let (ended, folder) = find(&server, &[&asked[..], &more[..]].concat());
+            "--budget",
+            "90s",
+        ]);
+        command
+            .args(["--json", "result.json"])
+            .arg(server.url("hello"));
+        let ended = run(command);
         let result = written(&folder);
         let found = result["answer"]["per_s"].as_f64();
-        if found.is_none_or(|found| (found / CAPACITY - 1.0).abs() > 0.1) {
+        if found.is_none() && is_refused(&ended, &result) {
+            return;
+        }
+        let is_right = found.is_some_and(|found| (found / CAPACITY - 1.0).abs() <= 0.1);
+        if !is_right || result["ended"] != "complete" {
             wrong.push(ended.all());
             continue;
         }
@@ -67,6 +81,24 @@ fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
     panic!("{TRIES} times: {}", wrong.join("\n\n"));
 }
 
+/// Whether nothing was told because the machine was noisy, with the evidence.
+fn is_refused(ended: &Ended, result: &Value) -> bool {
+    let attempts = result["attempts"].as_array().unwrap();
+    let of = |attempt: &&Value| attempt["noise"]["noisy"].as_array().map_or(0, Vec::len) > 0;
+    let noisy = attempts.iter().filter(of).count();
+    let is_refused = result["answer"]["known"] == "imprecise" && noisy > 0;
+    if is_refused {
+        assert_eq!(ended.code, Some(4), "{}", ended.all());
+        assert!(ended.stdout.contains("Capacity: too noisy to say: "));
+        assert!(ended.stdout.contains(&format!(
+            "{noisy} of {} attempts were noisy",
+            attempts.len()
+        )));
+        assert!(ended.stderr.contains("this rate is run again"));
+    }
+    is_refused
+}
+
 /// What a search that has found a capacity says and writes.
 fn tells(ended: &Ended, result: &Value) {
     let all = ended.all();
@@ -74,11 +106,12 @@ fn tells(ended: &Ended, result: &Value) {
         "looking for the greatest rate",
         "closed loop",
         "approach",
-        "finding 2/2",
+        "finding 3/3",
+        "confirming",
         "asked: p90<40ms,errors<1%",
         "open loop, evenly spaced",
         "Capacity: ",
-        "of 2 findings",
+        " findings)",
         "Latency against rate (from the scheduled arrival)",
         "Knee: ",
     ] {
@@ -86,10 +119,12 @@ fn tells(ended: &Ended, result: &Value) {
     }
     assert_eq!(result["ended"], "complete");
     assert_eq!(result["load"]["arrivals"], "even");
-    assert_eq!(
-        result["answer"]["findings_per_s"].as_array().unwrap().len(),
-        2
-    );
+    assert_eq!(result["answer"]["confirmed"], true);
+    let findings = result["answer"]["findings_per_s"].as_array().unwrap();
+    assert!((3..=6).contains(&findings.len()), "{findings:?}");
+    for attempt in result["attempts"].as_array().unwrap() {
+        assert_eq!(attempt["noise"]["server"], "seen", "{attempt}");
+    }
     let curve = result["curve"].as_array().unwrap();
     assert_eq!(curve.len(), 5);
     assert_eq!(
@@ -106,7 +141,7 @@ fn tells(ended: &Ended, result: &Value) {
 #[test]
 fn where_nothing_holds_it_says_so_and_why() {
     let server = Ceiling::with(&SERVICE);
-    let (ended, folder) = find(&server, &["--slo", "p50<1ms", "-d200ms"]);
+    let (ended, folder) = find(&server, &["--slo", "p50<1ms"]);
     let result = written(&folder);
     assert_eq!(result["answer"]["known"], "nothing", "{}", ended.all());
     assert!(result["curve"].as_array().unwrap().is_empty());
@@ -119,14 +154,14 @@ fn where_nothing_holds_it_says_so_and_why() {
 #[test]
 fn a_budget_that_is_over_leaves_what_is_known() {
     let server = Ceiling::with(&SERVICE);
-    let (ended, folder) = find(&server, &["--slo", "p90<1s", "--budget", "1s", "-d1s"]);
+    let (ended, folder) = find(&server, &["--slo", "p50<1s", "--budget", "300ms"]);
     let result = written(&folder);
     assert_eq!(result["ended"], "budget");
     assert_eq!(result["attempts"].as_array().unwrap().len(), 1);
     ended
         .with(1)
         .prints("Capacity: not found yet; ")
-        .prints("The budget of 1 s ended it after 0 of 6 findings.");
+        .prints("The budget of 0.3 s ended it after 0 of 6 findings.");
 }
 
 #[test]
@@ -135,7 +170,7 @@ fn what_is_known_when_the_user_stops_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), &SHORT);
     command
-        .args(["-d1s", "--json", "result.json"])
+        .args(["--json", "result.json"])
         .arg(server.url("hello"));
     let mut running = Running::start(command);
     running.await_stderr("approach");
@@ -153,7 +188,7 @@ fn a_server_that_is_gone_ends_the_search() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), &SHORT);
     command
-        .args(["-d1s", "--json", "result.json"])
+        .args(["--json", "result.json"])
         .arg(server.url("hello"));
     let mut running = Running::start(command);
     running.await_stderr("approach");
@@ -185,7 +220,7 @@ fn wrong_command_lines_are_told() {
     for (arguments, told) in [
         (&["--slo", "p98<10ms"][..], "nothing is called `p98`"),
         (&["--slo", "p99<10"], "write for instance p99<10ms"),
-        (&["--precision", "2"], "write for instance 2%"),
+        (&["--precision", "2"], "write for instance 10%"),
         (&["--repeats", "0"], "1..=1000"),
         (&["--budget", "0s"], "longer than 0"),
         (&["--rate", "5k/s"], "cannot be used with"),

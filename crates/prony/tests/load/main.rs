@@ -9,6 +9,7 @@ mod common;
 mod connections;
 mod requests;
 mod shapes;
+mod slow_accept;
 mod streams;
 mod wrk;
 

@@ -329,6 +329,8 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 scheduling: None,
             },
             timeline: None,
+            tcp: None,
+            slow_because: None,
         },
         server: ServerCost {
             busy_share: 0.5,

@@ -4,10 +4,12 @@ mod cpu_times;
 mod energy;
 mod frequency;
 mod noise;
+mod outside;
 pub mod process_tree;
 mod sampler;
 mod scheduling;
 mod stat;
 
+pub use outside::OutsideMeter;
 pub use process_tree::{ProcessTree, TreeUsage};
 pub use sampler::{Sampled, Sampler};

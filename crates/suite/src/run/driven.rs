@@ -209,6 +209,8 @@ impl Drive<'_> {
             first_wrong: first_wrong(self.tool, told),
             generator: self.cost(gave),
             timeline: None,
+            tcp: None,
+            slow_because: None,
         }
     }
 

@@ -40,7 +40,7 @@ pub use driven::{CannotDrive, cannot_drive, note as driver_note};
 pub use event::Event;
 pub use prepare::{Prepared, prepare};
 pub use rounds::Attempt;
-pub use spoilt::{LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, spoilt};
+pub use spoilt::spoilt;
 pub use trial::TrialSetup;
 pub use verify::{Verification, verify_subject};
 

@@ -4,27 +4,20 @@
 //! at the figures themselves: who throws away trials because they look bad, or good, measures what
 //! they wish for.
 //!
-//! - **Steal**: the hypervisor gave more than [`MOST_STEAL`] of the CPU time of server or generator
+//! - **Steal**: the hypervisor gave more than [`MOST_STEAL`](prony_record::MOST_STEAL) of the CPU time of server or generator
 //!   to others.
-//! - **Neighbour**: other programs used more than [`MOST_FOREIGN`] of it, and server or generator waited
+//! - **Neighbour**: other programs used more than [`MOST_FOREIGN`](prony_record::MOST_FOREIGN) of it, and server or generator waited
 //!   for a CPU as long.
 //! - **Warm-up**: the rate still rose after measuring had begun, and did so in more than half of this subject's trials
 //!   with this warm-up, two at the least: a machine that was slow for a moment makes one trial rise. It is looked at where the server
 //!   sets the pace: in an open loop the rate is what was asked for. A load without a warm-up is
 //!   meant to have its first requests in its figures, and is not looked at.
 //!
-//! Steal and neighbours are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`] is
+//! Steal and neighbours are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`](prony_record::LEAST_OBSERVED_S) is
 //! not held against them. A trial that failed is not spoilt: its failure is what came of it.
 
-use prony_record::{CpuNoise, Measurement, Spoil};
+use prony_record::{Measurement, Spoil, noisy};
 use prony_stats::warm_up_rise;
-
-/// The greatest share of the CPU time of server or generator that others may have stolen.
-pub const MOST_STEAL: f64 = 0.05;
-/// The greatest share of it that other programs may have used.
-pub const MOST_FOREIGN: f64 = 0.10;
-/// How long a load must have taken, warm-up included, in seconds, for its ticks to say something.
-pub const LEAST_OBSERVED_S: f64 = 0.3;
 
 /// What may have spoilt a trial; empty where nothing did. Whether a rise is the server's warm-up the trials around it
 /// decide.
@@ -34,16 +27,7 @@ pub fn spoilt(measurement: &Measurement) -> Vec<Spoil> {
 }
 
 fn by_the_machine(measurement: &Measurement) -> Vec<Spoil> {
-    if measurement.loaded_s() < LEAST_OBSERVED_S {
-        return Vec::new();
-    }
-    let losses = measurement.losses();
-    let worse = |share: fn(&CpuNoise) -> f64| losses.iter().map(share).fold(0.0, f64::max);
-    let steal = worse(|group| group.steal_share);
-    let foreign = worse(|group| group.foreign_share);
-    let steal = (steal > MOST_STEAL).then_some(Spoil::Steal { share: steal });
-    let neighbour = (foreign > MOST_FOREIGN).then_some(Spoil::Neighbour { share: foreign });
-    steal.into_iter().chain(neighbour).collect()
+    noisy(&measurement.losses(), measurement.loaded_s())
 }
 
 fn by_warm_up(measurement: &Measurement) -> Option<Spoil> {
@@ -61,7 +45,7 @@ fn by_warm_up(measurement: &Measurement) -> Option<Spoil> {
 mod tests {
     use super::*;
     use crate::run::testing::measurement;
-    use prony_record::{LoadShape, Scheduling, Timeline, WarmupResult};
+    use prony_record::{CpuNoise, LoadShape, Scheduling, Timeline, WarmupResult};
 
     fn noisy(server: Option<CpuNoise>, load: Option<CpuNoise>) -> Measurement {
         let mut measurement = measurement(1000.0);

@@ -39,6 +39,8 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             first_wrong: None,
             generator: GeneratorCost::default(),
             timeline: None,
+            tcp: None,
+            slow_because: None,
         },
         server: ServerCost::default(),
         startup_ns: 1,

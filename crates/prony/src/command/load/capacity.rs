@@ -10,18 +10,20 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use prony_capacity::{
-    Answer, CapacityResult, Ended, Generator, Lengths, Loaded, Planned, Precision, Question, Seen,
-    Slo, chart_svg, find, is_hopeless,
+    Answer, CapacityResult, Ended, Generator, Lengths, Loaded, Observed, Planned, Precision,
+    Question, Seen, Slo, chart_svg, find, is_hopeless,
 };
-use prony_load::{LoadError, LoadPlan, Progress};
+use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
 use prony_record::{
     Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule,
 };
 
+use prony_subject::OutsideMeter;
+
 use super::Arguments;
 use super::plan::Asked;
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome};
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, TOO_NOISY};
 use crate::interrupt;
 use crate::view::capacity_progress::CapacityProgress;
 use crate::view::capacity_summary;
@@ -44,16 +46,18 @@ pub struct CapacityArguments {
         requires = "find_capacity"
     )]
     slo: Slo,
-    /// How exactly the capacity is to be found
-    #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "2%",
+    /// How far the ends of the 95 % interval may be from the capacity: an answer that is wider is
+    /// refused (exit status 4)
+    #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
         requires = "find_capacity", hide_short_help = true)]
     precision: f64,
-    /// How many times it is to be found: six give a 95 % interval
+    /// How many times it is to be found, at the least; up to twice as often if the interval is too
+    /// wide
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]
     repeats: u32,
     /// How long all of it may take; what is known by then is shown
-    #[arg(long, value_name = "TIME", value_parser = arguments::some_duration, default_value = "5m",
+    #[arg(long, value_name = "TIME", value_parser = arguments::some_duration, default_value = "6m",
         requires = "find_capacity", hide_short_help = true)]
     budget: Duration,
     /// How many points the curve has, from a tenth of the capacity to a tenth above it; 0 for no
@@ -78,12 +82,12 @@ impl CapacityArguments {
     }
 }
 
-/// `2%` as a share.
+/// `10%` as a share.
 fn precision(text: &str) -> Result<f64, String> {
     let share = prony_record::parse_percent(text);
     share
-        .filter(|share| (0.001..=0.5).contains(share))
-        .ok_or_else(|| format!("`{text}` is not from 0.1% to 50%; write for instance 2%"))
+        .filter(|share| (0.005..=0.5).contains(share))
+        .ok_or_else(|| format!("`{text}` is not from 0.5% to 50%; write for instance 10%"))
 }
 
 /// How long a rate is tried where nothing is said.
@@ -169,6 +173,7 @@ fn exit_code(result: &CapacityResult) -> ExitCode {
         (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
         (Ended::Unsettled, _) => ExitCode::from(FAILURE),
         (_, Answer::Capacity { .. } | Answer::AtLeast { per_s: Some(_), .. }) => ExitCode::SUCCESS,
+        (_, Answer::Imprecise { .. }) => ExitCode::from(TOO_NOISY),
         _ => ExitCode::from(FAILURE),
     }
 }
@@ -179,6 +184,9 @@ const CLOSED_LOOP: Duration = Duration::from_secs(1);
 const SETTLE_TRIES: u32 = 3;
 /// How long a server that answered wrong, or refused, is left alone before the next one.
 const SETTLE_PAUSE: Duration = Duration::from_millis(500);
+
+/// How long a pause goes on before it is seen that the user stopped it.
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// The load engine, as the search asks it for loads.
 struct Engine<'a> {
@@ -219,22 +227,43 @@ impl Generator for Engine<'_> {
         let plan = self.open(planned);
         let requests = planned.rate_per_s * planned.measured.as_secs_f64();
         let mut is_cut = false;
-        let result = self.run(&plan, |progress| {
+        let meter = self.meter();
+        let load = self.run(&plan, |progress| {
             is_cut |= planned.may_be_cut() && self.is_hopeless(&plan, requests, progress);
             is_cut || self.is_out_of_time(planned)
         })?;
-        Ok(match result.ended {
+        let outside = meter.and_then(|meter| meter.finish().ok());
+        let ended = load.ended;
+        let observed = Box::new(Observed { load, outside });
+        Ok(match ended {
             _ if self.is_stopped() => Loaded::Stopped,
-            LoadEnded::Interrupted if is_cut => Loaded::CutShort(result.into()),
+            LoadEnded::Interrupted if is_cut => Loaded::CutShort(observed),
             LoadEnded::Interrupted => Loaded::OutOfTime,
-            _ => Loaded::Whole(result.into()),
+            _ => Loaded::Whole(observed),
         })
+    }
+
+    fn pause(&mut self, length: Duration) {
+        let until = Instant::now() + length;
+        while !self.is_stopped() && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(LONGEST_SLEEP));
+        }
     }
 }
 
 impl Engine<'_> {
     fn is_stopped(&self) -> bool {
         self.interrupt.load(Relaxed)
+    }
+
+    /// Observes the machine beside a load; `None` if the system does not let it.
+    fn meter(&self) -> Option<OutsideMeter> {
+        let address = match self.plan.endpoint {
+            Endpoint::Tcp(address) => Some(address),
+            Endpoint::Unix(_) => None,
+        };
+        OutsideMeter::start(address, &self.plan.cpus).ok()
     }
 
     fn is_out_of_time(&self, planned: &Planned) -> bool {
@@ -336,13 +365,12 @@ mod tests {
 
     #[test]
     fn a_precision_is_written_in_percent() {
-        assert_eq!(precision("2%"), Ok(0.02));
+        assert_eq!(precision("10%"), Ok(0.1));
         assert_eq!(precision("0.5 %"), Ok(0.005));
-        assert_eq!(precision("0.1%"), Ok(0.001));
         assert_eq!(precision("50%"), Ok(0.5));
-        for text in ["2", "0%", "0.09%", "51%", "-1%", "NaN%", "inf%", "fine"] {
+        for text in ["2", "0%", "0.4%", "51%", "-1%", "NaN%", "inf%", "fine"] {
             assert!(
-                precision(text).unwrap_err().contains("for instance 2%"),
+                precision(text).unwrap_err().contains("for instance 10%"),
                 "{text}"
             );
         }

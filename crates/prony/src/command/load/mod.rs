@@ -68,7 +68,8 @@ Each shape, what its latency runs from, and the flags of other tools: docs/load.
 greatest rate is found: docs/capacity.md.
 
 Exit status: 0 where answers were right (or --streams brought events, or --find-capacity found
-one), 1 where none was or the load could not be made, 2 where the command line is wrong, 130 where you stopped it.";
+one), 1 where none was or the load could not be made, 2 where the command line is wrong, 4 if
+--find-capacity found only an interval wider than --precision (too noisy to say), 130 where you stopped it.";
 
 /// What to load, and how. The short flags are wrk's, and some more.
 #[derive(Args)]

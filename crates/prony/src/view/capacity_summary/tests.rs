@@ -1,6 +1,6 @@
 //! Tests: the words for each answer.
 
-use prony_capacity::Purpose;
+use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
 use prony_record::{LatencyHistogram, LoadSpec, Schedule, Target};
 
 use super::*;
@@ -10,6 +10,7 @@ fn attempt(rate_per_s: f64, judgement: Judgement, answers: u64) -> Attempt {
     (0..answers).for_each(|_| histogram.record(2_000_000));
     Attempt {
         purpose: Purpose::Curve,
+        run: 1,
         rate_per_s,
         seed: 1,
         duration_s: 5.0,
@@ -22,6 +23,9 @@ fn attempt(rate_per_s: f64, judgement: Judgement, answers: u64) -> Attempt {
         latency_ns: histogram.summary(),
         histogram: histogram.to_base64(),
         generator_busy: 0.1,
+        noise: None,
+        tcp: None,
+        slow_because: None,
     }
 }
 
@@ -45,7 +49,8 @@ fn result(answer: Answer) -> CapacityResult {
             ..LoadSpec::default()
         },
         slo: "p99<10ms".parse().unwrap(),
-        precision: 0.02,
+        precision: 0.1,
+        resolution: 0.02,
         repeats: 6,
         budget_s: 300.0,
         seed: 42,
@@ -66,6 +71,7 @@ fn capacity(findings_per_s: &[f64]) -> Answer {
         high_per_s: 1972.4,
         coverage: 0.95,
         findings_per_s: findings_per_s.to_vec(),
+        confirmed: true,
     }
 }
 
@@ -159,4 +165,83 @@ fn the_curve_shows_what_its_answers_support() {
     );
     let columns = line("due").chars().count();
     assert_eq!(line("195/s").chars().count(), columns, "{text}");
+}
+
+fn noisy(attempt: Attempt, noisy: Vec<Spoil>) -> Attempt {
+    let noise = AttemptNoise {
+        steal_share: 0.0,
+        foreign_share: 0.0,
+        generator_wait_s: None,
+        server_wait_s: None,
+        server: ServerPlace::Seen,
+        noisy,
+    };
+    Attempt {
+        noise: Some(noise),
+        ..attempt
+    }
+}
+
+fn imprecise() -> CapacityResult {
+    result(Answer::Imprecise {
+        low_per_s: Some(6_210.0),
+        high_per_s: Some(39_504.0),
+        findings_per_s: vec![6_400.0, 10_200.0, 39_500.0],
+    })
+}
+
+#[test]
+fn an_interval_that_is_too_wide_is_no_capacity() {
+    let mut disturbed = imprecise();
+    let steal = |share| Spoil::Steal { share };
+    let others = Spoil::Neighbour { share: 0.31 };
+    disturbed.attempts = vec![
+        noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
+        noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
+        noisy(attempt(6_400.0, Judgement::Held, 100), Vec::new()),
+    ];
+    says(
+        &disturbed,
+        &[
+            "Capacity: too noisy to say: between 6,210/s and 39,504/s (asked for: within 10 %)\n",
+            "Stop other programs, give server and generator CPUs of their own",
+            "2 of 3 attempts were noisy and did not count: 2 lost up to 12 % of the CPU to the hypervisor, 1 lost up to \
+             31 % of the CPU to other programs\n",
+        ],
+    );
+    says(
+        &imprecise(),
+        &[
+            "too noisy to say: between",
+            "No other program and no hypervisor disturbed it",
+        ],
+    );
+    let mut short = imprecise();
+    short.ended = Ended::Budget;
+    says(
+        &short,
+        &[
+            "Capacity: too little is known after 3 findings: between 6,210/s and 39,504/s",
+            "The budget of 300 s ended it after 3 of 6 findings. More time (--budget) finds more.",
+        ],
+    );
+}
+
+#[test]
+fn a_rate_that_failed_for_the_kernels_reasons_says_so() {
+    let mut slow = result(capacity(&[1950.0; 6]));
+    slow.attempts[0].slow_because = Some("37 SYNs were sent again".into());
+    says(
+        &slow,
+        &["At 1,000/s p99 was 20.0 ms, not below 10ms; 37 SYNs were sent again\n"],
+    );
+}
+
+#[test]
+fn what_was_not_confirmed_says_so() {
+    let mut answer = capacity(&[1950.0; 6]);
+    if let Answer::Capacity { confirmed, .. } = &mut answer {
+        *confirmed = false;
+    }
+    says(&result(answer), &["of 6 findings), not confirmed\n"]);
 }

@@ -59,6 +59,8 @@ fn closed() -> LoadResult {
             ..GeneratorCost::default()
         },
         timeline: None,
+        tcp: None,
+        slow_because: None,
     }
 }
 

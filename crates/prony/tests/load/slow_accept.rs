@@ -1,0 +1,81 @@
+//! A server whose accept queue overflows: what the kernel counted is told.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::thread;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+use crate::common::{run, schema};
+use crate::{load, loaded};
+
+/// Takes a connection every 25 ms, with a queue of one beside it, and answers one request on each. It ends with the
+/// test's process.
+fn slow_acceptor() -> String {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    socket.bind(&any.into()).unwrap();
+    socket.listen(1).unwrap();
+    let listener = TcpListener::from(socket);
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::sleep(Duration::from_millis(25));
+            let timeout = Some(Duration::from_millis(500));
+            stream.set_read_timeout(timeout).unwrap();
+            // The client may have given up.
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+        }
+    });
+    format!("http://{address}/")
+}
+
+/// How the explanation goes on after the counts.
+const OVERFLOWED: &str = "the server's accept queue overflowed";
+
+#[test]
+fn a_second_of_latency_is_explained_by_the_syns_that_were_sent_again() {
+    let url = slow_acceptor();
+    let (stdout, result) = loaded(&["--rate", "80/s", "--no-keepalive", "-d2s", &url]);
+    let tcp = &result["tcp"];
+    assert!(tcp["retransmitted_syns"].as_u64() > Some(0), "{tcp}");
+    assert!(tcp["accept_queue_overflows"].as_u64() > Some(0), "{tcp}");
+    let because = result["slow_because"].as_str().unwrap();
+    assert!(
+        because.contains("sent again after waiting 1 s or longer"),
+        "{because}"
+    );
+    assert!(because.contains(OVERFLOWED), "{because}");
+    let line = stdout.lines().find(|line| line.contains(because)).unwrap();
+    assert!(
+        line.trim_start().starts_with('p') && line.contains(" of "),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_rate_that_fails_for_an_accept_queue_says_so() {
+    let url = slow_acceptor();
+    let folder = tempfile::tempdir().unwrap();
+    // Each answer takes 25 ms or longer.
+    let mut command = load(folder.path(), &["--find-capacity", "--no-keepalive", "-t1"]);
+    command.args(["--slo", "p50<5ms", "--warmup", "50ms", "-d240ms", "-c40"]);
+    command.args(["--budget", "15s", "--json", "result.json", &url]);
+    let ended = run(command);
+    let result = schema::capacity(&fs::read_to_string(folder.path().join("result.json")).unwrap());
+    let attempts = result["attempts"].as_array().unwrap();
+    let explained =
+        |because: &serde_json::Value| because.as_str().is_some_and(|it| it.contains(OVERFLOWED));
+    let failed = attempts
+        .iter()
+        .filter(|attempt| attempt["verdict"] == "failed");
+    let failed: Vec<_> = failed
+        .filter(|attempt| explained(&attempt["slow_because"]))
+        .collect();
+    assert!(!failed.is_empty(), "{}", ended.all());
+    assert!(ended.stdout.contains(OVERFLOWED), "{}", ended.all());
+    assert!(ended.stderr.contains(OVERFLOWED), "{}", ended.all());
+}

@@ -1,0 +1,190 @@
+//! When a trial was noisy: how much of the measured programs' CPU time others may take.
+//!
+//! The rule looks at the machine alone, never at the figures that a trial gave: who runs trials again because they look
+//! bad, or good, measures what they wish for.
+
+use crate::{CpuNoise, LoadResult, MachineNoise, Scheduling, Spoil};
+
+/// The greatest share of the CPU time of server or generator that the hypervisor may have given to others.
+pub const MOST_STEAL: f64 = 0.05;
+/// The greatest share of it that other programs may have used.
+pub const MOST_FOREIGN: f64 = 0.10;
+/// How long a load must have taken, warm-up included, in seconds, for its ticks of 10 ms to say something.
+pub const LEAST_OBSERVED_S: f64 = 0.3;
+
+/// How long the threads of server and generator waited for a CPU, each as a share of the load's time, summed over
+/// threads; `None` if it is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuWaits {
+    /// The server's.
+    pub server: Option<f64>,
+    /// The generator's.
+    pub generator: Option<f64>,
+}
+
+impl MachineNoise {
+    /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
+    ///
+    /// A program beside costs no more than the time in which server or generator waited for a CPU: what it uses of an
+    /// idle one harms nobody, and on a CPU that wakes up often the clocks do not account for all of the time. So a
+    /// group's `foreign_share` is here no greater than the wait of its threads, where that is known. Of a generator
+    /// whose wait is not known nothing is said, unless the kernel tells no waits at all.
+    pub fn losses(&self, waits: CpuWaits) -> Vec<CpuNoise> {
+        let CpuWaits { server, generator } = waits;
+        let of_generator = match (generator, self.server_cpus) {
+            // They share their CPUs.
+            (Some(generator), None) => generator + server.unwrap_or(f64::INFINITY),
+            (Some(generator), Some(_)) => generator,
+            (None, _) if server.is_some() => 0.0,
+            (None, _) => f64::INFINITY,
+        };
+        let lost = |group: Option<CpuNoise>, waited: f64| {
+            let group = group?;
+            Some(CpuNoise {
+                foreign_share: group.foreign_share.min(waited),
+                ..group
+            })
+        };
+        let server = lost(self.server_cpus, server.unwrap_or(f64::INFINITY));
+        let generator = lost(self.load_cpus, of_generator);
+        server.into_iter().chain(generator).collect()
+    }
+}
+
+/// What was seen beside a load on a server that Prony did not start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outside {
+    /// What the machine did.
+    pub noise: MachineNoise,
+    /// Where the server was.
+    pub server: OutsideServer,
+}
+
+/// Where a server is that Prony did not start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OutsideServer {
+    /// On another machine: whatever uses the generator's CPUs is not the server.
+    Elsewhere,
+    /// On this machine, but its processes cannot be seen: what it uses cannot be told from what others use.
+    Unseen,
+    /// On this machine, with how the kernel scheduled its threads, if the kernel says.
+    Seen(Option<Scheduling>),
+}
+
+impl Outside {
+    /// What the CPUs of server and generator lost to others during this load, the groups that were looked at.
+    pub fn losses(&self, load: &LoadResult) -> Vec<CpuNoise> {
+        let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);
+        let generator = share(load.generator.scheduling, load.duration_s);
+        let waits = match self.server {
+            OutsideServer::Elsewhere => CpuWaits {
+                server: Some(0.0),
+                generator,
+            },
+            OutsideServer::Seen(server) => CpuWaits {
+                server: share(server, load.loaded_s()),
+                generator,
+            },
+            // Whoever the generator waited for may have been the server.
+            OutsideServer::Unseen => CpuWaits {
+                server: Some(0.0),
+                generator: Some(0.0),
+            },
+        };
+        self.noise.losses(waits)
+    }
+}
+
+/// What made a load of `loaded_s` seconds noisy, by what its groups of CPUs lost: the group that lost most decides.
+/// Empty if nothing did.
+pub fn noisy(losses: &[CpuNoise], loaded_s: f64) -> Vec<Spoil> {
+    if loaded_s < LEAST_OBSERVED_S {
+        return Vec::new();
+    }
+    let worst = worst_of(losses);
+    let (steal, foreign) = (worst.steal_share, worst.foreign_share);
+    let steal = (steal > MOST_STEAL).then_some(Spoil::Steal { share: steal });
+    let others = (foreign > MOST_FOREIGN).then_some(Spoil::Neighbour { share: foreign });
+    steal.into_iter().chain(others).collect()
+}
+
+/// The greatest share that any group of CPUs lost, of each kind.
+pub fn worst_of(losses: &[CpuNoise]) -> CpuNoise {
+    let worst = |share: fn(&CpuNoise) -> f64| losses.iter().map(share).fold(0.0, f64::max);
+    CpuNoise {
+        steal_share: worst(|group| group.steal_share),
+        foreign_share: worst(|group| group.foreign_share),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn scheduling(run_queue_wait_s: f64) -> Option<Scheduling> {
+        Some(Scheduling {
+            run_queue_wait_s,
+            ..Scheduling::default()
+        })
+    }
+
+    fn outside(server: OutsideServer) -> Outside {
+        let load_cpus = Some(CpuNoise {
+            steal_share: 0.07,
+            foreign_share: 0.4,
+        });
+        let noise = MachineNoise {
+            load_cpus,
+            ..MachineNoise::default()
+        };
+        Outside { noise, server }
+    }
+
+    /// A second whose generator waited for this long.
+    fn load(waited_s: f64) -> LoadResult {
+        let mut load = sample::load_result();
+        (load.duration_s, load.warmup) = (1.0, None);
+        load.generator.scheduling = scheduling(waited_s);
+        load
+    }
+
+    #[track_caller]
+    fn loses(server: OutsideServer, waited_s: f64, foreign_share: f64) {
+        let lost = outside(server).losses(&load(waited_s));
+        assert_eq!(lost.len(), 1);
+        assert_eq!(lost[0].steal_share, 0.07);
+        let foreign = lost[0].foreign_share;
+        assert!((foreign - foreign_share).abs() < 1e-9, "{foreign}");
+    }
+
+    #[test]
+    fn others_cost_what_somebody_waited_for_them() {
+        loses(OutsideServer::Elsewhere, 0.3, 0.3);
+        loses(OutsideServer::Elsewhere, 0.9, 0.4);
+        loses(OutsideServer::Seen(scheduling(0.05)), 0.1, 0.15);
+        loses(OutsideServer::Seen(None), 0.1, 0.4);
+    }
+
+    #[test]
+    fn a_server_that_cannot_be_seen_is_not_taken_for_others() {
+        loses(OutsideServer::Unseen, 0.9, 0.0);
+    }
+
+    #[test]
+    fn a_trial_is_noisy_from_the_bounds_on_if_it_lasted() {
+        let lost = |steal_share, foreign_share| CpuNoise {
+            steal_share,
+            foreign_share,
+        };
+        assert_eq!(noisy(&[], 1.0), []);
+        assert_eq!(noisy(&[lost(MOST_STEAL, MOST_FOREIGN)], 1.0), []);
+        let both = [lost(0.06, 0.0), lost(0.0, 0.11)];
+        let expected = [
+            Spoil::Steal { share: 0.06 },
+            Spoil::Neighbour { share: 0.11 },
+        ];
+        assert_eq!(noisy(&both, LEAST_OBSERVED_S), expected);
+        assert_eq!(noisy(&both, 0.2), []);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the kernel's TCP did to a load: what it sent again, and the queues that overflowed.
+
+use serde::{Deserialize, Serialize};
+
+/// The kernel's shortest retransmission timeout (`TCP_RTO_MIN`), in nanoseconds: no timeout costs less.
+pub const SHORTEST_TIMEOUT_NS: u64 = 200_000_000;
+/// How long a SYN waits for its answer before it is sent again (`TCP_TIMEOUT_INIT`), in nanoseconds. It doubles each
+/// time. The kernel's timers end up to a few percent early.
+const SYN_TIMEOUT_NS: u64 = 950_000_000;
+
+/// How often the kernel's TCP had to repair something from the beginning of a load to its end, warm-up included.
+///
+/// The kernel counts for the whole network namespace of the generator, so the connections of other programs there are
+/// in these counts. A server on another machine has queues of its own, which are not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpEvents {
+    /// Segments that were sent again (`RetransSegs`).
+    pub retransmitted_segments: u64,
+    /// Of these, SYNs and SYN-ACKs (`TCPSynRetrans`): each had waited for 1 s or longer.
+    pub retransmitted_syns: u64,
+    /// Retransmission timeouts (`TCPTimeouts`), those of SYNs included: each lasted 0.2 s or longer.
+    pub timeouts: u64,
+    /// Segments that were lost again when they were sent again (`TCPLostRetransmit`).
+    pub lost_retransmits: u64,
+    /// Connections that a server of this namespace did not take because its accept queue was full (`ListenOverflows`).
+    pub accept_queue_overflows: u64,
+    /// SYNs and ACKs that listening sockets of this namespace threw away, for any reason (`ListenDrops`).
+    pub listen_drops: u64,
+}
+
+impl TcpEvents {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &TcpEvents) -> TcpEvents {
+        let since = |of: fn(&TcpEvents) -> u64| of(self).saturating_sub(of(earlier));
+        TcpEvents {
+            retransmitted_segments: since(|events| events.retransmitted_segments),
+            retransmitted_syns: since(|events| events.retransmitted_syns),
+            timeouts: since(|events| events.timeouts),
+            lost_retransmits: since(|events| events.lost_retransmits),
+            accept_queue_overflows: since(|events| events.accept_queue_overflows),
+            listen_drops: since(|events| events.listen_drops),
+        }
+    }
+
+    /// Why requests were slow, if these counts can tell: `slow` of them took [`SHORTEST_TIMEOUT_NS`] or longer, and the
+    /// slowest took `longest_ns`.
+    pub fn explain(&self, slow: u64, longest_ns: u64) -> Option<String> {
+        if slow == 0 || longest_ns < SHORTEST_TIMEOUT_NS {
+            return None;
+        }
+        let syns = match longest_ns >= SYN_TIMEOUT_NS {
+            true => self.retransmitted_syns,
+            false => 0,
+        };
+        let others = self.timeouts.saturating_sub(self.retransmitted_syns);
+        let syns_text = (syns > 0).then(|| {
+            let sent = counted(syns, "SYN was", "SYNs were");
+            format!("{sent} sent again after waiting 1 s or longer")
+        });
+        let others_text = (others > 0).then(|| {
+            let ended = counted(others, "retransmission timeout", "retransmission timeouts");
+            format!("{ended} of 0.2 s or longer")
+        });
+        let told: Vec<String> = syns_text.into_iter().chain(others_text).collect();
+        if told.is_empty() {
+            return None;
+        }
+        let mut text = told.join(", and ");
+        if self.accept_queue_overflows > 0 {
+            let times = counted(self.accept_queue_overflows, "time", "times");
+            text.push_str(&format!(
+                " (the server's accept queue overflowed {times}: it accepts too slowly, or its backlog is too short)"
+            ));
+        }
+        // Connections in which something was lost hold up to `pipeline` requests, so this is no exact bound.
+        if 2 * (syns + others) < slow {
+            text.push_str(&format!(
+                "; that explains only a part of the {slow} requests that took 0.2 s or longer"
+            ));
+        }
+        Some(text)
+    }
+}
+
+fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn events(syns: u64, timeouts: u64, overflows: u64) -> TcpEvents {
+        TcpEvents {
+            retransmitted_segments: timeouts,
+            retransmitted_syns: syns,
+            timeouts,
+            accept_queue_overflows: overflows,
+            ..TcpEvents::default()
+        }
+    }
+
+    #[test]
+    fn a_second_is_a_syn_that_was_sent_again() {
+        let text = events(37, 37, 41).explain(37, 1030 * MS).unwrap();
+        assert_eq!(
+            text,
+            "37 SYNs were sent again after waiting 1 s or longer (the server's accept queue overflowed 41 times: it \
+             accepts too slowly, or its backlog is too short)"
+        );
+        let one = events(1, 1, 0).explain(1, 1030 * MS).unwrap();
+        assert_eq!(one, "1 SYN was sent again after waiting 1 s or longer");
+    }
+
+    #[test]
+    fn less_than_a_second_is_no_syn_and_less_than_a_timeout_is_none() {
+        assert_eq!(events(5, 5, 0).explain(5, 400 * MS), None);
+        let text = events(5, 8, 0).explain(5, 400 * MS).unwrap();
+        assert_eq!(text, "3 retransmission timeouts of 0.2 s or longer");
+        assert_eq!(events(5, 8, 9).explain(5, 199 * MS), None);
+        assert_eq!(events(5, 8, 9).explain(0, 400 * MS), None);
+        assert_eq!(events(0, 0, 9).explain(5, 2000 * MS), None);
+    }
+
+    #[test]
+    fn a_few_timeouts_do_not_explain_a_slow_server() {
+        let text = events(0, 3, 0).explain(5000, 900 * MS).unwrap();
+        assert!(
+            text.ends_with("only a part of the 5000 requests that took 0.2 s or longer"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn counts_are_since_an_earlier_reading() {
+        let since = events(5, 9, 3).since(&events(2, 4, 3));
+        assert_eq!(since, events(3, 5, 0));
+    }
+}

@@ -1,0 +1,244 @@
+//! What else happens on the machine during a load on a server that Prony did not start.
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use prony_record::{CpuAssignment, Outside, OutsideServer};
+
+use super::noise::NoiseMeter;
+use super::process_tree::descendants;
+use super::scheduling::ThreadFigures;
+use super::stat::Stat;
+use crate::cpus::{allowed_cpus, parse_cpu_list};
+use crate::port::listeners_on;
+
+/// Measures the noise beside one load on a server that somebody else started.
+///
+/// Where the server runs on this machine, its processes are found by the socket that listens: what they use is theirs
+/// and not noise.
+#[derive(Debug)]
+pub struct OutsideMeter {
+    server: Server,
+    noise: NoiseMeter,
+}
+
+/// Where the server of a load is.
+#[derive(Debug)]
+enum Server {
+    Elsewhere,
+    Unseen,
+    Seen(Processes),
+}
+
+/// The processes of a server, and what they had used at one instant.
+#[derive(Debug)]
+struct Processes {
+    pids: Vec<i32>,
+    /// On which CPUs they may run.
+    cpus: Vec<usize>,
+    cpu_s: f64,
+    figures: Option<ThreadFigures>,
+}
+
+impl Processes {
+    /// `None` if they have ended.
+    fn now(pids: Vec<i32>) -> Option<Processes> {
+        let mut cpus: Vec<usize> = pids
+            .iter()
+            .filter_map(|&pid| cpus_of(pid))
+            .flatten()
+            .collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        (!cpus.is_empty()).then(|| Processes {
+            cpus,
+            cpu_s: cpu_s(&pids),
+            figures: ThreadFigures::of(&pids),
+            pids,
+        })
+    }
+}
+
+impl OutsideMeter {
+    /// Begins to measure beside a load that this process puts on the server at `address` (`None` if it has no address)
+    /// from these CPUs; from all that this process may use, if there are none.
+    ///
+    /// # Errors
+    /// If the system does not tell CPU times.
+    pub fn start(address: Option<SocketAddr>, load_cpus: &[usize]) -> io::Result<OutsideMeter> {
+        let load = match load_cpus {
+            [] => allowed_cpus()?,
+            some => some.to_vec(),
+        };
+        let server = address.map_or(Server::Unseen, find);
+        let (cpus, cpu_s) = match &server {
+            Server::Seen(processes) => (processes.cpus.clone(), processes.cpu_s),
+            Server::Elsewhere | Server::Unseen => (Vec::new(), 0.0),
+        };
+        let cpus = CpuAssignment { server: cpus, load };
+        let noise = NoiseMeter::start(cpus, cpu_s)?;
+        Ok(OutsideMeter { server, noise })
+    }
+
+    /// What was seen since the start.
+    ///
+    /// # Errors
+    /// If the system does not tell CPU times.
+    pub fn finish(self) -> io::Result<Outside> {
+        let before = match self.server {
+            Server::Seen(before) => before,
+            Server::Elsewhere => return self.noise.seen(0.0, OutsideServer::Elsewhere),
+            Server::Unseen => return self.noise.seen(0.0, OutsideServer::Unseen),
+        };
+        let after = Processes::now(with_descendants(before.pids));
+        // Of a server that ended, or was started again, nothing is known.
+        let Some(after) = after.filter(|after| after.cpu_s >= before.cpu_s) else {
+            return self.noise.seen(before.cpu_s, OutsideServer::Unseen);
+        };
+        let used_s = after.cpu_s - before.cpu_s;
+        let figures = after.figures.zip(before.figures);
+        let scheduling = figures.and_then(|(after, before)| after.since(&before, used_s));
+        self.noise
+            .seen(after.cpu_s, OutsideServer::Seen(scheduling))
+    }
+}
+
+impl NoiseMeter {
+    fn seen(self, server_cpu_s: f64, server: OutsideServer) -> io::Result<Outside> {
+        let noise = self.finish(server_cpu_s)?;
+        Ok(Outside { noise, server })
+    }
+}
+
+fn find(address: SocketAddr) -> Server {
+    // Only an address of this machine can be bound.
+    if UdpSocket::bind((address.ip(), 0)).is_err() {
+        return Server::Elsewhere;
+    }
+    let processes = Processes::now(with_descendants(listeners_on(address.port())));
+    processes.map_or(Server::Unseen, Server::Seen)
+}
+
+/// These processes and all that descend from them, each once; those that have ended left out.
+fn with_descendants(pids: Vec<i32>) -> Vec<i32> {
+    let mut all = pids.clone();
+    // Every process descends from the first one, which holds sockets for others.
+    for pid in pids.into_iter().filter(|&pid| pid != FIRST_PROCESS) {
+        all.extend(descendants(pid).unwrap_or_default());
+    }
+    all.sort_unstable();
+    all.dedup();
+    // Load that this process puts on itself is its own.
+    all.retain(|&pid| pid != own_pid() && Stat::read(pid).is_ok());
+    all
+}
+
+const FIRST_PROCESS: i32 = 1;
+
+fn own_pid() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
+}
+
+/// CPU time of processes, and of their children that have ended, in seconds.
+fn cpu_s(pids: &[i32]) -> f64 {
+    // One that ends right now has its time among its parent's ended children.
+    let stats = pids
+        .iter()
+        .filter_map(|&pid| Some((pid, Stat::read(pid).ok()?)));
+    stats
+        .map(|(pid, stat)| stat.precise_cpu(pid).plus(stat.ended_children).total_s())
+        .sum()
+}
+
+fn cpus_of(pid: i32) -> Option<Vec<usize>> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    parse_cpu_list(list).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    /// A process with a child of its own, which this test ends.
+    struct Busy(Child);
+
+    impl Busy {
+        fn start() -> Busy {
+            let mut command = Command::new("sh");
+            command.args(["-c", "sh -c 'while :; do :; done' & wait"]);
+            command.stdin(Stdio::null());
+            Busy(command.spawn().unwrap())
+        }
+
+        fn pid(&self) -> i32 {
+            i32::try_from(self.0.id()).unwrap()
+        }
+    }
+
+    impl Drop for Busy {
+        fn drop(&mut self) {
+            for pid in descendants(self.pid()).unwrap_or_default() {
+                let _ = nix::sys::signal::kill(
+                    nix::unistd::Pid::from_raw(pid),
+                    nix::sys::signal::Signal::SIGKILL,
+                );
+            }
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_elsewhere() {
+        // Kept for documentation (RFC 5737): no machine has it.
+        let server = find("192.0.2.1:80".parse().unwrap());
+        assert!(matches!(server, Server::Elsewhere), "{server:?}");
+    }
+
+    #[test]
+    fn a_port_without_a_listener_is_unseen() {
+        let port = {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().port()
+        };
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let meter = OutsideMeter::start(Some(address), &[]).unwrap();
+        assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
+        let meter = OutsideMeter::start(None, &[]).unwrap();
+        assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
+    }
+
+    #[test]
+    fn what_a_servers_children_use_is_the_servers() {
+        let busy = Busy::start();
+        let give_up = Instant::now() + Duration::from_secs(20);
+        let pids = loop {
+            let pids = with_descendants(vec![busy.pid()]);
+            if pids.len() == 2 && cpu_s(&pids) > 0.02 {
+                break pids;
+            }
+            assert!(Instant::now() < give_up, "{pids:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let processes = Processes::now(pids).unwrap();
+        assert!(processes.cpu_s > 0.02 && processes.figures.is_some());
+        assert_eq!(processes.cpus, allowed_cpus().unwrap());
+        assert!(Processes::now(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn this_process_is_found_by_the_port_that_it_listens_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert_eq!(listeners_on(port), [own_pid()]);
+        drop(listener);
+        assert_eq!(listeners_on(port), [0_i32; 0]);
+    }
+}
