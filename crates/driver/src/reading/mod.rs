@@ -142,7 +142,8 @@ impl Output {
     pub fn read(&self, output: &str) -> Result<Told, ReadError> {
         let json = match self.is_json {
             true => {
-                serde_json::from_str(output).map_err(|error| ReadError::Json(error.to_string()))?
+                prony_record::from_json_str(output)
+                    .map_err(|error| ReadError::Json(error.to_string()))?
             }
             false => Value::Null,
         };
