@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_record::CpuAssignment;
+use prony_record::{CpuAssignment, Store};
 use prony_subject::{
     Catalogue, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment,
     parse_cpu_list,
@@ -26,6 +26,13 @@ pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
 /// The record file of a project.
 pub fn record_file(layout: &Layout) -> PathBuf {
     layout.state().join("prony.sqlite")
+}
+
+/// Opens the record file that was named, or else the project's own, to record a run.
+pub fn open_record(layout: &Layout, named: Option<&Path>) -> Result<Store, Box<dyn Error>> {
+    layout.make_state()?;
+    let file = named.map_or_else(|| record_file(layout), Path::to_owned);
+    Ok(Store::open(file)?)
 }
 
 /// The CPUs that were asked for; those not asked for as the machine suggests.

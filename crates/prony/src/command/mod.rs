@@ -15,6 +15,8 @@ mod verify;
 
 use std::path::PathBuf;
 
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Outcome;
@@ -58,6 +60,14 @@ enum Command {
     /// Serve as the built-in reference server (the subject `ceiling`)
     #[command(hide = true)]
     Ceiling(ceiling::Arguments),
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// If it is wrong, or asks for the help or the version.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(words)
 }
 
 /// Does what the command line asks for.

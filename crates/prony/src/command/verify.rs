@@ -61,6 +61,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let subjects = select(&catalogue, &outside, &arguments.subjects)?;
     let workloads = project::workloads(&layout, &subjects)?;
     let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
+    layout.make_state()?;
     let interrupt = interrupt::on_signals()?;
     let logs = layout.runs().join("verify").join("logs");
     let cpus = project::cpus(None, None)?;

@@ -26,7 +26,7 @@ use self::extent::Extent;
 use self::git::Repository;
 use self::revision::{Wanted, is_folder};
 use self::sitting::{Measured, Sitting};
-use super::compare::judging::Judging;
+use super::compare::judging::{Files, Judging};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, usage};
 use crate::interrupt;
@@ -126,7 +126,7 @@ fn compare_revisions(
     interrupt: &AtomicBool,
 ) -> Outcome {
     // What is wrong with the command line is told before anything is checked out.
-    arguments.judging.question()?;
+    let files = arguments.judging.open()?;
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
     let subject = match is_folder(&arguments.subject) {
@@ -134,6 +134,7 @@ fn compare_revisions(
         false => catalogue.get(&arguments.subject)?.clone(),
     };
     let repository = Repository::of(&subject.folder)?;
+    layout.make_state()?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
     let [base, new] = Wanted::two(&repository, &subject, [&arguments.rev1, &arguments.rev2])?;
     let base = base.fetch(&repository, &shelf, &layout)?;
@@ -153,8 +154,8 @@ fn compare_revisions(
         ceiling: arguments.ceiling(&catalogue, &subject),
     };
     match sitting.measure()? {
-        Measured::Run(finished) => arguments.judge(&finished, [&base.subject, &new.subject]),
-        Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison)?),
+        Measured::Run(finished) => arguments.judge(&finished, [&base.subject, &new.subject], files),
+        Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison, files)?),
         Measured::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
     }
 }
@@ -176,18 +177,18 @@ impl Arguments {
     }
 
     /// Says what came of it. Of a run that was stopped what there is may still tell something.
-    fn judge(&self, finished: &Finished, pair: [&Subject; 2]) -> Outcome {
+    fn judge(&self, finished: &Finished, pair: [&Subject; 2], files: Files) -> Outcome {
         let [base, new] = pair.map(|subject| Side {
             run: &finished.run,
             trials: &finished.trials,
             subject: Some(&subject.id),
         });
         let interrupted = finished.run.end == RunEnd::Interrupted;
-        let comparison = match Comparison::of(base, new, &self.judging.question()?) {
+        let comparison = match Comparison::of(base, new, &self.judging.question()) {
             Err(_) if interrupted => return Ok(ExitCode::from(INTERRUPTED)),
             comparison => comparison?,
         };
-        let code = self.judging.conclude(&comparison)?;
+        let code = self.judging.conclude(&comparison, files)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));
         }

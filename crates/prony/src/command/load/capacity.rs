@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,6 +23,7 @@ use super::plan::Asked;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome};
 use crate::interrupt;
+use crate::result_file::{self, ResultFile};
 use crate::view::capacity_progress::CapacityProgress;
 use crate::view::capacity_summary;
 
@@ -94,6 +95,10 @@ const WARMUP: Duration = Duration::from_secs(1);
 /// Finds the capacity, and shows and writes what was found.
 pub fn run(arguments: &Arguments) -> Outcome {
     let Asked { plan, requests, .. } = Asked::by(arguments)?;
+    let files = result_file::open([
+        ("--json", arguments.output.json.as_deref()),
+        ("--chart", arguments.capacity.chart.as_deref()),
+    ])?;
     let question = question(arguments, plan.seed);
     let interrupt = interrupt::on_signals()?;
     let progress = RefCell::new(CapacityProgress::start(&plan, &question));
@@ -112,7 +117,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         errln!("stopped before anything was known");
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    tell(arguments, &result, requests.as_deref())?;
+    tell(files, &result, requests.as_deref())?;
     Ok(exit_code(&result))
 }
 
@@ -136,32 +141,29 @@ fn question(arguments: &Arguments, seed: u64) -> Question {
 
 /// Shows it, and writes what is to be written, all of it before an error of any is told.
 fn tell(
-    arguments: &Arguments,
+    files: [Option<ResultFile>; 2],
     result: &CapacityResult,
     requests: Option<&str>,
 ) -> Result<(), Box<dyn Error>> {
     let summary = capacity_summary::text(result, requests);
-    let json = arguments.output.json.as_deref();
-    let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
-    match to_stdout {
+    match files.iter().flatten().any(ResultFile::is_stdout) {
         true => err!("{summary}"),
         false => out!("{summary}"),
     }
-    let chart = arguments.capacity.chart.as_deref();
-    let charted = chart.map_or(Ok(()), |path| write_chart(result, path));
-    if let Some(path) = json {
-        super::write_json(result, path, to_stdout)?;
+    let [json, chart] = files;
+    let charted = chart.map_or(Ok(()), |file| write_chart(result, file));
+    if let Some(file) = json {
+        file.write_json(result)?;
     }
-    Ok(charted?)
+    charted
 }
 
-fn write_chart(result: &CapacityResult, path: &Path) -> Result<(), String> {
+fn write_chart(result: &CapacityResult, file: ResultFile) -> Result<(), Box<dyn Error>> {
     let Some(svg) = chart_svg(result) else {
         errln!("no chart was written: there is no curve");
         return Ok(());
     };
-    std::fs::write(path, svg)
-        .map_err(|error| format!("cannot write the chart to `{}`: {error}", path.display()))
+    file.write(&svg)
 }
 
 fn exit_code(result: &CapacityResult) -> ExitCode {

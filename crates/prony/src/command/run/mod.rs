@@ -134,7 +134,6 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// Where runs are recorded, and what stops them.
 struct Keeper {
-    record_file: PathBuf,
     store: Store,
     interrupt: std::sync::Arc<AtomicBool>,
 }
@@ -153,13 +152,8 @@ struct Done {
 
 impl Keeper {
     fn open(ground: &Ground<'_>, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
-        let record_file = match &arguments.store {
-            Some(file) => file.clone(),
-            None => project::record_file(ground.layout),
-        };
         Ok(Self {
-            store: Store::open(&record_file)?,
-            record_file,
+            store: project::open_record(ground.layout, arguments.store.as_deref())?,
             interrupt: interrupt::on_signals()?,
         })
     }
@@ -227,7 +221,7 @@ impl Keeper {
         );
         outln!(
             "record   {} (run {})",
-            self.record_file.display(),
+            self.store.path().display(),
             finished.run.id
         );
         Ok(())
