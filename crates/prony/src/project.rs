@@ -7,11 +7,11 @@ use std::time::Duration;
 use prony_record::{CpuAssignment, Store};
 use prony_subject::{
     Catalogue, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment,
-    parse_cpu_list,
 };
 use prony_suite::Workloads;
 use prony_suite::run::Bench;
 
+use crate::arguments;
 use crate::exit::usage;
 
 /// The layout of the project given, or of the one that the current folder is in.
@@ -39,10 +39,10 @@ pub fn open_record(layout: &Layout, named: Option<&Path>) -> Result<Store, Box<d
 pub fn cpus(server: Option<&str>, load: Option<&str>) -> Result<CpuAssignment, Box<dyn Error>> {
     let mut cpus = default_assignment()?;
     if let Some(list) = server {
-        cpus.server = parse_cpu_list(list).map_err(usage)?;
+        cpus.server = arguments::cpus("--server-cpus", list).map_err(usage)?;
     }
     if let Some(list) = load {
-        cpus.load = parse_cpu_list(list).map_err(usage)?;
+        cpus.load = arguments::cpus("--load-cpus", list).map_err(usage)?;
     }
     Ok(cpus)
 }

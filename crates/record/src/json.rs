@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// Reads a text in which no object has a key twice.
 ///
@@ -46,7 +46,9 @@ impl<'de> Visitor<'de> for UniqueKeys {
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
             if keys.contains(&key) {
-                return Err(A::Error::custom(format_args!("the key `{key}` is there twice")));
+                return Err(A::Error::custom(format_args!(
+                    "the key `{key}` is there twice"
+                )));
             }
             keys.insert(key);
             map.next_value::<Self>()?;

@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The run's id; the newest where none is given
     run: Option<String>,
     /// List the recorded runs
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["run", "out"])]
     list: bool,
     /// Write the report to this folder, which is created if it is missing, instead of the run's own
     #[arg(long, value_name = "FOLDER")]

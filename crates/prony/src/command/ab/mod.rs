@@ -61,16 +61,16 @@ pub struct Arguments {
     #[arg(default_value = ".")]
     rev2: String,
     /// The subject: an id, or a folder with a subject.toml in any git repository
-    #[arg(long, value_name = "ID|FOLDER")]
+    #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
     subject: String,
     /// These workloads, separated by commas [default: the first three over HTTP that both serve]
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
-    /// How many connections ask, each when it has the answer to its last request
-    #[arg(long, default_value = "64", value_parser = arguments::positive)]
+    /// Load with this many connections, each of which waits for a full response before it sends again
+    #[arg(long, default_value = "64", value_parser = arguments::connections)]
     connections: usize,
-    /// How long each trial is measured
-    #[arg(long, default_value = "1s", value_parser = arguments::some_duration)]
+    /// Measure each trial for this long
+    #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
     duration: Duration,
     /// How long each trial is loaded before that
     #[arg(long, default_value = "500ms", value_parser = arguments::duration)]
@@ -81,8 +81,8 @@ pub struct Arguments {
     /// How long the trials may take altogether: then rounds are added no more, and it is told what is not as precise
     #[arg(long, default_value = "5m", value_parser = arguments::some_duration)]
     budget: Duration,
-    /// So many rounds, whatever they take and however precise they are
-    #[arg(long)]
+    /// Run this many rounds, however long they take and however precise they are
+    #[arg(long, value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
     /// Leave the ceiling out: more rounds in the same time, but nothing tells where the machine is the limit
     #[arg(long)]
@@ -92,11 +92,11 @@ pub struct Arguments {
     keep: bool,
     #[command(flatten)]
     judging: Judging,
-    /// How long a server may take from its start to its first right answer
-    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    /// Give a server this long from its start to its first expected response
+    #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
-    /// The seed of the shuffled order, to repeat an order
-    #[arg(long)]
+    /// Shuffle with this seed, to repeat an order
+    #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,
     /// The CPUs of the servers, for instance 0 or 0-3
     #[arg(long, value_name = "LIST")]

@@ -22,6 +22,7 @@ use self::case::Case;
 use self::reference_server::ReferenceServers;
 use self::rounds::{CaseResult, Plan, measure};
 use self::truth::Freeze;
+use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
@@ -53,16 +54,16 @@ const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rat
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The tools, separated by commas [default: all that are installed]
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     tools: Vec<String>,
     /// What they are made to do, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "CASES", default_value = CASES)]
     cases: Vec<Case>,
-    /// How often each tool has its turn in each case
-    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Run each tool this many times in each case
+    #[arg(long, default_value = "5", value_parser = arguments::whole(1..=1000_u32))]
     rounds: u32,
-    /// How long each turn is, in seconds; on a server that freezes at least a whole period
-    #[arg(long, default_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Run it for this many seconds; on a server that freezes, for at least a whole period
+    #[arg(long, default_value = "2", value_parser = arguments::whole(1..=3600_u32))]
     seconds: u32,
     /// How the server of `frozen` freezes: for so long at the end of every period
     #[arg(long, value_name = "FREEZE/PERIOD", default_value = "1s/10s")]

@@ -49,17 +49,17 @@ pub struct CapacityArguments {
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "2%",
         requires = "find_capacity", hide_short_help = true)]
     precision: f64,
-    /// How many times it is to be found: six give a 95 % interval
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+    /// Find it this many times: six give a 95 % interval
+    #[arg(long, value_name = "N", value_parser = arguments::whole(1..=1000_u32),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]
     repeats: u32,
     /// How long all of it may take; what is known by then is shown
     #[arg(long, value_name = "TIME", value_parser = arguments::some_duration, default_value = "5m",
         requires = "find_capacity", hide_short_help = true)]
     budget: Duration,
-    /// How many points the curve has, from a tenth of the capacity to a tenth above it; 0 for no
-    /// curve
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000),
+    /// Draw the curve with this many points, from a tenth of the capacity to a tenth above it; 0 for
+    /// no curve
+    #[arg(long, value_name = "N", value_parser = arguments::whole(0..=1000_u32),
         default_value = "10", requires = "find_capacity", hide_short_help = true)]
     curve_steps: u32,
     /// Write the curve as a chart (SVG) to a file
