@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use crate::output;
@@ -62,14 +61,13 @@ pub fn status(outcome: Outcome) -> ExitCode {
 pub fn status_without_a_command(told: &clap::Error) -> ExitCode {
     let text = told.render();
     if told.use_stderr() {
-        let is_terminal = io::stderr().is_terminal();
-        match is_terminal {
+        match console::colors_enabled_stderr() {
             true => err!("{}", text.ansi()),
             false => err!("{text}"),
         }
         return ExitCode::from(USAGE);
     }
-    match io::stdout().is_terminal() {
+    match console::colors_enabled() {
         true => out!("{}", text.ansi()),
         false => out!("{text}"),
     }

@@ -28,6 +28,12 @@ pub fn record_file(layout: &Layout) -> PathBuf {
     layout.state().join("prony.sqlite")
 }
 
+/// Creates the project's `.prony/` again if it was deleted in a run, for the run's reports.
+pub fn restore_state(layout: &Layout) {
+    // If it cannot be, the reports go elsewhere and say so.
+    let _ = layout.make_state();
+}
+
 /// Opens the record file that was named, or else the project's own, to record a run.
 pub fn open_record(layout: &Layout, named: Option<&Path>) -> Result<Store, Box<dyn Error>> {
     layout.make_state()?;

@@ -305,6 +305,7 @@ fn a_record_file_that_is_deleted_in_mid_run_is_told_and_what_was_measured_is_sav
         let measured = trials(&record, "ceiling", "measured").len();
         assert!((1..60).contains(&measured), "{measured} trials");
         assert!(folder.join("report.html").is_file());
+        assert!(project.state(".gitignore").is_file());
     }
 }
 

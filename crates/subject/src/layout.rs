@@ -157,6 +157,22 @@ mod tests {
     }
 
     #[test]
+    fn the_state_is_created_once_and_ignored_by_git() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::at(folder.path());
+        let ignored = layout.state().join(".gitignore");
+        layout.make_state().unwrap();
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "*\n");
+        fs::write(&ignored, "mine").unwrap();
+        layout.make_state().unwrap();
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "mine");
+        fs::remove_dir_all(layout.state()).unwrap();
+        fs::write(layout.state(), "a file").unwrap();
+        let told = layout.make_state().unwrap_err().to_string();
+        assert!(told.contains("cannot create the folder"), "{told}");
+    }
+
+    #[test]
     fn without_the_marks_nothing_is_found() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(

@@ -55,7 +55,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let to = arguments.output.as_deref().unwrap_or(Path::new("-"));
     let file = ResultFile::open(to)?;
     match arguments.format {
-        Format::Csv => file.write_with(|mut out| export_csv(&run, &trials, &mut out))?,
+        Format::Csv => file.write_with(|out| export_csv(&run, &trials, out))?,
         Format::Json => file.write_json(&export_json(&run, &trials))?,
     }
     Ok(ExitCode::SUCCESS)

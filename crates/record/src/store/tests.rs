@@ -10,8 +10,9 @@ const CRASH_PATH: &str = "PRONY_TEST_CRASH_PATH";
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("made/for/it/prony.db");
-    (folder, path)
+    let of_record = folder.path().join("record");
+    fs::create_dir(&of_record).unwrap();
+    (folder, of_record.join("prony.db"))
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl Sitting<'_> {
         let observe = &mut |event: Event<'_>| view.show(&event);
         let finished = run_suite(request, &store, self.interrupt, observe)?;
         view.finish();
+        project::restore_state(self.layout);
         report(&folder, &finished, store.path())?;
         Ok(Measured::Run(Box::new(finished)))
     }

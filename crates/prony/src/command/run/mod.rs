@@ -195,6 +195,7 @@ impl Keeper {
         let observe = &mut |event: prony_suite::run::Event<'_>| view.show(&event);
         let finished = run_suite(request, &self.store, &self.interrupt, observe)?;
         view.finish();
+        project::restore_state(ground.layout);
         self.report(&folder, &finished)?;
         Ok(Done {
             code: exit_code(&finished),
