@@ -53,6 +53,9 @@ pub enum LineFault {
     /// Not JSON, or not an object.
     #[error("not a JSON object ({0}); write for instance {{\"path\": \"/\"}}")]
     NotAnObject(String),
+    /// A key with two values, of which only one can be meant.
+    #[error("{0}; give it once")]
+    Ambiguous(String),
     /// A field that means nothing.
     #[error("there is no field `{name}`; the fields are {}", list_of_fields())]
     UnknownField {
@@ -195,8 +198,11 @@ fn request(
 }
 
 fn object(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
-    let value: Value = serde_json::from_slice(line)
-        .map_err(|error| LineFault::NotAnObject(without_line(error)))?;
+    let value: Value =
+        prony_record::from_json_slice(line).map_err(|error| match error.is_data() {
+            true => LineFault::Ambiguous(without_line(error)),
+            false => LineFault::NotAnObject(without_line(error)),
+        })?;
     let Value::Object(fields) = value else {
         return Err(LineFault::NotAnObject(kind(&value).into()));
     };

@@ -15,6 +15,17 @@ use nix::errno::Errno;
 /// Why there is nothing to put load on.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
+    /// Nothing.
+    #[error("the URL is empty; write for instance http://localhost:8080/")]
+    Empty,
+    /// A scheme without the two slashes after it.
+    #[error("`{url}` is not an URL: two slashes follow `http:`; did you mean `http://{rest}`?")]
+    Slashes {
+        /// What was given.
+        url: String,
+        /// What follows the scheme and its slashes.
+        rest: String,
+    },
     /// No scheme.
     #[error("`{url}` has no scheme; did you mean `http://{url}`?")]
     NoScheme {
@@ -183,26 +194,29 @@ impl FromStr for HttpUrl {
             url: text.into(),
             reason: reason.into(),
         };
-        let Some((scheme, _)) = text.split_once("://") else {
-            return Err(TargetError::NoScheme { url: text.into() });
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Err(without_scheme(text));
         };
         if !scheme.eq_ignore_ascii_case("http") {
             return Err(TargetError::Scheme {
                 scheme: scheme.into(),
             });
         }
+        if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
+            return Err(no_host(text));
+        }
         let without_fragment = text.split('#').next().unwrap_or(text);
         let uri: Uri = without_fragment
             .parse()
             .map_err(|error: http::uri::InvalidUri| syntax(&error.to_string()))?;
-        let authority = uri.authority().ok_or_else(|| syntax("it names no host"))?;
+        let authority = uri.authority().ok_or_else(|| no_host(text))?;
         if authority.as_str().contains('@') {
             return Err(syntax(
                 "a user name in it is not sent; use -H 'Authorization: …'",
             ));
         }
         if authority.host().is_empty() {
-            return Err(syntax("it names no host"));
+            return Err(no_host(text));
         }
         let port = port_of(authority).ok_or_else(|| syntax("its port is not 1 to 65535"))?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -217,6 +231,29 @@ impl FromStr for HttpUrl {
                 format!("/{path}")
             },
         })
+    }
+}
+
+fn no_host(url: &str) -> TargetError {
+    TargetError::Syntax {
+        url: url.into(),
+        reason: "it names no host; write for instance http://localhost:8080/".into(),
+    }
+}
+
+/// What is wrong with a text without `://`.
+fn without_scheme(text: &str) -> TargetError {
+    let (url, of_http) = (text.to_owned(), text.get(..5));
+    match of_http.filter(|start| start.eq_ignore_ascii_case("http:")) {
+        _ if text.trim().is_empty() => TargetError::Empty,
+        Some(start) => match text[start.len()..].trim_start_matches('/') {
+            "" => no_host(text),
+            rest => TargetError::Slashes {
+                rest: rest.to_owned(),
+                url,
+            },
+        },
+        None => TargetError::NoScheme { url },
     }
 }
 
@@ -267,7 +304,12 @@ mod tests {
     fn what_is_no_http_url_is_refused_with_what_to_do() {
         assert!(error("localhost:8080/x").contains("did you mean `http://localhost:8080/x`"));
         assert!(error("https://a/").contains("`https` is not spoken"));
-        assert!(error("http://").contains("is not an URL"));
+        assert!(error("").contains("the URL is empty; write for instance http://"));
+        assert!(error("http:/127.0.0.1/x").contains("did you mean `http://127.0.0.1/x`?"));
+        assert!(error("HTTP:a").contains("did you mean `http://a`?"));
+        for no_host in ["http:", "http:/", "http://", "http:///x", "http://?"] {
+            assert!(error(no_host).contains("it names no host"), "{no_host}");
+        }
         assert!(error("http://:80/").contains("is not an URL"));
         assert!(error("http://a:99999/").contains("is not an URL"));
         assert!(error("http://a:0/").contains("1 to 65535"));

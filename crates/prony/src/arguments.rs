@@ -1,19 +1,40 @@
-//! Values on the command line, written as wrk's users write them.
+//! Values on the command line, written as wrk's users write them. What is wrong with one is told with
+//! what is allowed in its place.
 
+use std::error::Error;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
-use std::num::NonZeroU64;
+use std::net::IpAddr;
+use std::num::{IntErrorKind, NonZeroU32, NonZeroU64};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
 use prony_load::LONGEST_BODY;
+use prony_subject::usable_cpus;
 
-/// A duration: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as wrk has them.
+use crate::exit::usage;
+
+/// Longer than anybody waits, and short enough for arithmetic in nanoseconds.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Shorter ones hold no request.
+const SHORTEST_MEASURED: Duration = Duration::from_millis(1);
+/// Shorter ones end every request before its response can be there.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
+/// What the histograms of latency can hold.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+/// More than Linux lets a process open, unless it is told to.
+const MOST_CONNECTIONS: usize = 1_000_000;
+/// More than any machine has CPUs for.
+const MOST_THREADS: usize = 1024;
+/// Far more than any comparison needs; the plan of all of them is held in memory.
+const MOST_ROUNDS: u32 = 10_000;
+
+/// A duration, which may be none at all: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as
+/// wrk has them.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    if let Ok(seconds) = text.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string());
-    }
-    humantime::parse_duration(text)
-        .map_err(|_| format!("`{text}` is not a duration; write for instance 10s, 500ms or 2m"))
+    within(text, Duration::ZERO..=LONGEST)
 }
 
 /// A duration longer than none at all.
@@ -21,6 +42,56 @@ pub fn some_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("it must be longer than 0".into()),
         duration => Ok(duration),
+    }
+}
+
+/// How long to measure.
+pub fn measured_duration(text: &str) -> Result<Duration, String> {
+    within(text, SHORTEST_MEASURED..=LONGEST)
+}
+
+/// How long to wait for a response, or for a server.
+pub fn timeout(text: &str) -> Result<Duration, String> {
+    within(text, SHORTEST_TIMEOUT..=LONGEST_TIMEOUT)
+}
+
+fn within(text: &str, allowed: RangeInclusive<Duration>) -> Result<Duration, String> {
+    let (least, most) = (*allowed.start(), *allowed.end());
+    match parse_duration(text)? {
+        Some(duration) if allowed.contains(&duration) => Ok(duration),
+        _ if least.is_zero() => Err(format!("it must be at most {}", shown(most))),
+        _ => Err(format!(
+            "it must be from {} to {}",
+            shown(least),
+            shown(most)
+        )),
+    }
+}
+
+/// `None` if it is longer than can be told.
+fn parse_duration(text: &str) -> Result<Option<Duration>, String> {
+    let wrong = || {
+        format!(
+            "`{text}` is not a duration; write for instance 10s, 500ms or 2m (seconds without a unit)"
+        )
+    };
+    match text.trim().parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => {
+            Ok(Duration::try_from_secs_f64(seconds).ok())
+        }
+        Ok(_) => Err(wrong()),
+        Err(_) => match humantime::parse_duration(text) {
+            Ok(duration) => Ok(Some(duration)),
+            Err(humantime::DurationError::NumberOverflow) => Ok(None),
+            Err(_) => Err(wrong()),
+        },
+    }
+}
+
+fn shown(duration: Duration) -> String {
+    match duration.as_secs() / (24 * 3600) {
+        0 => humantime::format_duration(duration).to_string(),
+        days => format!("{days} days"),
     }
 }
 
@@ -33,11 +104,16 @@ pub fn count(text: &str) -> Result<u64, String> {
             None => (text, 1),
         },
     };
-    digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| format!("`{text}` is not a count; write for instance 400, 10k or 2M"))
+    let wrong = || format!("`{text}` is not a count; write for instance 400, 10k or 2M");
+    match digits.parse::<u64>() {
+        Ok(number) => number.checked_mul(factor).ok_or_else(too_large),
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Err(too_large()),
+        Err(_) => Err(wrong()),
+    }
+}
+
+fn too_large() -> String {
+    format!("it must be at most {}", u64::MAX)
 }
 
 /// A count that is at least one.
@@ -47,18 +123,85 @@ pub fn some_count(text: &str) -> Result<NonZeroU64, String> {
 
 /// A count that is at least one and fits the machine.
 pub fn positive(text: &str) -> Result<usize, String> {
-    match count(text)? {
-        0 => Err("it must be at least 1".into()),
-        number => usize::try_from(number).map_err(|error| error.to_string()),
+    usize::try_from(some_count(text)?.get()).map_err(|error| error.to_string())
+}
+
+/// How many connections, users or streams there are.
+pub fn connections(text: &str) -> Result<usize, String> {
+    at_most(MOST_CONNECTIONS, text)
+}
+
+/// How many threads there are.
+pub fn threads(text: &str) -> Result<usize, String> {
+    at_most(MOST_THREADS, text)
+}
+
+fn at_most(most: usize, text: &str) -> Result<usize, String> {
+    match positive(text)? {
+        number if number <= most => Ok(number),
+        _ => Err(format!("it must be from 1 to {most}")),
     }
 }
 
-/// Bytes given as text, or as the file after an `@`, which may have [`LONGEST_BODY`] bytes. `what` names them where the
+/// The name of something.
+pub fn name(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("a name is empty; `prony list` shows the names there are".into()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// A whole number within bounds.
+pub fn whole<N>(
+    allowed: RangeInclusive<N>,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
+where
+    N: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| allowed.contains(number));
+        number.ok_or_else(|| {
+            let (least, most) = (allowed.start(), allowed.end());
+            format!("`{text}` is not a whole number from {least} to {most}")
+        })
+    }
+}
+
+/// How many rounds there are.
+pub fn rounds(text: &str) -> Result<NonZeroU32, String> {
+    let rounds = whole(1..=MOST_ROUNDS)(text)?;
+    NonZeroU32::new(rounds).ok_or_else(|| "it must be at least 1".into())
+}
+
+/// What random numbers are drawn from.
+pub fn seed(text: &str) -> Result<u64, String> {
+    whole(0..=u64::MAX)(text)
+}
+
+/// An IP address.
+pub fn address(text: &str) -> Result<IpAddr, String> {
+    let wrong = |_| format!("`{text}` is not an IP address; write for instance 127.0.0.2 or ::1");
+    text.parse().map_err(wrong)
+}
+
+/// CPUs of this machine, as `flag` names them.
+pub fn cpus(flag: &str, text: &str) -> Result<Vec<usize>, String> {
+    usable_cpus(text).map_err(|error| format!("{flag}: {error}"))
+}
+
+/// Bytes given as text, or as the file after an `@`, which may have [`LONGEST_BODY`] bytes. `what` names them if the
 /// file cannot be read.
-pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, String> {
-    let Some(path) = text.strip_prefix('@') else {
-        return Ok(text.as_bytes().to_vec());
-    };
+pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    match text.strip_prefix('@') {
+        Some("") => Err(usage(format!(
+            "{what}: the name of a file is missing after `@`; write for instance @body.json"
+        ))),
+        Some(path) => whole_file(what, path),
+        None => Ok(text.as_bytes().to_vec()),
+    }
+}
+
+fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut bytes = Vec::new();
     // A byte more shows that it is too long: some files, such as /dev/zero, have no end.
     let read =
@@ -68,7 +211,8 @@ pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, String> {
         true => Err(format!(
             "{what} from `{path}` is too long: at most {} MiB",
             LONGEST_BODY / (1024 * 1024)
-        )),
+        )
+        .into()),
         false => Ok(bytes),
     }
 }
@@ -84,7 +228,25 @@ mod tests {
         assert_eq!(duration("2m").unwrap(), Duration::from_secs(120));
         assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
         assert!(some_duration("0s").is_err() && some_duration("1s").is_ok());
-        assert!(duration("-1").is_err() && duration("soon").is_err() && duration("").is_err());
+        for text in ["-1", "soon", "", "NaN", "inf", "-inf", "1x", "-5s", "5 m s"] {
+            let told = duration(text).unwrap_err();
+            assert!(told.contains("is not a duration"), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn durations_have_bounds() {
+        for text in ["1e30", "31d", "99999999999999999999s", "999999999999999y"] {
+            assert_eq!(duration(text).unwrap_err(), "it must be at most 30 days");
+        }
+        assert!(duration("30d").is_ok() && duration("0").is_ok());
+        let told = "it must be from 1ms to 30 days";
+        assert_eq!(measured_duration("1us").unwrap_err(), told);
+        assert!(measured_duration("1ms").is_ok());
+        for text in ["0", "1ns", "2h"] {
+            assert_eq!(timeout(text).unwrap_err(), "it must be from 1ms to 1h");
+        }
+        assert!(timeout("1h").is_ok());
     }
 
     #[test]
@@ -92,8 +254,27 @@ mod tests {
         assert_eq!(count("400").unwrap(), 400);
         assert_eq!(count("10k").unwrap(), 10_000);
         assert_eq!(count("2M").unwrap(), 2_000_000);
-        assert!(count("k").is_err() && count("1.5k").is_err());
-        assert!(count("99999999999999999999k").is_err());
+        for text in ["k", "1.5k", "", "-1", "1e3", "NaN"] {
+            let told = count(text).unwrap_err();
+            assert!(told.contains("is not a count"), "{text}: {told}");
+        }
+        for text in ["99999999999999999999k", "18446744073709551615k"] {
+            assert!(count(text).unwrap_err().contains("at most"), "{text}");
+        }
         assert!(positive("0").is_err() && some_count("0").is_err());
+        assert_eq!(connections("1M"), Ok(1_000_000));
+        assert!(connections("2M").unwrap_err().contains("from 1 to 1000000"));
+    }
+
+    #[test]
+    fn whole_numbers_have_bounds() {
+        let repeats = whole(1..=1000_u32);
+        assert_eq!((repeats("1"), repeats("1000")), (Ok(1), Ok(1000)));
+        for text in ["0", "1001", "-1", "1.0", "six", "", "99999999999999999999"] {
+            let told = format!("`{text}` is not a whole number from 1 to 1000");
+            assert_eq!(repeats(text), Err(told));
+        }
+        assert_eq!(seed("0"), Ok(0));
+        assert_eq!(rounds("7").unwrap().get(), 7);
     }
 }

@@ -11,17 +11,18 @@ mod command;
 mod exit;
 mod interrupt;
 mod project;
+mod result_file;
 mod view;
 
 use std::process::ExitCode;
-
-use clap::Parser;
-use command::Cli;
 
 fn main() -> ExitCode {
     // As the guard of a server's processes, this program has another life.
     if let Some(code) = prony_subject::run_if_asked(std::env::args_os()) {
         return code;
     }
-    command::dispatch(Cli::parse()).unwrap_or_else(|error| exit::failure(error.as_ref()))
+    match command::parse(std::env::args_os()) {
+        Ok(cli) => exit::status(command::dispatch(cli)),
+        Err(error) => exit::status_without_a_command(&error),
+    }
 }

@@ -4,14 +4,14 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_record::CpuAssignment;
+use prony_record::{CpuAssignment, Store};
 use prony_subject::{
     Catalogue, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment,
-    parse_cpu_list,
 };
 use prony_suite::Workloads;
 use prony_suite::run::Bench;
 
+use crate::arguments;
 use crate::exit::usage;
 
 /// The layout of the project given, or of the one that the current folder is in.
@@ -28,14 +28,27 @@ pub fn record_file(layout: &Layout) -> PathBuf {
     layout.state().join("prony.sqlite")
 }
 
+/// Creates the project's `.prony/` again if it was deleted in a run, for the run's reports.
+pub fn restore_state(layout: &Layout) {
+    // If it cannot be, the reports go elsewhere and say so.
+    let _ = layout.make_state();
+}
+
+/// Opens the record file that was named, or else the project's own, to record a run.
+pub fn open_record(layout: &Layout, named: Option<&Path>) -> Result<Store, Box<dyn Error>> {
+    layout.make_state()?;
+    let file = named.map_or_else(|| record_file(layout), Path::to_owned);
+    Ok(Store::open(file)?)
+}
+
 /// The CPUs that were asked for; those not asked for as the machine suggests.
 pub fn cpus(server: Option<&str>, load: Option<&str>) -> Result<CpuAssignment, Box<dyn Error>> {
     let mut cpus = default_assignment()?;
     if let Some(list) = server {
-        cpus.server = parse_cpu_list(list).map_err(usage)?;
+        cpus.server = arguments::cpus("--server-cpus", list).map_err(usage)?;
     }
     if let Some(list) = load {
-        cpus.load = parse_cpu_list(list).map_err(usage)?;
+        cpus.load = arguments::cpus("--load-cpus", list).map_err(usage)?;
     }
     Ok(cpus)
 }

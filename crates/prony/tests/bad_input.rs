@@ -342,7 +342,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     for (store, told) in [
         (
             "file/prony.sqlite",
-            "cannot make the folder file for the record file",
+            "file is not a folder for the record file file/prony.sqlite",
         ),
         ("file", "is not a record file of Prony"),
         ("subjects", "is not a record file of Prony"),

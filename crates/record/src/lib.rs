@@ -9,6 +9,7 @@ mod attempt;
 mod baseline;
 mod export;
 mod histogram;
+mod json;
 mod load;
 #[cfg(test)]
 mod load_json;
@@ -32,6 +33,7 @@ pub use attempt::attempt_that_counts;
 pub use baseline::baseline;
 pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
+pub use json::{from_json_slice, from_json_str};
 pub use load::{
     Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
     Scheduling, Target, Timeline, WarmupResult, WrongAnswer,

@@ -23,6 +23,17 @@ pub enum CpuListError {
     /// A number beyond what the kernel's affinity call can name.
     #[error("there is no CPU {0}; the highest that can be named is {highest}", highest = CpuSet::count() - 1)]
     TooHigh(usize),
+    /// A CPU that is not there, or that this process may not use.
+    #[error("there is no CPU {cpu} that Prony may use; it may use {}", format_cpu_list(.allowed))]
+    Unusable {
+        /// The CPU.
+        cpu: usize,
+        /// Those that it may use.
+        allowed: Vec<usize>,
+    },
+    /// The kernel does not say which CPUs there are.
+    #[error("cannot tell which CPUs there are: {0}")]
+    Unknown(String),
 }
 
 /// Reads a list such as `0-1,3`: sorted, each CPU once.
@@ -52,6 +63,19 @@ pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, CpuListError> {
         cpus.extend(first..=last);
     }
     Ok(cpus.into_iter().collect())
+}
+
+/// Reads a list such as `0-1,3` of CPUs that this process may use.
+///
+/// # Errors
+/// If it is no such list, or names a CPU that is not there.
+pub fn usable_cpus(text: &str) -> Result<Vec<usize>, CpuListError> {
+    let cpus = parse_cpu_list(text)?;
+    let allowed = allowed_cpus().map_err(|error| CpuListError::Unknown(error.to_string()))?;
+    match cpus.iter().copied().find(|cpu| !allowed.contains(cpu)) {
+        Some(cpu) => Err(CpuListError::Unusable { cpu, allowed }),
+        None => Ok(cpus),
+    }
 }
 
 /// Writes a sorted list as the kernel does: `0-1,3`.
@@ -147,6 +171,19 @@ mod tests {
             parse_cpu_list("0-99999999"),
             Err(CpuListError::TooHigh(99_999_999))
         );
+    }
+
+    #[test]
+    fn cpus_that_are_not_there_are_told_with_those_that_are() {
+        let allowed = allowed_cpus().unwrap();
+        let list = format_cpu_list(&allowed);
+        assert_eq!(usable_cpus(&list).as_ref(), Ok(&allowed));
+        let cpu = CpuSet::count() - 1;
+        if !allowed.contains(&cpu) {
+            let told = usable_cpus(&format!("{},{cpu}", allowed[0])).unwrap_err();
+            let expected = format!("there is no CPU {cpu} that Prony may use; it may use {list}");
+            assert_eq!(told.to_string(), expected);
+        }
     }
 
     #[test]

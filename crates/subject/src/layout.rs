@@ -1,5 +1,7 @@
 //! Where things lie: the folder with `subjects/`, `suites/` and `workloads/`, and `.prony/` beside them.
 
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// The folders that mark the root.
@@ -20,7 +22,15 @@ pub enum LayoutError {
         /// Where the search began.
         start: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        source: io::Error,
+    },
+    /// The folder for what Prony makes cannot be created.
+    #[error("cannot create the folder {state}, where Prony keeps all it makes: {source}")]
+    State {
+        /// The folder.
+        state: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// No folder up to the top has them.
     #[error(
@@ -62,6 +72,16 @@ impl Layout {
     /// Everything that Prony makes: `.prony/`.
     pub fn state(&self) -> PathBuf {
         self.root.join(".prony")
+    }
+
+    /// Creates [`Self::state`], the one folder that Prony creates unasked, and keeps git from seeing
+    /// what is in it.
+    ///
+    /// # Errors
+    /// If it cannot be created or written.
+    pub fn make_state(&self) -> Result<(), LayoutError> {
+        let state = self.state();
+        ignored_folder(&state).map_err(|source| LayoutError::State { state, source })
     }
 
     /// The subjects, a folder each.
@@ -110,6 +130,16 @@ impl Layout {
     }
 }
 
+/// A folder whose `.gitignore` names everything in it. One that is there is left as it is.
+fn ignored_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    match File::create_new(folder.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,6 +154,22 @@ mod tests {
         std::fs::create_dir(&below).unwrap();
         let layout = Layout::find(&below).unwrap();
         assert_eq!(layout.root(), folder.path().canonicalize().unwrap());
+    }
+
+    #[test]
+    fn the_state_is_created_once_and_ignored_by_git() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::at(folder.path());
+        let ignored = layout.state().join(".gitignore");
+        layout.make_state().unwrap();
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "*\n");
+        fs::write(&ignored, "mine").unwrap();
+        layout.make_state().unwrap();
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "mine");
+        fs::remove_dir_all(layout.state()).unwrap();
+        fs::write(layout.state(), "a file").unwrap();
+        let told = layout.make_state().unwrap_err().to_string();
+        assert!(told.contains("cannot create the folder"), "{told}");
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use catalogue::{BrokenSubject, Catalogue, SelectError};
 pub use clock::monotonic_ns;
 pub use cpus::{
     CpuListError, allowed_cpus, default_assignment, format_cpu_list, parse_cpu_list,
-    pin_current_thread,
+    pin_current_thread, usable_cpus,
 };
 pub use guard::{Exit, GuardProgram, Guarded, RunError, SpawnError, Task, run_if_asked};
 pub use layout::{Layout, LayoutError};

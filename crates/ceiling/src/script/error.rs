@@ -27,7 +27,7 @@ pub enum ScriptError {
         text: String,
     },
     /// Not a duration.
-    #[error("`{text}` is not a duration; write for instance 1ms, 250us or 2s")]
+    #[error("`{text}` is not a duration of at most 1h; write for instance 1ms, 250us or 2s")]
     Duration {
         /// What was given.
         text: String,

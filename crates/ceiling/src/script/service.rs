@@ -66,13 +66,18 @@ impl Service {
     }
 }
 
+/// Longer than any client waits, and short enough that sums of many are durations.
+const LONGEST_SERVICE: Duration = Duration::from_secs(3600);
+
 impl FromStr for Service {
     type Err = ScriptError;
 
     /// Reads `fixed:1ms`, `exponential:1ms`, or `file:PATH`, and then the file.
     fn from_str(text: &str) -> Result<Self, ScriptError> {
         let duration = |text: &str| {
-            humantime::parse_duration(text).map_err(|_| ScriptError::Duration { text: text.into() })
+            let time = humantime::parse_duration(text).ok();
+            let time = time.filter(|time| *time <= LONGEST_SERVICE);
+            time.ok_or_else(|| ScriptError::Duration { text: text.into() })
         };
         match text.split_once(':') {
             Some(("fixed", time)) => Ok(Self::Fixed(duration(time)?)),

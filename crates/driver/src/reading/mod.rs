@@ -141,9 +141,8 @@ impl Output {
     /// Where the number of requests or the duration is not there.
     pub fn read(&self, output: &str) -> Result<Told, ReadError> {
         let json = match self.is_json {
-            true => {
-                serde_json::from_str(output).map_err(|error| ReadError::Json(error.to_string()))?
-            }
+            true => prony_record::from_json_str(output)
+                .map_err(|error| ReadError::Json(error.to_string()))?,
             false => Value::Null,
         };
         let text = Text { text: output, json };

@@ -160,6 +160,23 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
 }
 
 #[test]
+fn a_field_that_is_there_twice_is_told() {
+    for (line, told) in [
+        (
+            r#"{"path": "/a", "path": "/b"}"#,
+            "line 1: the key `path` is there twice at column 21; give it once",
+        ),
+        (
+            r#"{"path": "/", "headers": {"A": "1", "A": "2"}}"#,
+            "line 1: the key `A` is there twice",
+        ),
+    ] {
+        let error = read(line, &[]).unwrap_err().to_string();
+        assert!(error.starts_with(told), "{error}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_text_are_told_like_any_other_fault() {
     let file = Cursor::new(b"{\"path\": \"/\xff\"}");
     let server = SERVER.parse().unwrap();

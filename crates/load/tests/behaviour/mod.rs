@@ -10,6 +10,6 @@ mod overtime;
 mod plans;
 mod scripted;
 mod shapes;
-mod sockets;
 mod slow_accept;
+mod sockets;
 mod timeline;

@@ -66,7 +66,7 @@ pub struct Arguments {
     workers: NonZeroUsize,
     /// What exponential times, and random arrivals of --truth, come from: the same number makes the
     /// same ones
-    #[arg(long, value_name = "NUMBER", default_value = "0", requires = "service")]
+    #[arg(long, value_name = "NUMBER", value_parser = arguments::seed, default_value = "0", requires = "service")]
     seed: u64,
     /// Busy-wait while there is a client, so that nothing is late for want of waking up; takes a CPU
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! `prony doctor`: what is there, what is missing, and how to get it.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -122,7 +122,6 @@ fn confirmed() -> io::Result<bool> {
         return Ok(false);
     }
     out!("Run this? [y/N] ");
-    io::stdout().flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

@@ -1,8 +1,5 @@
 //! `prony export [RUN]`: a recorded run as JSON or CSV.
 
-use std::error::Error;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +8,7 @@ use prony_record::{Store, export_csv, export_json};
 
 use crate::exit::Outcome;
 use crate::project;
+use crate::result_file::ResultFile;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +26,7 @@ pub struct Arguments {
     /// The format
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// The file to write; standard output where none is given
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The record file [default: .prony/prony.sqlite]
@@ -54,28 +52,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         None => store.latest()?,
     };
     let trials = store.trials(&run.id)?;
-    let mut out = output(arguments.output.as_deref())?;
-    let written = match arguments.format {
-        Format::Csv => export_csv(&run, &trials, &mut out),
-        Format::Json => serde_json::to_writer_pretty(&mut out, &export_json(&run, &trials))
-            .map_err(io::Error::from)
-            .and_then(|()| writeln!(out)),
-    };
-    match written.and_then(|()| out.flush()) {
-        // `prony export | head` is no error.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-        Err(error) => Err(format!("cannot write the export: {error}").into()),
-        Ok(()) => Ok(ExitCode::SUCCESS),
+    let to = arguments.output.as_deref().unwrap_or(Path::new("-"));
+    let file = ResultFile::open(to)?;
+    match arguments.format {
+        Format::Csv => file.write_with(|out| export_csv(&run, &trials, out))?,
+        Format::Json => file.write_json(&export_json(&run, &trials))?,
     }
-}
-
-fn output(path: Option<&Path>) -> Result<Box<dyn Write>, Box<dyn Error>> {
-    match path {
-        None => Ok(Box::new(io::stdout().lock())),
-        Some(path) => {
-            let file = File::create(path)
-                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-            Ok(Box::new(BufWriter::new(file)))
-        }
-    }
+    Ok(ExitCode::SUCCESS)
 }

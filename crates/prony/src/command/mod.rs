@@ -15,7 +15,10 @@ mod verify;
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use std::any::TypeId;
+use std::ffi::OsString;
+
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::Outcome;
 
@@ -58,6 +61,30 @@ enum Command {
     /// Serve as the built-in reference server (the subject `ceiling`)
     #[command(hide = true)]
     Ceiling(ceiling::Arguments),
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// If it is wrong, or asks for the help or the version.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    // A value such as -1 is for the flag's own parser to judge, not a flag of that name.
+    let mut command = Cli::command().mut_subcommands(|one| one.mut_args(with_signed_values));
+    let mut matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Lets a flag have a value with a hyphen in front. Of a flag that takes any text only a number is one:
+/// in `-H -c5` the header is missing.
+fn with_signed_values(flag: Arg) -> Arg {
+    if flag.is_positional() || !flag.get_action().takes_values() {
+        return flag;
+    }
+    let value = flag.get_value_parser().type_id();
+    match value == TypeId::of::<String>() || value == TypeId::of::<PathBuf>() {
+        true => flag.allow_negative_numbers(true),
+        false => flag.allow_hyphen_values(true),
+    }
 }
 
 /// Does what the command line asks for.

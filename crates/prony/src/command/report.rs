@@ -1,14 +1,17 @@
 //! `prony report [RUN]`: a recorded run again.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_record::Store;
+use prony_record::{Run, Store};
 use prony_report::Comparison;
+use prony_subject::Layout;
 
 use crate::exit::Outcome;
 use crate::project;
+use crate::result_file;
 use crate::view::report_files;
 
 const EXAMPLES: &str = "\
@@ -24,9 +27,9 @@ pub struct Arguments {
     /// The run's id; the newest where none is given
     run: Option<String>,
     /// List the recorded runs
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["run", "out"])]
     list: bool,
-    /// Write the report into this folder instead of the run's own
+    /// Write the report to this folder, which is created if it is missing, instead of the run's own
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// The record file [default: .prony/prony.sqlite]
@@ -49,12 +52,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         None => store.latest()?,
     };
     let trials = store.trials(&run.id)?;
+    let folder = match &arguments.out {
+        Some(folder) => result_file::folder(folder)?,
+        None => own_folder(&project::layout(project)?, &run)?,
+    };
     let comparison = Comparison::of(&run, &trials);
     report_files::show(&run, &comparison);
-    let folder = match &arguments.out {
-        Some(folder) => folder.clone(),
-        None => project::layout(project)?.runs().join(&run.id),
-    };
     let files = report_files::write(&folder, &run, &trials, &comparison)?;
     outln!(
         "report   {}\n         {}",
@@ -62,6 +65,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         files.markdown.display()
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// The folder of a run's own reports.
+fn own_folder(layout: &Layout, run: &Run) -> Result<PathBuf, Box<dyn Error>> {
+    layout.make_state()?;
+    Ok(layout.runs().join(&run.id))
 }
 
 fn list(store: &Store) -> Result<(), prony_record::StoreError> {

@@ -31,13 +31,14 @@ Exit status: 0 where every answer was right (a subject whose toolchain is missin
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Ids of subjects, or folders of subjects; all subjects where none is given
+    /// Ids of subjects, or folders of subjects; all subjects if none is given
+    #[arg(value_parser = arguments::name)]
     subjects: Vec<String>,
     /// Only these workloads, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
-    /// How long a server may take from its start to its first answer
-    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    /// Give a server this long from its start to its first response
+    #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
     /// Fail where a toolchain is missing, instead of skipping its subjects
     #[arg(long)]
@@ -61,6 +62,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let subjects = select(&catalogue, &outside, &arguments.subjects)?;
     let workloads = project::workloads(&layout, &subjects)?;
     let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
+    layout.make_state()?;
     let interrupt = interrupt::on_signals()?;
     let logs = layout.runs().join("verify").join("logs");
     let cpus = project::cpus(None, None)?;

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use prony_record::{Run, TrialRecord, export_json};
 use prony_report::{Comparison, chart_files, end_of_run, html, markdown, terminal};
 
+use crate::result_file::ResultFile;
+
 /// Wide enough where nobody says how wide the terminal is.
 const DEFAULT_WIDTH: usize = 100;
 
@@ -45,11 +47,10 @@ pub fn write(
         markdown: folder.join("report.md"),
         html: folder.join("report.html"),
     };
-    let cannot = |path: &Path, error| format!("cannot write {}: {error}", path.display());
     let charts = folder.join("charts");
-    fs::create_dir_all(&charts).map_err(|error| cannot(&charts, error))?;
-    let put =
-        |path: &Path, text: String| fs::write(path, text).map_err(|error| cannot(path, error));
+    fs::create_dir_all(&charts)
+        .map_err(|error| format!("cannot create {}: {error}", charts.display()))?;
+    let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
     put(&files.markdown, markdown(run, comparison))?;
     put(&files.html, html(run, comparison))?;
     for chart in chart_files(comparison) {

@@ -221,14 +221,14 @@ fn wrong_command_lines_are_told() {
         (&["--slo", "p98<10ms"][..], "nothing is called `p98`"),
         (&["--slo", "p99<10"], "write for instance p99<10ms"),
         (&["--precision", "2"], "write for instance 10%"),
-        (&["--repeats", "0"], "1..=1000"),
+        (&["--repeats", "0"], "from 1 to 1000"),
         (&["--budget", "0s"], "longer than 0"),
         (&["--rate", "5k/s"], "cannot be used with"),
         (&["--stages", "1k/s:1s"], "cannot be used with"),
         (&["--users", "5"], "cannot be used with"),
         (&["--sequential"], "cannot be used with"),
         (&["-n100"], "cannot be used with"),
-        (&["-d0s"], "the duration must be longer than zero"),
+        (&["-d0s"], "it must be from 1ms to 30 days"),
     ] {
         let mut command = load(folder.path(), &["--find-capacity"]);
         command.args(arguments).arg("http://127.0.0.1:1/");

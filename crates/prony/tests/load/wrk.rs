@@ -271,13 +271,21 @@ fn a_load_that_cannot_be_made_is_told_and_ends_with_1() {
 #[test]
 fn a_result_that_cannot_be_written_does_not_hide_the_summary() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
-    let flags = ["-n20", "-c1", "--json", "missing/result.json"];
+    let place = folder.path().join("place");
+    fs::create_dir(&place).unwrap();
+    let flags = ["-c1", "-d10m", "--json", "place/result.json"];
     let mut command = load(folder.path(), &flags);
     command.arg(server.url());
-    run(command)
+    let running = Running::start(command);
+    until("requests", || (server.count() > 10).then_some(()));
+    // It could be written when the load began.
+    fs::remove_dir(&place).unwrap();
+    running.signal(Signal::SIGINT);
+    running
+        .end()
         .with(1)
-        .prints("20 requests in ")
-        .says("cannot write the result to `missing/result.json`: No such file");
+        .prints(" requests in ")
+        .says("cannot write `place/result.json`: ");
 }
 
 #[test]

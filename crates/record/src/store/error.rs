@@ -9,16 +9,28 @@ use rusqlite::ffi;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The folder of the record file could not be made.
+    /// The folder of the record file is missing, or is no folder.
     #[error(
-        "cannot make the folder {} for the record file: {source}; name a place that can be written with another path",
+        "{} for the record file {}; create it, or name another path",
+        no_folder(folder, *is_there),
         path.display()
     )]
     Folder {
-        /// The folder.
+        /// The record file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// Its folder.
+        folder: PathBuf,
+        /// Whether something else is there.
+        is_there: bool,
+    },
+    /// The record file is not at its path any more.
+    #[error(
+        "the record file {} was deleted or replaced while Prony wrote to it: what was recorded in it is lost",
+        path.display()
+    )]
+    Gone {
+        /// The record file.
+        path: PathBuf,
     },
     /// There is no record file to read.
     #[error("there is no record file {}; `prony run` makes one", path.display())]
@@ -115,6 +127,14 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+}
+
+fn no_folder(folder: &Path, is_there: bool) -> String {
+    let folder = folder.display();
+    match is_there {
+        true => format!("{folder} is not a folder"),
+        false => format!("there is no folder {folder}"),
+    }
 }
 
 impl StoreError {

@@ -4,6 +4,7 @@
 //! what [`Store::add_trial`] has returned from survives the death of the process and of the machine.
 
 mod error;
+mod identity;
 mod read;
 mod schema;
 mod write;
@@ -11,13 +12,13 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
 pub use error::StoreError;
+use identity::Identity;
 pub use read::RunSummary;
 use schema::Owner;
 
@@ -29,24 +30,28 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    /// Which file it is; `None` if it was not opened for writing.
+    identity: Option<Identity>,
 }
 
 impl Store {
-    /// Opens a record file for writing. Makes it and its folders where they are not there, brings
+    /// Opens a record file for writing. Creates it, but not its folder, if it is not there, brings
     /// an older one up to date, and writes to it once, so that a place that cannot be written is
     /// found before anything is measured.
     ///
     /// # Errors
-    /// Where it cannot be made or written, is not a record file, or is a newer Prony's.
+    /// If its folder is missing, it cannot be created or written, is not a record file, or is a newer
+    /// Prony's.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
-        make_folder_of(path)?;
+        check_folder_of(path)?;
         let mut store = Self::connect(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         )?;
         store.known_owner()?;
         store.prepare_for_writing()?;
+        store.identity = Identity::of(path);
         Ok(store)
     }
 
@@ -99,6 +104,7 @@ impl Store {
                 Ok(Store {
                     connection,
                     path: path.to_owned(),
+                    identity: None,
                 })
             })
             .map_err(|error| StoreError::of_sqlite(path, error))
@@ -142,6 +148,17 @@ impl Store {
         self.sqlite(prepared)
     }
 
+    /// What came of a write. SQLite goes on writing to a file that was deleted, where nobody could
+    /// read it again, or fails in ways that do not tell why.
+    fn kept<T>(&self, written: rusqlite::Result<T>) -> Result<T, StoreError> {
+        match self.identity {
+            Some(opened) if Identity::of(&self.path) != Some(opened) => Err(StoreError::Gone {
+                path: self.path.clone(),
+            }),
+            _ => self.sqlite(written),
+        }
+    }
+
     /// Gives an error of SQLite its meaning for this file.
     fn sqlite<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| StoreError::of_sqlite(&self.path, error))
@@ -161,22 +178,25 @@ fn set_durability(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-fn make_folder_of(path: &Path) -> Result<(), StoreError> {
-    let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    else {
-        return Ok(());
+/// SQLite does not tell a missing folder from one that it may not use.
+fn check_folder_of(path: &Path) -> Result<(), StoreError> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => return Ok(()),
     };
-    fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
-        path: folder.to_owned(),
-        source,
-    })
+    match folder.metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        found => Err(StoreError::Folder {
+            path: path.to_owned(),
+            folder: folder.to_owned(),
+            is_there: found.is_ok(),
+        }),
+    }
 }
 
 /// Whether a WAL with something in it lies beside the file.
 fn has_open_wal(path: &Path) -> bool {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
-    fs::metadata(wal).is_ok_and(|metadata| metadata.len() > 0)
+    std::fs::metadata(wal).is_ok_and(|metadata| metadata.len() > 0)
 }

@@ -1,3 +1,4 @@
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -9,8 +10,9 @@ const CRASH_PATH: &str = "PRONY_TEST_CRASH_PATH";
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("made/for/it/prony.db");
-    (folder, path)
+    let of_record = folder.path().join("record");
+    fs::create_dir(&of_record).unwrap();
+    (folder, of_record.join("prony.db"))
 }
 
 #[test]
@@ -177,11 +179,46 @@ fn a_place_that_cannot_be_written_is_found_at_once() {
     let (folder, _) = place();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let error = Store::open(file.join("beneath/prony.db")).unwrap_err();
-    assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
-    assert!(error.to_string().contains("another path"), "{error}");
+    for (folder, told) in [
+        (file, "is not a folder"),
+        (folder.path().join("no/such"), "there is no folder"),
+    ] {
+        let error = Store::open(folder.join("prony.db")).unwrap_err();
+        assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(
+            text.contains(told) && text.contains("another path"),
+            "{text}"
+        );
+    }
+    assert!(!folder.path().join("no").exists());
     let error = Store::open(folder.path()).unwrap_err();
     assert!(matches!(error, StoreError::NotARecord { .. }), "{error:?}");
+}
+
+#[test]
+fn a_file_that_is_deleted_or_replaced_is_told_by_the_next_write() {
+    let replace: fn(&Path) = |path| {
+        fs::rename(path, path.with_extension("away")).unwrap();
+        drop(Store::open(path).unwrap());
+    };
+    let delete: fn(&Path) = |path| fs::remove_file(path).unwrap();
+    let delete_folder: fn(&Path) = |path| fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    for lose in [replace, delete, delete_folder] {
+        let (_folder, path) = place();
+        let store = Store::open(&path).unwrap();
+        store.begin_run(&sample::run("r")).unwrap();
+        store.add_trial("r", &sample::measured("bun", 1)).unwrap();
+        lose(&path);
+        for written in [
+            store.add_trial("r", &sample::measured("bun", 2)),
+            store.update_run(&sample::run("r")),
+            store.begin_run(&sample::run("s")),
+        ] {
+            let error = written.unwrap_err();
+            assert!(matches!(error, StoreError::Gone { .. }), "{error:?}");
+        }
+    }
 }
 
 #[test]

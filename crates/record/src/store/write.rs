@@ -73,12 +73,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] where the run was never begun, [`StoreError::DiskFull`] where
-    /// there is no room (earlier trials stay); else what keeps the file from being written.
+    /// there is no room (earlier trials stay), [`StoreError::Gone`] if the file was deleted; else what keeps the file from being written.
     pub fn add_trial(&self, run: &str, record: &TrialRecord) -> Result<(), StoreError> {
         let json = self.json(to_json(record))?;
         match insert_trial(&self.connection, run, record, &json) {
             Err(error) if is_constraint(&error) => Err(self.unknown_run(run)),
-            written => self.sqlite(written),
+            written => self.kept(written),
         }
     }
 
@@ -101,7 +101,7 @@ impl Store {
                 ":record": json,
             },
         );
-        self.sqlite(written)
+        self.kept(written)
     }
 }
 

@@ -26,7 +26,7 @@ use self::extent::Extent;
 use self::git::Repository;
 use self::revision::{Wanted, is_folder};
 use self::sitting::{Measured, Sitting};
-use super::compare::judging::Judging;
+use super::compare::judging::{Files, Judging};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, usage};
 use crate::interrupt;
@@ -61,16 +61,16 @@ pub struct Arguments {
     #[arg(default_value = ".")]
     rev2: String,
     /// The subject: an id, or a folder with a subject.toml in any git repository
-    #[arg(long, value_name = "ID|FOLDER")]
+    #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
     subject: String,
     /// These workloads, separated by commas [default: the first three over HTTP that both serve]
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
-    /// How many connections ask, each when it has the answer to its last request
-    #[arg(long, default_value = "64", value_parser = arguments::positive)]
+    /// Load with this many connections, each of which waits for a full response before it sends again
+    #[arg(long, default_value = "64", value_parser = arguments::connections)]
     connections: usize,
-    /// How long each trial is measured
-    #[arg(long, default_value = "1s", value_parser = arguments::some_duration)]
+    /// Measure each trial for this long
+    #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
     duration: Duration,
     /// How long each trial is loaded before that
     #[arg(long, default_value = "500ms", value_parser = arguments::duration)]
@@ -81,8 +81,8 @@ pub struct Arguments {
     /// How long the trials may take altogether: then rounds are added no more, and it is told what is not as precise
     #[arg(long, default_value = "5m", value_parser = arguments::some_duration)]
     budget: Duration,
-    /// So many rounds, whatever they take and however precise they are
-    #[arg(long)]
+    /// Run this many rounds, however long they take and however precise they are
+    #[arg(long, value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
     /// Leave the ceiling out: more rounds in the same time, but nothing tells where the machine is the limit
     #[arg(long)]
@@ -92,11 +92,11 @@ pub struct Arguments {
     keep: bool,
     #[command(flatten)]
     judging: Judging,
-    /// How long a server may take from its start to its first right answer
-    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    /// Give a server this long from its start to its first expected response
+    #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
-    /// The seed of the shuffled order, to repeat an order
-    #[arg(long)]
+    /// Shuffle with this seed, to repeat an order
+    #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,
     /// The CPUs of the servers, for instance 0 or 0-3
     #[arg(long, value_name = "LIST")]
@@ -126,7 +126,7 @@ fn compare_revisions(
     interrupt: &AtomicBool,
 ) -> Outcome {
     // What is wrong with the command line is told before anything is checked out.
-    arguments.judging.question()?;
+    let files = arguments.judging.open()?;
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
     let subject = match is_folder(&arguments.subject) {
@@ -134,6 +134,7 @@ fn compare_revisions(
         false => catalogue.get(&arguments.subject)?.clone(),
     };
     let repository = Repository::of(&subject.folder)?;
+    layout.make_state()?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
     let [base, new] = Wanted::two(&repository, &subject, [&arguments.rev1, &arguments.rev2])?;
     let base = base.fetch(&repository, &shelf, &layout)?;
@@ -153,8 +154,8 @@ fn compare_revisions(
         ceiling: arguments.ceiling(&catalogue, &subject),
     };
     match sitting.measure()? {
-        Measured::Run(finished) => arguments.judge(&finished, [&base.subject, &new.subject]),
-        Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison)?),
+        Measured::Run(finished) => arguments.judge(&finished, [&base.subject, &new.subject], files),
+        Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison, files)?),
         Measured::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
     }
 }
@@ -176,18 +177,18 @@ impl Arguments {
     }
 
     /// Says what came of it. Of a run that was stopped what there is may still tell something.
-    fn judge(&self, finished: &Finished, pair: [&Subject; 2]) -> Outcome {
+    fn judge(&self, finished: &Finished, pair: [&Subject; 2], files: Files) -> Outcome {
         let [base, new] = pair.map(|subject| Side {
             run: &finished.run,
             trials: &finished.trials,
             subject: Some(&subject.id),
         });
         let interrupted = finished.run.end == RunEnd::Interrupted;
-        let comparison = match Comparison::of(base, new, &self.judging.question()?) {
+        let comparison = match Comparison::of(base, new, &self.judging.question()) {
             Err(_) if interrupted => return Ok(ExitCode::from(INTERRUPTED)),
             comparison => comparison?,
         };
-        let code = self.judging.conclude(&comparison)?;
+        let code = self.judging.conclude(&comparison, files)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use prony_gate::{Comparison, Named};
-use prony_record::{Store, SubjectRecord, SubjectStatus};
+use prony_record::{SubjectRecord, SubjectStatus};
 use prony_subject::{FreePorts, Layout, Subject};
 use prony_suite::Suite;
 use prony_suite::run::{Bench, Event, Finished, Prepared, RunRequest, prepare, run as run_suite};
@@ -56,11 +56,7 @@ impl Sitting<'_> {
         if let Some(end) = self.build(&bench, &id, &measures)? {
             return Ok(end);
         }
-        let record_file = match &arguments.store {
-            Some(file) => file.clone(),
-            None => project::record_file(self.layout),
-        };
-        let store = Store::open(&record_file)?;
+        let store = project::open_record(self.layout, arguments.store.as_deref())?;
         let suite = self.suite(&subjects);
         let request = RunRequest {
             bench,
@@ -83,7 +79,8 @@ impl Sitting<'_> {
         let observe = &mut |event: Event<'_>| view.show(&event);
         let finished = run_suite(request, &store, self.interrupt, observe)?;
         view.finish();
-        report(&folder, &finished, &record_file)?;
+        project::restore_state(self.layout);
+        report(&folder, &finished, store.path())?;
         Ok(Measured::Run(Box::new(finished)))
     }
 

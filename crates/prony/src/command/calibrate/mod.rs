@@ -14,8 +14,6 @@ mod show;
 mod sleep;
 
 use std::error::Error;
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -37,6 +35,7 @@ use super::generators::reference_server::{ReferenceServer, ReferenceServers};
 use crate::exit::{INTERRUPTED, Outcome};
 use crate::interrupt;
 use crate::project;
+use crate::result_file::{self, ResultFile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -114,6 +113,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         arguments.server_cpus.as_deref(),
         arguments.load_cpus.as_deref(),
     )?;
+    layout.make_state()?;
+    let [json] = result_file::open([("--json", arguments.json.as_deref())])?;
     let interrupt = interrupt::on_signals()?;
     let bench = Bench {
         servers: ReferenceServers::on(&cpus.server, &layout)?,
@@ -131,12 +132,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let measured = measure(&bench, &mut calibration);
     let text = show::text(&calibration);
-    match arguments.json.as_deref() {
-        Some(file) if file.as_os_str() == "-" => err!("{text}"),
-        _ => out!("{text}"),
+    match json.as_ref().is_some_and(ResultFile::is_stdout) {
+        true => err!("{text}"),
+        false => out!("{text}"),
     }
-    if let Some(file) = &arguments.json {
-        write_json(&calibration, file)?;
+    if let Some(file) = json {
+        file.write_json(&calibration)?;
     }
     match measured {
         _ if bench.is_interrupted() => Ok(ExitCode::from(INTERRUPTED)),
@@ -178,18 +179,4 @@ fn step(bench: &Bench<'_>, what: &str) -> bool {
         errln!("measuring {what}");
     }
     goes_on
-}
-
-fn write_json(calibration: &Calibration, file: &Path) -> Result<(), Box<dyn Error>> {
-    let json = serde_json::to_string_pretty(calibration)? + "\n";
-    let written = match file.as_os_str() == "-" {
-        true => io::stdout().write_all(json.as_bytes()),
-        false => fs::write(file, json),
-    };
-    match written {
-        // `prony calibrate --json - | head` is no error.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(format!("cannot write `{}`: {error}", file.display()).into()),
-        Ok(()) => Ok(()),
-    }
 }

@@ -1,13 +1,16 @@
 //! How a comparison is judged and told: what `prony compare` and `prony ab` have in common.
 
 use std::error::Error;
-use std::fs;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use prony_gate::{Comparison, Metric, Question, Thresholds, markdown, terminal};
 use serde::Serialize;
+
+use crate::output;
+use crate::result_file::{self, ResultFile};
 
 /// What the `schema` field of a comparison says.
 const SCHEMA: &str = "prony-comparison/1";
@@ -31,10 +34,16 @@ pub struct Judging {
     strict: bool,
     /// Write the comparison as Markdown, for a pull request; `-` is standard output
     #[arg(long, value_name = "FILE")]
-    markdown: Option<String>,
+    markdown: Option<PathBuf>,
     /// Write the comparison as JSON (schema/comparison.schema.json); `-` is standard output
     #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    json: Option<PathBuf>,
+}
+
+/// Where the comparison is written, besides what is shown.
+pub struct Files {
+    markdown: Option<ResultFile>,
+    json: Option<ResultFile>,
 }
 
 /// The comparison as it is written.
@@ -47,22 +56,34 @@ struct Document<'a> {
 
 impl Judging {
     /// What is asked.
-    pub fn question(&self) -> Result<Question, Box<dyn Error>> {
-        let both = [&self.markdown, &self.json];
-        if both.iter().all(|to| to.as_deref() == Some("-")) {
-            return Err("only one of --markdown and --json can go to standard output".into());
-        }
-        Ok(Question {
+    pub fn question(&self) -> Question {
+        Question {
             metrics: self.metrics.clone(),
             thresholds: self.threshold.clone().unwrap_or_default(),
-        })
+        }
+    }
+
+    /// Tries the files that the comparison is written to.
+    ///
+    /// # Errors
+    /// If one cannot be written, or both are the same.
+    pub fn open(&self) -> Result<Files, Box<dyn Error>> {
+        let [markdown, json] = result_file::open([
+            ("--markdown", self.markdown.as_deref()),
+            ("--json", self.json.as_deref()),
+        ])?;
+        Ok(Files { markdown, json })
     }
 
     /// Shows and writes the comparison, and gives the exit code for it.
-    pub fn conclude(&self, comparison: &Comparison) -> Result<ExitCode, Box<dyn Error>> {
+    pub fn conclude(
+        &self,
+        comparison: &Comparison,
+        files: Files,
+    ) -> Result<ExitCode, Box<dyn Error>> {
         let colour = |stream: bool| stream && console::colors_enabled();
-        let to_stdout = [&self.markdown, &self.json];
-        if to_stdout.iter().any(|to| to.as_deref() == Some("-")) {
+        let both = [&files.markdown, &files.json];
+        if both.into_iter().flatten().any(ResultFile::is_stdout) {
             // Standard output is for the other program.
             err!(
                 "{}",
@@ -74,16 +95,18 @@ impl Judging {
                 terminal(comparison, colour(std::io::stdout().is_terminal()))
             );
         }
-        if let Some(to) = &self.markdown {
-            write(to, &markdown(comparison))?;
+        if let Some(file) = files.markdown {
+            file.write(&markdown(comparison))?;
         }
-        if let Some(to) = &self.json {
+        if let Some(file) = files.json {
             let document = Document {
                 schema: SCHEMA,
                 comparison,
             };
-            write(to, &(serde_json::to_string_pretty(&document)? + "\n"))?;
+            file.write_json(&document)?;
         }
+        // A verdict that nobody could read is none.
+        output::check()?;
         Ok(ExitCode::from(self.code(comparison)))
     }
 
@@ -101,12 +124,4 @@ impl Judging {
             (false, false) => 0,
         }
     }
-}
-
-fn write(to: &str, text: &str) -> Result<(), String> {
-    if to == "-" {
-        out!("{text}");
-        return Ok(());
-    }
-    fs::write(to, text).map_err(|error| format!("cannot write `{to}`: {error}"))
 }

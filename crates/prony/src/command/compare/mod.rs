@@ -55,12 +55,14 @@ pub struct Arguments {
 /// Compares, shows and judges.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     // Status 1 says that something is worse, so whatever keeps it from being told is 2.
+    let files = arguments.judging.open().map_err(usage)?;
     let comparison = compare(project, arguments).map_err(usage)?;
-    arguments.judging.conclude(&comparison).map_err(usage)
+    let told = arguments.judging.conclude(&comparison, files);
+    told.map_err(usage)
 }
 
 fn compare(project: Option<&Path>, arguments: &Arguments) -> Result<Comparison, Box<dyn Error>> {
-    let question = arguments.judging.question()?;
+    let question = arguments.judging.question();
     let (base, new) = (Source::of(&arguments.base), Source::of(&arguments.new));
     let store = || match &arguments.store {
         Some(file) => Ok(file.clone()),

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_record::{RUN_SCHEMA, Run, Store, TrialRecord};
+use prony_record::{RUN_SCHEMA, Run, Store, TrialRecord, from_json_str};
 use serde::Deserialize;
 
 /// A run with its trials.
@@ -112,7 +112,7 @@ fn exported(file: &Path) -> Result<Recorded, Box<dyn Error>> {
         )
         .into());
     }
-    let read = serde_json::from_str(&text);
+    let read = from_json_str(&text);
     read.map_err(|error| format!("{name} is not a run as Prony writes it: {error}").into())
 }
 
@@ -156,5 +156,15 @@ mod tests {
         assert_eq!(whole, source(Place::File(file.clone()), None));
         let error = exported(&file).err().unwrap().to_string();
         assert!(error.contains("prony export"), "{error}");
+    }
+
+    #[test]
+    fn a_run_in_which_a_key_is_there_twice_is_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.json");
+        let text = format!(r#"{{"schema": "{RUN_SCHEMA}", "extra": {{"x": 1, "x": 2}}}}"#);
+        fs::write(&file, text).unwrap();
+        let error = exported(&file).err().unwrap().to_string();
+        assert!(error.contains("the key `x` is there twice"), "{error}");
     }
 }

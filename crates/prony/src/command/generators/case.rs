@@ -64,7 +64,7 @@ impl FromStr for Case {
             },
         };
         let connections = match parts.next() {
-            Some(number) => arguments::positive(number)?,
+            Some(number) => arguments::connections(number)?,
             None => CONNECTIONS,
         };
         match parts.next() {

@@ -8,7 +8,6 @@ mod tables;
 mod truth;
 
 use std::error::Error;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
@@ -23,9 +22,11 @@ use self::case::Case;
 use self::reference_server::ReferenceServers;
 use self::rounds::{CaseResult, Plan, measure};
 use self::truth::Freeze;
+use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
+use crate::result_file::{self, ResultFile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,16 +54,16 @@ const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rat
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The tools, separated by commas [default: all that are installed]
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     tools: Vec<String>,
     /// What they are made to do, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "CASES", default_value = CASES)]
     cases: Vec<Case>,
-    /// How often each tool has its turn in each case
-    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Run each tool this many times in each case
+    #[arg(long, default_value = "5", value_parser = arguments::whole(1..=1000_u32))]
     rounds: u32,
-    /// How long each turn is, in seconds; on a server that freezes at least a whole period
-    #[arg(long, default_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Run it for this many seconds; on a server that freezes, for at least a whole period
+    #[arg(long, default_value = "2", value_parser = arguments::whole(1..=3600_u32))]
     seconds: u32,
     /// How the server of `frozen` freezes: for so long at the end of every period
     #[arg(long, value_name = "FREEZE/PERIOD", default_value = "1s/10s")]
@@ -73,10 +74,10 @@ pub struct Arguments {
     /// The CPUs of the tools [default: the first of the other half]
     #[arg(long, value_name = "LIST")]
     load_cpus: Option<String>,
-    /// Write everything that was measured as JSON
+    /// Write everything that was measured as JSON to a file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the tables as Markdown
+    /// Write the tables as Markdown to a file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
@@ -125,14 +126,21 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         },
         servers: ReferenceServers::on(&cpus.server, &layout)?,
     };
+    layout.make_state()?;
+    let files = result_file::open([
+        ("--markdown", arguments.markdown.as_deref()),
+        ("--json", arguments.json.as_deref()),
+    ])?;
     let interrupt = interrupt::on_signals()?;
     let mut results = Vec::new();
     let measured = measure(&plan, &interrupt, &mut results);
-    show(&plan.tools, &results);
-    if let Some(file) = &arguments.markdown {
-        write(file, &markdown(&plan.tools, &results, &conditions))?;
+    let is_for_a_program = files.iter().flatten().any(ResultFile::is_stdout);
+    show(&plan.tools, &results, is_for_a_program);
+    let [to_markdown, to_json] = files;
+    if let Some(file) = to_markdown {
+        file.write(&markdown(&plan.tools, &results, &conditions))?;
     }
-    if let Some(file) = &arguments.json {
+    if let Some(file) = to_json {
         let document = Document {
             prony_version: env!("CARGO_PKG_VERSION"),
             server_cpus: &cpus.server,
@@ -140,7 +148,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             freeze: arguments.freeze.to_string(),
             cases: &results,
         };
-        write(file, &(serde_json::to_string_pretty(&document)? + "\n"))?;
+        file.write_json(&document)?;
     }
     measured?;
     Ok(exit_code(&results, interrupt.load(Relaxed)))
@@ -173,10 +181,13 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
     }
 }
 
-fn show(tools: &[Tool], results: &[CaseResult]) {
+/// Shows the tables, on standard error where standard output is for another program.
+fn show(tools: &[Tool], results: &[CaseResult], is_for_a_program: bool) {
     for result in results {
-        if let Some(grid) = tables::table(result, tools) {
-            outln!("{}", grid.terminal());
+        match tables::table(result, tools) {
+            Some(grid) if is_for_a_program => errln!("{}", grid.terminal()),
+            Some(grid) => outln!("{}", grid.terminal()),
+            None => {}
         }
     }
 }
@@ -197,10 +208,6 @@ fn markdown(tools: &[Tool], results: &[CaseResult], conditions: &str) -> String 
         }
     }
     text
-}
-
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    fs::write(file, text).map_err(|error| format!("cannot write `{}`: {error}", file.display()))
 }
 
 fn exit_code(results: &[CaseResult], interrupted: bool) -> ExitCode {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use prony_load::{Expectation, Sampling};
 
 use crate::arguments;
@@ -13,8 +12,8 @@ use crate::exit::usage;
 #[derive(Args)]
 #[command(next_help_heading = "Answers")]
 pub struct AnswerArguments {
-    /// The only status that is right [default: any from 200 to 399]
-    #[arg(long, value_name = "STATUS", value_parser = RangedU64ValueParser::<u16>::new().range(100..=599))]
+    /// Expect this status [default: any from 200 to 399]
+    #[arg(long, value_name = "STATUS", value_parser = arguments::whole(100..=599_u16))]
     expect_status: Option<u16>,
     /// The length in bytes that every right body has
     #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
@@ -33,8 +32,8 @@ pub struct AnswerArguments {
     /// Read answers as event streams (text/event-stream): count and time their events
     #[arg(long)]
     pub sse: bool,
-    /// Hold so many event streams open beside the load; implies --sse
-    #[arg(long, value_name = "N", value_parser = arguments::positive, hide_short_help = true)]
+    /// Hold this many event streams open beside the load; implies --sse
+    #[arg(long, value_name = "N", value_parser = arguments::connections, hide_short_help = true)]
     pub streams: Option<usize>,
 }
 

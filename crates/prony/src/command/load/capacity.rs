@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,6 +25,7 @@ use super::plan::Asked;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, TOO_NOISY};
 use crate::interrupt;
+use crate::result_file::{self, ResultFile};
 use crate::view::capacity_progress::CapacityProgress;
 use crate::view::capacity_summary;
 
@@ -51,18 +52,18 @@ pub struct CapacityArguments {
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
         requires = "find_capacity", hide_short_help = true)]
     precision: f64,
-    /// How many times it is to be found, at the least; up to twice as often if the interval is too
-    /// wide
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+    /// Find it this many times at the least: six give a 95 % interval. Up to twice as often if the
+    /// interval is too wide
+    #[arg(long, value_name = "N", value_parser = arguments::whole(1..=1000_u32),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]
     repeats: u32,
     /// How long all of it may take; what is known by then is shown
     #[arg(long, value_name = "TIME", value_parser = arguments::some_duration, default_value = "6m",
         requires = "find_capacity", hide_short_help = true)]
     budget: Duration,
-    /// How many points the curve has, from a tenth of the capacity to a tenth above it; 0 for no
-    /// curve
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=1000),
+    /// Draw the curve with this many points, from a tenth of the capacity to a tenth above it; 0 for
+    /// no curve
+    #[arg(long, value_name = "N", value_parser = arguments::whole(0..=1000_u32),
         default_value = "10", requires = "find_capacity", hide_short_help = true)]
     curve_steps: u32,
     /// Write the curve as a chart (SVG) to a file
@@ -98,6 +99,10 @@ const WARMUP: Duration = Duration::from_secs(1);
 /// Finds the capacity, and shows and writes what was found.
 pub fn run(arguments: &Arguments) -> Outcome {
     let Asked { plan, requests, .. } = Asked::by(arguments)?;
+    let files = result_file::open([
+        ("--json", arguments.output.json.as_deref()),
+        ("--chart", arguments.capacity.chart.as_deref()),
+    ])?;
     let question = question(arguments, plan.seed);
     let interrupt = interrupt::on_signals()?;
     let progress = RefCell::new(CapacityProgress::start(&plan, &question));
@@ -116,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         errln!("stopped before anything was known");
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    tell(arguments, &result, requests.as_deref())?;
+    tell(files, &result, requests.as_deref())?;
     Ok(exit_code(&result))
 }
 
@@ -140,32 +145,29 @@ fn question(arguments: &Arguments, seed: u64) -> Question {
 
 /// Shows it, and writes what is to be written, all of it before an error of any is told.
 fn tell(
-    arguments: &Arguments,
+    files: [Option<ResultFile>; 2],
     result: &CapacityResult,
     requests: Option<&str>,
 ) -> Result<(), Box<dyn Error>> {
     let summary = capacity_summary::text(result, requests);
-    let json = arguments.output.json.as_deref();
-    let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
-    match to_stdout {
+    match files.iter().flatten().any(ResultFile::is_stdout) {
         true => err!("{summary}"),
         false => out!("{summary}"),
     }
-    let chart = arguments.capacity.chart.as_deref();
-    let charted = chart.map_or(Ok(()), |path| write_chart(result, path));
-    if let Some(path) = json {
-        super::write_json(result, path, to_stdout)?;
+    let [json, chart] = files;
+    let charted = chart.map_or(Ok(()), |file| write_chart(result, file));
+    if let Some(file) = json {
+        file.write_json(result)?;
     }
-    Ok(charted?)
+    charted
 }
 
-fn write_chart(result: &CapacityResult, path: &Path) -> Result<(), String> {
+fn write_chart(result: &CapacityResult, file: ResultFile) -> Result<(), Box<dyn Error>> {
     let Some(svg) = chart_svg(result) else {
         errln!("no chart was written: there is no curve");
         return Ok(());
     };
-    std::fs::write(path, svg)
-        .map_err(|error| format!("cannot write the chart to `{}`: {error}", path.display()))
+    file.write(&svg)
 }
 
 fn exit_code(result: &CapacityResult) -> ExitCode {

@@ -22,16 +22,14 @@ const MOST_OF_A_RATE: usize = 1000;
 #[derive(Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionArguments {
-    /// Threads; half of the CPUs unless said otherwise
-    #[arg(short, long, value_parser = arguments::positive)]
+    /// Use this many threads [default: half of the CPUs, or one for each of --cpus]
+    #[arg(short, long, value_parser = arguments::threads)]
     threads: Option<usize>,
-    /// Connections that are kept open, over all threads; with a rate those that there are from the
-    /// beginning
-    #[arg(short, long, value_parser = arguments::positive, default_value = "10")]
+    /// Keep this many connections open, over all threads; with a rate, open this many before it begins
+    #[arg(short, long, value_parser = arguments::connections, default_value = "10")]
     connections: usize,
-    /// How many connections a rate may open where -c do not suffice [default: 1000, or -c where
-    /// that is more]
-    #[arg(long, value_name = "N", value_parser = arguments::positive, requires = "schedule", hide_short_help = true)]
+    /// Let a rate open this many connections if -c are too few [default: 1000, or -c if that is more]
+    #[arg(long, value_name = "N", value_parser = arguments::connections, requires = "schedule", hide_short_help = true)]
     max_connections: Option<usize>,
     /// Keep up to N requests in flight over each connection; at most 1000
     #[arg(long, value_name = "N", value_parser = arguments::positive, default_value = "1", conflicts_with = "users")]
@@ -45,11 +43,12 @@ pub struct ConnectionArguments {
     /// Connect to this socket in the file system; the URL's host is only named in the requests
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "source"], hide_short_help = true)]
     unix_socket: Option<PathBuf>,
-    /// The local addresses that connections come from, in turn, separated by commas
+    /// Connect from these local addresses, round-robin, separated by commas
     #[arg(
         long,
         value_name = "ADDRESSES",
         value_delimiter = ',',
+        value_parser = arguments::address,
         hide_short_help = true
     )]
     pub source: Vec<IpAddr>,

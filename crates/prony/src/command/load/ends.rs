@@ -1,5 +1,6 @@
 //! How long a load takes, and how long an answer may.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::Args;
@@ -10,18 +11,18 @@ use crate::arguments;
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
 pub struct TimeArguments {
-    /// How long to measure: 10s, 2m, 500ms, or seconds [default: 10s, or until -n is reached, or
+    /// Measure for this long: 10s, 2m, 500ms, or seconds [default: 10s, or until -n is reached, or
     /// as long as the --stages; with --find-capacity 5s a rate]
-    #[arg(short, long, value_parser = arguments::duration)]
+    #[arg(short, long, value_parser = arguments::measured_duration)]
     pub duration: Option<Duration>,
-    /// How many requests to measure: 1000, 10k, 2M
-    #[arg(short = 'n', long, value_parser = arguments::count)]
-    pub requests: Option<u64>,
-    /// Send for so long before measuring [default: 0s, with --find-capacity 1s]
+    /// Measure this many requests: 1000, 10k, 2M
+    #[arg(short = 'n', long, value_parser = arguments::some_count)]
+    pub requests: Option<NonZeroU64>,
+    /// Send for this long before measuring [default: 0s, with --find-capacity 1s]
     #[arg(long, value_parser = arguments::duration)]
     pub warmup: Option<Duration>,
-    /// Count a request as timed out that has no whole answer so long after it was sent
-    #[arg(long, value_parser = arguments::duration, default_value = "10s")]
+    /// Count a request as timed out if it has no full response this long after it was sent
+    #[arg(long, value_parser = arguments::timeout, default_value = "10s")]
     pub timeout: Duration,
 }
 

@@ -9,19 +9,17 @@ mod requests;
 mod schedule_text;
 mod shape;
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use prony_load::EventLoopChoice;
 use prony_record::{Ended, LoadResult, Outcome as RequestOutcome};
-use serde::Serialize;
 
 use self::plan::Asked;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome};
 use crate::interrupt;
+use crate::result_file::{self, ResultFile};
 use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
 
@@ -153,6 +151,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         requests,
         is_random,
     } = Asked::by(arguments)?;
+    let [json] = result_file::open([("--json", arguments.output.json.as_deref())])?;
     let interrupt = interrupt::on_signals()?;
     let mut view = LoadProgress::start(&plan);
     let result = prony_load::run(&plan, &interrupt, &mut |progress| view.show(&progress))?;
@@ -163,28 +162,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
         requests,
     };
     let summary = load_summary::text(&result, &shown);
-    let json = arguments.output.json.as_deref();
-    let to_stdout = json.is_some_and(|path| path.as_os_str() == "-");
-    if to_stdout {
-        err!("{summary}");
-    } else {
-        out!("{summary}");
+    match json.as_ref().is_some_and(ResultFile::is_stdout) {
+        true => err!("{summary}"),
+        false => out!("{summary}"),
     }
-    if let Some(path) = json {
-        write_json(&result, path, to_stdout)?;
+    if let Some(file) = json {
+        file.write_json(&result)?;
     }
     Ok(exit_code(&result))
-}
-
-fn write_json(result: &impl Serialize, path: &Path, to_stdout: bool) -> Result<(), String> {
-    let mut json = serde_json::to_string_pretty(result).map_err(|error| error.to_string())?;
-    json.push('\n');
-    if to_stdout {
-        io::stdout().write_all(json.as_bytes())
-    } else {
-        fs::write(path, json)
-    }
-    .map_err(|error| format!("cannot write the result to `{}`: {error}", path.display()))
 }
 
 fn exit_code(result: &LoadResult) -> ExitCode {

@@ -1,12 +1,13 @@
 //! From the flags to the plan that the engine runs.
 
 use std::error::Error;
+use std::num::NonZeroU64;
 
 use prony_load::{Endpoint, LoadPlan};
 use prony_record::LoadShape;
-use prony_subject::parse_cpu_list;
 
 use super::{Arguments, shape};
+use crate::arguments;
 use crate::exit::usage;
 
 /// What the command line asks for.
@@ -20,7 +21,7 @@ pub struct Asked {
 
 impl Asked {
     /// Reads the command line, and looks for the server when nothing else is wrong.
-    pub fn by(arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
+    pub fn by(given: &Arguments) -> Result<Self, Box<dyn Error>> {
         let Arguments {
             urls,
             ends,
@@ -29,10 +30,11 @@ impl Asked {
             requests,
             answers,
             ..
-        } = arguments;
-        let cpus = arguments.generator.cpus.as_deref();
-        let cpus = cpus.map_or(Ok(Vec::new()), parse_cpu_list).map_err(usage)?;
-        let load_shape = shape.shape(arguments.capacity.is_asked()).map_err(usage)?;
+        } = given;
+        let cpus = given.generator.cpus.as_deref();
+        let cpus = cpus.map_or(Ok(Vec::new()), |list| arguments::cpus("--cpus", list));
+        let cpus = cpus.map_err(usage)?;
+        let load_shape = shape.shape(given.capacity.is_asked()).map_err(usage)?;
         let stages = shape
             .stages_last(ends.duration, ends.requests.is_some())
             .map_err(usage)?;
@@ -52,12 +54,12 @@ impl Asked {
             pipeline: connections.pipeline,
             requests_per_connection: connections.requests_per_connection,
             duration: ends.measured(stages),
-            requests: ends.requests,
+            requests: ends.requests.map(NonZeroU64::get),
             warmup: ends.warmup.unwrap_or_default(),
             timeout: ends.timeout,
             deadline: shape.deadline,
             spin: shape.spin,
-            event_loop: arguments.generator.event_loop.into(),
+            event_loop: given.generator.event_loop.into(),
             sources: connections.source.clone(),
             cpus,
             sampling: answers.sampling()?,

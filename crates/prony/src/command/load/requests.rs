@@ -35,11 +35,12 @@ pub struct RequestArguments {
     /// Which of several requests comes next [default: in-turn, or random where there are --weights]
     #[arg(long, value_name = "ORDER", hide_short_help = true)]
     order: Option<OrderName>,
-    /// How often each of several requests is drawn at random, compared with the others: 3,1
+    /// Draw several requests at random in these proportions, one number for each: 3,1
     #[arg(
         long,
         value_name = "NUMBERS",
         value_delimiter = ',',
+        value_parser = arguments::whole(0..=u32::MAX),
         hide_short_help = true
     )]
     weights: Vec<u32>,
@@ -107,7 +108,7 @@ impl RequestArguments {
         Ok(headers)
     }
 
-    fn body(&self) -> Result<Vec<u8>, String> {
+    fn body(&self) -> Result<Vec<u8>, Box<dyn Error>> {
         let body = self.body.as_deref();
         body.map_or(Ok(Vec::new()), |text| {
             arguments::text_or_file("the body", text)

@@ -32,8 +32,9 @@ pub struct ShapeArguments {
     /// Send the requests of a rate in bursts of N, at the same rate overall; at most 1M
     #[arg(long, value_name = "N", value_parser = arguments::some_count, requires = "schedule", hide_short_help = true)]
     burst: Option<NonZeroU64>,
-    /// So many users, with a connection each, who think, ask, wait for the answer, and think again
-    #[arg(long, value_name = "N", value_parser = arguments::positive,
+    /// Simulate this many users, each with a connection, who think, send a request, wait for the
+    /// response, and think again
+    #[arg(long, value_name = "N", value_parser = arguments::connections,
         conflicts_with_all = ["schedule", "connections"])]
     users: Option<usize>,
     /// How long a user thinks on the average (exponentially distributed)
@@ -55,9 +56,9 @@ pub struct ShapeArguments {
     /// Busy-wait for the instants of the schedule: more exact, and a whole CPU for each thread
     #[arg(long, hide_short_help = true)]
     pub spin: bool,
-    /// What random arrivals and choices are drawn from: the same seed draws the same ones
-    /// [default: drawn, and shown]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    /// Draw random arrivals and choices from this seed: the same seed draws the same ones
+    /// [default: a random one, which is shown]
+    #[arg(long, value_name = "N", value_parser = arguments::seed, hide_short_help = true)]
     seed: Option<u64>,
 }
 

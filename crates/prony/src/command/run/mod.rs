@@ -50,7 +50,7 @@ was measured is kept). With --all, the greatest of its suites.";
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The suite
-    #[arg(default_value = "tour")]
+    #[arg(default_value = "tour", value_parser = arguments::name)]
     suite: String,
     /// Every suite, one after the other, each with a report of its own
     #[arg(long, conflicts_with = "suite")]
@@ -59,16 +59,16 @@ pub struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Only these subjects, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     subjects: Vec<String>,
     /// Also the subject in this folder, wherever it is; may be given again
     #[arg(long = "subject", value_name = "FOLDER")]
     outside: Vec<PathBuf>,
     /// Only these workloads, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
-    /// So many rounds instead of the suite's; with --precision, so many at the most
-    #[arg(long)]
+    /// Run this many rounds instead of the suite's; with --precision, at most this many
+    #[arg(long, value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
     /// Add rounds until the 95 % interval of every comparison with the baseline is so narrow, for
     /// instance 3%: its ends are within 3 % of the ratio
@@ -78,15 +78,15 @@ pub struct Arguments {
     /// made whatever it is
     #[arg(long, value_parser = arguments::some_duration, value_name = "DURATION")]
     budget: Option<Duration>,
-    /// The subject that the others are compared with [default: the ceiling, or else the first]
-    #[arg(long, value_name = "ID")]
+    /// Compare the others with this subject [default: the ceiling, or else the first]
+    #[arg(long, value_name = "ID", value_parser = arguments::name)]
     baseline: Option<String>,
     /// Leave out the reference server, which is measured beside the others in every run
     #[arg(long)]
     no_ceiling: bool,
-    /// Measure each trial for so long instead of the suite's duration; a load that ends by
+    /// Measure each trial for this long instead of the suite's duration; a load that ends by
     /// requests ends then at the latest
-    #[arg(long, value_parser = arguments::some_duration)]
+    #[arg(long, value_parser = arguments::measured_duration)]
     duration: Option<Duration>,
     /// Measure so many requests in each trial instead of the suite's; a load that ends by a
     /// duration ends then at the latest
@@ -95,11 +95,11 @@ pub struct Arguments {
     /// Warm each trial up for so long instead of the suite's warm-up
     #[arg(long, value_parser = arguments::duration)]
     warmup: Option<Duration>,
-    /// How long a server may take from its start to its first right answer
-    #[arg(long, value_parser = arguments::duration, default_value = "30s")]
+    /// Give a server this long from its start to its first expected response
+    #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
-    /// The seed of the shuffled order, to repeat an order
-    #[arg(long)]
+    /// Shuffle with this seed, to repeat an order
+    #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,
     /// The CPUs of the servers, for instance 0 or 0-3
     #[arg(long, value_name = "LIST")]
@@ -107,9 +107,9 @@ pub struct Arguments {
     /// The CPUs of the load
     #[arg(long, value_name = "LIST")]
     load_cpus: Option<String>,
-    /// Have this tool make the load instead of Prony's own engine: wrk, oha, h2load, ab, hey, k6.
-    /// What it cannot make is left out
-    #[arg(long, value_name = "ID")]
+    /// Generate the load with this tool instead of Prony's own engine: wrk, oha, h2load, ab, hey, k6.
+    /// Prony leaves out what it cannot generate
+    #[arg(long, value_name = "ID", value_parser = arguments::name)]
     driver: Option<String>,
     /// The record file [default: .prony/prony.sqlite]
     #[arg(long, value_name = "FILE")]
@@ -134,7 +134,6 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// Where runs are recorded, and what stops them.
 struct Keeper {
-    record_file: PathBuf,
     store: Store,
     interrupt: std::sync::Arc<AtomicBool>,
 }
@@ -153,13 +152,8 @@ struct Done {
 
 impl Keeper {
     fn open(ground: &Ground<'_>, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
-        let record_file = match &arguments.store {
-            Some(file) => file.clone(),
-            None => project::record_file(ground.layout),
-        };
         Ok(Self {
-            store: Store::open(&record_file)?,
-            record_file,
+            store: project::open_record(ground.layout, arguments.store.as_deref())?,
             interrupt: interrupt::on_signals()?,
         })
     }
@@ -201,6 +195,7 @@ impl Keeper {
         let observe = &mut |event: prony_suite::run::Event<'_>| view.show(&event);
         let finished = run_suite(request, &self.store, &self.interrupt, observe)?;
         view.finish();
+        project::restore_state(ground.layout);
         self.report(&folder, &finished)?;
         Ok(Done {
             code: exit_code(&finished),
@@ -227,7 +222,7 @@ impl Keeper {
         );
         outln!(
             "record   {} (run {})",
-            self.record_file.display(),
+            self.store.path().display(),
             finished.run.id
         );
         Ok(())

@@ -1,0 +1,277 @@
+//! The files that the command line names for results. Each is tried before anything is measured, and
+//! changes only when its result is there: an interrupted command leaves what was there before.
+
+use std::error::Error;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tempfile::{Builder, NamedTempFile};
+
+use crate::exit::usage;
+use crate::output::{self, Stdout};
+
+/// How a new file is made, less the user's mask.
+const NEW_FILE: u32 = 0o666;
+
+/// Where a result goes: a file, or standard output for `-`.
+#[derive(Debug)]
+pub struct ResultFile {
+    name: PathBuf,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Stdout,
+    /// The result is written beside it and renamed, so that it is whole whenever it is there.
+    Replaced(PathBuf),
+    /// A pipe or a device, or a file in a folder that takes no other file.
+    Opened(File),
+}
+
+/// Tries the files of some flags, each of which may be missing. No two may be the same.
+///
+/// # Errors
+/// If one cannot be written, or two flags name the same place.
+pub fn open<const N: usize>(
+    named: [(&str, Option<&Path>); N],
+) -> Result<[Option<ResultFile>; N], Box<dyn Error>> {
+    let mut files = [const { None }; N];
+    for (index, (flag, path)) in named.iter().enumerate() {
+        let Some(path) = path else { continue };
+        let file = ResultFile::open(path)?;
+        let before = files.iter().zip(&named);
+        let mut same = before.filter(|(other, _)| file.is_same(other.as_ref()));
+        if let Some((_, (other, _))) = same.next() {
+            return Err(usage(format!(
+                "{other} and {flag} name the same place, `{}`: give each its own",
+                path.display()
+            )));
+        }
+        files[index] = Some(file);
+    }
+    Ok(files)
+}
+
+impl ResultFile {
+    /// Tries a file, without a change to it; `-` is standard output.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let place = match path.as_os_str() == "-" {
+            true => Ok(Place::Stdout),
+            false => Place::of(path),
+        };
+        Ok(Self {
+            place: place.map_err(|why| format!("cannot write `{}`: {why}", path.display()))?,
+            name: path.to_owned(),
+        })
+    }
+
+    /// Whether it is standard output, where nothing else may be written then.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self.place, Place::Stdout)
+    }
+
+    fn is_same(&self, other: Option<&Self>) -> bool {
+        match (&self.place, other.map(|other| &other.place)) {
+            (Place::Stdout, Some(Place::Stdout)) => true,
+            (Place::Replaced(one), Some(Place::Replaced(other))) => one == other,
+            _ => false,
+        }
+    }
+
+    /// Writes a text as the whole result.
+    ///
+    /// # Errors
+    /// See [`Self::write_with`].
+    pub fn write(self, text: &str) -> Result<(), Box<dyn Error>> {
+        self.write_with(|out| out.write_all(text.as_bytes()))
+    }
+
+    /// Writes a value as the whole result, in JSON.
+    ///
+    /// # Errors
+    /// See [`Self::write_with`].
+    pub fn write_json(self, value: &impl Serialize) -> Result<(), Box<dyn Error>> {
+        self.write_with(|out| {
+            serde_json::to_writer_pretty(&mut *out, value)?;
+            writeln!(out)
+        })
+    }
+
+    /// Writes the whole result.
+    ///
+    /// # Errors
+    /// If it cannot be written. A reader of standard output that goes away is no error.
+    pub fn write_with(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Box<dyn Error>> {
+        let written = match self.place {
+            Place::Stdout => {
+                output::note(buffered(Stdout, write));
+                return Ok(output::check()?);
+            }
+            Place::Replaced(path) => replace(&path, write),
+            Place::Opened(file) => rewrite(file, write),
+        };
+        let told = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
+        written.map_err(told)
+    }
+}
+
+impl Place {
+    fn of(path: &Path) -> Result<Self, String> {
+        let told = |error: io::Error| error.to_string();
+        let found = match fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Self::new_file(path),
+            found => found.map_err(told)?,
+        };
+        if found.is_dir() {
+            return Err("it is a folder".into());
+        }
+        // Without a change to it: that comes with the result.
+        let file = OpenOptions::new().write(true).open(path).map_err(told)?;
+        if !found.is_file() {
+            return Ok(Self::Opened(file));
+        }
+        // A link stays one, so its target is what is replaced.
+        let target = path.canonicalize().map_err(told)?;
+        Ok(match beside(&target, Some(&found)) {
+            Ok(_) => Self::Replaced(target),
+            Err(_) => Self::Opened(file),
+        })
+    }
+
+    fn new_file(path: &Path) -> Result<Self, String> {
+        let folder = folder_of(path);
+        let (Ok(whole), Some(name)) = (folder.canonicalize(), path.file_name()) else {
+            return Err(no_folder(folder));
+        };
+        let target = whole.join(name);
+        beside(&target, None).map_err(|error| error.to_string())?;
+        Ok(Self::Replaced(target))
+    }
+}
+
+/// A folder for several files, created if it is missing. The folder that it is in must be there: a
+/// misspelt path is told, not created.
+///
+/// # Errors
+/// If it cannot be created.
+pub fn folder(path: &Path) -> Result<PathBuf, String> {
+    let cannot = |why: String| format!("cannot write to `{}`: {why}", path.display());
+    let parent = folder_of(path);
+    if !parent.is_dir() {
+        return Err(cannot(no_folder(parent)));
+    }
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && !path.is_dir() => {
+            Err(cannot("it is not a folder".into()))
+        }
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(cannot(error.to_string())),
+        _ => Ok(path.to_owned()),
+    }
+}
+
+fn no_folder(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("there is no folder `{folder}`; create it, or name another place")
+}
+
+/// The folder that a path names a file in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// A new file beside `target`, which is deleted unless it is renamed.
+fn beside(target: &Path, replaced: Option<&Metadata>) -> io::Result<NamedTempFile> {
+    let mode = replaced.map_or(NEW_FILE, |found| found.permissions().mode());
+    Builder::new()
+        .prefix(".prony-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(folder_of(target))
+        // Its own text names the temporary file, which is of no interest.
+        .map_err(|error| error.kind().into())
+}
+
+fn replace(target: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let found = fs::metadata(target).ok();
+    let file = beside(target, found.as_ref())?;
+    if let Some(found) = found {
+        // The mask does not apply to what is there already.
+        file.as_file().set_permissions(found.permissions())?;
+    }
+    buffered(file.as_file(), write)?;
+    file.persist(target).map(drop).map_err(|error| error.error)
+}
+
+fn rewrite(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    buffered(file, write)
+}
+
+fn buffered(
+    to: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut out = BufWriter::new(to);
+    write(&mut out)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_replaces_what_was_there_only_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result");
+        fs::write(&path, "earlier").unwrap();
+        let failed = ResultFile::open(&path).unwrap().write_with(|out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failed.unwrap_err().to_string().ends_with("no more"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "earlier");
+        ResultFile::open(&path).unwrap().write("new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn trying_a_new_file_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result");
+        drop(ResultFile::open(&path).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        let none = folder.path().join("none/result");
+        let told = ResultFile::open(&none).unwrap_err();
+        assert!(told.contains("there is no folder"), "{told}");
+    }
+
+    #[test]
+    fn two_flags_need_two_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        assert!(open([("--a", Some(a.as_path())), ("--b", None)]).is_ok());
+        assert!(open([("--a", Some(a.as_path())), ("--b", Some(&b))]).is_ok());
+        let told = open([("--a", Some(a.as_path())), ("--b", Some(&a))]).unwrap_err();
+        assert!(
+            told.to_string()
+                .starts_with("--a and --b name the same place"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! JSON in which no object has a key twice.
+//!
+//! JSON leaves open what two values of one key mean, and serde_json takes the last in silence. Whoever
+//! wrote such a text meant something else.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+/// Reads a text in which no object has a key twice.
+///
+/// # Errors
+/// If it is not JSON, has a key twice, or is no `T`.
+pub fn from_json_str<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    from_json_slice(text.as_bytes())
+}
+
+/// Reads bytes in which no object has a key twice.
+///
+/// # Errors
+/// If they are not JSON, have a key twice, or are no `T`.
+pub fn from_json_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_slice::<UniqueKeys>(bytes)?;
+    serde_json::from_slice(bytes)
+}
+
+/// Any JSON whose objects have each key once; its values are not kept.
+struct UniqueKeys;
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(UniqueKeys)
+    }
+}
+
+impl<'de> Visitor<'de> for UniqueKeys {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        let mut keys = HashSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if keys.contains(&key) {
+                return Err(A::Error::custom(format_args!(
+                    "the key `{key}` is there twice"
+                )));
+            }
+            keys.insert(key);
+            map.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self, A::Error> {
+        while values.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_there_twice_is_told_with_its_place() {
+        for (text, key, place) in [
+            (r#"{"a": 1, "a": 1}"#, "a", "line 1 column 12"),
+            (r#"{"a": 1, "\u0061": 2}"#, "a", "line 1"),
+            ("[{\"x\": {\"b\": 1,\n\"b\": null}}]", "b", "line 2"),
+        ] {
+            let told = from_json_str::<Value>(text).unwrap_err().to_string();
+            let expected = format!("the key `{key}` is there twice at ");
+            assert!(told.contains(&expected) && told.contains(place), "{told}");
+        }
+    }
+
+    #[test]
+    fn other_json_is_read_as_it_is() {
+        let text = r#"{"a": [1, -2, 3.5, "x", null, true, {"a": {}}], "b": {"a": 1e400}}"#;
+        assert!(from_json_str::<Value>(text).is_err(), "beyond any number");
+        let text = text.replace("e400", "e40");
+        let expected = json!({"a": [1, -2, 3.5, "x", null, true, {"a": {}}], "b": {"a": 1e40}});
+        assert_eq!(from_json_str::<Value>(&text).unwrap(), expected);
+        let told = from_json_str::<Value>("{\"a\": }").unwrap_err().to_string();
+        assert!(told.contains("line 1 column 7"), "{told}");
+        assert!(from_json_slice::<Value>(b"\xff").is_err());
+    }
+}
