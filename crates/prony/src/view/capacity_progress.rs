@@ -122,7 +122,7 @@ fn outcome(attempt: &Attempt) -> String {
     match attempt.judgement {
         Judgement::Held => format!("held     {}", latency(attempt)),
         Judgement::Failed { .. } => format!("failed   {why}{}", slow_because(attempt)),
-        Judgement::Limited { .. } => format!("unknown  {why}"),
+        Judgement::Limited { .. } => format!("unknown  {why}{}", slow_because(attempt)),
     }
 }
 
@@ -134,7 +134,7 @@ pub fn noisy_by(attempt: &Attempt) -> Option<String> {
 }
 
 /// What the kernel says about slow requests, as it follows a reason.
-pub fn slow_because(attempt: &Attempt) -> String {
+fn slow_because(attempt: &Attempt) -> String {
     let because = attempt.slow_because.as_ref();
     because.map_or(String::new(), |because| format!("; {because}"))
 }

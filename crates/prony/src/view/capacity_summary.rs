@@ -6,7 +6,7 @@ use prony_capacity::{Answer, Attempt, CapacityResult, Ended, Judgement, per_seco
 use prony_record::{Arrivals, LatencySummary, LoadShape, Spoil};
 use prony_report::format;
 
-use super::capacity_progress::{noisy_by, slow_because};
+use super::capacity_progress::noisy_by;
 use super::load_shape::connections_of_a_rate;
 use super::plural;
 
@@ -188,22 +188,27 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
     )
 }
 
-/// What the kernel says about the attempt that failed at the lowest rate.
+/// What the kernel says about the lowest rate that did not hold.
 fn write_slow(out: &mut String, result: &CapacityResult) -> Result {
-    let has_failed = |attempt: &&Attempt| matches!(attempt.judgement, Judgement::Failed { .. });
-    let failed = result.attempts.iter().filter(has_failed);
-    let explained = failed.filter(|attempt| attempt.slow_because.is_some());
-    let lowest = explained.min_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
-    match lowest {
-        Some(attempt) => writeln!(
-            out,
-            "  At {} {}{}",
-            per_second(attempt.rate_per_s),
-            attempt.judgement.why().join("; "),
-            slow_because(attempt)
-        ),
-        None => Ok(()),
-    }
+    let explained = result.attempts.iter().filter_map(|attempt| {
+        let because = attempt.slow_because.as_ref()?;
+        (attempt.judgement != Judgement::Held).then_some((attempt, because))
+    });
+    let lowest = explained.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
+    let Some((attempt, because)) = lowest else {
+        return Ok(());
+    };
+    let reached = attempt
+        .latency_ns
+        .as_ref()
+        .map_or(String::new(), |latency| {
+            format!(", latency reached {}", format::duration(latency.max as f64))
+        });
+    writeln!(
+        out,
+        "  At {}{reached}: {because}",
+        per_second(attempt.rate_per_s)
+    )
 }
 
 fn between(held: Option<f64>, failed: Option<f64>) -> String {

@@ -233,7 +233,7 @@ fn a_rate_that_failed_for_the_kernels_reasons_says_so() {
     slow.attempts[0].slow_because = Some("37 SYNs were sent again".into());
     says(
         &slow,
-        &["At 1,000/s p99 was 20.0 ms, not below 10ms; 37 SYNs were sent again\n"],
+        &["At 1,000/s, latency reached 2.00 ms: 37 SYNs were sent again\n"],
     );
 }
 
