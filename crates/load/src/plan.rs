@@ -37,6 +37,10 @@ pub struct LoadPlan {
     pub threads: usize,
     /// How long it is measured; `None` where only `requests` ends it.
     pub duration: Option<Duration>,
+    /// Whether a closed loop of which no request has ended when its time is up goes on until as many have ended as it
+    /// has connections, at most as long as a response may take. If the machine stands still for all of the measured
+    /// time, there would be nothing to tell otherwise.
+    pub overtime: bool,
     /// How many measured requests there are at the most. Those on their way when the warm-up ends count
     /// as measured: where they are more than that, so are the measured ones.
     pub requests: Option<u64>,
@@ -199,6 +203,7 @@ impl LoadPlan {
             requests_per_connection: None,
             threads: 1,
             duration: None,
+            overtime: false,
             requests: None,
             warmup: Duration::ZERO,
             timeout: Duration::from_secs(10),

@@ -199,3 +199,21 @@ fn an_interrupt_says_how_far_the_rounds_came() {
     assert!(end["rounds"].as_u64().unwrap() >= 2, "{end}");
     assert!(first_attempts(&record).len() >= 4);
 }
+
+#[test]
+fn a_server_that_is_slower_than_the_load_is_long_is_measured() {
+    let project = Project::new();
+    // As if it had hardly any CPU time: its first response comes after the 50 ms are over.
+    project.handler(
+        "one",
+        "    def handle(self):\n        time.sleep(0.4)\n        super().handle()",
+    );
+    project.handler("other", "    pass");
+    project.suite("two", TWO);
+    project.run(&["run", "two"]).with(0);
+    let record = project.export();
+    let slow = trials(&record, "one", "measured");
+    assert_eq!(slow.len(), 1, "{record}");
+    let outcomes = &slow[0]["result"]["load"]["outcomes"];
+    assert!(outcomes["ok"].as_u64().unwrap() >= 2, "{outcomes}");
+}

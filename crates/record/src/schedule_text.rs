@@ -316,12 +316,28 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_nothing_could_send_is_refused_with_what_is_allowed() {
+        assert_eq!(parse_rate("1000M/s"), Ok(1e9));
+        for text in ["1001M/s", "1000000000001", "100000M/m"] {
+            let error = parse_rate(text).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("`{text}` is too high: a rate is at most 1000M/s")
+            );
+        }
+        let most = vec!["1/s:1s"; Schedule::MOST_STAGES].join(",");
+        assert!(parse_stages(&most).is_ok());
+        let error = parse_stages(&format!("{most},1/s")).unwrap_err();
+        assert_eq!(error, RateError::TooManyStages(1001));
+    }
+
     /// Rates as they are written, and as they come out of an arithmetic.
     fn rates() -> impl Strategy<Value = f64> {
         prop_oneof![
             (1u64..10_000_000_000).prop_map(|n| n as f64 / 1000.0),
             (1u64..10_000).prop_map(|n| n as f64 * 1000.0),
-            1e-6f64..1e12,
+            1e-6f64..Schedule::MOST_PER_S,
         ]
     }
 

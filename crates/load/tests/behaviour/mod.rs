@@ -5,6 +5,7 @@ mod closing;
 mod engine;
 mod hostile;
 mod open_loop;
+mod overtime;
 mod plans;
 mod scripted;
 mod shapes;

@@ -1,9 +1,12 @@
 //! Every shape of load: it is named truthfully, kept, and its latency says what it runs from.
 
 use std::net::TcpListener;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
 
 use crate::common::http_server::HttpServer;
-use crate::common::run;
+use crate::common::{Running, run, until};
 use crate::{load, loaded, outcome, result};
 
 #[test]
@@ -169,4 +172,26 @@ fn sequential_is_one_connection() {
     );
     assert_eq!(result["connections_opened"], 1);
     assert_eq!(server.count(), 50);
+}
+
+#[test]
+fn the_time_to_measure_begins_after_a_standstill_of_the_machine() {
+    let server = HttpServer::start();
+    let folder = tempfile::tempdir().unwrap();
+    let times = ["-d600ms", "--warmup", "400ms", "--json", "result.json"];
+    let url = server.url();
+    let flags = [&times[..], &["-c4", "-t1", &url]].concat();
+    let running = Running::start(load(folder.path(), &flags));
+    until("a request", || (server.count() > 0).then_some(()));
+    // For longer than all of its time.
+    running.signal(Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(1500));
+    running.signal(Signal::SIGCONT);
+    running.end().with(0);
+    let result = result(folder.path(), "result.json");
+    let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
+    assert!(seconds(&result["warmup"]["duration_s"]) > 1.4, "{result}");
+    // As long as asked, and none of the standstill.
+    let measured = seconds(&result["duration_s"]);
+    assert!((0.6..1.3).contains(&measured), "{measured}");
 }

@@ -212,3 +212,14 @@ fn an_asset_that_is_not_there_or_has_no_line_is_named() {
     let text = made(ExpectedBody::LineOf("empty.txt".into()));
     assert!(text.contains("empty.txt has no line"), "{text}");
 }
+
+#[test]
+fn no_right_answer_is_longer_than_what_is_kept_of_one() {
+    let text = right(ExpectedBody::Text("12345".into()));
+    assert_eq!(text.longest_body(), 5);
+    let quotes = right(ExpectedBody::LineOf("quotes.txt".into()));
+    assert_eq!(quotes.longest_body(), 6, "a line feed may follow");
+    // Far more than one event needs, and far less than the memory has.
+    let page = right(ExpectedBody::DatastarPatchOf("page.html".into()));
+    assert!((60_000..100_000).contains(&page.longest_body()));
+}

@@ -205,6 +205,7 @@ impl TrialSetup<'_> {
             requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
             threads: spec.threads,
             duration: spec.duration_s.map(Duration::from_secs_f64),
+            overtime: true,
             requests: spec.requests,
             warmup: Duration::from_secs_f64(spec.warmup_s),
             timeout: Duration::from_secs_f64(spec.timeout_s),
@@ -295,6 +296,11 @@ fn fail_without_answers(load: &LoadResult) -> Result<(), Stop> {
         true => "no answer came under load".to_owned(),
         false => format!("no answer was ok under load: {}", outcomes.join(", ")),
     };
+    if load.requests > 0 && load.outcomes[Outcome::Unfinished] == load.requests {
+        message.push_str(
+            ": no request that was sent had its response, its timeout or a failure when the load ended; measure longer than a response takes",
+        );
+    }
     if let Some(wrong) = &load.first_wrong {
         message.push_str(&format!("; the first: {}", wrong.detail));
     }

@@ -34,6 +34,8 @@ use crate::wire::Wire;
 
 /// An interrupt, and the end of a load that has nothing to wait for, are seen within that time.
 const LONGEST_WAIT: Nanoseconds = 10_000_000;
+/// A worker that sees an instant so much later has not run: it looks every [`LONGEST_WAIT`].
+const STANDSTILL: Nanoseconds = 50_000_000;
 /// How often a worker tells how far it is.
 const PUBLISH: Nanoseconds = 200_000_000;
 /// How many users begin, and how many arrivals, before those that have begun have their turn:
@@ -130,6 +132,8 @@ pub(super) struct Worker<'a, P, W, L> {
     spun: Nanoseconds,
     timeout: Nanoseconds,
     deadline: Option<Nanoseconds>,
+    /// Whether no request had ended when the time was up; `None` until it is.
+    ended_none_in_time: Option<bool>,
     /// Whether an answer must have come by its request's deadline.
     deadline_binds_answers: bool,
     /// `None` where the machine has none.
@@ -176,6 +180,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             spun: 0,
             timeout: nanoseconds(plan.timeout),
             deadline: plan.deadline.map(nanoseconds),
+            ended_none_in_time: None,
             deadline_binds_answers: matches!(plan.shape, LoadShape::UsersOpen { .. }),
             counters: Counters::open(),
             scheduling: SchedulingMeter::open(),
@@ -342,11 +347,20 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     /// have answered at the rate that it was asked at. A closed loop just ends.
     fn wait_for_late_answers(&mut self) -> Option<Ended> {
         if !self.shared.plan.shape.is_open() {
-            return Some(Ended::Duration);
+            return (!self.is_in_overtime()).then_some(Ended::Duration);
         }
         let none_left = self.in_flight == 0 && self.pacer.next_arrival() >= self.phase.ends;
         let too_long = self.now >= self.phase.ends.saturating_add(self.timeout);
         (none_left || too_long).then_some(Ended::Duration)
+    }
+
+    /// Whether a closed loop whose time is up goes on, because nothing would be measured otherwise.
+    fn is_in_overtime(&mut self) -> bool {
+        let ended = self.tally.outcomes.total();
+        let none_in_time = *self.ended_none_in_time.get_or_insert(ended == 0);
+        let enough = ended >= self.share.connections as u64;
+        let too_long = self.now >= self.phase.ends.saturating_add(self.timeout);
+        self.shared.plan.overtime && none_in_time && !enough && !too_long
     }
 
     /// Ends the warm-up: what ends from here on is measured.
@@ -359,8 +373,13 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             &mut self.tally.streams.outcomes,
             &mut tally.streams.outcomes,
         );
-        // Not now: every worker sees that a little later than it is.
-        let at = self.phase.ends;
+        let stood_still = self.now - self.phase.ends > STANDSTILL;
+        let at = match stood_still && !self.shared.plan.shape.is_open() {
+            // The time to measure must not be over before it has begun.
+            true => self.now,
+            // Every worker sees the end a little later than it is; and a schedule goes on by the clock.
+            false => self.phase.ends,
+        };
         self.warmup = Some(self.phase.close(at, cost, tally));
         self.phase = Phase::begin_measuring(at, self.shared.plan, cost);
         self.judge.begin_phase();

@@ -220,3 +220,13 @@ fn a_shorter_load_moves_through_the_same_rates() {
     by_requests.shorten_to(Duration::from_secs(4));
     assert_eq!(by_requests.duration, None);
 }
+
+#[test]
+fn what_the_engine_would_refuse_is_refused_in_the_suite() {
+    let refused = |more: &str| load(&format!("{RATE}, {more}")).unwrap_err();
+    assert!(refused("pipeline = 1001").contains("`pipeline` is 1001: at most 1000"));
+    assert!(refused("threads = 5000").contains("`threads` is 5000: at most 1024"));
+    assert!(refused("burst = 1000001").contains("`burst` is 1000001: at most 1000000"));
+    let fast = RATE.replace("20k/s", "2000M/s");
+    assert!(load(&fast).unwrap_err().contains("at most 1000M/s"));
+}
