@@ -46,10 +46,13 @@ fn the_intervals_add_up_to_the_outcomes() {
     let (result, timeline) = load(&timed(&server, 105, 200));
     assert_eq!(result.ended, Ended::Duration);
     assert_eq!(timeline.interval_s, 0.01);
-    assert_eq!(timeline.measured_from_s, 0.105);
-    let whole_s = 0.105 + result.duration_s;
+    // Later only if the machine stood still just then.
+    let measured_from_s = timeline.measured_from_s;
+    assert!(measured_from_s == 0.105 || measured_from_s > 0.15);
+    let whole_s = measured_from_s + result.duration_s;
     assert_eq!(timeline.ok.len(), (whole_s / 0.01) as usize);
-    assert_eq!(timeline.measured(), 11..timeline.ok.len());
+    let first = (measured_from_s / 0.01).ceil() as usize;
+    assert_eq!(timeline.measured(), first..timeline.ok.len());
     let warmed_up = result.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
     let all = warmed_up + result.outcomes[Outcome::Ok];
     let in_intervals: u64 = timeline.ok.iter().sum();

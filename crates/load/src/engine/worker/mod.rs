@@ -34,6 +34,8 @@ use crate::wire::Wire;
 
 /// An interrupt, and the end of a load that has nothing to wait for, are seen within that time.
 const LONGEST_WAIT: Nanoseconds = 10_000_000;
+/// A worker that sees an instant so much later has not run: it looks every [`LONGEST_WAIT`].
+const STANDSTILL: Nanoseconds = 50_000_000;
 /// How often a worker tells how far it is.
 const PUBLISH: Nanoseconds = 200_000_000;
 /// How many users begin, and how many arrivals, before those that have begun have their turn:
@@ -371,11 +373,12 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             &mut self.tally.streams.outcomes,
             &mut tally.streams.outcomes,
         );
-        let at = match self.shared.plan.shape.is_open() {
-            // A schedule goes on by the clock, whenever its workers see that.
-            true => self.phase.ends,
-            // If the machine has stood still, the time to measure is not over before it has begun.
-            false => self.now,
+        let stood_still = self.now - self.phase.ends > STANDSTILL;
+        let at = match stood_still && !self.shared.plan.shape.is_open() {
+            // The time to measure must not be over before it has begun.
+            true => self.now,
+            // Every worker sees the end a little later than it is; and a schedule goes on by the clock.
+            false => self.phase.ends,
         };
         self.warmup = Some(self.phase.close(at, cost, tally));
         self.phase = Phase::begin_measuring(at, self.shared.plan, cost);
