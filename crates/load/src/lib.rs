@@ -21,7 +21,7 @@ pub use difference::{excerpt, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
 pub use exchange::{ExchangeError, exchange};
 pub use expectation::Expectation;
-pub use plan::{EventLoopChoice, LoadPlan, PlanError, Sampling};
+pub use plan::{EventLoopChoice, LoadPlan, PlanError, SampleChoice, Sampling};
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
 pub use request_file::{LONGEST_REQUEST_FILE, LineFault, RequestFile, RequestFileError};
 pub use target::{Endpoint, HttpUrl, TargetError};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::clock::Nanoseconds;
-use crate::wire::h1::Collect;
+use super::judge::Sample;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) struct InFlight {
     /// When its last event came, where its answer is an event stream.
     pub(super) last_event: Option<Nanoseconds>,
     /// Where its answer is being kept to be looked at.
-    pub(super) sample: Option<Box<Collect>>,
+    pub(super) sample: Option<Box<Sample>>,
 }
 
 /// One connection of a worker.

@@ -5,6 +5,7 @@ mod engine;
 mod hostile;
 mod open_loop;
 mod plans;
+mod sampling;
 mod scripted;
 mod shapes;
 mod timeline;

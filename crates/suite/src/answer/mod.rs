@@ -138,9 +138,9 @@ impl AnswerCheck for RightAnswer {
         Some(self.status)
     }
 
-    fn body_length(&self) -> Option<u64> {
+    fn body(&self) -> Option<&[u8]> {
         match &self.body {
-            RightBody::Exact(body) => Some(body.len() as u64),
+            RightBody::Exact(body) => Some(body),
             RightBody::LineOf(_) | RightBody::Patch(_) => None,
         }
     }

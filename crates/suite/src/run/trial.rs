@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::Tool;
-use prony_load::{AnswerCheck, LoadPlan, Progress, Sampling};
+use prony_load::{AnswerCheck, LoadPlan, Progress, SampleChoice, Sampling};
 use prony_record::{
     FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
     TrialResult,
@@ -17,9 +17,6 @@ use super::driven::Drive;
 use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
 use super::{Bench, Task, now};
 
-/// Every how manieth answer is compared with the right one during a load. Comparing costs the
-/// generator time, so most are only held against the right status and length.
-const SAMPLE_EVERY: u64 = 1000;
 /// How many of a server's last lines are shown when it fails.
 const TAIL_LINES: usize = 10;
 
@@ -217,7 +214,7 @@ impl TrialSetup<'_> {
             cpus: self.bench.cpus.load.clone(),
             sampling: Some(Sampling {
                 check,
-                every: SAMPLE_EVERY,
+                choice: SampleChoice::AtRandom,
             }),
             ..LoadPlan::new(address.into(), url, request)
         })
