@@ -1,8 +1,8 @@
 //! From what the workers counted to the result.
 
 use prony_record::{
-    Checked, Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling, Timeline,
-    WarmupResult,
+    Checked, Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling,
+    Timeline, WarmupResult,
 };
 
 use prony_kernel::CounterValues;

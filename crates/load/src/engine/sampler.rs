@@ -217,10 +217,12 @@ mod tests {
         let n = NonZeroU64::new(3).unwrap();
         let choice = Some(SampleChoice::EveryNth(n));
         let mut sampler = Sampler::new(choice, 1, fastrand::Rng::with_seed(0));
-        let mut taken = |count| -> Vec<bool> { (0..count).map(|_| sampler.takes_next(0)).collect() };
+        let mut taken =
+            |count| -> Vec<bool> { (0..count).map(|_| sampler.takes_next(0)).collect() };
         assert_eq!(taken(5), [true, false, false, true, false]);
         sampler.begin_phase();
-        let mut taken = |count| -> Vec<bool> { (0..count).map(|_| sampler.takes_next(0)).collect() };
+        let mut taken =
+            |count| -> Vec<bool> { (0..count).map(|_| sampler.takes_next(0)).collect() };
         assert_eq!(taken(4), [true, false, false, true]);
         let mut never = Sampler::new(None, 1, fastrand::Rng::with_seed(0));
         assert!(!never.takes_next(0));

@@ -3,8 +3,8 @@
 //! Every test holds the client's count against the server's own.
 
 use std::io::Write;
-use std::num::NonZeroU64;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;

@@ -65,7 +65,10 @@ const LONG: &[u8] = &[b'x'; 4096];
 
 #[test]
 fn of_short_bodies_every_wrong_one_is_found() {
-    for (is_wrong, wrong) in [(one_in_a_hundred as fn(u64) -> bool, 20), (after_200, 1_800)] {
+    for (is_wrong, wrong) in [
+        (one_in_a_hundred as fn(u64) -> bool, 20),
+        (after_200, 1_800),
+    ] {
         let server = server(SHORT, is_wrong);
         let result = load(&plan(&server, SHORT, SampleChoice::AtRandom));
         assert_eq!(result.outcomes[Outcome::WrongBody], wrong);
@@ -95,7 +98,10 @@ fn long_bodies_are_drawn_at_random_and_their_share_is_estimated() {
         assert!(!checked.every_body);
         // The generator's work is bounded: far from all are compared, unless the machine is very slow.
         let all = result.outcomes[Outcome::Ok] + result.outcomes[Outcome::WrongBody];
-        assert!(checked.compared < 4_500.min(all + 1), "{checked:?} of {all}");
+        assert!(
+            checked.compared < 4_500.min(all + 1),
+            "{checked:?} of {all}"
+        );
     }
 }
 
