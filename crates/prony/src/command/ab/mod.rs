@@ -95,6 +95,9 @@ pub struct Arguments {
     /// How long a server may take from its start to its first right answer
     #[arg(long, value_parser = arguments::duration, default_value = "30s")]
     ready_timeout: Duration,
+    /// Build both again, even if nothing has changed
+    #[arg(long)]
+    rebuild: bool,
     /// The seed of the shuffled order, to repeat an order
     #[arg(long)]
     seed: Option<u64>,
