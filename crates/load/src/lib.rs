@@ -19,7 +19,7 @@ pub mod wire;
 pub use answer::{Answer, AnswerCheck, Mismatch};
 pub use difference::{excerpt, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{ExchangeError, exchange};
+pub use exchange::{Conversation, ExchangeError, exchange};
 pub use expectation::Expectation;
 pub use plan::{EventLoopChoice, LoadPlan, PlanError, SampleChoice, Sampling};
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Ready, Sam
 use super::driven::Drive;
 use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
 use super::{Bench, Task, now};
+use crate::answer::CountedDraws;
 
 /// How many of a server's last lines are shown when it fails.
 const TAIL_LINES: usize = 10;
@@ -141,7 +143,12 @@ impl TrialSetup<'_> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server, interrupt);
         }
-        let plan = self.plan(server.address())?;
+        let counted = CountedDraws::of(&self.task.right).map(Arc::new);
+        let check: Arc<dyn AnswerCheck> = match &counted {
+            Some(counted) => counted.clone(),
+            None => self.task.right.clone(),
+        };
+        let plan = self.plan(server.address(), check)?;
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
             observe(&progress);
@@ -154,7 +161,12 @@ impl TrialSetup<'_> {
         }
         self.fail_if_exited(server)?;
         let result = result.map_err(|error| error.to_string());
-        result.map_err(failed(FailureKind::Load))
+        let result = result.map_err(failed(FailureKind::Load))?;
+        if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
+            let message = format!("under load: {mismatch}");
+            return Err(Stop::Failed(FailureKind::NotDrawn, message));
+        }
+        Ok(result)
     }
 
     /// Has another tool load the server.
@@ -190,10 +202,9 @@ impl TrialSetup<'_> {
         }
     }
 
-    fn plan(&self, address: SocketAddr) -> Result<LoadPlan, Stop> {
+    fn plan(&self, address: SocketAddr, check: Arc<dyn AnswerCheck>) -> Result<LoadPlan, Stop> {
         let spec = self.load;
         let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
-        let check: std::sync::Arc<dyn AnswerCheck> = self.task.right.clone();
         Ok(LoadPlan {
             shape: spec.shape.clone(),
             connections: spec.connections,
