@@ -72,10 +72,9 @@ impl<'a> Draws<'a> {
     }
 
     fn same_on_a_connection(&self) -> Option<String> {
-        let constant =
-            |draws: &Vec<usize>| draws.len() > 1 && draws.iter().all(|it| *it == draws[0]);
         let several_lines = self.counts().iter().filter(|&&count| count > 0).count() > 1;
-        (several_lines && self.sequences.iter().all(constant))
+        let mut long = self.sequences.iter().filter(|draws| draws.len() > 1);
+        (several_lines && long.all(|draws| draws.iter().all(|line| *line == draws[0])))
             .then(|| "each connection gets one line again and again".to_owned())
     }
 

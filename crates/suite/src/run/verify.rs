@@ -198,31 +198,65 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked,
     })
 }
 
-/// Asks often over several connections, and looks at what was drawn.
+/// Asks often over several connections, and looks at what was drawn. If the server keeps the first one open, the others
+/// are asked at the same time: some servers take 40 ms for each response on a connection (Nagle's algorithm).
 fn verify_draws<'a>(
-    converse: &impl Fn() -> Conversation<'a>,
+    converse: &(impl Fn() -> Conversation<'a> + Sync),
     task: &Task,
     lines: &LineOf,
 ) -> Result<Asked, Mismatch> {
     let give_up = Instant::now() + LONGEST_DRAWING;
-    let mut kept_open = true;
-    let mut sequences = Vec::with_capacity(CONNECTIONS);
-    for _ in 0..CONNECTIONS {
-        let mut conversation = converse();
-        let mut drawn = Vec::with_capacity(DRAWS_A_CONNECTION);
-        while drawn.len() < DRAWS_A_CONNECTION && Instant::now() < give_up {
-            let answer = conversation.ask().map_err(no_response)?;
-            task.right.check(&answer)?;
-            drawn.extend(lines.number(&answer.body));
+    let draw = || draw(converse(), task, lines, give_up);
+    let mut drawn = vec![draw()?];
+    let others = CONNECTIONS - 1;
+    if drawn[0].kept_open {
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..others).map(|_| scope.spawn(draw)).collect();
+            for thread in threads {
+                drawn.push(
+                    thread
+                        .join()
+                        .map_err(|_| no_response("a thread panicked"))??,
+                );
+            }
+            Ok(())
+        })?;
+    } else {
+        for _ in 0..others {
+            drawn.push(draw()?);
         }
-        kept_open &= conversation.connections() <= 1;
-        sequences.push(drawn);
     }
+    let kept_open = drawn.iter().all(|one| one.kept_open);
+    let sequences: Vec<Vec<usize>> = drawn.into_iter().map(|one| one.lines).collect();
     let requests = sequences.iter().map(Vec::len).sum();
     Draws::new(lines, sequences, kept_open).check()?;
     Ok(Asked {
         requests,
         kept_open,
+    })
+}
+
+/// What came over one connection.
+struct Drawn {
+    lines: Vec<usize>,
+    kept_open: bool,
+}
+
+fn draw(
+    mut conversation: Conversation<'_>,
+    task: &Task,
+    lines: &LineOf,
+    give_up: Instant,
+) -> Result<Drawn, Mismatch> {
+    let mut drawn = Vec::with_capacity(DRAWS_A_CONNECTION);
+    while drawn.len() < DRAWS_A_CONNECTION && Instant::now() < give_up {
+        let answer = conversation.ask().map_err(no_response)?;
+        task.right.check(&answer)?;
+        drawn.extend(lines.number(&answer.body));
+    }
+    Ok(Drawn {
+        lines: drawn,
+        kept_open: conversation.connections() <= 1,
     })
 }
 
