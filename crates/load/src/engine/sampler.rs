@@ -4,7 +4,8 @@ use super::clock::Nanoseconds;
 use crate::plan::SampleChoice;
 
 /// How many responses a second are compared, over all workers, if they are drawn at random. A server that is wrong in
-/// 1 % of its responses is found within a second with a probability of 1 − 0.99^700 = 99.9 %.
+/// 1 % of its responses is found within a second with a probability of 1 − 0.99^700 = 99.9 %. To keep and compare a page
+/// of 100 KiB takes some 20 µs: 1.4 % of a CPU at the most.
 const COMPARED_PER_S: f64 = 700.0;
 /// How often the rate is looked at, from which follows the share that is drawn.
 const LOOK: Nanoseconds = 10_000_000;
