@@ -49,6 +49,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         histogram: histogram.to_base64(),
         within_stdev: 0.0,
         first_wrong: None,
+        checked: None,
         generator: GeneratorCost::default(),
         timeline: None,
         tcp: None,

@@ -54,8 +54,13 @@ pub trait AnswerCheck: Send + Sync {
         self.body_length().unwrap_or(LONGEST_BODY)
     }
 
+    /// The one body that every right response has, if there is just one and it is known.
+    fn body(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// The one length in bytes that every right body has, where there is just one.
     fn body_length(&self) -> Option<u64> {
-        None
+        self.body().map(|body| body.len() as u64)
     }
 }

@@ -1,4 +1,4 @@
-//! One request and its whole answer, for verification: no load, no measuring.
+//! Requests and their whole answers one at a time, for verification: no load, no measuring.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -44,53 +44,124 @@ pub fn exchange(
     request: &WireRequest,
     timeout: Duration,
 ) -> Result<Answer, ExchangeError> {
-    match request {
-        WireRequest::Http1(requests) => converse(address, H1Wire::new(requests, false), timeout),
-        WireRequest::Grpc(call) => converse(address, CallWire::new(call), timeout),
+    Conversation::new(address, request, timeout).ask()
+}
+
+/// The same request again and again, over one connection for as long as the server keeps it open.
+pub struct Conversation<'a> {
+    address: SocketAddr,
+    timeout: Duration,
+    wire: Box<dyn Wire + 'a>,
+    /// Whether the request may be sent again over a new connection.
+    repeatable: bool,
+    stream: Option<TcpStream>,
+    connections: u64,
+}
+
+impl<'a> Conversation<'a> {
+    /// Opens nothing yet. `timeout` is for each response.
+    pub fn new(address: SocketAddr, request: &'a WireRequest, timeout: Duration) -> Self {
+        let wire: Box<dyn Wire> = match request {
+            WireRequest::Http1(requests) => Box::new(H1Wire::new(requests, false)),
+            WireRequest::Grpc(call) => Box::new(CallWire::new(call)),
+        };
+        Self {
+            address,
+            timeout,
+            wire,
+            repeatable: request.is_idempotent(0),
+            stream: None,
+            connections: 0,
+        }
+    }
+
+    /// How many connections were opened: more than one if the server closed one after a response.
+    pub fn connections(&self) -> u64 {
+        self.connections
+    }
+
+    /// Sends the request, the first of its set, and reads the whole response. If the server closed the connection after
+    /// the last response, the request goes over a new one.
+    ///
+    /// # Errors
+    /// If no whole response comes; the next request goes over a new connection.
+    pub fn ask(&mut self) -> Result<Answer, ExchangeError> {
+        let until = Instant::now() + self.timeout;
+        let kept = self.stream.take();
+        let is_kept = kept.is_some();
+        let mut stream = kept.map_or_else(|| self.connect(), Ok)?;
+        let mut result = self.converse(&mut stream, until);
+        let may_repeat = is_kept && self.repeatable;
+        if may_repeat
+            && result.as_ref().is_err_and(is_close)
+            && self.wire.close() == OnClose::BeforeAnswer
+        {
+            stream = self.connect()?;
+            result = self.converse(&mut stream, until);
+        }
+        let (answer, stays_open) = result?;
+        self.stream = stays_open.then_some(stream);
+        Ok(answer)
+    }
+
+    fn connect(&mut self) -> Result<TcpStream, ExchangeError> {
+        let address = self.address;
+        let stream = TcpStream::connect_timeout(&address, self.timeout)
+            .map_err(|source| ExchangeError::Connect { address, source })?;
+        stream.set_nodelay(true)?;
+        stream.set_write_timeout(Some(self.timeout))?;
+        self.wire.open();
+        self.connections += 1;
+        Ok(stream)
+    }
+
+    /// One request and its response, and whether the connection may be used again.
+    fn converse(
+        &mut self,
+        stream: &mut TcpStream,
+        until: Instant,
+    ) -> Result<(Answer, bool), ExchangeError> {
+        let wire = &mut self.wire;
+        let mut collect = Collect::default();
+        let mut buffer = vec![0; 64 * 1024];
+        wire.request(Which::default());
+        loop {
+            stream.write_all(wire.unsent())?;
+            wire.sent(wire.unsent().len());
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ExchangeError::TimedOut(self.timeout));
+            }
+            stream.set_read_timeout(Some(left))?;
+            let length = match stream.read(&mut buffer) {
+                Ok(length) => length,
+                Err(error) if is_transient(&error) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if length == 0 {
+                return match wire.close() {
+                    OnClose::Whole(_) => Ok((collect.into_answer(), false)),
+                    OnClose::BeforeAnswer => Err(ExchangeError::Closed { in_answer: false }),
+                    OnClose::Truncated => Err(ExchangeError::Closed { in_answer: true }),
+                };
+            }
+            let eaten = wire.eat(&buffer[..length], Some(&mut collect))?;
+            if let Some(whole) = eaten.whole {
+                return Ok((collect.into_answer(), whole.keep_alive));
+            }
+        }
     }
 }
 
-fn converse(
-    address: SocketAddr,
-    mut wire: impl Wire,
-    timeout: Duration,
-) -> Result<Answer, ExchangeError> {
-    let until = Instant::now() + timeout;
-    let mut stream = TcpStream::connect_timeout(&address, timeout)
-        .map_err(|source| ExchangeError::Connect { address, source })?;
-    stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(timeout))?;
-    let mut collect = Collect::default();
-    let mut buffer = vec![0; 64 * 1024];
-    wire.open();
-    wire.request(Which::default());
-    loop {
-        stream.write_all(wire.unsent())?;
-        wire.sent(wire.unsent().len());
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ExchangeError::TimedOut(timeout));
-        }
-        stream.set_read_timeout(Some(left))?;
-        let length = match stream.read(&mut buffer) {
-            Ok(length) => length,
-            Err(error) if is_transient(&error) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        if length == 0 {
-            return match wire.close() {
-                OnClose::Whole(_) => Ok(collect.into_answer()),
-                OnClose::BeforeAnswer => Err(ExchangeError::Closed { in_answer: false }),
-                OnClose::Truncated => Err(ExchangeError::Closed { in_answer: true }),
-            };
-        }
-        if wire
-            .eat(&buffer[..length], Some(&mut collect))?
-            .whole
-            .is_some()
-        {
-            return Ok(collect.into_answer());
-        }
+/// Whether the server closed the connection, in whatever way.
+fn is_close(error: &ExchangeError) -> bool {
+    match error {
+        ExchangeError::Closed { .. } => true,
+        ExchangeError::Io(error) => matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        ),
+        _ => false,
     }
 }
 

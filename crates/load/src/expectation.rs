@@ -39,6 +39,10 @@ impl AnswerCheck for Expectation {
         self.body.is_some()
     }
 
+    fn body(&self) -> Option<&[u8]> {
+        self.body.as_deref()
+    }
+
     fn body_length(&self) -> Option<u64> {
         let of_body = || self.body.as_ref().map(|body| body.len() as u64);
         self.length.or_else(of_body)

@@ -19,9 +19,11 @@ pub mod wire;
 pub use answer::{Answer, AnswerCheck, LONGEST_BODY, Mismatch};
 pub use difference::{excerpt, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{ExchangeError, exchange};
+pub use exchange::{Conversation, ExchangeError, exchange};
 pub use expectation::Expectation;
-pub use plan::{EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, Sampling};
+pub use plan::{
+    EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
+};
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
 pub use request_file::{LONGEST_REQUEST_FILE, LineFault, RequestFile, RequestFileError};
 pub use target::{Endpoint, HttpUrl, TargetError};

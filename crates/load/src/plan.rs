@@ -99,10 +99,24 @@ impl fmt::Display for EventLoopChoice {
 pub struct Sampling {
     /// What the right answer is.
     pub check: Arc<dyn AnswerCheck>,
-    /// Every how manieth answer of a thread is compared; the first one asked for in the warm-up and
-    /// the first one asked for after it always are. At least 1.
-    pub every: u64,
+    /// Which responses are compared whole. The first one that a thread requests in the warm-up and the first one after
+    /// it always are.
+    pub choice: SampleChoice,
 }
+
+/// Which responses are compared whole with the expected one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleChoice {
+    /// Every Nth of each thread.
+    EveryNth(NonZeroU64),
+    /// Some, drawn at random from the load's seed: about 700 a second over all threads, or all, if there are fewer.
+    /// Besides, the body of every response is compared if the one expected body is short.
+    AtRandom,
+}
+
+/// A body of that many bytes at the most is compared in every response: that takes some 20 ns, of the microseconds that
+/// a response costs the generator.
+const SHORT_BODY: usize = 1024;
 
 /// Why a load cannot be made as asked.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -302,6 +316,16 @@ impl LoadPlan {
             }
         }
         Ok(())
+    }
+
+    /// The body that every response is compared with, if every one is.
+    pub(crate) fn body_compared_always(&self) -> Option<&[u8]> {
+        let sampling = self.sampling.as_ref()?;
+        let at_random = sampling.choice == SampleChoice::AtRandom;
+        // Events are read from the body as it comes, and a message of gRPC is cut into frames.
+        let is_plain = matches!(self.request, WireRequest::Http1(_)) && !self.events;
+        let body = sampling.check.body().filter(|_| at_random && is_plain)?;
+        (body.len() <= SHORT_BODY).then_some(body)
     }
 
     /// The load as the record has it.

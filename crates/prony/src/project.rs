@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use prony_record::{CpuAssignment, Store};
 use prony_subject::{
-    Catalogue, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject, default_assignment,
+    Catalogue, Freshness, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject,
+    default_assignment,
 };
 use prony_suite::Workloads;
 use prony_suite::run::Bench;
@@ -98,6 +99,14 @@ pub fn workloads(layout: &Layout, subjects: &[&Subject]) -> Result<Workloads, Bo
     Ok(workloads)
 }
 
+/// What `--rebuild` asks for.
+pub fn freshness(rebuild: bool) -> Freshness {
+    match rebuild {
+        true => Freshness::Rebuild,
+        false => Freshness::IfUnchanged,
+    }
+}
+
 /// A bench whose servers write their output to `logs`.
 pub fn bench(
     layout: &Layout,
@@ -111,5 +120,6 @@ pub fn bench(
         cpus,
         logs,
         ready_timeout,
+        freshness: Freshness::default(),
     })
 }

@@ -68,7 +68,7 @@ struct Lie {
     came: &'static str,
 }
 
-const LIES: [Lie; 8] = [
+const LIES: [Lie; 11] = [
     Lie {
         id: "wrong-status",
         methods: "
@@ -127,8 +127,47 @@ const LIES: [Lie; 8] = [
     def answer(self, content_type, body, headers=()):
         super().answer(content_type, QUOTES[0] if body in QUOTES else body, headers)",
         workload: "quote",
-        expected: "a line drawn at random for each request",
-        came: "24 times `",
+        expected: "a line of quotes.txt drawn for each request",
+        came: "drew only 1 of 8 lines in 400 responses",
+    },
+    Lie {
+        id: "two-quotes",
+        methods: "
+    def answer(self, content_type, body, headers=()):
+        if body in QUOTES:
+            body = QUOTES[QUOTES.index(body) % 2]
+        super().answer(content_type, body, headers)",
+        workload: "quote",
+        expected: "a line of quotes.txt drawn for each request",
+        came: "drew only 2 of 8 lines in 400 responses",
+    },
+    Lie {
+        id: "quotes-in-turn",
+        methods: "
+    next = 0
+    def answer(self, content_type, body, headers=()):
+        if body in QUOTES:
+            body = QUOTES[Changed.next]
+            Changed.next = (Changed.next + 1) % len(QUOTES)
+        super().answer(content_type, body, headers)",
+        workload: "quote",
+        expected: "a line of quotes.txt drawn for each request",
+        came: "draws the lines in turn: 399 of 399 came after the same line",
+    },
+    Lie {
+        id: "cached-quote",
+        methods: "
+    cached, left = None, 0
+    def answer(self, content_type, body, headers=()):
+        if body in QUOTES:
+            if Changed.left == 0:
+                Changed.cached, Changed.left = body, 5
+            Changed.left -= 1
+            body = Changed.cached
+        super().answer(content_type, body, headers)",
+        workload: "quote",
+        expected: "a line of quotes.txt drawn for each request",
+        came: "3",
     },
     Lie {
         id: "no-log-line",
@@ -178,7 +217,150 @@ fn every_lie_is_told_with_subject_workload_what_was_expected_and_what_came() {
         }
     }
     assert_eq!(ended.lines("WRONG").len(), LIES.len(), "{}", ended.all());
-    ended.prints("subjects: 1 right, 8 wrong, 0 skipped");
+    ended.prints("subjects: 1 right, 11 wrong, 0 skipped");
+}
+
+/// The repository's `python-httpserver` over HTTP/1.1; with `{close}` in the header of its responses.
+fn over_http_1_1(project: &Project, id: &str, manifest_line: &str, methods: &str) {
+    let methods = format!("    protocol_version = 'HTTP/1.1'\n{methods}");
+    project.handler(id, &methods);
+    let file = project
+        .path()
+        .join("subjects")
+        .join(id)
+        .join("subject.toml");
+    let manifest = std::fs::read_to_string(&file).unwrap();
+    let wire = format!("wire = \"http/1.1\"\n{manifest_line}");
+    let manifest = manifest.replace("wire = \"http/1.0\"\n", &wire);
+    std::fs::write(file, manifest).unwrap();
+}
+
+/// Closes each connection after its response, and says so.
+const CLOSING: &str = "
+    def end_headers(self):
+        self.send_header('Connection', 'close')
+        super().end_headers()";
+
+#[test]
+fn a_server_that_closes_its_connections_must_say_so() {
+    let project = Project::new();
+    over_http_1_1(&project, "open", "", "");
+    over_http_1_1(&project, "closing", "", CLOSING);
+    over_http_1_1(&project, "declared", "keep_alive = false\n", CLOSING);
+    // Without a word of it.
+    let unsaid = "
+    def do_GET(self):
+        super().do_GET()
+        self.close_connection = True";
+    over_http_1_1(&project, "unsaid", "", unsaid);
+    let ended = project.run(&["verify", "--workloads", "hello,page-log,quote"]);
+    let ended = ended.with(1);
+    for (id, verdict) in [
+        ("open", "right"),
+        ("declared", "right"),
+        ("closing", "WRONG"),
+        ("unsaid", "WRONG"),
+    ] {
+        for workload in ["hello", "page-log", "quote"] {
+            let line = format!("{verdict:8} {id} × {workload}");
+            assert_eq!(ended.lines(&line).len(), 1, "{line}: {}", ended.all());
+        }
+    }
+    ended
+        .prints("  expected a connection that stays open for the next request, as `wire = \"http/1.1\"` says")
+        .prints("closed after a response; if it is meant to, add `keep_alive = false` to its manifest");
+}
+
+#[test]
+fn one_draw_for_each_connection_is_no_draw_for_each_request() {
+    let project = Project::new();
+    let drawn_once = "
+    drawn = None
+    def answer(self, content_type, body, headers=()):
+        if body in QUOTES:
+            self.drawn = self.drawn or body
+            body = self.drawn
+        super().answer(content_type, body, headers)";
+    over_http_1_1(&project, "once", "", drawn_once);
+    over_http_1_1(&project, "honest", "", "");
+    let ended = project.run(&["verify", "--workloads", "quote"]).with(1);
+    assert_eq!(
+        ended.lines("right    honest × quote").len(),
+        1,
+        "{}",
+        ended.all()
+    );
+    // Eight connections that all draw the same line are one in two million.
+    ended
+        .prints("WRONG    once × quote")
+        .prints("  came     each connection gets one line again and again");
+}
+
+/// One server, one round of quotes, long enough for some hundred draws even on a very slow machine.
+const QUOTES: &str = r#"
+title = "Quotes"
+about = "Quotes."
+subjects = ["lazy"]
+rounds = 1
+
+[[measure]]
+workloads = ["quote"]
+load = { shape = "closed", connections = 8, duration = "2s", warmup = "0s", timeout = "5s" }
+"#;
+
+#[test]
+fn draws_are_tested_under_load_too() {
+    let project = Project::new().with(&["ceiling"]);
+    // Right as long as it is verified; with a load on it, every draw is the first line.
+    let lazy = "
+    asked = 0
+    def answer(self, content_type, body, headers=()):
+        if body in QUOTES:
+            Changed.asked += 1
+            if Changed.asked > 450 or SECOND_START:
+                body = QUOTES[0]
+        super().answer(content_type, body, headers)";
+    let changes = format!(
+        "import pathlib\nflag = pathlib.Path('started')\nSECOND_START = flag.exists()\nflag.touch()\n\
+         class Changed(right.Handler):\n    protocol_version = 'HTTP/1.1'\n{lazy}\nright.Handler = Changed\n"
+    );
+    project.python("lazy", &changes, "server");
+    project.suite("quotes", QUOTES);
+    let ended = project.run(&["run", "quotes", "--no-ceiling"]).with(1);
+    ended.says("FAILED   lazy × quote, round 1 (not-drawn): under load: expected a line of quotes.txt drawn");
+    let record = project.export();
+    assert_eq!(trials(&record, "lazy", "failed").len(), 1);
+}
+
+#[test]
+fn a_rebuild_runs_the_build_again() {
+    let project = Project::new();
+    project.handler("mine", "    pass");
+    let file = project.path().join("subjects/mine/subject.toml");
+    let manifest = std::fs::read_to_string(&file).unwrap();
+    let build = "build = [[\"sh\", \"-c\", \"echo x >> ../../times\"]]\n";
+    std::fs::write(file, manifest + build).unwrap();
+    let times = || {
+        std::fs::read_to_string(project.path().join("times"))
+            .unwrap()
+            .lines()
+            .count()
+    };
+    let verify = ["verify", "mine", "--workloads", "hello"];
+    for _ in 0..2 {
+        project.run(&verify).with(0);
+        assert_eq!(times(), 1);
+    }
+    project.run(&[&verify[..], &["--rebuild"]].concat()).with(0);
+    assert_eq!(times(), 2);
+    let run = |more: &[&str]| {
+        let more = [more, &["--rounds", "1", "--no-ceiling"]].concat();
+        common::run(project.measure("mine", "hello", &more)).with(0);
+    };
+    run(&[]);
+    assert_eq!(times(), 2);
+    run(&["--rebuild"]);
+    assert_eq!(times(), 3);
 }
 
 #[test]

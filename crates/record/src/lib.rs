@@ -7,6 +7,7 @@
 
 mod attempt;
 mod baseline;
+mod checked;
 mod export;
 mod histogram;
 mod json;
@@ -31,6 +32,7 @@ mod trial;
 
 pub use attempt::attempt_that_counts;
 pub use baseline::baseline;
+pub use checked::Checked;
 pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::{from_json_slice, from_json_str};

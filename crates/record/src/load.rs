@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{LatencySummary, Outcomes, Schedule, TcpEvents};
+use crate::{Checked, LatencySummary, Outcomes, Schedule, TcpEvents};
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -373,6 +373,10 @@ pub struct LoadResult {
     pub within_stdev: f64,
     /// The first wrong answer, where there was one.
     pub first_wrong: Option<WrongAnswer>,
+    /// How many responses were compared with the expected one; `None` if nothing is expected of them, if another
+    /// generator made the load, and in records from before Prony counted.
+    #[serde(default)]
+    pub checked: Option<Checked>,
     /// What it cost the generator.
     pub generator: GeneratorCost,
     /// How it went in the course of time; `None` where that was not recorded.

@@ -113,6 +113,8 @@ pub enum FailureKind {
     NotReconciled,
     /// Under load no answer was ok.
     NoAnswer,
+    /// Under load, lines that are to be drawn at random for each request were not.
+    NotDrawn,
 }
 
 impl FailureKind {
@@ -125,6 +127,7 @@ impl FailureKind {
             FailureKind::Load => "load",
             FailureKind::NotReconciled => "not-reconciled",
             FailureKind::NoAnswer => "no-answer",
+            FailureKind::NotDrawn => "not-drawn",
         }
     }
 }

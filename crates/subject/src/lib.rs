@@ -19,11 +19,12 @@ mod port;
 mod readiness;
 mod sampling;
 mod server;
+mod sources;
 mod subject;
 mod tail;
 mod toolchain;
 
-pub use build::{BuildError, Built, build};
+pub use build::{BuildError, Built, Freshness, build};
 pub use catalogue::{BrokenSubject, Catalogue, SelectError};
 pub use clock::monotonic_ns;
 pub use cpus::{
@@ -33,8 +34,8 @@ pub use cpus::{
 pub use guard::{Exit, GuardProgram, Guarded, RunError, SpawnError, Task, run_if_asked};
 pub use layout::{Layout, LayoutError};
 pub use manifest::{
-    Class, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Places, Template,
-    VersionSource, Wire,
+    Class, Input, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Pattern, Places,
+    Template, VersionSource, Wire,
 };
 pub use nearest::nearest;
 pub use port::{FreePorts, PortSource, says_address_in_use};

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use prony_subject::{
-    Availability, BuildError, Built, Found, Layout, Need, Subject, Toolbox, Toolchain, Version,
-    build,
+    Availability, BuildError, Built, Found, Freshness, Layout, Need, Subject, Toolbox, Toolchain,
+    Version, build,
 };
 use support::{GO_ON, guard};
 
@@ -45,7 +45,8 @@ fn found(layout: &Layout) -> Vec<Found> {
 }
 
 fn run(layout: &Layout, subject: &Subject) -> Result<Built, BuildError> {
-    build(subject, layout, &found(layout), &guard(), &GO_ON)
+    let reuse = Freshness::IfUnchanged;
+    build(subject, layout, &found(layout), &guard(), reuse, &GO_ON)
 }
 
 const ARTEFACT: &str = "artefacts = [\"{out}/server\"]\nversion = { toolchain = \"python\" }";
@@ -121,7 +122,9 @@ fn a_build_can_be_interrupted() {
     let layout = Layout::at(folder.path());
     let one = subject(&layout, "sleep 600", "");
     let interrupt = AtomicBool::new(true);
-    let error = build(&one, &layout, &found(&layout), &guard(), &interrupt).unwrap_err();
+    let found = found(&layout);
+    let reuse = Freshness::IfUnchanged;
+    let error = build(&one, &layout, &found, &guard(), reuse, &interrupt).unwrap_err();
     assert!(matches!(error, BuildError::Interrupted), "{error}");
 }
 
@@ -152,6 +155,21 @@ fn an_input_outside_the_folder_counts_as_a_source() {
     let built = build_with("new");
     assert!(built.build_s.is_some());
     assert_eq!(fs::read_to_string(&built.run[0]).unwrap(), "new");
+}
+
+#[test]
+fn a_rebuild_runs_the_commands_whatever_was_built_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let script = "echo x >> ../../times; test ! -e {out}/old; touch {out}/old {out}/server";
+    let one = subject(&layout, script, ARTEFACT);
+    run(&layout, &one).unwrap();
+    assert_eq!(run(&layout, &one).unwrap().build_s, None);
+    let (found, guard) = (found(&layout), guard());
+    // What the first one left would make it fail.
+    let built = build(&one, &layout, &found, &guard, Freshness::Rebuild, &GO_ON).unwrap();
+    assert!(built.build_s.is_some());
+    assert_eq!(times_built(folder.path()), 2);
 }
 
 #[test]
@@ -190,7 +208,15 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
         version: Version::parse("1.0").unwrap(),
     }];
     let one = subject(&layout, "echo $MADE_UP_HOME; echo $PATH", "");
-    let built = build(&one, &layout, &found, &guard(), &GO_ON).unwrap();
+    let built = build(
+        &one,
+        &layout,
+        &found,
+        &guard(),
+        Freshness::default(),
+        &GO_ON,
+    )
+    .unwrap();
     let log = fs::read_to_string(&built.log).unwrap();
     let home = root.join("made-up");
     let begin = format!("{}\n{}:", home.display(), bin.display());
@@ -211,9 +237,16 @@ fn two_toolchains_of_one_program_are_told_apart() {
     };
     let build_with = |ruby, sinatra| {
         let found = [found("ruby", ruby), found("sinatra", sinatra)];
-        build(&one, &layout, &found, &guard(), &GO_ON)
-            .unwrap()
-            .build_s
+        build(
+            &one,
+            &layout,
+            &found,
+            &guard(),
+            Freshness::default(),
+            &GO_ON,
+        )
+        .unwrap()
+        .build_s
     };
     assert!(build_with("3.1", "3.0").is_some());
     assert_eq!(build_with("3.1", "3.0"), None);

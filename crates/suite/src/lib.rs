@@ -13,7 +13,7 @@ mod unknown_name;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
-pub use answer::{AssetError, DRAWS, RightAnswer, draws_vary};
+pub use answer::{AssetError, RightAnswer};
 pub use plan::{Measure, Plan, Planned};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad};
 pub use toml_file::FileError;

@@ -226,6 +226,7 @@ impl Made {
                 histogram: histogram.to_base64(),
                 within_stdev: 0.7,
                 first_wrong: None,
+                checked: None,
                 generator: GeneratorCost {
                     event_loop: "epoll".into(),
                     ..GeneratorCost::default()

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::clock::Nanoseconds;
+use super::judge::Sample;
 use crate::wire::Fault;
-use crate::wire::h1::Collect;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) struct InFlight {
     /// When its last event came, where its answer is an event stream.
     pub(super) last_event: Option<Nanoseconds>,
     /// Where its answer is being kept to be looked at.
-    pub(super) sample: Option<Box<Collect>>,
+    pub(super) sample: Option<Box<Sample>>,
 }
 
 /// One connection of a worker.

@@ -1,63 +1,82 @@
 //! Whether an answer counts as ok.
 
+use std::rc::Rc;
+
 use prony_record::Outcome;
 
-use crate::plan::Sampling;
+use super::clock::Nanoseconds;
+use super::sampler::Sampler;
+use crate::difference::same_bytes;
+use crate::plan::{LoadPlan, Sampling};
 use crate::wire::h1::{Collect, Whole};
 
-/// Judges answers: every one by its status and length, the sampled ones whole.
+/// How many responses a worker keeps at a time: each may be long.
+const MOST_AT_A_TIME: usize = 128;
+
+/// Judges answers: every one by its status, its length and, if it is short, its body; the sampled ones whole.
 pub(super) struct Judge<'a> {
     /// `None` if there is nothing to compare.
     sampling: Option<&'a Sampling>,
+    sampler: Sampler,
     status: Option<u16>,
     body_length: Option<u64>,
     /// How long a right body can be: no more is kept of one that is compared.
     longest_body: u64,
-    until_sample: u64,
+    /// The one body that every response must have, if every one is compared with it.
+    body: Option<&'a [u8]>,
+    /// Each sample holds one: so samples are counted however their requests end.
+    tickets: Rc<()>,
+}
+
+/// An answer that is being kept, to be compared.
+#[derive(Debug, Default)]
+pub(super) struct Sample {
+    pub(super) collect: Collect,
+    _ticket: Rc<()>,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(sampling: Option<&'a Sampling>) -> Self {
+    /// Of one worker of `plan`; what is sampled is drawn from `random`.
+    pub(super) fn new(plan: &'a LoadPlan, random: fastrand::Rng) -> Self {
+        let sampling = plan.sampling.as_ref();
+        let compared = sampling.filter(|sampling| sampling.check.compares());
+        let choice = compared.map(|sampling| sampling.choice);
         Self {
-            sampling: sampling.filter(|sampling| sampling.check.compares()),
+            sampling: compared,
+            sampler: Sampler::new(choice, plan.threads, random),
             status: sampling.and_then(|sampling| sampling.check.status()),
             body_length: sampling.and_then(|sampling| sampling.check.body_length()),
             longest_body: sampling.map_or(0, |sampling| sampling.check.longest_body()),
-            until_sample: 0,
+            body: plan.body_compared_always(),
+            tickets: Rc::default(),
         }
-    }
-
-    /// Keeps a response that is sampled.
-    pub(super) fn collect(&self) -> Box<Collect> {
-        Box::new(Collect::of_bodies_up_to(self.longest_body))
     }
 
     /// The next answer is sampled in any case: a phase of the load begins.
     pub(super) fn begin_phase(&mut self) {
-        self.until_sample = 0;
+        self.sampler.begin_phase();
     }
 
-    /// Whether the next answer is kept to be looked at whole.
+    /// What keeps the answer to the request that is sent now, if it is to be looked at whole.
     #[inline]
-    pub(super) fn samples_next(&mut self) -> bool {
-        let Some(sampling) = self.sampling else {
-            return false;
-        };
-        if self.until_sample == 0 {
-            self.until_sample = sampling.every.max(1) - 1;
-            true
-        } else {
-            self.until_sample -= 1;
-            false
-        }
+    pub(super) fn sample_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
+        let takes_next = self.sampler.takes_next(now);
+        (takes_next && Rc::strong_count(&self.tickets) <= MOST_AT_A_TIME).then(|| {
+            Box::new(Sample {
+                collect: Collect::of_bodies_up_to(self.longest_body),
+                _ticket: Rc::clone(&self.tickets),
+            })
+        })
     }
 
-    /// `Err` with the outcome and what was wrong, where the answer is not ok.
+    /// `Err` with the outcome and what was wrong, where the answer is not ok. `body` is what the wire kept of a short
+    /// one.
     #[inline]
     pub(super) fn verdict(
         &self,
         whole: Whole,
-        sample: Option<Box<Collect>>,
+        sample: Option<Box<Sample>>,
+        body: Option<&[u8]>,
     ) -> Result<(), (Outcome, String)> {
         let status_is_right = match self.status {
             Some(status) => whole.status == status,
@@ -80,7 +99,16 @@ impl<'a> Judge<'a> {
             return Err((Outcome::WrongBody, detail));
         }
         match (sample, self.sampling) {
-            (Some(sample), Some(sampling)) => compare(*sample, sampling),
+            (Some(sample), Some(sampling)) => compare(sample.collect, sampling),
+            _ => self.compare_body(body),
+        }
+    }
+
+    #[inline]
+    fn compare_body(&self, came: Option<&[u8]>) -> Result<(), (Outcome, String)> {
+        match (self.body, came) {
+            (Some(expected), Some(came)) if expected != came => same_bytes(expected, came)
+                .map_err(|mismatch| (Outcome::WrongBody, mismatch.to_string())),
             _ => Ok(()),
         }
     }
@@ -103,29 +131,40 @@ fn compare(sample: Collect, sampling: &Sampling) -> Result<(), (Outcome, String)
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+    use std::num::NonZeroU64;
     use std::sync::Arc;
 
     use super::*;
     use crate::expectation::Expectation;
+    use crate::plan::SampleChoice;
+    use crate::request::Request;
     use crate::wire::h1::Keep;
 
-    fn sampling(expectation: Expectation) -> Sampling {
-        Sampling {
-            check: Arc::new(expectation),
-            every: 1,
+    /// A plan whose responses may all be kept and compared.
+    fn plan(expectation: Expectation) -> LoadPlan {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
+        let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+        LoadPlan {
+            sampling: Some(Sampling {
+                check: Arc::new(expectation),
+                choice: SampleChoice::EveryNth(NonZeroU64::MIN),
+            }),
+            ..LoadPlan::new(address.into(), "http://a/", request)
         }
+    }
+
+    fn sample(plan: &LoadPlan) -> Option<Box<Sample>> {
+        Judge::new(plan, fastrand::Rng::with_seed(1)).sample_next(0)
     }
 
     #[test]
     fn of_a_longer_body_only_a_byte_more_than_expected_is_kept() {
-        let expectation = Expectation {
+        let plan = plan(Expectation {
             body: Some(b"hello".to_vec()),
             ..Expectation::default()
-        };
-        let sampling = sampling(expectation);
-        let mut judge = Judge::new(Some(&sampling));
-        assert!(judge.samples_next());
-        let mut kept = judge.collect();
+        });
+        let mut kept = sample(&plan).unwrap().collect;
         (0..1000).for_each(|_| kept.body(&[b'x'; 10_000]));
         let kept = kept.into_answer();
         assert_eq!((kept.body.len(), kept.body.capacity() < 100), (6, true));
@@ -133,21 +172,20 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_where_only_status_and_length_are_expected() {
-        let expectation = Expectation {
+        let plan = plan(Expectation {
             status: Some(200),
             length: Some(1 << 40),
             ..Expectation::default()
-        };
-        let sampling = sampling(expectation);
-        let mut judge = Judge::new(Some(&sampling));
-        assert!(!judge.samples_next());
+        });
+        assert!(sample(&plan).is_none());
+        let judge = Judge::new(&plan, fastrand::Rng::with_seed(1));
         let whole = |body_bytes| Whole {
             status: 200,
             body_bytes,
             keep_alive: true,
             rpc_status: None,
         };
-        assert_eq!(judge.verdict(whole(1 << 40), None), Ok(()));
-        assert!(judge.verdict(whole(5), None).is_err());
+        assert_eq!(judge.verdict(whole(1 << 40), None, None), Ok(()));
+        assert!(judge.verdict(whole(5), None, None).is_err());
     }
 }

@@ -10,6 +10,7 @@ mod phase;
 mod progress;
 mod request_mix;
 mod result;
+mod sampler;
 mod source_address;
 mod start_line;
 mod tally;
@@ -33,6 +34,7 @@ use prony_record::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
 use event_loop::{Epoll, EventLoop, IoUring};
+use judge::Judge;
 use pacer::{Closed, Pacer, Part, Rate, SharedBudget, UsersClosed, UsersOpen, random_source};
 pub use progress::Progress;
 use progress::WorkerProgress;
@@ -83,6 +85,8 @@ pub enum LoadError {
 const OTHER_FILES: u64 = 64;
 /// From here on an answer is long, in bytes.
 const LONG_ANSWER: u64 = 32 * 1024;
+/// Makes another source of random numbers of the seed, for the responses that are compared.
+const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 /// How often the observer is told how far the load is.
 const OBSERVE: Duration = Duration::from_millis(100);
 
@@ -245,14 +249,16 @@ fn work_over(
     // Not the numbers of the arrivals, which have the sources 0 to the number of threads or users.
     let random = random_source(!plan.seed, index as u64);
     let mix = RequestMix::new(&plan.request, random);
+    let judge = Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64));
+    let short_body = plan.body_compared_always().map(<[u8]>::len);
     let result = match &plan.request {
         WireRequest::Http1(requests) => {
-            let new_wire = || H1Wire::new(requests, plan.events);
-            Worker::new(shared, io, share, &new_wire, pacer, mix).run(place)
+            let new_wire = || H1Wire::new(requests, plan.events).keeping_bodies(short_body);
+            Worker::new(shared, io, share, &new_wire, pacer, mix, judge).run(place)
         }
         WireRequest::Grpc(call) => {
             let new_wire = || CallWire::new(call);
-            Worker::new(shared, io, share, &new_wire, pacer, mix).run(place)
+            Worker::new(shared, io, share, &new_wire, pacer, mix, judge).run(place)
         }
     };
     result.map_err(refused("wait for events"))

@@ -1,8 +1,8 @@
 //! From what the workers counted to the result.
 
 use prony_record::{
-    Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling, Timeline,
-    WarmupResult,
+    Checked, Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling,
+    Timeline, WarmupResult,
 };
 
 use prony_kernel::CounterValues;
@@ -52,6 +52,10 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
         histogram: tally.latency.to_base64(),
         within_stdev: tally.latency.share_within_one_stdev(),
         first_wrong: tally.first_wrong.clone(),
+        checked: plan.sampling.is_some().then(|| Checked {
+            every_body: plan.body_compared_always().is_some(),
+            ..tally.checked
+        }),
         generator: generator(plan, &workers, tally),
         timeline: Some(timeline(workers)),
         tcp: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{LatencyHistogram, Outcome, Outcomes, WrongAnswer};
+use prony_record::{Checked, LatencyHistogram, Outcome, Outcomes, WrongAnswer};
 
 use super::clock::Nanoseconds;
 
@@ -25,6 +25,8 @@ pub(super) struct Tally {
     pub(super) bytes_written: u64,
     statuses: Box<[u64; 1000]>,
     pub(super) first_wrong: Option<WrongAnswer>,
+    /// The answers that were compared whole.
+    pub(super) checked: Checked,
 }
 
 /// How a schedule was kept.
@@ -86,6 +88,7 @@ impl Tally {
             bytes_written: 0,
             statuses: Box::new([0; 1000]),
             first_wrong: None,
+            checked: Checked::default(),
         }
     }
 
@@ -143,6 +146,7 @@ impl Tally {
         for (mine, theirs) in self.statuses.iter_mut().zip(other.statuses.iter()) {
             *mine += theirs;
         }
+        self.checked.merge(&other.checked);
         if self.first_wrong.is_none() {
             self.first_wrong.clone_from(&other.first_wrong);
         }

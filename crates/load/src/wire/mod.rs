@@ -41,6 +41,11 @@ pub trait Wire {
         0
     }
 
+    /// The body of the last whole answer, if the wire keeps short bodies and it was not longer than those.
+    fn short_body(&self) -> Option<&[u8]> {
+        None
+    }
+
     /// Body bytes that come next for certain and that nobody has to look at: they may be thrown
     /// away before they are read, and told with [`Wire::skip`].
     fn skippable(&self) -> u64;

@@ -4,12 +4,13 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{Answer, AnswerCheck, LoadPlan, Mismatch, Sampling, run};
+use prony_load::{Answer, AnswerCheck, LoadPlan, Mismatch, SampleChoice, Sampling, run};
 use prony_record::{Ended, LoadResult, Outcome};
 
 use socket2::{Domain, Socket, Type};
@@ -306,7 +307,7 @@ impl AnswerCheck for Exactly {
 
 #[test]
 fn sampled_answers_are_compared_and_all_lengths_are() {
-    let outcomes = |every, second: &'static str| {
+    let outcomes = |every: u64, second: &'static str| {
         // Every second answer on a connection is another one.
         let server = ScriptedServer::start(move |stream, number| {
             let body = if number % 2 == 0 { "hello" } else { second };
@@ -322,7 +323,7 @@ fn sampled_answers_are_compared_and_all_lengths_are() {
         (plan.connections, plan.threads) = (1, 1);
         plan.sampling = Some(Sampling {
             check: Arc::new(Exactly("hello")),
-            every,
+            choice: SampleChoice::EveryNth(every.try_into().unwrap()),
         });
         load_and_reconcile(&plan, &server)
     };
@@ -366,7 +367,7 @@ fn however_seldom_the_measured_part_is_sampled_too() {
     let check = Arc::new(Counting::default());
     plan.sampling = Some(Sampling {
         check: check.clone(),
-        every: u64::MAX,
+        choice: SampleChoice::EveryNth(NonZeroU64::MAX),
     });
     load_and_reconcile(&plan, &server);
     assert_eq!(check.0.load(SeqCst), 2);

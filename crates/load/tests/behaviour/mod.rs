@@ -8,6 +8,7 @@ mod hostile;
 mod open_loop;
 mod overtime;
 mod plans;
+mod sampling;
 mod scripted;
 mod shapes;
 mod slow_accept;

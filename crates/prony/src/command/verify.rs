@@ -23,6 +23,7 @@ Examples:
   prony verify go-nethttp bun           these two
   prony verify --workloads sse,quote    only these workloads
   prony verify ../my-server             a subject's folder anywhere
+  prony verify --rebuild ../my-server   its build run anew, whatever was built before
 
 Exit status: 0 where every answer was right (a subject whose toolchain is missing is skipped),
 1 where one was wrong or a subject failed, 130 where you stopped it.";
@@ -40,6 +41,9 @@ pub struct Arguments {
     /// Give a server this long from its start to its first response
     #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
+    /// Build the servers again, even if nothing has changed
+    #[arg(long)]
+    rebuild: bool,
     /// Fail where a toolchain is missing, instead of skipping its subjects
     #[arg(long)]
     require_toolchains: bool,
@@ -66,7 +70,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt::on_signals()?;
     let logs = layout.runs().join("verify").join("logs");
     let cpus = project::cpus(None, None)?;
-    let bench = project::bench(&layout, cpus, logs, arguments.ready_timeout)?;
+    let bench = Bench {
+        freshness: project::freshness(arguments.rebuild),
+        ..project::bench(&layout, cpus, logs, arguments.ready_timeout)?
+    };
     let prepared = prepare(&bench, &subjects, &interrupt, &mut |event| {
         if let Event::Preparing {
             subject,

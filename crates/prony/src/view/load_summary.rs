@@ -105,6 +105,9 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> Result {
             wrong.detail
         )?;
     }
+    if let Some(finding) = estimated_wrong(result) {
+        writeln!(out, "  Sampled: {finding}")?;
+    }
     if result.outcomes[Outcome::WrongStatus] > 0 {
         let statuses: Vec<String> = result
             .statuses
@@ -114,6 +117,12 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> Result {
         writeln!(out, "  Statuses: {}", statuses.join(", "))?;
     }
     Ok(())
+}
+
+/// How many responses were wrong, if only some were compared, so that more were wrong than were counted.
+fn estimated_wrong(result: &LoadResult) -> Option<String> {
+    let checked = result.checked.filter(|checked| !checked.every_body)?;
+    checked.finding()
 }
 
 fn not_ok(result: &LoadResult) -> Vec<String> {

@@ -80,6 +80,39 @@ fn bodies_are_compared_in_samples() {
 }
 
 #[test]
+fn short_bodies_are_all_compared_and_long_ones_estimated() {
+    let ceiling = Ceiling::start();
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--expect-body", "HELLO FROM PRONY\n", "-n100", "-c1", "-t1"];
+    let mut command = load(folder.path(), &flags);
+    command.arg(ceiling.url("hello"));
+    run(command).with(1).prints("100 wrong body");
+
+    let page = fs::read(crate::common::repository().join("workloads/assets/page-100k.html"));
+    let mut page = page.unwrap();
+    *page.last_mut().unwrap() = b'!';
+    fs::write(folder.path().join("page.html"), page).unwrap();
+    let flags = [
+        "--expect-body",
+        "@page.html",
+        "-n3000",
+        "-c1",
+        "-t1",
+        "--json",
+    ];
+    let mut command = load(folder.path(), &flags);
+    command.args(["result.json", &ceiling.url("")]);
+    let ended = run(command);
+    let checked = &result(folder.path(), "result.json")["checked"];
+    let compared = checked["compared"].as_u64().unwrap();
+    assert_eq!(checked["wrong"], compared, "every response is wrong");
+    let told = format!(
+        "Sampled: about 100.0 % of responses were wrong ({compared} of {compared} compared)"
+    );
+    assert!(ended.stdout.contains(&told), "{}", ended.all());
+}
+
+#[test]
 fn the_first_byte_is_measured_where_asked_for() {
     let ceiling = Ceiling::start();
     let page = ceiling.url("");

@@ -314,6 +314,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             histogram: histogram.to_base64(),
             within_stdev: 0.7,
             first_wrong: None,
+            checked: None,
             generator: GeneratorCost {
                 cpu_user_s: 0.2,
                 cpu_system_s: 1.0,

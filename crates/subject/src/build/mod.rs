@@ -1,5 +1,7 @@
 //! Building a subject, unless the same build is there already.
 
+mod incremental;
+mod inputs;
 mod version;
 
 use std::collections::BTreeMap;
@@ -11,12 +13,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::digest::hexadecimal;
 use crate::guard::{Exit, GuardProgram, RunError, SpawnError, Task, new_log};
 use crate::lock::lock_unless;
 use crate::manifest::{Places, Template};
+use crate::sources::{Unreadable, hash_file};
 use crate::tail::tail_or_note;
 use crate::toolchain::{Found, environment};
 use crate::{Layout, Subject};
@@ -79,7 +80,7 @@ pub enum BuildError {
     /// A file that the build reads is not there.
     #[error("there is no {input}, which the manifest names among its inputs")]
     NoInput {
-        /// The file.
+        /// The file, the folder, or the pattern.
         input: PathBuf,
     },
     /// A file of the build cannot be written or read.
@@ -95,8 +96,17 @@ pub enum BuildError {
     Interrupted,
 }
 
-/// Builds `subject` with the toolchains `found` for its needs; an earlier build of the same sources,
-/// toolchains and commands is used again.
+/// When an earlier build is used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// If nothing that it was made from has changed. Tools that know that best, such as Cargo and Go, are run each time.
+    #[default]
+    IfUnchanged,
+    /// Never: what the last build left in its folder is removed, and the commands are run.
+    Rebuild,
+}
+
+/// Builds `subject` with the toolchains `found` for its needs, unless an earlier build may be used again.
 ///
 /// # Errors
 /// Where a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
@@ -105,14 +115,11 @@ pub fn build(
     layout: &Layout,
     found: &[Found],
     guard: &GuardProgram,
+    freshness: Freshness,
     interrupt: &AtomicBool,
 ) -> Result<Built, BuildError> {
     let build = Build::new(subject, layout, found, guard)?;
-    let build_s = if build.is_there() {
-        None
-    } else {
-        build.make(guard, interrupt)?
-    };
+    let build_s = build.bring_up_to_date(freshness, guard, interrupt)?;
     Ok(Built {
         run: build.filled(&subject.manifest.run),
         artefact_bytes: build.artefact_bytes()?,
@@ -137,6 +144,16 @@ struct Stamp {
     /// Size and time of change in nanoseconds of every artefact: another build of the same id may have
     /// written over it in a target folder that they share.
     artefacts: Vec<(PathBuf, u64, u128)>,
+    /// The SHA-256 of each artefact, if the build is run each time: whether it made anything new.
+    made: Vec<String>,
+}
+
+impl Stamp {
+    /// Whether the later run of an incremental build made what the earlier one had. Its times tell nothing: Go sets
+    /// them anew each time.
+    fn made_the_same(&self, later: &Stamp) -> bool {
+        !self.made.is_empty() && self.made == later.made
+    }
 }
 
 struct Build<'a> {
@@ -174,7 +191,7 @@ impl<'a> Build<'a> {
         let commands = manifest.build.iter();
         Ok(Build {
             env: env(subject, found, &places),
-            inputs: inputs(subject, &places)?,
+            inputs: inputs::inputs(subject, &places)?,
             artefacts: artefacts
                 .map(|artefact| subject.folder.join(artefact.fill(&places)))
                 .collect(),
@@ -193,14 +210,39 @@ impl<'a> Build<'a> {
         words.iter().map(|word| word.fill(&self.places)).collect()
     }
 
-    /// Whether the same build was made before and what it made is still there.
-    fn is_there(&self) -> bool {
-        let earlier = fs::read(&self.stamp)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice::<Stamp>(&bytes).ok());
-        match (earlier, self.current_stamp()) {
-            (Some(earlier), Ok(current)) => earlier == current,
-            _ => false,
+    /// Runs the build where it must be run. How long that took, if it made anything.
+    fn bring_up_to_date(
+        &self,
+        freshness: Freshness,
+        guard: &GuardProgram,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<f64>, BuildError> {
+        let earlier = self.earlier_stamp();
+        let is_incremental = incremental::is_incremental(&self.commands);
+        let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
+        match freshness {
+            Freshness::Rebuild => self.remove_what_was_made()?,
+            Freshness::IfUnchanged if !is_incremental && is_current() => return Ok(None),
+            Freshness::IfUnchanged => {}
+        }
+        let (took_s, stamp) = self.make(guard, interrupt)?;
+        let made_nothing_new = |earlier: Stamp| is_incremental && earlier.made_the_same(&stamp);
+        let was_current =
+            freshness == Freshness::IfUnchanged && earlier.is_some_and(made_nothing_new);
+        Ok((!self.commands.is_empty() && !was_current).then_some(took_s))
+    }
+
+    fn earlier_stamp(&self) -> Option<Stamp> {
+        let bytes = fs::read(&self.stamp).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn remove_what_was_made(&self) -> Result<(), BuildError> {
+        match fs::remove_dir_all(&self.places.out) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_error(&self.places.out, error))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -208,7 +250,7 @@ impl<'a> Build<'a> {
         &self,
         guard: &GuardProgram,
         interrupt: &AtomicBool,
-    ) -> Result<Option<f64>, BuildError> {
+    ) -> Result<(f64, Stamp), BuildError> {
         // No stamp may outlive what it stands for.
         match fs::remove_file(&self.stamp) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -228,7 +270,7 @@ impl<'a> Build<'a> {
             .map_err(io::Error::other)
             .and_then(|bytes| fs::write(&self.stamp, bytes))
             .map_err(|source| io_error(&self.stamp, source))?;
-        Ok((!self.commands.is_empty()).then_some(build_s))
+        Ok((build_s, stamp))
     }
 
     /// Makes the folder of the packages. While this build uses it, others that do so too wait: not
@@ -307,7 +349,19 @@ impl<'a> Build<'a> {
                     Ok((path.clone(), file.len(), changed))
                 })
                 .collect::<Result<_, BuildError>>()?,
+            made: self.made()?,
         })
+    }
+
+    fn made(&self) -> Result<Vec<String>, BuildError> {
+        if !incremental::is_incremental(&self.commands) {
+            return Ok(Vec::new());
+        }
+        let unreadable = |Unreadable { path, source }| io_error(&path, source);
+        let artefacts = self.artefacts.iter();
+        artefacts
+            .map(|path| hash_file(path).map_err(unreadable))
+            .collect()
     }
 
     fn artefact(&self, path: &Path) -> Result<fs::Metadata, BuildError> {
@@ -340,23 +394,6 @@ fn env(subject: &Subject, found: &[Found], places: &Places) -> Vec<(OsString, Os
     ));
     variables.extend(own.map(|(name, value)| (name.into(), value.fill(places).into())));
     variables
-}
-
-/// The files outside the folder that the build reads, each with the hash of its content.
-fn inputs(subject: &Subject, places: &Places) -> Result<BTreeMap<PathBuf, String>, BuildError> {
-    let inputs = subject.manifest.inputs.iter();
-    inputs
-        .map(|input| {
-            let path = subject.folder.join(input.fill(places));
-            match fs::read(&path) {
-                Ok(content) => Ok((path, hexadecimal(Sha256::new_with_prefix(content)))),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    Err(BuildError::NoInput { input: path })
-                }
-                Err(error) => Err(io_error(&path, error)),
-            }
-        })
-        .collect()
 }
 
 fn io_error(path: &Path, source: io::Error) -> BuildError {

@@ -72,6 +72,19 @@ pub enum ManifestProblem {
     /// A need that is no toolchain with a version.
     #[error("`{0}` is no need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
     BadNeed(String),
+    /// `keep_alive` beside a wire that leaves no choice.
+    #[error(
+        "only `wire = \"http/1.1\"` may have it; with `{0}` there is no choice, so take it away"
+    )]
+    KeepAliveOfAnotherWire(&'static str),
+    /// A pattern of file names that is none.
+    #[error("`{pattern}` is no pattern of file names: {why}; write one like `src/**/*.rs`")]
+    BadPattern {
+        /// The pattern.
+        pattern: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A version that is to be a toolchain's which is not among the needs.
     #[error("its toolchain `{0}` is not among the `needs`; add it there")]
     VersionWithoutNeed(String),

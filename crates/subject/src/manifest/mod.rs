@@ -1,6 +1,7 @@
 //! A subject's manifest, `subject.toml`.
 
 mod error;
+mod input;
 mod locate;
 mod raw;
 mod template;
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use error::{ManifestError, ManifestProblem};
+pub use input::{Input, Pattern};
 pub use template::{Places, Template};
 
 use crate::toolchain::Need;
@@ -52,7 +54,7 @@ impl Class {
 /// The protocol that a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wire {
-    /// HTTP/1.1 with connections kept alive.
+    /// HTTP/1.1 with connections kept alive, unless the manifest says otherwise (`keep_alive = false`).
     Http11,
     /// HTTP/1.0, a connection for each request.
     Http10,
@@ -104,14 +106,16 @@ pub struct Manifest {
     pub class: Class,
     /// The protocol it speaks.
     pub wire: Wire,
+    /// Whether it keeps connections open between requests, as HTTP/1.1 servers do unless their manifest says otherwise.
+    pub keep_alive: bool,
     /// The workloads it serves.
     pub workloads: Vec<String>,
     /// The toolchains it needs.
     pub needs: Vec<Need>,
     /// Where its version is read, if anywhere.
     pub version: Option<VersionSource>,
-    /// Files outside its folder that its build reads.
-    pub inputs: Vec<Template>,
+    /// What its build reads outside of its folder.
+    pub inputs: Vec<Input>,
     /// The commands that build it, run in its folder one after the other.
     pub build: Vec<Vec<Template>>,
     /// The files whose size is reported.

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::locate::{field_of, line_of};
-use super::{Class, Manifest, ManifestError, ManifestProblem, Template, VersionSource, Wire};
+use super::{
+    Class, Input, Manifest, ManifestError, ManifestProblem, Template, VersionSource, Wire,
+};
 use crate::nearest::nearest;
 use crate::toolchain::{Need, NeedError};
 
@@ -19,6 +21,7 @@ struct RawManifest {
     framework: Spanned<String>,
     class: Spanned<String>,
     wire: Spanned<String>,
+    keep_alive: Option<Spanned<bool>>,
     workloads: Spanned<Vec<Spanned<String>>>,
     #[serde(default)]
     needs: Vec<Spanned<String>>,
@@ -61,16 +64,18 @@ struct Source<'a> {
 impl Source<'_> {
     fn check(&self, raw: RawManifest) -> Result<Manifest, ManifestError> {
         let needs = self.needs(&raw.needs)?;
+        let wire = self.named("wire", &raw.wire, Wire::ALL, Wire::name)?;
         Ok(Manifest {
             title: self.filled(raw.title)?,
             language: self.filled(raw.language)?,
             framework: self.filled(raw.framework)?,
             class: self.named("class", &raw.class, Class::ALL, Class::name)?,
-            wire: self.named("wire", &raw.wire, Wire::ALL, Wire::name)?,
+            wire,
+            keep_alive: self.keep_alive(wire, raw.keep_alive)?,
             workloads: self.workloads(raw.workloads)?,
             version: self.version(raw.version, &needs)?,
             needs,
-            inputs: self.templates(&raw.inputs)?,
+            inputs: self.inputs(&raw.inputs)?,
             build: raw
                 .build
                 .iter()
@@ -114,6 +119,18 @@ impl Source<'_> {
                 };
                 self.fault(value.span().start, problem)
             })
+    }
+
+    /// What the wire says, unless the manifest says otherwise; it can only of HTTP/1.1.
+    fn keep_alive(&self, wire: Wire, own: Option<Spanned<bool>>) -> Result<bool, ManifestError> {
+        match own {
+            None => Ok(wire != Wire::Http10),
+            Some(own) if wire == Wire::Http11 => Ok(own.into_inner()),
+            Some(own) => {
+                let problem = ManifestProblem::KeepAliveOfAnotherWire(wire.name());
+                Err(self.fault(own.span().start, problem))
+            }
+        }
     }
 
     fn workloads(&self, list: Spanned<Vec<Spanned<String>>>) -> Result<Vec<String>, ManifestError> {
@@ -195,6 +212,17 @@ impl Source<'_> {
 
     fn templates(&self, words: &[Spanned<String>]) -> Result<Vec<Template>, ManifestError> {
         words.iter().map(|word| self.template(word)).collect()
+    }
+
+    fn inputs(&self, words: &[Spanned<String>]) -> Result<Vec<Input>, ManifestError> {
+        let input = |word: &Spanned<String>| {
+            let fault = |problem| self.fault(word.span().start, problem);
+            match word.get_ref().trim().is_empty() {
+                true => Err(fault(ManifestProblem::Empty)),
+                false => Input::new(word.get_ref()).map_err(fault),
+            }
+        };
+        words.iter().map(input).collect()
     }
 
     fn template(&self, word: &Spanned<String>) -> Result<Template, ManifestError> {

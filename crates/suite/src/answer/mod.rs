@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use prony_load::{Answer, AnswerCheck, Mismatch};
 
 use crate::workload::{ExpectedBody, Workload};
-use line::LineOf;
 use patch::Patch;
 use prony_load::{excerpt, same_bytes};
 
-pub use draws::{DRAWS, draws_vary};
+pub use draws::{CONNECTIONS, CountedDraws, DRAWS_A_CONNECTION, Draws};
+pub use line::LineOf;
 
 /// Why a right answer is not to be had.
 #[derive(Debug, thiserror::Error)]
@@ -71,9 +71,12 @@ impl RightAnswer {
         })
     }
 
-    /// Whether several answers must differ (see [`draws_vary`]).
-    pub fn is_drawn(&self) -> bool {
-        matches!(&self.body, RightBody::LineOf(lines) if lines.count() > 1)
+    /// The lines of which one is to be drawn for each request (see [`Draws`]), if there are several.
+    pub fn drawn_lines(&self) -> Option<&LineOf> {
+        match &self.body {
+            RightBody::LineOf(lines) if lines.count() > 1 => Some(lines),
+            _ => None,
+        }
     }
 
     fn check_status(&self, answer: &Answer) -> Result<(), Mismatch> {
@@ -138,9 +141,9 @@ impl AnswerCheck for RightAnswer {
         Some(self.status)
     }
 
-    fn body_length(&self) -> Option<u64> {
+    fn body(&self) -> Option<&[u8]> {
         match &self.body {
-            RightBody::Exact(body) => Some(body.len() as u64),
+            RightBody::Exact(body) => Some(body),
             RightBody::LineOf(_) | RightBody::Patch(_) => None,
         }
     }

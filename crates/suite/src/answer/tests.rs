@@ -120,7 +120,7 @@ fn a_text_or_an_asset_must_be_right_to_the_byte() {
 fn a_line_must_be_one_of_the_lines() {
     let quote = right(ExpectedBody::LineOf("quotes.txt".into()));
     assert_eq!(quote.body_length(), None);
-    assert!(quote.is_drawn());
+    assert_eq!(quote.drawn_lines().map(LineOf::count), Some(2));
     for body in ["haste", "waste\n"] {
         assert_eq!(said(&quote, &answer(body)), None, "{body:?}");
     }
@@ -186,13 +186,30 @@ fn a_patch_must_have_the_lines_of_the_page_and_may_be_framed_freely() {
 }
 
 #[test]
-fn draws_that_are_all_the_same_are_no_draws() {
-    let same = vec![answer("haste"); DRAWS];
-    let mismatch = draws_vary(&same).unwrap_err();
-    assert_eq!(mismatch.came, "24 times `haste`");
-    let mut varied = same;
-    varied[DRAWS - 1] = answer("waste");
-    assert_eq!(draws_vary(&varied), Ok(()));
+fn the_draws_of_a_load_are_counted() {
+    let quote = std::sync::Arc::new(right(ExpectedBody::LineOf("quotes.txt".into())));
+    let verdict = |bodies: [&str; 2]| {
+        let counted = CountedDraws::of(&quote).unwrap();
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..100 {
+            let body = bodies[random.usize(..2)];
+            counted.check(&answer(body)).unwrap();
+        }
+        assert!(counted.check(&answer("hast")).is_err());
+        counted.verdict()
+    };
+    assert_eq!(verdict(["haste", "waste\n"]), Ok(()));
+    let one = verdict(["haste", "haste\n"]).unwrap_err();
+    assert_eq!(one.came, "drew only 1 of 2 lines in 100 responses");
+    assert!(
+        one.expected
+            .starts_with("a line of quotes.txt drawn for each request")
+    );
+    // Too few to say anything.
+    let few = CountedDraws::of(&quote).unwrap();
+    (0..19).for_each(|_| few.check(&answer("haste")).unwrap());
+    assert_eq!(few.verdict(), Ok(()));
+    assert!(CountedDraws::of(&right(ExpectedBody::Text("x".into())).into()).is_none());
 }
 
 #[test]

@@ -207,6 +207,8 @@ impl Drive<'_> {
             histogram: LatencyHistogram::new().to_base64(),
             within_stdev: 0.0,
             first_wrong: first_wrong(self.tool, told),
+            // No tool shows its responses, so nothing of them can be compared.
+            checked: None,
             generator: self.cost(gave),
             timeline: None,
             tcp: None,

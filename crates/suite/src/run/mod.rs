@@ -27,7 +27,7 @@ use prony_record::{
     SubjectRecord, SubjectStatus, TrialRecord, VerifyVerdict,
 };
 use prony_subject::{
-    Built, GuardProgram, Layout, PortSource, Subject, allowed_cpus, pin_current_thread,
+    Built, Freshness, GuardProgram, Layout, PortSource, Subject, allowed_cpus, pin_current_thread,
 };
 
 use crate::adaptive::AdaptiveRounds;
@@ -78,6 +78,8 @@ pub struct Bench {
     pub logs: PathBuf,
     /// How long a server may take to its first right answer.
     pub ready_timeout: Duration,
+    /// When an earlier build of a server is used again.
+    pub freshness: Freshness,
 }
 
 /// Everything a run is made of.

@@ -106,7 +106,8 @@ fn prepare_one(
         Err(ProvideError::Interrupted) => return None,
     };
     step("building");
-    match build(subject, &bench.layout, &found, &bench.guard, interrupt) {
+    let (layout, guard) = (&bench.layout, &bench.guard);
+    match build(subject, layout, &found, guard, bench.freshness, interrupt) {
         Ok(built) => Some(Prepared {
             record: record(subject, Some(&built), SubjectStatus::Ready),
             built: Some(built),

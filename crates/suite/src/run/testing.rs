@@ -37,6 +37,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             histogram: LatencyHistogram::new().to_base64(),
             within_stdev: 0.0,
             first_wrong: None,
+            checked: None,
             generator: GeneratorCost::default(),
             timeline: None,
             tcp: None,

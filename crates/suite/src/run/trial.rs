@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::Tool;
-use prony_load::{AnswerCheck, LoadPlan, Progress, Sampling};
+use prony_load::{AnswerCheck, LoadPlan, Progress, SampleChoice, Sampling};
 use prony_record::{
     FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
     TrialResult,
@@ -16,10 +17,8 @@ use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Ready, Sam
 use super::driven::Drive;
 use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
 use super::{Bench, Task, now};
+use crate::answer::CountedDraws;
 
-/// Every how manieth answer is compared with the right one during a load. Comparing costs the
-/// generator time, so most are only held against the right status and length.
-const SAMPLE_EVERY: u64 = 1000;
 /// How many of a server's last lines are shown when it fails.
 const TAIL_LINES: usize = 10;
 
@@ -144,7 +143,12 @@ impl TrialSetup<'_> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server, interrupt);
         }
-        let plan = self.plan(server.address())?;
+        let counted = CountedDraws::of(&self.task.right).map(Arc::new);
+        let check: Arc<dyn AnswerCheck> = match &counted {
+            Some(counted) => counted.clone(),
+            None => self.task.right.clone(),
+        };
+        let plan = self.plan(server.address(), check)?;
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
             observe(&progress);
@@ -157,7 +161,12 @@ impl TrialSetup<'_> {
         }
         self.fail_if_exited(server)?;
         let result = result.map_err(|error| error.to_string());
-        result.map_err(failed(FailureKind::Load))
+        let result = result.map_err(failed(FailureKind::Load))?;
+        if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
+            let message = format!("under load: {mismatch}");
+            return Err(Stop::Failed(FailureKind::NotDrawn, message));
+        }
+        Ok(result)
     }
 
     /// Has another tool load the server.
@@ -193,10 +202,9 @@ impl TrialSetup<'_> {
         }
     }
 
-    fn plan(&self, address: SocketAddr) -> Result<LoadPlan, Stop> {
+    fn plan(&self, address: SocketAddr, check: Arc<dyn AnswerCheck>) -> Result<LoadPlan, Stop> {
         let spec = self.load;
         let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
-        let check: std::sync::Arc<dyn AnswerCheck> = self.task.right.clone();
         Ok(LoadPlan {
             shape: spec.shape.clone(),
             connections: spec.connections,
@@ -218,7 +226,7 @@ impl TrialSetup<'_> {
             cpus: self.bench.cpus.load.clone(),
             sampling: Some(Sampling {
                 check,
-                every: SAMPLE_EVERY,
+                choice: SampleChoice::AtRandom,
             }),
             ..LoadPlan::new(address.into(), url, request)
         })

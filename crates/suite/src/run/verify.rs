@@ -7,14 +7,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_load::wire::grpc::Call;
-use prony_load::{Answer, AnswerCheck, HttpUrl, Mismatch, Request, WireRequest, exchange};
+use prony_load::{
+    Answer, AnswerCheck, Conversation, HttpUrl, Mismatch, Request, WireRequest, exchange,
+};
 use prony_record::{VerifyResult, VerifyVerdict};
 use prony_subject::{
-    BringUpError, Built, Launch, NotReady, PortSource, Probe, Ready, Server, Subject, bring_up,
+    BringUpError, Built, Launch, NotReady, PortSource, Probe, Ready, Server, Subject, Wire,
+    bring_up,
 };
 
 use super::{Bench, Task};
-use crate::answer::{DRAWS, draws_vary};
+use crate::answer::{CONNECTIONS, DRAWS_A_CONNECTION, Draws, LineOf};
 use crate::workload;
 
 /// How long one answer may take while there is no load.
@@ -23,8 +26,12 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long log lines may take from the answer to the log.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
-/// How often a logged workload is asked for, to see that every request has its line.
+/// How often a workload is requested: often enough to see that a connection stays open.
+const REQUESTS: usize = 2;
+/// How often a logged workload is requested, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
+/// How long Prony goes on requesting lines that should be drawn at random; then those that came must do.
+const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
 /// What came of verifying one subject.
 pub enum Verification {
@@ -69,6 +76,8 @@ pub fn verify_subject(
         Err(BringUpError::NotReady(NotReady::Interrupted)) => return Verification::Interrupted,
         Err(error) => return Verification::NotStarted(error.to_string()),
     };
+    let manifest = &subject.manifest;
+    let keep_alive = manifest.wire == Wire::Http11 && manifest.keep_alive;
     let mut verified = Vec::with_capacity(tasks.len());
     for task in tasks {
         if interrupt.load(Relaxed) {
@@ -76,7 +85,7 @@ pub fn verify_subject(
         }
         verified.push(VerifyResult {
             workload: task.workload.id.clone(),
-            verdict: match verify_task(&mut server, task) {
+            verdict: match verify_task(&mut server, task, keep_alive) {
                 Ok(()) => VerifyVerdict::Right,
                 Err(Mismatch { expected, came }) => VerifyVerdict::Wrong { expected, came },
             },
@@ -147,30 +156,123 @@ pub(super) fn ask(address: SocketAddr, task: &Task, timeout: Duration) -> Result
     exchange(address, &request, timeout).map_err(|error| error.to_string())
 }
 
-fn verify_task(server: &mut Server, task: &Task) -> Result<(), Mismatch> {
-    let logged = task.workload.answer.log_lines > 0;
-    let before = logged.then(|| server.log_lines());
-    let times = match (task.right.is_drawn(), logged) {
-        (true, _) => DRAWS,
-        (false, true) => LOGGED_REQUESTS,
-        (false, false) => 1,
+/// What verification asked of a workload, all of it answered right.
+struct Asked {
+    requests: usize,
+    /// Whether every connection stayed open from response to response.
+    kept_open: bool,
+}
+
+fn verify_task(server: &mut Server, task: &Task, keep_alive: bool) -> Result<(), Mismatch> {
+    let log_lines = task.workload.answer.log_lines;
+    let before = (log_lines > 0).then(|| server.log_lines());
+    let (_, request) = request(server.address(), task).map_err(no_response)?;
+    let converse = || Conversation::new(server.address(), &request, ANSWER_TIMEOUT);
+    let asked = match task.right.drawn_lines() {
+        Some(lines) => verify_draws(&converse, task, lines)?,
+        None => verify_some(converse(), task)?,
     };
-    let mut answers = Vec::with_capacity(times);
-    for _ in 0..times {
-        let answer = ask(server.address(), task, ANSWER_TIMEOUT).map_err(|came| Mismatch {
-            expected: "an answer".to_owned(),
-            came,
-        })?;
-        task.right.check(&answer)?;
-        answers.push(answer);
-    }
-    if task.right.is_drawn() {
-        draws_vary(&answers)?;
+    if keep_alive && !asked.kept_open {
+        return Err(not_kept_open());
     }
     match before {
-        Some(Ok(before)) => verify_log(server, before, task.workload.answer.log_lines, times),
+        Some(Ok(before)) => verify_log(server, before, log_lines, asked.requests),
         Some(Err(error)) => Err(log_unreadable(&error)),
         None => Ok(()),
+    }
+}
+
+/// Asks a few times over one connection.
+fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked, Mismatch> {
+    let requests = match task.workload.answer.log_lines {
+        0 => REQUESTS,
+        _ => LOGGED_REQUESTS,
+    };
+    for _ in 0..requests {
+        let answer = conversation.ask().map_err(no_response)?;
+        task.right.check(&answer)?;
+    }
+    Ok(Asked {
+        requests,
+        kept_open: conversation.connections() == 1,
+    })
+}
+
+/// Asks often over several connections, and looks at what was drawn. If the server keeps the first one open, the others
+/// are asked at the same time: some servers take 40 ms for each response on a connection (Nagle's algorithm).
+fn verify_draws<'a>(
+    converse: &(impl Fn() -> Conversation<'a> + Sync),
+    task: &Task,
+    lines: &LineOf,
+) -> Result<Asked, Mismatch> {
+    let give_up = Instant::now() + LONGEST_DRAWING;
+    let draw = || draw(converse(), task, lines, give_up);
+    let mut drawn = vec![draw()?];
+    let others = CONNECTIONS - 1;
+    if drawn[0].kept_open {
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..others).map(|_| scope.spawn(draw)).collect();
+            for thread in threads {
+                drawn.push(
+                    thread
+                        .join()
+                        .map_err(|_| no_response("a thread panicked"))??,
+                );
+            }
+            Ok(())
+        })?;
+    } else {
+        for _ in 0..others {
+            drawn.push(draw()?);
+        }
+    }
+    let kept_open = drawn.iter().all(|one| one.kept_open);
+    let sequences: Vec<Vec<usize>> = drawn.into_iter().map(|one| one.lines).collect();
+    let requests = sequences.iter().map(Vec::len).sum();
+    Draws::new(lines, sequences, kept_open).check()?;
+    Ok(Asked {
+        requests,
+        kept_open,
+    })
+}
+
+/// What came over one connection.
+struct Drawn {
+    lines: Vec<usize>,
+    kept_open: bool,
+}
+
+fn draw(
+    mut conversation: Conversation<'_>,
+    task: &Task,
+    lines: &LineOf,
+    give_up: Instant,
+) -> Result<Drawn, Mismatch> {
+    let mut drawn = Vec::with_capacity(DRAWS_A_CONNECTION);
+    while drawn.len() < DRAWS_A_CONNECTION && Instant::now() < give_up {
+        let answer = conversation.ask().map_err(no_response)?;
+        task.right.check(&answer)?;
+        drawn.extend(lines.number(&answer.body));
+    }
+    Ok(Drawn {
+        lines: drawn,
+        kept_open: conversation.connections() <= 1,
+    })
+}
+
+fn no_response(came: impl ToString) -> Mismatch {
+    Mismatch {
+        expected: "an answer".to_owned(),
+        came: came.to_string(),
+    }
+}
+
+fn not_kept_open() -> Mismatch {
+    Mismatch {
+        expected: "a connection that stays open for the next request, as `wire = \"http/1.1\"` says"
+            .to_owned(),
+        came: "one that the server closed after a response; if it is meant to, add `keep_alive = false` to its manifest"
+            .to_owned(),
     }
 }
 

@@ -20,7 +20,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let mut deadline = Nanoseconds::MAX;
         loop {
             let connection = &self.connections[index];
-            let samples = connection.role == Role::Load;
+            let is_load = connection.role == Role::Load;
             let Some(request) = connection.in_flight.get(connection.asked) else {
                 break;
             };
@@ -33,7 +33,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             let request = &mut connection.in_flight[connection.asked];
             request.deadline = latest;
             request.from.get_or_insert(now);
-            request.sample = (samples && self.judge.samples_next()).then(|| self.judge.collect());
+            // What is sent again is no new draw: the sample that it had is dropped with what came of it.
+            request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
             deadline = deadline.min(request.deadline);
             connection.wire.request(Which {
                 number: request.number,
@@ -126,7 +127,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                         request.deadline = Nanoseconds::MAX;
                     }
                 }
-                request.sample.as_deref_mut()
+                request.sample.as_mut().map(|sample| &mut sample.collect)
             }
             None => None,
         };
@@ -198,7 +199,11 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             self.tally.status(whole.status);
         }
         let compared = request.sample.is_some();
-        let verdict = self.judge.verdict(whole, request.sample);
+        let body = self.connections[index].wire.short_body();
+        let verdict = self.judge.verdict(whole, request.sample, body);
+        if compared {
+            self.tally.checked.count(verdict.is_err());
+        }
         match verdict {
             // Taken as ok, an answer to what the server has not read would be the fastest of all.
             Ok(()) if !is_sent => self.count(index, Outcome::Malformed, || {

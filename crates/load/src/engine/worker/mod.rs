@@ -151,6 +151,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         new_wire: &'a dyn Fn() -> W,
         pacer: P,
         mix: RequestMix,
+        judge: Judge<'a>,
     ) -> Self {
         let plan = shared.plan;
         let now = shared.clock.now();
@@ -168,7 +169,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             retries: Timetable::default(),
             deadlines: Timetable::default(),
             idle: VecDeque::new(),
-            judge: Judge::new(plan.sampling.as_ref()),
+            judge,
             tally: Tally::new(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,

@@ -21,6 +21,7 @@ pub struct H1Wire<'a> {
     /// Whether the request of the last whole answer was sent whole before it.
     answer_was_due: bool,
     events: Option<Events>,
+    short_body: Option<ShortBody>,
 }
 
 /// What is to be sent: nearly always the rest of one request, which is sent from where it lies.
@@ -62,7 +63,17 @@ impl<'a> H1Wire<'a> {
                 counter: EventCounter::new(),
                 taken: 0,
             }),
+            short_body: None,
         }
+    }
+
+    /// Also keeps each body of `most` bytes or fewer until the next answer begins; `None` keeps none.
+    pub fn keeping_bodies(mut self, most: Option<usize>) -> Self {
+        self.short_body = most.map(|most| ShortBody {
+            bytes: Vec::with_capacity(most),
+            most,
+        });
+        self
     }
 
     fn answered(&mut self, whole: Option<Whole>) -> Option<Whole> {
@@ -197,7 +208,10 @@ impl Wire for H1Wire<'_> {
                 self.reader.eat(bytes, &mut counting)?
             }
             (None, Some(keep)) => self.reader.eat(bytes, keep)?,
-            (None, None) => self.reader.eat(bytes, &mut Ignore)?,
+            (None, None) => match &mut self.short_body {
+                Some(short_body) => self.reader.eat(bytes, short_body)?,
+                None => self.reader.eat(bytes, &mut Ignore)?,
+            },
         };
         self.answered(eaten.whole);
         if eaten.bytes < bytes.len() && self.due.is_empty() {
@@ -225,6 +239,11 @@ impl Wire for H1Wire<'_> {
         self.reader.close()
     }
 
+    #[inline]
+    fn short_body(&self) -> Option<&[u8]> {
+        self.short_body.as_ref().map(|body| body.bytes.as_slice())
+    }
+
     fn take_events(&mut self) -> u64 {
         self.events
             .as_mut()
@@ -240,6 +259,27 @@ fn unasked(bytes: &[u8]) -> Fault {
     match status_line(line.trim_ascii_end()) {
         Ok((_, 408)) => Fault::Ended("closed the idle connection with a 408".into()),
         _ => Malformed::ExcessBytes.into(),
+    }
+}
+
+/// Keeps a body as far as it is short: one byte more than `most` tells that it was longer.
+#[derive(Debug)]
+struct ShortBody {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Keep for ShortBody {
+    #[inline]
+    fn head(&mut self, _: &[u8]) {
+        self.bytes.clear();
+    }
+
+    #[inline]
+    fn body(&mut self, bytes: &[u8]) {
+        let room = (self.most + 1).saturating_sub(self.bytes.len());
+        self.bytes
+            .extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 }
 

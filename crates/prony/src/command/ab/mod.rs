@@ -95,6 +95,9 @@ pub struct Arguments {
     /// Give a server this long from its start to its first expected response
     #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
+    /// Build both again, even if nothing has changed
+    #[arg(long)]
+    rebuild: bool,
     /// Shuffle with this seed, to repeat an order
     #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,

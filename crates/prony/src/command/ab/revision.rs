@@ -138,7 +138,7 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
     let words = commands
         .chain(&mut manifest.artefacts)
         .chain(&mut manifest.run)
-        .chain(&mut manifest.inputs)
+        .chain(manifest.inputs.iter_mut().map(|input| &mut input.path))
         .chain(manifest.env.values_mut());
     for word in words {
         *word = own(word)?;

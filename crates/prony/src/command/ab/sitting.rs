@@ -53,7 +53,11 @@ impl Sitting<'_> {
         let folder = self.layout.runs().join(&id);
         let logs = folder.join("logs");
         let bench = project::bench(self.layout, cpus, logs, arguments.ready_timeout)?;
-        if let Some(end) = self.build(&bench, &id, &measures)? {
+        let building = Bench {
+            freshness: project::freshness(arguments.rebuild),
+            ..bench.clone()
+        };
+        if let Some(end) = self.build(&building, &id, &measures)? {
             return Ok(end);
         }
         let store = project::open_record(self.layout, arguments.store.as_deref())?;

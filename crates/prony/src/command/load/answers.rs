@@ -1,9 +1,10 @@
 //! What is expected of answers, and what is measured of them besides their end.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use clap::Args;
-use prony_load::{Expectation, Sampling};
+use prony_load::{Expectation, SampleChoice, Sampling};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -18,14 +19,14 @@ pub struct AnswerArguments {
     /// The length in bytes that every right body has
     #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
     expect_length: Option<u64>,
-    /// The right body, text or @FILE of at most 64 MiB: every answer must have its length, and one in --check-every
-    /// is compared with it
+    /// The expected body, text or @FILE of at most 64 MiB: every response must have its length. A body of 1 KiB or less is compared in
+    /// every response, a longer one in some, drawn at random
     #[arg(long, value_name = "BODY")]
     expect_body: Option<String>,
-    /// Compare the first body of each thread, and every so manieth after it
-    #[arg(long, value_name = "N", value_parser = arguments::some_count, default_value = "100",
+    /// Compare the first response body of each thread, then every Nth [default: about 700 a second, drawn at random]
+    #[arg(long, value_name = "N", value_parser = arguments::some_count,
         requires = "expect_body", hide_short_help = true)]
-    check_every: std::num::NonZeroU64,
+    check_every: Option<NonZeroU64>,
     /// Measure the time to the first byte of each answer as well
     #[arg(long, hide_short_help = true)]
     pub first_byte: bool,
@@ -61,9 +62,15 @@ impl AnswerArguments {
         if expectation == Expectation::default() {
             return Ok(None);
         }
+        // Status and length are looked at in every answer: without a body, one look is enough.
+        let choice = match (&expectation.body, self.check_every) {
+            (None, _) => SampleChoice::EveryNth(NonZeroU64::MAX),
+            (Some(_), Some(n)) => SampleChoice::EveryNth(n),
+            (Some(_), None) => SampleChoice::AtRandom,
+        };
         Ok(Some(Sampling {
             check: Arc::new(expectation),
-            every: self.check_every.get(),
+            choice,
         }))
     }
 }

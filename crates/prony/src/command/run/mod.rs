@@ -15,7 +15,7 @@ use prony_record::{RunEnd, Store, SubjectStatus, TrialResult, VerifyVerdict};
 use prony_report::Comparison;
 use prony_subject::FreePorts;
 use prony_suite::Precision;
-use prony_suite::run::{Finished, RunRequest, run as run_suite};
+use prony_suite::run::{Bench, Finished, RunRequest, run as run_suite};
 
 use self::choice::{Choice, Chosen, Ground};
 use crate::arguments;
@@ -98,6 +98,9 @@ pub struct Arguments {
     /// Give a server this long from its start to its first expected response
     #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
+    /// Build the servers again, even if nothing has changed
+    #[arg(long)]
+    rebuild: bool,
     /// Shuffle with this seed, to repeat an order
     #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,
@@ -170,12 +173,15 @@ impl Keeper {
         let id = run_id(&chosen.suite.id);
         let folder = ground.layout.runs().join(&id);
         let request = RunRequest {
-            bench: project::bench(
-                ground.layout,
-                ground.cpus.clone(),
-                folder.join("logs"),
-                arguments.ready_timeout,
-            )?,
+            bench: Bench {
+                freshness: project::freshness(arguments.rebuild),
+                ..project::bench(
+                    ground.layout,
+                    ground.cpus.clone(),
+                    folder.join("logs"),
+                    arguments.ready_timeout,
+                )?
+            },
             suite: &chosen.suite,
             subjects: chosen.subjects,
             tasks: chosen.tasks,

@@ -51,6 +51,7 @@ fn closed() -> LoadResult {
         histogram: String::new(),
         within_stdev: 0.9,
         first_wrong: None,
+        checked: None,
         generator: GeneratorCost {
             cpu_user_s: 0.002,
             cpu_system_s: 0.006,

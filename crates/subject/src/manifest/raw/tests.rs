@@ -46,6 +46,25 @@ fn a_good_manifest_is_read() {
 }
 
 #[test]
+fn connections_stay_open_unless_wire_or_manifest_says_otherwise() {
+    let keep_alive = |lines: &str| {
+        let text = GOOD.replace("wire = \"http/1.1\"\n", lines);
+        read(Path::new("x"), &text).unwrap().keep_alive
+    };
+    assert!(keep_alive("wire = \"http/1.1\"\n"));
+    assert!(keep_alive("wire = \"grpc\"\n"));
+    assert!(!keep_alive("wire = \"http/1.0\"\n"));
+    assert!(!keep_alive("wire = \"http/1.1\"\nkeep_alive = false\n"));
+    assert!(keep_alive("wire = \"http/1.1\"\nkeep_alive = true\n"));
+    assert_fault(
+        "wire = \"http/1.1\"\n",
+        "wire = \"http/1.0\"\nkeep_alive = true\n",
+        "6: field `keep_alive`",
+        "only `wire = \"http/1.1\"` may have it; with `http/1.0` there is no choice",
+    );
+}
+
+#[test]
 fn every_version_source_is_read() {
     let version = |source: &str| {
         let text = GOOD.replace("{ toolchain = \"go\" }", source);
@@ -77,7 +96,7 @@ fn every_version_source_is_read() {
 fn inputs_are_templates() {
     let with = |input: &str| GOOD.replace("notes =", &format!("inputs = [\"{input}\"]\nnotes ="));
     let manifest = read(Path::new("x"), &with("{workloads}/echo.proto")).unwrap();
-    assert_eq!(manifest.inputs[0].as_str(), "{workloads}/echo.proto");
+    assert_eq!(manifest.inputs[0].path.as_str(), "{workloads}/echo.proto");
     let error = read(Path::new("x"), &with("{workload}/echo.proto")).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("x:15: field `inputs`: "), "{text}");
@@ -172,4 +191,20 @@ fn a_version_and_a_need_must_make_sense() {
 fn wrong_types_and_no_toml_are_located() {
     assert_fault("\"Go\"", "3", "2: field `language`", "expected a string");
     assert_fault("\"Go\"", "\"Go", "2: field `language`", "");
+}
+
+#[test]
+fn a_broken_pattern_among_the_inputs_is_told_with_its_place() {
+    assert_fault(
+        "run = [",
+        "inputs = [\"../a\", \"../lib/[a-c.rs\"]\nrun = [",
+        "13: field `inputs`",
+        "`[a-c.rs` is no pattern of file names: unclosed character class",
+    );
+    assert_fault(
+        "run = [",
+        "inputs = [\"\"]\nrun = [",
+        "13: field `inputs`",
+        "it must not be empty",
+    );
 }

@@ -1,0 +1,144 @@
+//! Packages beside a server that its `package.json` takes from there: `file:` and `link:`, and the members of an npm
+//! workspace. What they hold is linked into `node_modules`, where nobody looks for sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::manifest::Pattern;
+use crate::sources::{Unreadable, source_files};
+
+const FILE: &str = "package.json";
+/// A larger one is no package.json that a person writes.
+const MOST_BYTES: u64 = 1 << 20;
+/// How many folders up the root of a workspace is looked for.
+const MOST_UP: usize = 16;
+
+/// What matters of a package.json.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Package {
+    name: Option<String>,
+    dependencies: BTreeMap<String, String>,
+    dev_dependencies: BTreeMap<String, String>,
+    optional_dependencies: BTreeMap<String, String>,
+    workspaces: Option<Workspaces>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Workspaces {
+    List(Vec<String>),
+    /// As Yarn has it.
+    Table {
+        packages: Vec<String>,
+    },
+}
+
+/// The folders (of archives: the files) outside of `folder` that its package, or one of those, depends on.
+///
+/// # Errors
+/// If a workspace cannot be looked through.
+pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
+    let mut found = BTreeSet::new();
+    if read(folder).is_none() {
+        return Ok(found);
+    }
+    let members = workspace_members(folder)?;
+    let mut open = vec![folder.to_owned()];
+    while let Some(package) = open.pop() {
+        for path in dependencies(&package, &members) {
+            if !path.starts_with(folder) && found.insert(path.clone()) {
+                open.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `None` if there is none that can be read: the build says more of that.
+fn read(folder: &Path) -> Option<Package> {
+    let file = folder.join(FILE);
+    let is_small = file.metadata().ok()?.len() <= MOST_BYTES;
+    serde_json::from_slice(&fs::read(&file).ok().filter(|_| is_small)?).ok()
+}
+
+/// What the package in `folder` takes from this machine.
+fn dependencies(folder: &Path, members: &BTreeMap<String, PathBuf>) -> Vec<PathBuf> {
+    let package = read(folder).unwrap_or_default();
+    let all = package
+        .dependencies
+        .iter()
+        .chain(&package.dev_dependencies)
+        .chain(&package.optional_dependencies);
+    let paths = all.filter_map(|(name, version)| match local_path(version) {
+        Some(path) => folder.join(path).canonicalize().ok(),
+        None => members.get(name).cloned(),
+    });
+    paths.collect()
+}
+
+/// `file:../x`, `link:../x` or a bare path.
+fn local_path(version: &str) -> Option<&str> {
+    let prefixed = ["file:", "link:", "portal:"];
+    let path = prefixed
+        .iter()
+        .find_map(|prefix| version.strip_prefix(prefix));
+    let is_path = |version: &&str| {
+        ["./", "../", "/"]
+            .iter()
+            .any(|begin| version.starts_with(begin))
+    };
+    path.or_else(|| Some(version).filter(is_path))
+}
+
+/// The members of the workspace that `folder` belongs to, by name.
+fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreadable> {
+    for root in folder.ancestors().take(MOST_UP) {
+        let Some(workspaces) = read(root).and_then(|package| package.workspaces) else {
+            continue;
+        };
+        let patterns = match workspaces {
+            Workspaces::List(patterns) | Workspaces::Table { packages: patterns } => patterns,
+        };
+        let members = members(root, &patterns)?;
+        if root == folder || members.iter().any(|member| member == folder) {
+            let named = members.into_iter().filter_map(|member| {
+                let name = read(&member)?.name?;
+                Some((name, member))
+            });
+            return Ok(named.collect());
+        }
+    }
+    Ok(BTreeMap::new())
+}
+
+/// The folders below `root` with a package.json that match one of the patterns and none that begins with `!`.
+fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable> {
+    let matcher = |pattern: &str| {
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        Some(Pattern::new(pattern).ok()?.matcher())
+    };
+    let (out, within): (Vec<&String>, Vec<&String>) = patterns
+        .iter()
+        .partition(|pattern| pattern.starts_with('!'));
+    let within: Vec<_> = within
+        .iter()
+        .filter_map(|pattern| matcher(pattern))
+        .collect();
+    let out: Vec<_> = out
+        .iter()
+        .filter_map(|pattern| matcher(&pattern[1..]))
+        .collect();
+    let packages = source_files(root)?
+        .into_iter()
+        .filter(|file| file.ends_with(FILE));
+    let folders = packages.filter_map(|file| Some(file.parent()?.to_owned()));
+    let is_member = |folder: &PathBuf| {
+        let path = folder.strip_prefix(root).unwrap_or(folder);
+        within.iter().any(|one| one.is_match(path)) && !out.iter().any(|one| one.is_match(path))
+    };
+    Ok(folders.filter(is_member).collect())
+}

@@ -1,0 +1,128 @@
+//! Files that something is made from: which files of a folder are sources, and one hash of them all.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::digest::hexadecimal;
+
+/// Folders that builds make; they are no sources.
+const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "zig-out"];
+/// How deep folders of sources may lie in each other: more is taken for a loop of links.
+const DEEPEST: usize = 32;
+/// How many files and folders are looked through.
+const MOST_ENTRIES: usize = 100_000;
+/// How many bytes are read altogether.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Something that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {source}", path.display())]
+pub struct Unreadable {
+    /// What.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+impl Unreadable {
+    pub fn new(path: &Path, source: io::Error) -> Self {
+        Self {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// The source files of `folder`, sorted: all but those in folders that builds make or whose names begin with a dot.
+///
+/// # Errors
+/// If something cannot be read, or there are too many of them.
+pub fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+    let mut walk = Walk {
+        files: Vec::new(),
+        entries: 0,
+    };
+    walk.look_through(folder, 0)?;
+    walk.files.sort();
+    Ok(walk.files)
+}
+
+struct Walk {
+    files: Vec<PathBuf>,
+    entries: usize,
+}
+
+impl Walk {
+    fn look_through(&mut self, folder: &Path, depth: usize) -> Result<(), Unreadable> {
+        let refused = |why: String| Err(Unreadable::new(folder, io::Error::other(why)));
+        if depth > DEEPEST {
+            return refused("folders lie too deep in each other".to_owned());
+        }
+        let unreadable = |source| Unreadable::new(folder, source);
+        for entry in fs::read_dir(folder).map_err(unreadable)? {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                return refused(format!(
+                    "there are more than {MOST_ENTRIES} files and folders; sources may be that many at the most"
+                ));
+            }
+            let entry = entry.map_err(unreadable)?;
+            let path = entry.path();
+            let kind = fs::metadata(&path).map_err(|source| Unreadable::new(&path, source))?;
+            if kind.is_file() {
+                self.files.push(path);
+            } else if kind.is_dir() && is_source_folder(&entry.file_name().to_string_lossy()) {
+                self.look_through(&path, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_source_folder(name: &str) -> bool {
+    !name.starts_with('.') && !MADE.contains(&name)
+}
+
+/// SHA-256 over each file's path below `folder` and content, in the order of `files`.
+///
+/// # Errors
+/// If a file cannot be read, or there is too much in them.
+pub fn hash_files(folder: &Path, files: &[PathBuf]) -> Result<String, Unreadable> {
+    let mut hash = Sha256::new();
+    let mut left = MOST_BYTES;
+    for file in files {
+        let content = read_at_most(file, left)?;
+        left -= content.len() as u64;
+        let relative = file.strip_prefix(folder).unwrap_or(file).to_string_lossy();
+        // The lengths keep "ab" + "c" apart from "a" + "bc".
+        for part in [relative.as_bytes(), &content] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    Ok(hexadecimal(hash))
+}
+
+/// SHA-256 of one file.
+///
+/// # Errors
+/// If it is no file, cannot be read, or is too large.
+pub fn hash_file(file: &Path) -> Result<String, Unreadable> {
+    let content = read_at_most(file, MOST_BYTES)?;
+    Ok(hexadecimal(Sha256::new_with_prefix(content)))
+}
+
+fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
+    let unreadable = |source| Unreadable::new(path, source);
+    let file = File::open(path).map_err(unreadable)?;
+    let mut content = Vec::new();
+    let read = file.take(most + 1).read_to_end(&mut content);
+    if read.map_err(unreadable)? as u64 > most {
+        let too_much = format!("sources may have {} MiB altogether", MOST_BYTES >> 20);
+        return Err(unreadable(io::Error::other(too_much)));
+    }
+    Ok(content)
+}

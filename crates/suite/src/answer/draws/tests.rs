@@ -1,0 +1,133 @@
+use super::*;
+
+fn lines() -> LineOf {
+    let text: String = (0..8).map(|number| format!("line {number}\n")).collect();
+    LineOf::new("quotes.txt", text.as_bytes()).unwrap()
+}
+
+/// What is said of draws: `draw` is given the connection, the place on it, and the place among all.
+fn said(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize) -> String {
+    let lines = lines();
+    let mut all = 0;
+    let sequences = (0..CONNECTIONS).map(|connection| {
+        let draws = (0..DRAWS_A_CONNECTION).map(|place| {
+            all += 1;
+            draw((connection, place, all - 1))
+        });
+        draws.collect()
+    });
+    let draws = Draws::new(&lines, sequences.collect(), kept_open);
+    draws
+        .check()
+        .map_or_else(|mismatch| mismatch.came, |()| "right".to_owned())
+}
+
+#[test]
+fn independent_draws_are_right_from_whatever_source() {
+    for seed in 0..400 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        assert_eq!(said(true, |_| random.usize(..8)), "right", "seed {seed}");
+        assert_eq!(said(false, |_| random.usize(..8)), "right", "seed {seed}");
+        // Processes that each draw for themselves, whichever of them takes a connection.
+        let mut processes: Vec<_> = (0..4)
+            .map(|n| fastrand::Rng::with_seed(seed * 4 + n))
+            .collect();
+        assert_eq!(
+            said(true, |(connection, ..)| processes[connection % 4]
+                .usize(..8)),
+            "right",
+            "seed {seed}"
+        );
+    }
+}
+
+#[test]
+fn every_cheat_is_named() {
+    let mut random = fastrand::Rng::with_seed(5);
+    assert_eq!(
+        said(true, |_| random.usize(..2)),
+        "drew only 2 of 8 lines in 400 responses"
+    );
+    assert_eq!(said(true, |_| 3), "drew only 1 of 8 lines in 400 responses");
+    for kept_open in [true, false] {
+        let in_turn = said(kept_open, |(_, _, all)| all % 8);
+        assert!(
+            in_turn.starts_with("draws the lines in turn: 39"),
+            "{in_turn}"
+        );
+        let own = said(kept_open, |(connection, place, _)| {
+            (connection + place * 3) % 8
+        });
+        assert!(own.starts_with("draws the lines in turn: "), "{own}");
+    }
+    assert_eq!(
+        said(true, |(connection, ..)| connection),
+        "each connection gets one line again and again"
+    );
+    let often = said(true, |_| random.usize(..16).min(7));
+    assert!(often.starts_with("drew `line 7` "), "{often}");
+    assert!(
+        often.ends_with(" times in 400 responses, where about 50 are due"),
+        "{often}"
+    );
+}
+
+#[test]
+fn draws_that_depend_on_each_other_are_found() {
+    // A line is kept for some requests, as a cache would.
+    let mut random = fastrand::Rng::with_seed(6);
+    let mut kept = 0;
+    let cached = said(true, |(_, _, all)| {
+        kept = if all % 4 == 0 {
+            random.usize(..8)
+        } else {
+            kept
+        };
+        kept
+    });
+    assert!(
+        cached.contains(" draws repeat the one before, where about 49 are due"),
+        "{cached}"
+    );
+    // All lines in an order drawn anew, again and again.
+    let mut deck: Vec<usize> = Vec::new();
+    let dealt = said(true, |_| {
+        if deck.is_empty() {
+            deck = (0..8).collect();
+            random.shuffle(&mut deck);
+        }
+        deck.pop().unwrap()
+    });
+    assert!(dealt.contains(" draws repeat the one before"), "{dealt}");
+    // Connections that begin from the same seed.
+    let mut seeded = fastrand::Rng::with_seed(0);
+    let alike = said(true, |(_, place, _)| {
+        if place == 0 {
+            seeded = fastrand::Rng::with_seed(9);
+        }
+        seeded.usize(..8)
+    });
+    assert!(
+        alike.starts_with("connections draw alike: 350 of 350"),
+        "{alike}"
+    );
+    // The next one is one of three.
+    let mut before = 0;
+    let near = said(true, |_| {
+        before = (before + random.usize(..3)) % 8;
+        before
+    });
+    assert_ne!(near, "right");
+}
+
+#[test]
+fn a_line_that_is_there_twice_is_due_twice_as_often() {
+    let lines = LineOf::new("quotes.txt", b"one\ntwo\r\n\none\nthree\n").unwrap();
+    assert_eq!(lines.count(), 3);
+    assert_eq!(lines.shares()[lines.number(b"one\n").unwrap()], 0.5);
+    let mut random = fastrand::Rng::with_seed(1);
+    let all = ["one", "two", "one", "three"];
+    let draws = (0..400).map(|_| lines.number(all[random.usize(..4)].as_bytes()).unwrap());
+    let draws = Draws::new(&lines, vec![draws.collect()], true);
+    assert_eq!(draws.check(), Ok(()));
+}
