@@ -1,6 +1,6 @@
 //! Who stands where: rank bands by the rate and by requests per CPU second, and what speaks against a rank.
 
-use prony_stats::{Band, Competitor, bands};
+use prony_stats::{Band, Competitor, Known, bands};
 
 use super::{Figures, Row, Standing, SubjectLabel};
 
@@ -30,7 +30,10 @@ pub(super) fn rank(rows: &mut [Row]) {
         .iter()
         .map(|row| Competitor {
             rounds: row.figures.compared.clone(),
-            at_least: row.figures.client_limited || at_ceiling(row),
+            known: match row.figures.client_limited || at_ceiling(row) {
+                true => Known::AtLeast,
+                false => Known::Exactly,
+            },
         })
         .collect();
     for (row, band) in ranked.iter_mut().zip(bands(&competitors)) {
@@ -54,7 +57,7 @@ pub(super) fn rank_by_cpu(rows: &mut [Row]) {
         .iter()
         .map(|row| Competitor {
             rounds: by_round(row),
-            at_least: false,
+            known: Known::Exactly,
         })
         .collect();
     for (row, band) in ranked.iter_mut().zip(bands(&competitors)) {
