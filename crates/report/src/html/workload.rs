@@ -200,7 +200,7 @@ fn relative(ratio: Option<Relative>, shown: fn(f64) -> String) -> Markup {
 /// The median, and beneath it the interval.
 pub(super) fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> Markup {
     let several = estimate.filter(|estimate| estimate.n > 1);
-    let ends = |it: Estimate| format::interval(&shown(it.low), &shown(it.high));
+    let ends = |it: Estimate| format::interval(it.low, it.high, shown);
     let figure = estimate.map(|estimate| shown(estimate.median));
     figure_with(figure, several.map(ends))
 }

@@ -47,14 +47,16 @@ pub fn plus_minus(estimate: &Estimate) -> String {
 pub fn band(band: Option<Band>) -> String {
     match band {
         None => format::NONE.to_owned(),
-        Some(Band { best, worst }) => format::interval(&best.to_string(), &worst.to_string()),
+        Some(Band { best, worst }) => {
+            format::interval(best as f64, worst as f64, |rank| rank.to_string())
+        }
     }
 }
 
 /// A ratio, and its interval where there is one, both in the same way of writing: `0.79`, `0.77–0.81`.
 pub fn relative(relative: Relative, shown: fn(f64) -> String) -> (String, Option<String>) {
     let interval = relative.interval;
-    let interval = interval.map(|(low, high)| format::interval(&shown(low), &shown(high)));
+    let interval = interval.map(|(low, high)| format::interval(low, high, shown));
     (shown(relative.ratio), interval)
 }
 

@@ -265,7 +265,7 @@ fn figure_cell(
 }
 
 fn spread(figure: PublishedFigure, low: f64, high: f64) -> String {
-    let ends = format::interval(&shown(figure, low), &shown(figure, high));
+    let ends = format::interval(low, high, words::tick(figure));
     match gathering(figure) {
         Gathering::Sum => format!("{ends} a round"),
         _ => ends,
