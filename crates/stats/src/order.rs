@@ -32,12 +32,21 @@ impl Order {
 
     /// Which of two is better for certain; `None` if that is open.
     pub fn better(&self, one: usize, other: usize) -> Option<usize> {
-        let is_it = |pair: &&PairTest| {
+        let pair = self.pair(one, other)?;
+        self.is_told(pair).then_some(pair.larger)
+    }
+
+    /// Whether two were compared: they have two rounds in common at the least, and no value that is not positive.
+    pub fn compares(&self, one: usize, other: usize) -> bool {
+        self.pair(one, other).is_some()
+    }
+
+    fn pair(&self, one: usize, other: usize) -> Option<&PairTest> {
+        let mut pairs = self.pairs.iter();
+        pairs.find(|pair| {
             (pair.larger, pair.smaller) == (one, other)
                 || (pair.larger, pair.smaller) == (other, one)
-        };
-        let pair = self.pairs.iter().find(is_it)?;
-        self.is_told(pair).then_some(pair.larger)
+        })
     }
 
     /// The band of each.

@@ -231,10 +231,7 @@ fn flag_class(row: &Row) -> &'static str {
     match row.standing {
         Standing::WrongAnswers => "tag bad",
         Standing::Reference => "tag",
-        Standing::Ranked(_)
-        | Standing::Offered
-        | Standing::ClientLimited(_)
-        | Standing::AtCeiling(_) => "tag warn",
+        Standing::Ranked(_) | Standing::Offered | Standing::AtLeast(_) => "tag warn",
     }
 }
 

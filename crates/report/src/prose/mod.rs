@@ -1,11 +1,13 @@
 //! The sentences that every kind of report shares.
 
 mod conditions;
+mod few_rounds;
 mod load;
 mod noise;
 mod reading;
 mod rounds;
 mod traits;
+mod wrong;
 
 use prony_record::{Run, RunEnd};
 use prony_stats::{Band, Estimate};
@@ -13,11 +15,13 @@ use prony_stats::{Band, Estimate};
 use crate::{Relative, format};
 
 pub use conditions::{command, conditions};
+pub use few_rounds::too_few_rounds;
 pub use load::{is_open, latency as latency_of, load, load_in_rounds};
 pub use noise::{SEEN, noisy, quiet, seen};
 pub use reading::{RANK, RATIOS, asides, baseline, intervals, latency, reading, unranked};
 pub use rounds::enough_sentence;
 pub use traits::{TraitKind, traits};
+pub use wrong::{wrong, wrong_of};
 
 pub fn plural(count: usize, thing: &str) -> String {
     match count {

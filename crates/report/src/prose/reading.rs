@@ -174,7 +174,8 @@ const NOISE: [&str; 2] = [
 
 /// What must be said of a table's rows besides their figures, a sentence each.
 pub fn asides(table: &Table) -> Vec<String> {
-    let mut sentences: Vec<String> = super::enough_sentence(table).into_iter().collect();
+    let mut sentences: Vec<String> = super::too_few_rounds(table).into_iter().collect();
+    sentences.extend(super::enough_sentence(table));
     sentences.extend(table.rows.iter().filter_map(resent));
     sentences.extend(table.rows.iter().filter_map(port_waits));
     sentences.extend(table.rows.iter().filter_map(held));
