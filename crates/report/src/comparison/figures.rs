@@ -134,7 +134,7 @@ impl Figures {
                 .iter()
                 .map(|round| round.noise.steal_share)
                 .fold(0.0, f64::max),
-            wrong: WrongResponses::of(rounds),
+            wrong: WrongResponses::of(&by_round.attempted),
             first_wrong: rounds.iter().find_map(|round| {
                 let wrong = round.load.first_wrong.as_ref()?;
                 Some(format!("{}: {}", wrong.outcome, wrong.detail))

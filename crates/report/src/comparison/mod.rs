@@ -153,6 +153,16 @@ impl Comparison {
         }
     }
 
+    /// The servers that sent wrong responses under load, each once, by id.
+    pub fn wrong_servers(&self) -> Vec<&str> {
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        let wrong = rows.filter(|row| row.figures.wrong.is_some());
+        let mut servers: Vec<&str> = wrong.map(|row| row.subject.id.as_str()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        servers
+    }
+
     /// Whether a table is of a closed loop.
     pub fn has_closed(&self) -> bool {
         self.tables.iter().any(|table| !table.is_open())

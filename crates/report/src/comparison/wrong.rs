@@ -2,7 +2,7 @@
 
 use prony_record::{Measurement, Outcome, Outcomes};
 
-/// How many responses of a row were wrong, in all rounds, warm-ups included.
+/// How many responses of a row were wrong, in every attempt at a round, warm-ups included: noise makes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongResponses {
     /// Those with another status, body or framing than expected. Bodies are compared in samples, so one speaks for many.

@@ -1,21 +1,15 @@
 //! What is said of wrong responses under load.
 
 use crate::comparison::WrongResponses;
-use crate::{Comparison, Row, Table, format};
+use crate::{Comparison, Table, format};
 
 /// Which servers sent wrong responses under load, and how many; `None` if none did.
 pub fn wrong(comparison: &Comparison) -> Option<String> {
-    let rows = || comparison.tables.iter().flat_map(|table| &table.rows);
-    let mut all: Vec<&str> = rows().map(|row| row.subject.id.as_str()).collect();
-    let wrong = |row: &&Row| row.figures.wrong.is_some();
-    let mut servers: Vec<&str> = rows()
-        .filter(wrong)
-        .map(|row| row.subject.id.as_str())
-        .collect();
-    for list in [&mut all, &mut servers] {
-        list.sort_unstable();
-        list.dedup();
-    }
+    let servers = comparison.wrong_servers();
+    let rows = comparison.tables.iter().flat_map(|table| &table.rows);
+    let mut all: Vec<&str> = rows.map(|row| row.subject.id.as_str()).collect();
+    all.sort_unstable();
+    all.dedup();
     let told: Vec<String> = servers.iter().map(|id| of_server(comparison, id)).collect();
     let are = if servers.len() == 1 { "is" } else { "are" };
     (!servers.is_empty()).then(|| {
