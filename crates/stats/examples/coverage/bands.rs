@@ -75,8 +75,8 @@ fn neighbours() {
     const TABLES: usize = 100;
     let about = format!(
         "`bands` of 17 rows, each so much faster than the one before: how many of 100 neighbours are told apart in the \
-         right order, by the number of rounds; {TABLES} simulated tables each. The last line has each pair's noise from \
-         that pair alone."
+         right order, by the number of rounds; {TABLES} simulated tables each. The last lines have each \
+         pair's noise from that pair alone."
     );
     begin("Neighbours told apart", &about, &head("noise, step"));
     for noise in [0.02, 0.05, 0.1] {
@@ -91,9 +91,15 @@ fn neighbours() {
             cells(format!("{} %, {what}", 100.0 * noise), told);
         }
     }
-    cells("5 %, 10 times, each pair by itself".to_owned(), |rounds| {
-        neighbours_told(10.0, 0.05, rounds, TABLES, alone_told)
-    });
+    for (what, noise, step) in [
+        ("5 %, 25 %", 0.05, 1.25),
+        ("10 %, 25 %", 0.1, 1.25),
+        ("10 %, 2 times", 0.1, 2.0),
+    ] {
+        cells(format!("{what}, each pair by itself"), |rounds| {
+            neighbours_told(step, noise, rounds, TABLES, alone_told)
+        });
+    }
     println!();
 }
 
