@@ -1,6 +1,8 @@
 //! The ceilings of both sides, and what a ratio to them is worth.
 
 use prony_record::LoadSpec;
+use prony_report::{FigureKind, bounds, known};
+use prony_stats::Known;
 
 use crate::conditions::made_by;
 use crate::metric::Metric;
@@ -65,7 +67,10 @@ impl<'a> Ceilings<'a> {
         if self.unlike.is_some() || !metric.follows_the_machine() {
             return Held::No;
         }
-        let limited = |rounds: &Rounds<'_>| 2 * rounds.client_limited() > rounds.measured().count();
+        let limited = |rounds: &Rounds<'_>| {
+            let bounds = bounds(&rounds.measured().collect::<Vec<_>>(), None);
+            known(&bounds, FigureKind::Latency) != Known::Exactly
+        };
         match metric {
             Metric::P50 | Metric::P99 if limited(&self.base) || limited(&self.new) => {
                 Held::OfGenerator

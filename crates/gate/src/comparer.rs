@@ -146,6 +146,7 @@ impl<'a> Comparer<'a> {
             tally: tally(&cases),
             left_out: found.left_out,
             only_new: found.only_new,
+            new_is_wrong: !self.wrong(&cases).is_empty(),
             warnings: self.warnings(&cases),
             differences: self.differences(&cases),
             noise: self.noise(&cases),
@@ -155,6 +156,14 @@ impl<'a> Comparer<'a> {
 
     fn warnings(&self, cases: &[Case]) -> Vec<String> {
         let mut warnings = Vec::new();
+        let wrong = self.wrong(cases);
+        if !wrong.is_empty() {
+            warnings.push(format!(
+                "NEW sent wrong responses ({}): its figures are not compared there, and the exit status is 1 whatever BASE \
+                 sent",
+                wrong.join("; ")
+            ));
+        }
         warnings.extend(conditions::unfinished("BASE", self.base.run));
         if self.sittings == Sittings::Two {
             warnings.extend(conditions::unfinished("NEW", self.new.run));
@@ -179,6 +188,18 @@ impl<'a> Comparer<'a> {
             ));
         }
         warnings
+    }
+
+    /// The cases in which NEW sent wrong responses.
+    fn wrong(&self, cases: &[Case]) -> Vec<String> {
+        let is_wrong = |case: &&Case| {
+            let rounds = self.rounds(case).new;
+            rounds
+                .measured()
+                .any(|round| round.load.outcomes.wrong() > 0)
+        };
+        let wrong = cases.iter().filter(is_wrong);
+        wrong.map(|case| place(&case.new, case)).collect()
     }
 
     fn differences(&self, cases: &[Case]) -> Vec<String> {

@@ -68,6 +68,9 @@ pub struct Comparison {
     pub only_new: Vec<String>,
     /// What its reader must know before its figures.
     pub warnings: Vec<String>,
+    /// Whether NEW sent wrong responses. Its line of errors has how many.
+    #[serde(skip)]
+    pub new_is_wrong: bool,
     /// Under which conditions both were measured, as far as two sittings differ.
     pub differences: Vec<String>,
     /// What else the machine did.
@@ -167,6 +170,7 @@ impl Comparison {
             tally: tally(&cases),
             left_out: Vec::new(),
             only_new: Vec::new(),
+            new_is_wrong: false,
             warnings: vec![format!(
                 "{} cannot be built, so nothing was measured, and there is no run {}",
                 broken.id, new.run
@@ -179,9 +183,9 @@ impl Comparison {
         }
     }
 
-    /// Whether something is worse.
+    /// Whether something is worse, or NEW sent wrong responses, whatever BASE did.
     pub fn is_worse(&self) -> bool {
-        self.tally.worse > 0
+        self.tally.worse > 0 || self.new_is_wrong
     }
 
     /// Whether it leaves open if something is worse.

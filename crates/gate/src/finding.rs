@@ -13,7 +13,7 @@ pub enum Finding {
     Improved,
     /// A change of the threshold's size might hide in the interval.
     TooNoisy,
-    /// The generator, or the machine, was the limit: the figures say nothing of the server.
+    /// The figures of a side are a lower bound, or of wrong responses, so that they say nothing of the change.
     Limited,
     /// No change is seen, and one of the threshold's size would have been.
     NoChangeSeen,
@@ -35,7 +35,7 @@ impl Finding {
             Finding::Worse => "worse",
             Finding::Improved => "improved",
             Finding::TooNoisy => "too noisy to say",
-            Finding::Limited => "limited by the generator",
+            Finding::Limited => "not comparable",
             Finding::NoChangeSeen => "no change seen",
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use prony_record::{LatencyHistogram, LoadSpec, Measurement};
-use prony_report::format;
+use prony_report::{FigureKind, format};
 use prony_stats::{Better, supports_percentile};
 use serde::{Serialize, Serializer};
 
@@ -71,6 +71,16 @@ impl Metric {
         match self {
             Metric::Rate => Better::Higher,
             _ => Better::Lower,
+        }
+    }
+
+    /// What it is of, as far as bounds go.
+    pub const fn kind(self) -> FigureKind {
+        match self {
+            Metric::Rate => FigureKind::Pace,
+            Metric::P50 | Metric::P99 => FigureKind::Latency,
+            Metric::Cpu | Metric::Instructions => FigureKind::Cost,
+            Metric::Memory => FigureKind::Other,
         }
     }
 

@@ -53,13 +53,7 @@ impl Errors {
 
 fn wrong(round: &Measurement) -> u64 {
     let outcomes = &round.load.outcomes;
-    let wrong = [
-        Outcome::WrongStatus,
-        Outcome::WrongBody,
-        Outcome::Malformed,
-        Outcome::Truncated,
-    ];
-    wrong.map(|outcome| outcomes[outcome]).iter().sum()
+    outcomes.wrong() + outcomes[Outcome::Truncated]
 }
 
 /// More than so many times as many errors, or failed rounds, as before are worse.

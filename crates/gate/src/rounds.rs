@@ -47,13 +47,6 @@ impl<'a> Rounds<'a> {
         kept.filter(|record| !record.spoilt.is_empty()).count()
     }
 
-    /// How many rounds the generator limited.
-    pub fn client_limited(&self) -> usize {
-        self.measured()
-            .filter(|round| round.client_limited())
-            .count()
-    }
-
     /// The rounds that gave figures.
     pub fn measured(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
         self.kept

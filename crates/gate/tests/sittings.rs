@@ -81,7 +81,7 @@ fn a_ceiling_that_the_generator_limits_holds_rates_and_costs_but_no_latency() {
             one.load.generator.client_limited = round <= rounds;
         })
     };
-    let comparison = between(&then, &limited(6));
+    let comparison = between(&then, &limited(3));
     for name in ["rate", "cpu", "instructions"] {
         assert_eq!(basis(&comparison, name), Basis::ToCeiling, "{name}");
         assert_eq!(
@@ -93,7 +93,7 @@ fn a_ceiling_that_the_generator_limits_holds_rates_and_costs_but_no_latency() {
     assert_eq!(basis(&comparison, "p99"), Basis::Unpaired);
     let notes = row(&comparison, "p99").notes.join("\n");
     assert!(notes.contains("which the generator limited"), "{notes}");
-    assert_eq!(basis(&between(&then, &limited(5)), "p99"), Basis::ToCeiling);
+    assert_eq!(basis(&between(&then, &limited(2)), "p99"), Basis::ToCeiling);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_limited_rate_says_nothing_and_its_cost_does() {
     for name in ["rate", "p99"] {
         let found = row(&comparison, name);
         assert_eq!(found.finding, Finding::Limited, "{name}");
-        assert!(found.notes[0].contains("12 of 12 rounds"), "{found:?}");
+        assert!(found.notes[0].contains("base: client-limited"), "{found:?}");
     }
 
     // BASE would have been faster yet.
@@ -90,10 +90,42 @@ fn near_the_ceiling_the_machine_is_the_limit() {
     let comparison = compared(&run);
     let rate = row(&comparison, "rate");
     assert_eq!(rate.finding, Finding::Limited);
-    assert!(rate.notes[0].contains("93 % of the ceiling"), "{rate:?}");
+    assert!(
+        rate.notes[0].contains("at the ceiling (93 % of its rate)"),
+        "{rate:?}"
+    );
     // An answer takes as long as it takes.
     let p99 = row(&comparison, "p99");
     assert_eq!((p99.finding, p99.notes.len()), (Finding::NoChangeSeen, 0));
+}
+
+#[test]
+fn wrong_responses_leave_nothing_to_compare_and_are_worse() {
+    let wrong = |_: u32, one: &mut Measurement| one.load.outcomes[Outcome::WrongStatus] = 3;
+    let both = pair(SERVER, QUIET)
+        .change("x@1111111", wrong)
+        .change("x@2222222", wrong);
+    let comparison = compared(&both);
+    for name in ["rate", "cpu", "p99"] {
+        let found = row(&comparison, name);
+        assert_eq!(found.finding, Finding::Limited, "{name}");
+        assert!(
+            found
+                .notes
+                .contains(&"new: responses were wrong".to_owned()),
+            "{found:?}"
+        );
+    }
+    assert!(comparison.is_worse(), "NEW is wrong, whatever BASE was");
+    assert!(
+        comparison.warnings[0].contains("NEW sent wrong responses"),
+        "{:?}",
+        comparison.warnings
+    );
+
+    let base = compared(&pair(SERVER, QUIET).change("x@1111111", wrong));
+    assert_eq!(row(&base, "rate").finding, Finding::Limited);
+    assert!(!base.is_worse());
 }
 
 #[test]

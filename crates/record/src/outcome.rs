@@ -71,6 +71,14 @@ impl Outcome {
     pub const fn is_error(self) -> bool {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)
     }
+
+    /// Whether a response came that was not the expected one: the server did something else than it was measured for.
+    pub const fn is_wrong(self) -> bool {
+        matches!(
+            self,
+            Outcome::WrongStatus | Outcome::WrongBody | Outcome::Malformed
+        )
+    }
 }
 
 /// How many requests had each outcome.
@@ -87,6 +95,14 @@ impl Outcomes {
     pub fn errors(&self) -> u64 {
         self.iter()
             .filter(|(outcome, _)| outcome.is_error())
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Responses that were not the expected ones (see [`Outcome::is_wrong`]).
+    pub fn wrong(&self) -> u64 {
+        self.iter()
+            .filter(|(outcome, _)| outcome.is_wrong())
             .map(|(_, count)| count)
             .sum()
     }

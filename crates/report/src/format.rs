@@ -80,14 +80,14 @@ pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.decimals$}")
 }
 
-/// An interval of counts in the unit of its upper end: `44.9–46.0 k`; the unit is told once.
+/// An interval of counts: `44.9–46.0 k`, `990 k–1.10 M`.
 pub fn count_interval(low: f64, high: f64) -> String {
-    interval(&count(low), &count(high))
+    interval(low, high, count)
 }
 
-/// An interval of durations given in nanoseconds: `3.10–3.40 ms`.
+/// An interval of durations given in nanoseconds: `3.10–3.40 ms`, `812 µs–1.20 ms`.
 pub fn duration_interval(low: f64, high: f64) -> String {
-    interval(&duration(low), &duration(high))
+    interval(low, high, duration)
 }
 
 /// A round figure without the zeros that say nothing: `50 k` for `50.0 k`.
@@ -103,20 +103,41 @@ pub fn short(figure: &str) -> String {
     format!("{number}{unit}")
 }
 
-/// From one written figure to another; a common unit is told once.
-pub fn interval(low: &str, high: &str) -> String {
-    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
-    if low == high {
-        return high.to_owned();
+/// From one figure to another, both as `shown` writes them: the one rule for the units of an interval.
+///
+/// A unit that both have stands once, at the end. Otherwise each has its own, and neither is without: beside `174 M`, 22.5 is
+/// `0.0225 k`, so that nobody reads it as 22.5 M. Two that are written alike are one figure.
+pub fn interval(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
+    let (mut low_text, mut high_text) = (shown(low), shown(high));
+    if low_text == high_text {
+        return high_text;
     }
-    match (unit(low), unit(high)) {
-        (Some(a), Some(b)) if a == b => {
-            let number = low.split(' ').next().unwrap_or(low);
-            format!("{number}–{high}")
-        }
-        (None, None) => format!("{low}–{high}"),
-        _ => format!("{low} – {high}"),
+    if !(low.is_finite() && high.is_finite()) {
+        return NONE.to_owned();
     }
+    match (unit(&low_text).is_empty(), unit(&high_text).is_empty()) {
+        (true, false) if low != 0.0 => low_text = thousands(low),
+        (false, true) if high != 0.0 => high_text = thousands(high),
+        _ => {}
+    }
+    let (shared, number) = (unit(&high_text), low_text.rsplit_once(' '));
+    match number {
+        Some((number, unit)) if unit == shared => format!("{number}–{high_text}"),
+        _ => format!("{low_text}–{high_text}"),
+    }
+}
+
+/// What stands behind the number; nothing for a plain one.
+fn unit(figure: &str) -> &str {
+    figure.rsplit_once(' ').map_or("", |(_, unit)| unit)
+}
+
+/// A number below a thousand in thousands, with three significant digits: `0.0225 k`.
+fn thousands(value: f64) -> String {
+    let thousands = value / 1000.0;
+    let digits = 2 - thousands.abs().log10().floor() as i32;
+    let decimals = digits.clamp(0, 12) as usize;
+    format!("{thousands:.decimals$} k")
 }
 
 /// Three significant digits, in the first unit that leaves less than a full step before the point.
@@ -241,12 +262,26 @@ mod tests {
     }
 
     #[test]
-    fn intervals_tell_a_common_unit_once() {
-        assert_eq!(count_interval(44_900.0, 46_000.0), "44.9–46.0 k");
-        assert_eq!(count_interval(990.0, 1_100.0), "990 – 1.10 k");
-        assert_eq!(count_interval(12.0, 15.0), "12–15");
-        assert_eq!(count_interval(500.0, 500.0), "500");
+    fn an_interval_leaves_no_unit_to_guess() {
+        let cases = [
+            (44_900.0, 46_000.0, "44.9–46.0 k"),
+            (6_900.0, 217_000.0, "6.90–217 k"),
+            (22_500.0, 174e6, "22.5 k–174 M"),
+            (22.5, 174e6, "0.0225 k–174 M"),
+            (990.0, 1_100.0, "0.990–1.10 k"),
+            (0.0, 1_100.0, "0–1.10 k"),
+            (12.0, 15.0, "12–15"),
+            (500.0, 500.0, "500"),
+            (f64::NAN, 500.0, NONE),
+        ];
+        for (low, high, text) in cases {
+            assert_eq!(count_interval(low, high), text);
+        }
         assert_eq!(duration_interval(3.1e6, 3.4e6), "3.10–3.40 ms");
+        assert_eq!(duration_interval(8.1e5, 3.4e6), "810 µs–3.40 ms");
+        assert_eq!(interval(0.041, 0.12, share), "4.1–12 %");
+        assert_eq!(interval(0.77, 12.44, ratio), "0.77–12.4");
+        assert_eq!(interval(1e6, 1e9, transfer), "977 KiB/s–954 MiB/s");
     }
 
     #[test]
@@ -276,6 +311,31 @@ mod tests {
             let factor = match unit { "" => 1.0, "k" => 1e3, "M" => 1e6, "G" => 1e9, _ => 1e12 };
             let shown = number.parse::<f64>().unwrap() * factor;
             prop_assert!((shown - value).abs() <= value * 0.005_01, "{value} {text}");
+        }
+
+        /// Whoever reads an interval by its rule finds both ends again.
+        #[test]
+        fn an_interval_is_read_as_it_was_meant(low in -1f64..9.0, high in -1f64..9.0) {
+            let (low, high) = (10f64.powf(low.min(high)), 10f64.powf(low.max(high)));
+            let counts = [("k", 1e3), ("M", 1e6), ("G", 1e9)];
+            let durations = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+            // Below 1 a figure has two decimals.
+            let exact = |shown: f64, value: f64| (shown - value).abs() <= value * 0.005_01 + 0.005_01;
+            for (text, units) in [
+                (count_interval(low, high), &counts[..]),
+                (duration_interval(low, high), &durations[..]),
+            ] {
+                let (a, b) = text.split_once('–').unwrap_or((&text, &text));
+                let (b_number, b_unit) = b.split_once(' ').unwrap_or((b, ""));
+                let (a_number, a_unit) = a.split_once(' ').unwrap_or((a, b_unit));
+                prop_assert_eq!(a_unit.is_empty(), b_unit.is_empty(), "{}", text);
+                let read = |number: &str, unit: &str| {
+                    let factor = units.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, f)| *f);
+                    number.parse::<f64>().unwrap() * factor
+                };
+                prop_assert!(exact(read(a_number, a_unit), low), "{text} {low}");
+                prop_assert!(exact(read(b_number, b_unit), high), "{text} {high}");
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 //! HTML page with charts, and the charts alone.
 #![forbid(unsafe_code)]
 
+mod bound;
 pub mod chart;
 mod comparison;
 pub mod format;
@@ -11,14 +12,15 @@ mod prose;
 mod published;
 mod terminal;
 
+pub use bound::{Bound, Cause, FigureKind, bounds, known};
 pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use comparison::{
-    AT_CEILING, Absence, Attempts, Comparison, CostFigures, CourseTrial, EnoughRounds,
-    EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind, OpenFigures,
-    Percentile, Quiet, Relative, Row, Seen, Standing, SubjectLabel, Table, Why, WorstRound,
+    Absence, Attempts, Comparison, CostFigures, CourseTrial, EnoughRounds, EventFigures, Figures,
+    GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind, OpenFigures, Percentile, Quiet, RateOrder,
+    Relative, Row, Seen, Standing, SubjectLabel, Table, Why, WorstRound, WrongResponses,
 };
 pub use html::html;
 pub use markdown::{escaped as escaped_markdown, markdown};
-pub use prose::end as end_of_run;
+pub use prose::{end as end_of_run, wrong as wrong_responses};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use terminal::terminal;

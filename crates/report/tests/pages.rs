@@ -380,7 +380,7 @@ fn every_shape_is_told_with_what_it_asked_and_how_that_was_kept() {
             "beside 1,000 held streams, events counted, first byte timed",
             "the rate was not made: in a round only 97.3 % of what was due was sent",
             "10 % of requests found every connection busy",
-            "client-limited: thread 1 fell ever further behind",
+            "client-limited in 1 of 5 rounds (thread 1 fell ever further behind",
             "the 1,000 streams held beside the load brought 10.0 k events a second",
             "993 of 1,000 held streams were open at the end",
         ] {

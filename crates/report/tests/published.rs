@@ -8,6 +8,7 @@ use prony_record::{
     TrialRecord, TrialResult,
 };
 use prony_report::{Comparison, DocumentRow, DocumentTable, Held, html, markdown, terminal};
+use prony_stats::Known;
 use sample::documents::{self, Records};
 
 fn table(records: &Records, number: usize) -> DocumentTable {
@@ -293,25 +294,52 @@ fn one_round_tells_nothing_apart() {
     );
 }
 
-#[test]
-fn a_figure_that_is_the_generator_s_tells_nothing_apart() {
+/// How the order of the rates held where the generator limited one row in every round.
+fn with_limited(limited: &str) -> (Records, Held) {
     let (run, mut trials) = documents::zap();
     each(&mut trials, |subject, _, measured| {
-        measured.load.generator.client_limited = subject == "zig-epoll";
+        measured.load.generator.client_limited = subject == limited;
     });
     let records = (run, trials);
-    let table = table(&records, 1);
-    assert_eq!(held(&table, Rate).untold, 3 + 1);
-    assert!(
-        row(&table, "zig-epoll", "hello")
-            .flags
-            .contains(&"client-limited".to_owned())
-    );
+    let rate = held(&table(&records, 1), Rate).clone();
+    (records, rate)
+}
+
+#[test]
+fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
+    // The fastest is ahead all the same.
+    let (records, rate) = with_limited("zig-epoll");
+    assert_eq!((rate.in_order, rate.reversed.len(), rate.untold), (5, 1, 0));
     assert!(
         texts(&records)
             .iter()
-            .all(|text| text.contains("client-limited"))
+            .all(|text| text.contains("client-limited") && text.contains(": at least"))
     );
+    // Of the slowest nobody knows how fast it is.
+    let (_, rate) = with_limited("python-httpserver");
+    assert_eq!((rate.pairs(), rate.untold), (6, 3));
+}
+
+#[test]
+fn the_published_order_of_rates_is_that_of_the_ranks() {
+    for limited in ["zig-epoll", "go-nethttp", "rust-threadpool", "nobody"] {
+        let (records, rate) = with_limited(limited);
+        let comparison = Comparison::of(&records.0, &records.1);
+        let order = comparison.tables[0].order.as_ref().unwrap();
+        let ids = [
+            "zig-epoll",
+            "go-nethttp",
+            "rust-threadpool",
+            "python-httpserver",
+        ];
+        let mut told = 0;
+        for (i, one) in ids.iter().enumerate() {
+            for other in &ids[i + 1..] {
+                told += usize::from(order.faster(one, other).is_some());
+            }
+        }
+        assert_eq!(rate.pairs() - rate.untold, told, "{limited}");
+    }
 }
 
 #[test]
@@ -326,8 +354,9 @@ fn a_row_that_was_not_asked_at_its_rate_tells_nothing_apart() {
         }
     });
     let table = table(&(run, trials), 2);
-    assert!(row(&table, "go-fasthttp", "byte").doubtful);
-    assert!(!row(&table, "go-nethttp", "byte").doubtful);
+    let known = |subject| row(&table, subject, "byte").known[&LatencyMax];
+    assert_eq!(known("go-fasthttp"), Known::Nothing);
+    assert_eq!(known("go-nethttp"), Known::Exactly);
     assert!(held(&table, LatencyMax).untold > before);
 }
 

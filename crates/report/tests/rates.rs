@@ -133,8 +133,11 @@ fn records_that_did_not_count_what_was_due_are_not_marked() {
 fn what_limited_the_generator_is_told_beside_it() {
     let comparison = &*RATES;
     let go = row(named(comparison, POISSON), "go-nethttp");
-    assert_eq!(go.standing, Standing::ClientLimited(None));
-    let told = format!("client-limited: {}", sample::rates::EVIDENCE);
+    assert_eq!(go.standing, Standing::Offered, "one round of five is borne");
+    let told = format!(
+        "client-limited in 1 of 5 rounds ({})",
+        sample::rates::EVIDENCE
+    );
     assert_eq!(go.flags()[0], told);
     let (run, mut trials) = sample::rates::rates();
     for record in &mut trials {
@@ -144,7 +147,7 @@ fn what_limited_the_generator_is_told_beside_it() {
     }
     let old = Comparison::of(&run, &trials);
     let flags = row(named(&old, POISSON), "go-nethttp").flags();
-    assert_eq!(flags[0], "client-limited");
+    assert_eq!(flags[0], "client-limited in 1 of 5 rounds");
 }
 
 #[test]
@@ -205,5 +208,8 @@ fn pipelined_requests_count_as_many_at_a_time() {
     );
     let users = named(&comparison, "hello, 500 users, closed loop");
     // Users think in between, so that it says nothing; they set the pace of all.
-    assert_eq!(row(users, "bun").flags(), ["at the ceiling"]);
+    assert_eq!(
+        row(users, "bun").flags(),
+        ["at the ceiling (100 % of its rate): at least 5.00 k req/s"]
+    );
 }

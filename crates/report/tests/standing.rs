@@ -2,8 +2,8 @@
 
 mod sample;
 
-use prony_record::{Outcome, TrialRecord, TrialResult};
-use prony_report::{Comparison, Row, Standing, Table};
+use prony_record::{Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_report::{Comparison, Row, Standing, Table, html, markdown, terminal};
 
 fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {
     let mut tables = comparison.tables.iter();
@@ -89,10 +89,13 @@ fn a_client_limited_row_is_marked_and_nobody_is_surely_ahead_of_it() {
         }
     });
     let hyper = row(table(&comparison, "hello"), "rust-hyper");
-    assert!(matches!(hyper.standing, Standing::ClientLimited(Some(_))));
+    assert!(matches!(hyper.standing, Standing::AtLeast(Some(_))));
     assert!(!hyper.is_sound() && hyper.may_be_first());
     assert_eq!(hyper.band().unwrap().worst, 2);
-    assert!(hyper.flags()[0].starts_with("client-limited"));
+    assert_eq!(
+        hyper.flags()[0],
+        "client-limited in 2 of 5 rounds (thread 1 was 97 % busy): at least 7.00 k req/s"
+    );
     let axum = row(table(&comparison, "hello"), "rust-axum")
         .band()
         .unwrap();
@@ -123,10 +126,14 @@ fn rows_at_the_ceiling_are_marked_and_not_told_apart() {
     let quote = table(&comparison, "quote");
     for subject in ["rust-hyper", "rust-axum"] {
         let row = row(quote, subject);
-        assert!(matches!(row.standing, Standing::AtCeiling(_)), "{subject}");
+        assert!(matches!(row.standing, Standing::AtLeast(_)), "{subject}");
         let band = row.band().unwrap();
         assert_eq!((band.best, band.worst), (1, 2));
-        assert_eq!(row.flags()[0], "at the ceiling");
+        assert!(
+            row.flags()[0].starts_with("at the ceiling (9"),
+            "{:?}",
+            row.flags()
+        );
     }
     let bun = row(quote, "bun");
     assert!(matches!(bun.standing, Standing::Ranked(band) if band.best == 3));
@@ -190,6 +197,161 @@ fn wrong_answers_under_load_cost_the_rank() {
     });
     let row = row(table(&comparison, "quote"), "rust-axum");
     assert_eq!(row.standing, Standing::WrongAnswers);
-    assert!(row.flags().contains(&"wrong answers".to_owned()));
+    assert!(row.flags()[0].starts_with("wrong responses: 1 of "));
     assert_eq!((row.band(), row.cpu_band), (None, None));
+}
+
+#[test]
+fn any_wrong_response_is_said_of_its_server() {
+    let wrong = |outcome: Outcome, in_warm_up: bool| {
+        compare(move |record| {
+            if let TrialResult::Measured(measured) = &mut record.result
+                && (record.trial.subject.as_str(), record.trial.round) == ("bun", 2)
+            {
+                match (&mut measured.load.warmup, in_warm_up) {
+                    (Some(warmup), true) => warmup.outcomes[outcome] = 61,
+                    _ => measured.load.outcomes[outcome] = 61,
+                }
+            }
+        })
+    };
+    for (outcome, in_warm_up) in [
+        (Outcome::WrongStatus, false),
+        (Outcome::WrongBody, true),
+        (Outcome::Malformed, false),
+    ] {
+        let comparison = wrong(outcome, in_warm_up);
+        let bun = row(table(&comparison, "quote"), "bun");
+        assert_eq!(bun.standing, Standing::WrongAnswers, "{outcome:?}");
+        assert_eq!(bun.figures.wrong.unwrap().wrong, 61);
+        let told = prony_report::wrong_responses(&comparison).unwrap();
+        assert!(
+            told.starts_with(
+                "1 of 6 servers sent wrong responses under load and is not ranked there: bun (hello"
+            ),
+            "{told}"
+        );
+        assert!(told.contains("quote: 61 of "), "{told}");
+        let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let run = sample::run();
+        for page in [
+            terminal(&comparison, 100, false),
+            markdown(&run, &comparison),
+            html(&run, &comparison),
+        ] {
+            assert!(plain(page).contains("servers sent wrong responses under load"));
+        }
+    }
+    assert_eq!(prony_report::wrong_responses(&compare(|_| {})), None);
+    // Broken off or late is an error, and no wrong response.
+    assert_eq!(
+        prony_report::wrong_responses(&wrong(Outcome::Truncated, false)),
+        None
+    );
+}
+
+#[test]
+fn a_server_that_still_warms_up_is_a_lower_bound_in_rate_and_cost() {
+    let warm_up = WarmUp {
+        process: ProcessStart::New,
+        loaded_s: 5.0,
+        limit_s: 5.0,
+        time_to_warm_s: None,
+        still_improving: true,
+    };
+    let comparison = compare(|record| {
+        if let TrialResult::Measured(measured) = &mut record.result {
+            measured.load.rate_per_s = match record.trial.subject.as_str() {
+                "ceiling" => 20_000.0,
+                "rust-axum" => 10_000.0,
+                "bun" => 3_400.0,
+                _ => 100.0,
+            } + f64::from(record.trial.round);
+            measured.warm_up = (record.trial.subject == "bun").then_some(warm_up);
+        }
+    });
+    let quote = table(&comparison, "quote");
+    let bun = row(quote, "bun");
+    assert_eq!(bun.flags()[0], "still warming up: at least 3.40 k req/s");
+    let band = |subject: &str| row(quote, subject).band().unwrap();
+    assert_eq!((band("bun").best, band("bun").worst), (1, 2));
+    assert_eq!((band("rust-axum").best, band("rust-axum").worst), (1, 2));
+    assert_eq!(bun.cpu_band.unwrap().best, 1, "nobody is surely cheaper");
+}
+
+#[test]
+fn rows_ten_times_apart_are_ranked_by_two_rounds() {
+    let mut trials = sample::trials();
+    trials.retain(|record| record.trial.workload == "quote" && record.trial.round <= 2);
+    for record in &mut trials {
+        if let TrialResult::Measured(measured) = &mut record.result {
+            let place = [
+                "python-httpserver",
+                "bun",
+                "go-nethttp",
+                "rust-axum",
+                "rust-hyper",
+            ]
+            .iter()
+            .position(|id| *id == record.trial.subject);
+            let noise =
+                1.0 + 0.03 * f64::from(record.trial.round) * (place.unwrap_or(5) as f64).sin();
+            measured.load.rate_per_s = 10_f64.powi(place.unwrap_or(7) as i32 + 1) * noise;
+        }
+    }
+    let comparison = Comparison::of(&sample::run(), &trials);
+    let quote = table(&comparison, "quote");
+    for (place, subject) in [
+        "rust-hyper",
+        "rust-axum",
+        "go-nethttp",
+        "bun",
+        "python-httpserver",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let band = row(quote, subject).band().unwrap();
+        assert_eq!((band.best, band.worst), (place + 1, place + 1), "{subject}");
+    }
+}
+
+#[test]
+fn too_few_rounds_are_said_with_how_many_would_do() {
+    let told = |rounds: u32, step: f64| {
+        let mut trials = sample::trials();
+        trials.retain(|record| record.trial.workload == "quote" && record.trial.round <= rounds);
+        for record in &mut trials {
+            if let TrialResult::Measured(measured) = &mut record.result {
+                let id = record.trial.subject.as_str();
+                let place = id.len() as f64;
+                let noise = 0.1 * (7.0 * place + f64::from(record.trial.round)).sin();
+                let factor = if id == "ceiling" { 100.0 } else { 1.0 };
+                measured.load.rate_per_s = 1000.0 * factor * step.powf(place) * noise.exp();
+            }
+        }
+        let comparison = Comparison::of(&sample::run(), &trials);
+        let text = terminal(&comparison, 400, false);
+        let line = text
+            .lines()
+            .find(|line| line.contains("Too few rounds to rank"));
+        line.map(str::to_owned)
+    };
+    let one = told(1, 1.05).unwrap();
+    assert!(
+        one.contains("1 round cannot tell a difference from noise"),
+        "{one}"
+    );
+    let three = told(3, 1.02).unwrap();
+    let rounds = three
+        .split("`--rounds ")
+        .nth(1)
+        .and_then(|text| text.split('`').next());
+    let rounds: usize = rounds.expect(&three).parse().unwrap();
+    assert!((4..=100).contains(&rounds), "{three}");
+    assert!(
+        three.contains("at this noise 3 rounds order only servers that differ by"),
+        "{three}"
+    );
+    assert_eq!(told(5, 2.0), None, "enough");
 }

@@ -6,7 +6,7 @@ use crate::simulated::{Noise, share};
 fn competitor(values: &[f64]) -> Competitor {
     Competitor {
         rounds: (0..).zip(values.iter().copied()).collect(),
-        at_least: false,
+        known: Known::Exactly,
     }
 }
 
@@ -29,7 +29,7 @@ fn what_is_surely_apart_has_a_rank_of_its_own() {
 fn one_round_or_none_in_common_tells_nothing_apart() {
     let apart = Competitor {
         rounds: [(7, 1.0), (8, 1.1), (9, 1.2)].into(),
-        at_least: false,
+        known: Known::Exactly,
     };
     let other = competitor(&[100.0, 101.0, 102.0]);
     assert_eq!(bands(&[apart, other]), [band(1, 2), band(1, 2)]);
@@ -44,7 +44,7 @@ fn one_round_or_none_in_common_tells_nothing_apart() {
 #[test]
 fn nobody_is_surely_better_than_what_may_be_better_than_it_seems() {
     let limited = Competitor {
-        at_least: true,
+        known: Known::AtLeast,
         ..competitor(&[50.0, 50.5, 49.5, 50.2, 49.9, 50.1])
     };
     let fast = competitor(&[100.0, 100.5, 99.5, 101.0, 99.0, 100.2]);

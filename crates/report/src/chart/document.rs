@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 use prony_record::PublishedFigure;
+use prony_stats::Known;
 
 use super::frame::{
     Frame, FrameRow, PLOT_LEFT, ROW, ceiling_line, grey_unless, rows_end, tenth, x,
@@ -43,12 +44,12 @@ pub(super) fn frame(table: &DocumentTable, figure: PublishedFigure) -> Frame {
             .map(|row| FrameRow {
                 label: label(table, row),
                 value: value(row, figure),
-                note: note(row).to_owned(),
+                note: note(row, figure).to_owned(),
                 marks: html! {
                     @if let Some(measured) = row.measured.get(&figure) {
                         @match bars {
-                            0 => (bar(&scale, measured.value, measured.spread, counts(row))),
-                            bars => (rounds(&scale, measured, bars, counts(row))),
+                            0 => (bar(&scale, measured.value, measured.spread, counts(row, figure))),
+                            bars => (rounds(&scale, measured, bars, counts(row, figure))),
                         }
                     }
                 },
@@ -71,8 +72,8 @@ fn ceiling(table: &DocumentTable, figure: PublishedFigure) -> Option<&DocumentRo
     rows.find(|_| is_rate && !table.has_workloads())
 }
 
-fn counts(row: &DocumentRow) -> bool {
-    row.in_document && !row.doubtful
+fn counts(row: &DocumentRow, figure: PublishedFigure) -> bool {
+    row.in_document && row.is_exact(figure)
 }
 
 fn scale<'a>(figure: PublishedFigure, rows: impl Iterator<Item = &'a DocumentRow>) -> Scale {
@@ -142,12 +143,15 @@ fn legend(table: &DocumentTable, bars: usize) -> String {
 }
 
 /// A word behind the figure: why there is none, or why it is grey.
-fn note(row: &DocumentRow) -> &'static str {
+fn note(row: &DocumentRow, figure: PublishedFigure) -> &'static str {
     match row.absent {
         Some(why) => why,
         None if !row.in_document => "added",
-        None if row.doubtful => "doubtful",
-        None => "",
+        None => match row.known.get(&figure) {
+            Some(Known::AtLeast) => "limited",
+            Some(Known::Nothing) => "doubtful",
+            Some(Known::Exactly) | None => "",
+        },
     }
 }
 

@@ -34,8 +34,10 @@ fn note(row: &Row) -> String {
         Standing::Ranked(_) => prose::plus_minus(&row.figures.rate),
         Standing::Offered => String::new(),
         Standing::Reference => "reference".to_owned(),
-        Standing::AtCeiling(_) => "at the ceiling".to_owned(),
-        Standing::ClientLimited(_) => "client-limited".to_owned(),
+        Standing::AtLeast(_) => {
+            let bound = row.bounds.iter().find(|bound| bound.binds());
+            bound.map_or(String::new(), |bound| bound.name().to_owned())
+        }
         Standing::WrongAnswers => "wrong answers".to_owned(),
     }
 }

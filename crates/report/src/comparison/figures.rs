@@ -14,6 +14,8 @@ use super::merged::Merged;
 use super::open::OpenFigures;
 use super::rounds::{Attempts, Rounds};
 use super::worst::WorstRound;
+use super::wrong::WrongResponses;
+use crate::bound::{self, Bound};
 use crate::format;
 
 /// What the measured rounds of one subject gave together.
@@ -72,12 +74,12 @@ pub struct Figures {
     /// How strongly the figure is the worse the more of the machine was lost to others (-1 to 1); `None`
     /// where chance may have made it seem so.
     pub follows_noise: Option<f64>,
-    /// Whether the generator was the limit in any round.
-    pub client_limited: bool,
-    /// What shows that, in the first such round of which it is recorded.
-    pub client_limited_by: Option<String>,
+    /// What limited rounds besides the server, those that are too few to matter too.
+    pub(crate) limits: Vec<Bound>,
     /// The greatest share of CPU time that the hypervisor gave to others in any round.
     pub steal_share: f64,
+    /// The responses that were wrong; `None` if none was.
+    pub wrong: Option<WrongResponses>,
     /// The first wrong answer, where there was one.
     pub first_wrong: Option<String>,
 }
@@ -127,26 +129,17 @@ impl Figures {
             failed_rounds: by_round.failed,
             attempts: by_round.attempts.clone(),
             follows_noise: course::follows_noise(by_round, open),
-            client_limited: rounds.iter().any(|round| round.client_limited()),
-            client_limited_by: rounds
-                .iter()
-                .filter(|round| round.client_limited())
-                .find_map(|round| round.load.generator.client_limited_by.clone()),
+            limits: bound::limits(rounds),
             steal_share: rounds
                 .iter()
                 .map(|round| round.noise.steal_share)
                 .fold(0.0, f64::max),
+            wrong: WrongResponses::of(&by_round.attempted),
             first_wrong: rounds.iter().find_map(|round| {
                 let wrong = round.load.first_wrong.as_ref()?;
                 Some(format!("{}: {}", wrong.outcome, wrong.detail))
             }),
         })
-    }
-
-    /// Whether an answer that came whole was not the right one. Bodies are compared in samples
-    /// only, so one wrong body speaks for many.
-    pub(super) fn has_wrong_answers(&self) -> bool {
-        self.outcomes[Outcome::WrongBody] > 0 || self.outcomes[Outcome::Malformed] > 0
     }
 
     /// Ok answers for one second of server CPU time, the median of the rounds.

@@ -17,11 +17,13 @@ mod relative;
 mod rounds;
 mod table;
 mod worst;
+mod wrong;
 
 use prony_record::{LoadShape, LoadSpec, Run, TrialRecord};
-use prony_stats::Band;
+use prony_stats::{Band, Known};
 
-use crate::{Document, prose};
+use crate::bound::{Bound, FigureKind, known};
+use crate::{Document, format, prose};
 
 pub(crate) use absence::why_absent;
 pub use absence::{Absence, Why};
@@ -33,11 +35,12 @@ pub use figures::{Figures, Percentile};
 pub use generator::GeneratorFigures;
 pub use noise::{NoiseKind, Quiet, Seen};
 pub use open::{Kept, Lag, OpenFigures};
-pub use ranking::AT_CEILING;
+pub use ranking::RateOrder;
 pub use relative::Relative;
 pub use rounds::Attempts;
 pub(crate) use rounds::Rounds;
 pub use worst::WorstRound;
+pub use wrong::WrongResponses;
 
 /// A run, compared.
 #[derive(Clone, Debug)]
@@ -73,6 +76,8 @@ pub struct Table {
     /// The subject that the run's ratios are taken to; `None` where none was chosen, where it is not in this table, and
     /// for the reference server, whose share each row has anyway.
     pub baseline: Option<String>,
+    /// Who is told apart from whom by the rate; `None` for an open loop, where the rate is the offered one.
+    pub order: Option<RateOrder>,
     /// The trials in the order in which they were made, every attempt.
     pub course: Vec<CourseTrial>,
     /// Why no more rounds were added, where they were added as needed.
@@ -88,6 +93,8 @@ pub struct Row {
     pub standing: Standing,
     /// Its figures.
     pub figures: Figures,
+    /// What makes figures of it a lower bound, and what limited too few rounds for that.
+    pub bounds: Vec<Bound>,
     /// It is the built-in reference server, which the others are held against.
     pub is_ceiling: bool,
     /// Ok answers a second as a share of the reference server's, by the rounds that both have; `None` where there
@@ -106,16 +113,14 @@ pub struct Row {
 pub enum Standing {
     /// The ranks that it may have, as far as the data tell.
     Ranked(Band),
-    /// In at least one round the generator was the limit, so that it may be faster than the figure says. The band is there
-    /// where the load ranks: its best rank counts, as nobody is faster for certain.
-    ClientLimited(Option<Band>),
-    /// Its rate is within 10 % of the ceiling's, so that it may be the machine's; banded likewise.
-    AtCeiling(Band),
+    /// Its rate is a lower bound: something besides the server was the limit. The band is there where the load ranks; nobody
+    /// is faster for certain.
+    AtLeast(Option<Band>),
     /// It is the reference server: a limit of the machine, not a competitor.
     Reference,
     /// The load is an open loop, in which the rate is the one that was offered.
     Offered,
-    /// Answers under load were wrong, so its rate is of something else.
+    /// Responses under load were wrong, so its rate is of something else.
     WrongAnswers,
 }
 
@@ -146,6 +151,16 @@ impl Comparison {
             quiet: Quiet::of(trials),
             tables,
         }
+    }
+
+    /// The servers that sent wrong responses under load, each once, by id.
+    pub fn wrong_servers(&self) -> Vec<&str> {
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        let wrong = rows.filter(|row| row.figures.wrong.is_some());
+        let mut servers: Vec<&str> = wrong.map(|row| row.subject.id.as_str()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        servers
     }
 
     /// Whether a table is of a closed loop.
@@ -269,8 +284,8 @@ impl Row {
     /// The ranks that it may have; `None` where it is not ranked.
     pub fn band(&self) -> Option<Band> {
         match self.standing {
-            Standing::Ranked(band) | Standing::AtCeiling(band) => Some(band),
-            Standing::ClientLimited(band) => band,
+            Standing::Ranked(band) => Some(band),
+            Standing::AtLeast(band) => band,
             Standing::Reference | Standing::Offered | Standing::WrongAnswers => None,
         }
     }
@@ -286,7 +301,15 @@ impl Row {
         matches!(self.standing, Standing::Ranked(_) | Standing::Offered)
     }
 
-    /// Whether it is the reference server (which may be client-limited besides).
+    /// What its figures of a kind say of the server.
+    pub fn known(&self, kind: FigureKind) -> Known {
+        match self.standing {
+            Standing::WrongAnswers => Known::Nothing,
+            _ => known(&self.bounds, kind),
+        }
+    }
+
+    /// Whether it is a reference server (whose rate may be a lower bound besides).
     pub fn is_reference(&self) -> bool {
         self.subject.is_reference()
     }
@@ -303,16 +326,21 @@ impl Row {
 
     fn after_standing(&self, flags: Vec<String>) -> Vec<String> {
         let standing = match self.standing {
-            Standing::Ranked(_) | Standing::Offered => None,
             Standing::Reference => Some("reference".to_owned()),
-            Standing::AtCeiling(_) => Some("at the ceiling".to_owned()),
-            Standing::ClientLimited(_) => Some(match &self.figures.client_limited_by {
-                Some(evidence) => format!("client-limited: {evidence}"),
-                None => "client-limited".to_owned(),
+            Standing::WrongAnswers => Some(match self.figures.wrong {
+                Some(wrong) => format!("wrong responses: {}", prose::wrong_of(wrong)),
+                None => "wrong responses".to_owned(),
             }),
-            Standing::WrongAnswers => Some("wrong answers".to_owned()),
+            Standing::Ranked(_) | Standing::Offered | Standing::AtLeast(_) => None,
         };
-        standing.into_iter().chain(flags).collect()
+        let bounds = self.bounds.iter().map(Bound::words);
+        let mut bounds: Vec<String> = bounds.collect();
+        if let (Standing::AtLeast(Some(_)), Some(last)) = (self.standing, bounds.last_mut()) {
+            let rate = format::rate(self.figures.rate.median);
+            last.push_str(&format!(": at least {rate}"));
+        }
+        let told = standing.into_iter().chain(bounds);
+        told.chain(flags).collect()
     }
 }
 

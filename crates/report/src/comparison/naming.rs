@@ -214,6 +214,7 @@ mod tests {
             slug: slug(workload),
             rows: Vec::new(),
             baseline: None,
+            order: None,
             course: Vec::new(),
             enough: None,
         }

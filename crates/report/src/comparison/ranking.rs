@@ -1,19 +1,50 @@
 //! Who stands where: rank bands by the rate and by requests per CPU second, and what speaks against a rank.
 
-use prony_stats::{Band, Competitor, bands};
+use std::collections::BTreeMap;
 
-use super::{Figures, Row, Standing, SubjectLabel};
+use prony_stats::{Band, Competitor, Order, bands};
 
-/// From this share of the ceiling's rate on, a rate may be the machine's and no longer the server's.
-pub const AT_CEILING: f64 = 0.9;
+use super::{Row, Standing};
+use crate::bound::{self, FigureKind};
 
-/// Bands are given later; here only what speaks against one.
-pub(super) fn standing(label: &SubjectLabel, figures: &Figures, open: bool) -> Standing {
-    if figures.has_wrong_answers() {
+/// Who is told apart from whom by the rate.
+#[derive(Clone, Debug)]
+pub struct RateOrder {
+    /// The subjects that are ranked, in the order of `order`.
+    subjects: Vec<String>,
+    /// What the rounds tell of them.
+    pub order: Order,
+}
+
+impl RateOrder {
+    /// The subject that is faster for certain; `None` if that is open, or one of them is not ranked.
+    pub fn faster<'a>(&self, one: &'a str, other: &'a str) -> Option<&'a str> {
+        let place = |id: &str| self.subjects.iter().position(|subject| subject == id);
+        let (first, second) = (place(one)?, place(other)?);
+        let better = self.order.better(first, second)?;
+        Some(if better == first { one } else { other })
+    }
+}
+
+/// Says what each row's figures are worth: what bounds them, and what speaks against a rank. Bands are given later.
+pub(super) fn assess(rows: &mut [Row], open: bool) {
+    for row in rows {
+        let rounds = row.figures.rate.n;
+        row.bounds = row.figures.limits.clone();
+        if !row.is_reference() {
+            let share = row.share_of_ceiling.map(|share| share.ratio);
+            row.bounds.extend(bound::at_ceiling(rounds, share));
+        }
+        row.standing = standing(row, open);
+    }
+}
+
+fn standing(row: &Row, open: bool) -> Standing {
+    if row.figures.wrong.is_some() {
         Standing::WrongAnswers
-    } else if figures.client_limited {
-        Standing::ClientLimited(None)
-    } else if label.is_reference() {
+    } else if row.bounds.iter().any(|bound| bound.hides(FigureKind::Pace)) {
+        Standing::AtLeast(None)
+    } else if row.is_reference() {
         Standing::Reference
     } else if open {
         Standing::Offered
@@ -22,28 +53,27 @@ pub(super) fn standing(label: &SubjectLabel, figures: &Figures, open: bool) -> S
     }
 }
 
-/// Gives the rows of a closed loop their bands, by the rates of the rounds. What is limited by the generator or by the
-/// machine may be faster than it seems, so that nobody is faster than it for certain.
-pub(super) fn rank(rows: &mut [Row]) {
+/// Gives the rows of a closed loop their bands, by the rates of the rounds.
+pub(super) fn rank(rows: &mut [Row]) -> RateOrder {
     let mut ranked: Vec<&mut Row> = rows.iter_mut().filter(|row| competes(row)).collect();
     let competitors: Vec<Competitor> = ranked
         .iter()
-        .map(|row| Competitor {
-            rounds: row.figures.compared.clone(),
-            at_least: row.figures.client_limited || at_ceiling(row),
-        })
+        .map(|row| competitor(row, &row.figures.compared, FigureKind::Pace))
         .collect();
-    for (row, band) in ranked.iter_mut().zip(bands(&competitors)) {
+    let order = Order::of(&competitors);
+    for (row, band) in ranked.iter_mut().zip(order.bands()) {
         row.standing = match row.standing {
-            Standing::ClientLimited(_) => Standing::ClientLimited(Some(band)),
-            _ if at_ceiling(row) => Standing::AtCeiling(band),
+            Standing::AtLeast(_) => Standing::AtLeast(Some(band)),
             _ => Standing::Ranked(band),
         };
     }
+    RateOrder {
+        subjects: ranked.iter().map(|row| row.subject.id.clone()).collect(),
+        order,
+    }
 }
 
-/// Gives the rows their bands by the requests that they answer for a second of CPU time. A limit of the generator
-/// is none of these.
+/// Gives the rows their bands by the requests that they answer for a second of CPU time.
 pub(super) fn rank_by_cpu(rows: &mut [Row]) {
     let by_round = |row: &Row| row.figures.costs.requests_per_cpu_s_by_round.clone();
     let mut ranked: Vec<&mut Row> = rows
@@ -52,22 +82,21 @@ pub(super) fn rank_by_cpu(rows: &mut [Row]) {
         .collect();
     let competitors: Vec<Competitor> = ranked
         .iter()
-        .map(|row| Competitor {
-            rounds: by_round(row),
-            at_least: false,
-        })
+        .map(|row| competitor(row, &by_round(row), FigureKind::Cost))
         .collect();
     for (row, band) in ranked.iter_mut().zip(bands(&competitors)) {
         row.cpu_band = Some(band);
     }
 }
 
+fn competitor(row: &Row, rounds: &BTreeMap<u32, f64>, kind: FigureKind) -> Competitor {
+    Competitor {
+        rounds: rounds.clone(),
+        known: row.known(kind),
+    }
+}
+
 /// Neither a reference server nor one whose answers were wrong.
 fn competes(row: &Row) -> bool {
     !row.is_reference() && row.standing != Standing::WrongAnswers
-}
-
-fn at_ceiling(row: &Row) -> bool {
-    let share = row.share_of_ceiling;
-    share.is_some_and(|share| share.ratio >= AT_CEILING)
 }

@@ -6,7 +6,10 @@ use prony_record::{CEILING, LoadShape, LoadSpec, Run, Stage, TrialRecord};
 
 use super::relative::Relative;
 use super::rounds::Rounds;
-use super::{EnoughRounds, Figures, Percentile, Row, SubjectLabel, Table, course, naming, ranking};
+use super::{
+    EnoughRounds, Figures, Percentile, RateOrder, Row, Standing, SubjectLabel, Table, course,
+    naming, ranking,
+};
 use crate::prose;
 
 pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
@@ -20,10 +23,11 @@ pub(super) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<Table> {
                 })
                 .collect();
             let open = prose::is_open(&load);
-            let rows = rows(run, &here, open);
+            let (rows, order) = rows(run, &here, open);
             Table {
                 baseline: baseline(run, &rows),
                 rows,
+                order,
                 rounds: rounds(&here),
                 course: course::course(&here, open),
                 enough: EnoughRounds::of(run, &workload, &load),
@@ -107,7 +111,7 @@ fn workloads(run: &Run) -> Vec<&str> {
     order
 }
 
-fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> Vec<Row> {
+fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<Row>, Option<RateOrder>) {
     let mut rows: Vec<Row> = run
         .subjects
         .iter()
@@ -116,7 +120,8 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> Vec<Row> {
             let own = trials.iter().filter(|r| r.trial.subject == subject.id);
             let figures = Figures::of(&Rounds::of(own.copied()), open)?;
             Some(Row {
-                standing: ranking::standing(&label, &figures, open),
+                standing: Standing::Offered,
+                bounds: Vec::new(),
                 is_ceiling: subject.id == CEILING,
                 subject: label,
                 figures,
@@ -127,18 +132,19 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> Vec<Row> {
         })
         .collect();
     relate(run, &mut rows, open);
+    ranking::assess(&mut rows, open);
     ranking::rank_by_cpu(&mut rows);
     if open {
         rows.sort_by(|a, b| median_latency(a).total_cmp(&median_latency(b)));
-        return rows;
+        return (rows, None);
     }
-    ranking::rank(&mut rows);
+    let order = ranking::rank(&mut rows);
     rows.sort_by(|a, b| {
         let unranked = |row: &Row| row.band().is_none();
         let by_rate = b.figures.rate.median.total_cmp(&a.figures.rate.median);
         unranked(a).cmp(&unranked(b)).then(by_rate)
     });
-    rows
+    (rows, Some(order))
 }
 
 /// Those without an answer come last.

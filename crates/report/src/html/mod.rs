@@ -63,6 +63,7 @@ fn head(run: &Run, comparison: &Comparison) -> Markup {
                 (fact("Date", run.started_at.split('T').next().unwrap_or("")))
             }
             @if let Some(noisy) = prose::noisy(&comparison.quiet) { p class="note" { (noisy) } }
+            @if let Some(wrong) = prose::wrong(comparison) { p class="note" { (wrong) } }
             @for note in run.notes.iter().map(String::as_str).chain(prose::end(run)) {
                 p class="note" { (note) }
             }

@@ -200,7 +200,7 @@ fn relative(ratio: Option<Relative>, shown: fn(f64) -> String) -> Markup {
 /// The median, and beneath it the interval.
 pub(super) fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> Markup {
     let several = estimate.filter(|estimate| estimate.n > 1);
-    let ends = |it: Estimate| format::interval(&shown(it.low), &shown(it.high));
+    let ends = |it: Estimate| format::interval(it.low, it.high, shown);
     let figure = estimate.map(|estimate| shown(estimate.median));
     figure_with(figure, several.map(ends))
 }
@@ -231,10 +231,7 @@ fn flag_class(row: &Row) -> &'static str {
     match row.standing {
         Standing::WrongAnswers => "tag bad",
         Standing::Reference => "tag",
-        Standing::Ranked(_)
-        | Standing::Offered
-        | Standing::ClientLimited(_)
-        | Standing::AtCeiling(_) => "tag warn",
+        Standing::Ranked(_) | Standing::Offered | Standing::AtLeast(_) => "tag warn",
     }
 }
 

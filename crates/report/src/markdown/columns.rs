@@ -290,7 +290,7 @@ fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> String {
     let Some(estimate) = estimate else {
         return format::NONE.to_owned();
     };
-    let interval = format::interval(&shown(estimate.low), &shown(estimate.high));
+    let interval = format::interval(estimate.low, estimate.high, shown);
     prose::with(shown(estimate.median), (estimate.n > 1).then_some(interval))
 }
 

@@ -61,6 +61,7 @@ fn head(run: &Run, comparison: &Comparison) -> String {
     let noisy = prose::noisy(&comparison.quiet);
     for note in noisy
         .into_iter()
+        .chain(prose::wrong(comparison))
         .chain(run.notes.iter().cloned())
         .chain(end)
     {

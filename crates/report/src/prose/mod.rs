@@ -1,11 +1,13 @@
 //! The sentences that every kind of report shares.
 
 mod conditions;
+mod few_rounds;
 mod load;
 mod noise;
 mod reading;
 mod rounds;
 mod traits;
+mod wrong;
 
 use prony_record::{Run, RunEnd};
 use prony_stats::{Band, Estimate};
@@ -13,11 +15,13 @@ use prony_stats::{Band, Estimate};
 use crate::{Relative, format};
 
 pub use conditions::{command, conditions};
+pub use few_rounds::too_few_rounds;
 pub use load::{is_open, latency as latency_of, load, load_in_rounds};
 pub use noise::{SEEN, noisy, quiet, seen};
 pub use reading::{RANK, RATIOS, asides, baseline, intervals, latency, reading, unranked};
 pub use rounds::enough_sentence;
 pub use traits::{TraitKind, traits};
+pub use wrong::{wrong, wrong_of};
 
 pub fn plural(count: usize, thing: &str) -> String {
     match count {
@@ -47,14 +51,16 @@ pub fn plus_minus(estimate: &Estimate) -> String {
 pub fn band(band: Option<Band>) -> String {
     match band {
         None => format::NONE.to_owned(),
-        Some(Band { best, worst }) => format::interval(&best.to_string(), &worst.to_string()),
+        Some(Band { best, worst }) => {
+            format::interval(best as f64, worst as f64, |rank| rank.to_string())
+        }
     }
 }
 
 /// A ratio, and its interval where there is one, both in the same way of writing: `0.79`, `0.77–0.81`.
 pub fn relative(relative: Relative, shown: fn(f64) -> String) -> (String, Option<String>) {
     let interval = relative.interval;
-    let interval = interval.map(|(low, high)| format::interval(&shown(low), &shown(high)));
+    let interval = interval.map(|(low, high)| format::interval(low, high, shown));
     (shown(relative.ratio), interval)
 }
 

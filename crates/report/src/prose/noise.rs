@@ -66,7 +66,7 @@ fn causes(quiet: &Quiet) -> String {
 }
 
 fn megahertz(low: f64, high: f64) -> String {
-    format::interval(&format!("{low:.0} MHz"), &format!("{high:.0} MHz"))
+    format::interval(low, high, |mhz| format!("{mhz:.0} MHz"))
 }
 
 /// The titles of the rows of [`seen`].

@@ -84,34 +84,33 @@ const PUBLISHED: [&str; 2] = [
      figures, so only what stands inside of one table is held against the document: each row as a ratio to the \
      document's best row that was measured here, and the order of the rows.",
     "The order: a pair of rows whose published figures differ is in the published order, or reversed, or cannot be \
-     told apart here. Two rows are told apart by the ratio of their figures within the rounds that both have, corrected \
-     for all pairs of the table (Holm); a figure that has no rounds, or is 0 in one, by intervals that do not touch. Nothing \
-     is told apart by one round, where a figure is not the server's own (the generator was the limit, the rate was not \
-     made, or answers were wrong), and where both rows are at the ceiling.",
+     told apart here. Rates of a closed loop are told apart as they are ranked, other figures by their ratio within the rounds that \
+     both have, corrected for all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not touch. Nothing is \
+     told apart by one round, if the row that is behind is a lower bound, or if a row did not get its rate or sent wrong responses.",
 ];
 
 /// What the ratios beside a document's table are.
 pub const RATIOS: &str = "Published → measured here, each as a ratio to the document's best row that was measured here, \
-     of the same workload; that row is 1.00. Shares stand as they are. A question mark: the row, or the one that is 1.00, was \
-     client-limited, was not asked at its rate, or answered wrong here, so the ratio is not that of the servers.";
+     of the same workload; that row is 1.00. Shares stand as they are. A question mark: the figure of the row, or of the one that is 1.00, \
+     is a lower bound here, or the row did not get its rate or sent wrong responses, so the ratio is not that of the servers.";
 
 /// What a rank is, in a line.
-pub const RANK: &str = "Rank: the ranks that a row may have; 2–4 says that one row is surely faster. \
+pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 says that one server is certainly faster. \
      Every two are compared round by round; the chance is 5 % at the most that any row of a table is placed wrongly.";
 
 const RANKS: [&str; 4] = [
-    "Rank: the ranks that a row may have, as far as the data tell. 1 and one more for each row that is surely faster; \
-     the number of rows less one for each that is surely slower. Every two rows are compared by their ratio within the rounds that both \
-     have, so that what drifts from round to round cancels out; the comparisons of a table are corrected for their \
-     number (Holm), so that the chance is 5 % at the most that any row of it is placed wrongly. Within a band the order is \
-     that of the medians, and says nothing.",
+    "Rank: the range of ranks that the data allow: 1 and one more for each row that is certainly faster, to the number of rows \
+     less one for each that is certainly slower. Every two rows are compared by their ratio within the rounds that both \
+     have, so that what drifts from round to round cancels out, with noise judged over the whole table; the comparisons are corrected for their \
+     number (Holm), so that the chance is 5 % at the most that any row of a table is placed wrongly. Rows whose ranges overlap \
+     are listed by median; that order is not a result.",
     "Ceiling: the built-in reference server does the least work that still answers right. It shows what \
      this machine can do at all and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
-    "At the ceiling: the row's rate is 90 % of the ceiling's or more, so that it may be the machine's and not the server's. It \
-     may be faster than the figure says: nobody is ranked ahead of it for certain, and two such rows are not told apart.",
-    "Client-limited: in at least one round the generator was at its limit while the server was not: a thread of it was \
-     busy nearly all the time, or fell ever further behind its schedule. The row says which. The server can do more \
-     than the figure says, so it is ranked as a row at the ceiling is.",
+    "Lower bounds: a row may be better than it shows. Client-limited: the load generator was at its limit while the \
+     server was not. Still warming up: the server was still getting faster when its warm-up reached its limit. At the ceiling: the rate is \
+     within 10 % of the reference server's, so the machine may be the bottleneck.",
+    "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the ceiling, is \
+     ahead of the rows that it leads, and no row is ranked above it for certain.",
 ];
 
 const CLOSED: &str = "Latency: from the send of a request to the last byte of its answer, ok answers only, from the histograms of \
@@ -174,7 +173,8 @@ const NOISE: [&str; 2] = [
 
 /// What must be said of a table's rows besides their figures, a sentence each.
 pub fn asides(table: &Table) -> Vec<String> {
-    let mut sentences: Vec<String> = super::enough_sentence(table).into_iter().collect();
+    let mut sentences: Vec<String> = super::too_few_rounds(table).into_iter().collect();
+    sentences.extend(super::enough_sentence(table));
     sentences.extend(table.rows.iter().filter_map(resent));
     sentences.extend(table.rows.iter().filter_map(port_waits));
     sentences.extend(table.rows.iter().filter_map(held));

@@ -265,7 +265,7 @@ fn figure_cell(
 }
 
 fn spread(figure: PublishedFigure, low: f64, high: f64) -> String {
-    let ends = format::interval(&shown(figure, low), &shown(figure, high));
+    let ends = format::interval(low, high, words::tick(figure));
     match gathering(figure) {
         Gathering::Sum => format!("{ends} a round"),
         _ => ends,
@@ -306,27 +306,24 @@ fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow)
     }
     let [published, measured] =
         [published, measured].map(|value| value.map_or(format::NONE.to_owned(), text));
-    // What the generator limited, or what answered wrong, is no figure of that server's own.
-    let doubt = match row.doubtful || base_is_doubtful(table, figure, row) {
-        true => "?",
-        false => "",
-    };
+    let exact = row.is_exact(figure) && base_is_exact(table, figure, row);
+    let doubt = if exact { "" } else { "?" };
     Cell {
         text: format!("{published} → {measured}{doubt}"),
         ..Cell::default()
     }
 }
 
-fn base_is_doubtful(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> bool {
+fn base_is_exact(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> bool {
     let is_share = gathering(figure) == Gathering::Share;
-    !is_share && base(table, figure, row).is_some_and(|base| base.doubtful)
+    is_share || base(table, figure, row).is_none_or(|base| base.is_exact)
 }
 
 /// What ratios are taken to.
 struct Base {
     published: f64,
     measured: f64,
-    doubtful: bool,
+    is_exact: bool,
 }
 
 /// The row that the document has first among those that were measured here, under the row's own
@@ -341,7 +338,7 @@ fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Op
         Some(Base {
             published: table.published(row, figure)?,
             measured: row.measured.get(&figure)?.value,
-            doubtful: row.doubtful,
+            is_exact: row.is_exact(figure),
         })
     });
     both.reduce(|best, next| {

@@ -1,10 +1,11 @@
 //! Whether the order of a document's rows held here.
 
 use prony_record::PublishedFigure;
-use prony_stats::{Ratio, common_rounds, holm};
+use prony_stats::{Competitor, Known, Order, stands};
 
-use super::measured::{Gathering, Measured, gathering, is_of_load};
+use super::measured::{Gathering, Measured, gathering};
 use super::{DocumentRow, DocumentTable};
+use crate::Table;
 
 /// How the published order of one figure held on one workload: every pair of rows whose published
 /// figures differ is counted once.
@@ -32,22 +33,18 @@ impl Held {
     }
 }
 
-/// The order of every figure that has one. What the rounds tell apart is corrected for all pairs of the table.
-pub(super) fn held(table: &DocumentTable) -> Vec<Held> {
+/// The order of every figure that has one. What the rounds tell of a figure is corrected for all its pairs; the rates of a
+/// closed loop stand as they are ranked.
+pub(super) fn held(table: &DocumentTable, tables: &[Table]) -> Vec<Held> {
     let figures = table.source.columns.iter();
-    let groups: Vec<Group> = figures
+    figures
         .flat_map(|&figure| {
             groups(table, figure)
                 .into_iter()
-                .filter_map(move |(workload, rows)| of_group(table, figure, workload, &rows))
+                .filter_map(move |(workload, rows)| {
+                    Group::of(table, figure, &rows)?.held(workload, tables)
+                })
         })
-        .collect();
-    let pairs = groups.iter().flat_map(|group| &group.pairs);
-    let p_values: Vec<f64> = pairs.filter_map(|pair| pair.evidence.p()).collect();
-    let mut corrected = holm(&p_values).into_iter();
-    groups
-        .into_iter()
-        .map(|group| group.count(&mut corrected))
         .collect()
 }
 
@@ -77,139 +74,181 @@ struct Entry<'a> {
     published: f64,
 }
 
-fn of_group(
-    table: &DocumentTable,
+/// The rows of one figure on one workload.
+struct Group<'a> {
+    table: &'a DocumentTable,
     figure: PublishedFigure,
-    workload: Option<&str>,
-    rows: &[&DocumentRow],
-) -> Option<Group> {
-    let more_is_better = figure.more_is_better()?;
-    let mut entries: Vec<Entry> = Vec::new();
-    for row in rows {
-        let Some(published) = table.published(row, figure) else {
-            continue;
-        };
-        // A subject that stands twice with the same figure makes each pair once.
-        let again =
-            |entry: &Entry| entry.row.subject == row.subject && entry.published == published;
-        if !entries.iter().any(again) {
-            entries.push(Entry { row, published });
-        }
-    }
-    let mut pairs = Vec::new();
-    for (i, one) in entries.iter().enumerate() {
-        for other in &entries[i + 1..] {
-            // The same subject twice is measured once: its two rows cannot differ here.
-            if one.row.subject == other.row.subject || one.published == other.published {
+    more_is_better: bool,
+    rows: &'a [&'a DocumentRow],
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Group<'a> {
+    /// `None` for a figure that has no order.
+    fn of(
+        table: &'a DocumentTable,
+        figure: PublishedFigure,
+        rows: &'a [&'a DocumentRow],
+    ) -> Option<Self> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for row in rows {
+            let Some(published) = table.published(row, figure) else {
                 continue;
-            }
-            let (better, worse) = match (one.published > other.published) == more_is_better {
-                true => (one.row, other.row),
-                false => (other.row, one.row),
             };
-            pairs.push(Pair {
-                better: name(better, rows),
-                worse: name(worse, rows),
-                evidence: evidence(figure, more_is_better, better, worse),
-            });
+            // A subject that stands twice with the same figure makes each pair once.
+            let again =
+                |entry: &Entry| entry.row.subject == row.subject && entry.published == published;
+            if !entries.iter().any(again) {
+                entries.push(Entry { row, published });
+            }
         }
+        Some(Self {
+            table,
+            figure,
+            more_is_better: figure.more_is_better()?,
+            rows,
+            entries,
+        })
     }
-    (!pairs.is_empty()).then(|| Group {
-        figure,
-        workload: workload.map(str::to_owned),
-        pairs,
-    })
-}
 
-/// The pairs of one figure on one workload.
-struct Group {
-    figure: PublishedFigure,
-    workload: Option<String>,
-    pairs: Vec<Pair>,
-}
-
-/// Two rows, as the document has them, and what was measured of them here.
-struct Pair {
-    better: String,
-    worse: String,
-    evidence: Evidence,
-}
-
-/// What was measured of two rows.
-enum Evidence {
-    /// One or both were not.
-    NotMeasured,
-    /// What the intervals say, or the lack of them: the better one is so here too, is not, or that is open.
-    Plain(Option<bool>),
-    /// The rounds that both have, compared within each: whether the better one is so here too, and the p-value of that.
-    Paired { better: bool, p: f64 },
-}
-
-impl Evidence {
-    fn p(&self) -> Option<f64> {
-        match self {
-            Evidence::Paired { p, .. } => Some(*p),
-            Evidence::NotMeasured | Evidence::Plain(_) => None,
-        }
-    }
-}
-
-impl Group {
-    /// `corrected` has the corrected p-value of every pair that was compared by rounds, in order.
-    fn count(self, corrected: &mut impl Iterator<Item = f64>) -> Held {
+    /// `None` if no two rows differ in the document.
+    fn held(&self, workload: Option<&str>, tables: &[Table]) -> Option<Held> {
         let mut held = Held {
             figure: self.figure,
-            workload: self.workload,
+            workload: workload.map(str::to_owned),
             in_order: 0,
             reversed: Vec::new(),
             untold: 0,
             not_measured: 0,
         };
-        for pair in self.pairs {
-            let better = match pair.evidence {
-                Evidence::NotMeasured => {
-                    held.not_measured += 1;
+        let judge = Judge::of(self, tables);
+        for (i, one) in self.entries.iter().enumerate() {
+            for (j, other) in self.entries.iter().enumerate().skip(i + 1) {
+                // The same subject twice is measured once: its two rows cannot differ here.
+                if one.row.subject == other.row.subject || one.published == other.published {
                     continue;
                 }
-                Evidence::Plain(better) => better,
-                Evidence::Paired { better, .. } => {
-                    corrected.next().is_some_and(|p| p < 0.05).then_some(better)
+                let first_is_better = (one.published > other.published) == self.more_is_better;
+                let (better, worse) = if first_is_better { (i, j) } else { (j, i) };
+                let name = |place: usize| name(self.entries[place].row, self.rows);
+                match judge.is_better(better, worse) {
+                    Finding::NotMeasured => held.not_measured += 1,
+                    Finding::Untold => held.untold += 1,
+                    Finding::Better => held.in_order += 1,
+                    Finding::Worse => held.reversed.push((name(worse), name(better))),
                 }
-            };
-            match better {
-                None => held.untold += 1,
-                Some(true) => held.in_order += 1,
-                Some(false) => held.reversed.push((pair.worse, pair.better)),
             }
         }
-        held
+        (held.pairs() + held.not_measured > 0).then_some(held)
+    }
+
+    /// The rows as they compete in their figure.
+    fn order(&self) -> Order {
+        let competitor = |entry: &Entry| Competitor {
+            rounds: self
+                .measured(entry.row)
+                .map_or_else(Default::default, |it| {
+                    // The larger one is the better one.
+                    let value = |value: f64| {
+                        if self.more_is_better {
+                            value
+                        } else {
+                            1.0 / value
+                        }
+                    };
+                    it.rounds
+                        .iter()
+                        .map(|&(round, it)| (round, value(it)))
+                        .collect()
+                }),
+            known: known(entry.row, self.figure),
+        };
+        Order::of(&self.entries.iter().map(competitor).collect::<Vec<_>>())
+    }
+
+    fn measured<'row>(&self, row: &'row DocumentRow) -> Option<&'row Measured> {
+        row.measured.get(&self.figure)
+    }
+
+    /// The table that ranks its rows by this figure.
+    fn ranking<'table>(&self, tables: &'table [Table]) -> Option<&'table Table> {
+        let workload = &self.entries.first()?.row.workload;
+        let is_it = |table: &&Table| {
+            table.workload == *workload && table.load.same_load(&self.table.source.load)
+        };
+        let is_rate = self.figure == PublishedFigure::Rate;
+        tables.iter().find(is_it).filter(|_| is_rate)
     }
 }
 
-/// Whether `one` is the better here too. The figures themselves must stand the same way as their rounds: a figure of
-/// all rounds may lie outside of the interval of most.
-fn evidence(
-    figure: PublishedFigure,
-    more_is_better: bool,
-    one: &DocumentRow,
-    other: &DocumentRow,
-) -> Evidence {
-    let (Some(a), Some(b)) = (one.measured.get(&figure), other.measured.get(&figure)) else {
-        return Evidence::NotMeasured;
-    };
-    let doubtful = one.doubtful || other.doubtful || (one.at_ceiling && other.at_ceiling);
-    if is_of_load(figure) && doubtful {
-        return Evidence::Plain(None);
+/// What was found of two rows.
+enum Finding {
+    /// One or both were not measured.
+    NotMeasured,
+    Untold,
+    Better,
+    Worse,
+}
+
+/// Says which of two rows of a group is better here.
+struct Judge<'a> {
+    group: &'a Group<'a>,
+    ranking: Option<&'a Table>,
+    order: Order,
+}
+
+impl<'a> Judge<'a> {
+    fn of(group: &'a Group<'a>, tables: &'a [Table]) -> Self {
+        Self {
+            group,
+            ranking: group.ranking(tables),
+            order: group.order(),
+        }
     }
-    let by_round = |measured: &Measured| measured.rounds.iter().copied().collect();
-    match Ratio::paired(&common_rounds(&by_round(a), &by_round(b))) {
-        Some(ratio) if (ratio.ratio > 1.0) == (a.value > b.value) => Evidence::Paired {
-            better: (ratio.ratio > 1.0) == more_is_better,
-            p: ratio.p,
-        },
-        Some(_) => Evidence::Plain(None),
-        None => Evidence::Plain(by_intervals(more_is_better, a, b)),
+
+    /// Whether `one` is the better here.
+    fn is_better(&self, one: usize, other: usize) -> Finding {
+        let row = |place: usize| self.group.entries[place].row;
+        let measured = |place| self.group.measured(row(place));
+        let (Some(a), Some(b)) = (measured(one), measured(other)) else {
+            return Finding::NotMeasured;
+        };
+        let better = match self.by_rank(row(one), row(other)) {
+            Some(ranked) => ranked,
+            None => self.by_figures(one, other, a, b),
+        };
+        match better {
+            None => Finding::Untold,
+            Some(true) => Finding::Better,
+            Some(false) => Finding::Worse,
+        }
     }
+
+    /// As the two are ranked; `None` if no ranking has this figure.
+    fn by_rank(&self, one: &DocumentRow, other: &DocumentRow) -> Option<Option<bool>> {
+        let order = self.ranking?.order.as_ref()?;
+        let faster = order.faster(&one.subject, &other.subject);
+        Some(faster.map(|faster| faster == one.subject))
+    }
+
+    /// The figures themselves must stand the same way as their rounds: a figure of all rounds may lie outside of the
+    /// interval of most. A figure without rounds, or that is 0 in one, has only its interval.
+    fn by_figures(&self, one: usize, other: usize, a: &Measured, b: &Measured) -> Option<bool> {
+        let more_is_better = self.group.more_is_better;
+        let by_value = (a.value > b.value) == more_is_better;
+        if self.order.compares(one, other) {
+            let by_rounds = self.order.better(one, other)? == one;
+            return (by_rounds == by_value && a.value != b.value).then_some(by_rounds);
+        }
+        let better = by_intervals(more_is_better, a, b)?;
+        let known = |place: usize| known(self.group.entries[place].row, self.group.figure);
+        let (first, second) = if better { (one, other) } else { (other, one) };
+        stands(known(first), known(second)).then_some(better)
+    }
+}
+
+fn known(row: &DocumentRow, figure: PublishedFigure) -> Known {
+    row.known.get(&figure).copied().unwrap_or_default()
 }
 
 /// Whether the first is the better, where the intervals are apart.

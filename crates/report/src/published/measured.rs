@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_record::{Measurement, PublishedFigure, RoundSummary};
 use prony_stats::{Estimate, Ratio, median};
 
-use crate::Row;
+use crate::{FigureKind, Row};
 
 /// A figure as it was measured here.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,10 +55,17 @@ pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
     }
 }
 
-/// Whether the figure is of the server under the load, so that the generator may have been its limit.
-pub(super) fn is_of_load(figure: PublishedFigure) -> bool {
+/// What a figure is of, as far as bounds go. The mean latency of a closed loop is its pace in other words.
+pub(super) fn kind(figure: PublishedFigure) -> FigureKind {
     use PublishedFigure::*;
-    !matches!(figure, Startup | ArtefactBytes | PeakMemory)
+    match figure {
+        Rate | Transfer | TimePerRequest | LatencyMean | RateShare | TransferShare => {
+            FigureKind::Pace
+        }
+        LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | WithinStdev | LateRequests
+        | Errors => FigureKind::Latency,
+        Startup | ArtefactBytes | PeakMemory => FigureKind::Other,
+    }
 }
 
 /// What one subject gave under one workload.

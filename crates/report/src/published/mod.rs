@@ -11,8 +11,10 @@ use prony_record::{
     Measurement, Published, PublishedFigure, PublishedRow, PublishedTable, Run, TrialRecord,
 };
 
+use prony_stats::Known;
+
 use crate::comparison::{Rounds, why_absent};
-use crate::{Row, Standing, SubjectLabel, Table};
+use crate::{FigureKind, Row, Standing, SubjectLabel, Table};
 
 pub(crate) use grid::{Cell, Cells, Grid, GridRow, as_published, measured_here, ratios, summaries};
 pub use held::Held;
@@ -68,11 +70,9 @@ pub struct DocumentRow {
     pub measured: BTreeMap<PublishedFigure, Measured>,
     /// Why nothing was measured, in a word or two; `None` where something was.
     pub absent: Option<&'static str>,
-    /// Whether the figures under load are not the server's own: the generator was the limit, the
-    /// rate was not made, or answers were wrong.
-    pub doubtful: bool,
-    /// Whether its rate is so near to the ceiling's that it may be the machine's.
-    pub at_ceiling: bool,
+    /// What the measured figures say of the server: some are lower bounds, or of something else, because the
+    /// rate was not made or responses were wrong.
+    pub known: BTreeMap<PublishedFigure, Known>,
     /// What the reader must know of it, a few words each.
     pub flags: Vec<String>,
 }
@@ -129,6 +129,14 @@ impl DocumentTable {
     }
 }
 
+impl DocumentRow {
+    /// Whether a figure is its server's own: no lower bound, and of nothing else.
+    pub(crate) fn is_exact(&self, figure: PublishedFigure) -> bool {
+        let known = self.known.get(&figure);
+        known.is_none_or(|known| *known == Known::Exactly)
+    }
+}
+
 /// What a table is filled from.
 struct Filling<'a> {
     run: &'a Run,
@@ -153,7 +161,7 @@ impl Filling<'_> {
             rows,
             held: Vec::new(),
         };
-        table.held = held::held(&table);
+        table.held = held::held(&table, self.tables);
         table
     }
 
@@ -183,8 +191,7 @@ impl Filling<'_> {
             }),
             made_with: label.as_ref().map_or(String::new(), SubjectLabel::title),
             is_reference: label.is_some_and(|label| label.is_reference()),
-            doubtful: summed.is_some_and(is_doubtful),
-            at_ceiling: summed.is_some_and(|row| matches!(row.standing, Standing::AtCeiling(_))),
+            known: self.known(&subject, &workload),
             flags: summed.map_or(Vec::new(), |summed| self.flags(summed)),
             measured: summed.map_or(BTreeMap::new(), |summed| self.measured(summed, &workload)),
             published: figures,
@@ -256,6 +263,19 @@ impl Filling<'_> {
             .collect()
     }
 
+    /// What each figure of a row is worth.
+    fn known(&self, subject: &str, workload: &str) -> BTreeMap<PublishedFigure, Known> {
+        let Some(summed) = self.summed(subject, workload) else {
+            return BTreeMap::new();
+        };
+        let base = self.source.share_of.as_deref();
+        let base = base.and_then(|base| self.summed(subject, base));
+        let figures = self.source.columns.iter().chain(&self.source.charts);
+        figures
+            .map(|&figure| (figure, of_figure(figure, summed, base)))
+            .collect()
+    }
+
     fn rounds_of(&self, subject: &str, workload: &str) -> Vec<(u32, &Measurement)> {
         let own = |record: &&TrialRecord| {
             let trial = &record.trial;
@@ -297,8 +317,30 @@ impl Filling<'_> {
     }
 }
 
-fn is_doubtful(summed: &Row) -> bool {
-    let figures = &summed.figures;
-    let rate_made = figures.open.is_none_or(|open| open.rate_made());
-    figures.client_limited || !rate_made || summed.standing == Standing::WrongAnswers
+/// What a figure of a row says of its server; `base` is what its shares are of.
+fn of_figure(figure: PublishedFigure, row: &Row, base: Option<&Row>) -> Known {
+    let kind = measured::kind(figure);
+    if kind == FigureKind::Other {
+        return Known::Exactly;
+    }
+    let own = of_row(row, kind);
+    match (
+        measured::gathering(figure),
+        base.map(|base| of_row(base, kind)),
+    ) {
+        // A ratio of two that may both be higher may be anything.
+        (measured::Gathering::Share, Some(base))
+            if (own, base) != (Known::Exactly, Known::Exactly) =>
+        {
+            Known::Nothing
+        }
+        _ => own,
+    }
+}
+
+fn of_row(row: &Row, kind: FigureKind) -> Known {
+    match row.figures.open.is_none_or(|open| open.rate_made()) {
+        true => row.known(kind),
+        false => Known::Nothing,
+    }
 }

@@ -16,6 +16,10 @@ pub fn terminal(comparison: &Comparison, width: usize, colour: bool) -> String {
         lines.extend(wrapped(&noisy, width).iter().map(|text| paint.warn(text)));
         lines.push(String::new());
     }
+    if let Some(wrong) = prose::wrong(comparison) {
+        lines.extend(wrapped(&wrong, width).iter().map(|text| paint.bad(text)));
+        lines.push(String::new());
+    }
     if let Some(document) = &comparison.published {
         for table in &document.tables {
             lines.extend(published::lines(document, table, width, paint));

@@ -3,6 +3,7 @@
 //! `cargo run --release -p prony-stats --example coverage` prints the tables of `docs/statistics.md`, in about two
 //! minutes on one CPU. The seeds are fixed: it prints the same again.
 
+mod bands;
 mod intervals;
 mod percentiles;
 mod series;
@@ -17,5 +18,6 @@ fn main() {
     percentiles::print();
     stopping::print();
     verdicts::print();
+    bands::print();
     series::print();
 }

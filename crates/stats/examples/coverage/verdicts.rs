@@ -1,7 +1,7 @@
-//! How often verdicts and bands are wrong, and how often they see what is there.
+//! How often verdicts are wrong, and how often they see what is there.
 
 use fastrand::Rng;
-use prony_stats::{Band, Better, Competitor, Ratio, Verdict, bands, judge};
+use prony_stats::{Better, Ratio, Verdict, judge};
 
 use crate::simulated::{Noise, share};
 use crate::table::{begin, name, percent, row};
@@ -9,8 +9,6 @@ use crate::table::{begin, name, percent, row};
 const RUNS: usize = 20_000;
 const THRESHOLD: f64 = 0.02;
 const ROUNDS: [usize; 5] = [5, 10, 15, 20, 30];
-const RUNS_OF_BANDS: usize = 2000;
-const RUNS_OF_MANY_BANDS: usize = 300;
 
 pub fn print() {
     for (title, ratio) in [
@@ -36,7 +34,6 @@ pub fn print() {
         }
         println!();
     }
-    placed_wrongly();
 }
 
 /// How often one of that ratio to its baseline is called worse; of two alike, worse or improved.
@@ -54,44 +51,4 @@ fn called(noise: Noise, sigma: f64, ratio: f64, n: usize) -> f64 {
             _ => false,
         }
     })
-}
-
-fn placed_wrongly() {
-    const FIELDS: [(usize, usize); 2] = [(10, RUNS_OF_BANDS), (25, RUNS_OF_MANY_BANDS)];
-    const ROUNDS: [usize; 5] = [3, 5, 6, 10, 20];
-    let head: Vec<String> = std::iter::once("noise".to_owned())
-        .chain(ROUNDS.map(|n| n.to_string()))
-        .collect();
-    let about = format!(
-        "`bands` of 10 and of 25 that are all alike: in how many of 100 runs any one of them is placed at all, by \
-         the number of rounds; {RUNS_OF_BANDS} and {RUNS_OF_MANY_BANDS} simulated runs each."
-    );
-    begin("Equals told apart", &about, &head);
-    for (count, runs) in FIELDS {
-        for noise in Noise::ALL {
-            let mut cells = vec![format!("{count}, {}", name(noise))];
-            for n in ROUNDS {
-                let mut random = Rng::with_seed(n as u64);
-                cells.push(percent(share(runs, || {
-                    let equals: Vec<_> = (0..count).map(|_| one(noise, n, &mut random)).collect();
-                    let open = Band {
-                        best: 1,
-                        worst: count,
-                    };
-                    bands(&equals).iter().any(|band| *band != open)
-                })));
-            }
-            row(&cells);
-        }
-    }
-    println!();
-}
-
-fn one(noise: Noise, n: usize, random: &mut Rng) -> Competitor {
-    Competitor {
-        rounds: (0..n as u32)
-            .map(|round| (round, noise.trial(1000.0, 0.04, random)))
-            .collect(),
-        at_least: false,
-    }
 }

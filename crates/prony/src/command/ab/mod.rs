@@ -44,7 +44,7 @@ Both revisions are checked out below .prony/ab, built, verified, and measured in
 ceiling in one run, which is recorded and reported like any other. They are then compared as by
 `prony compare`. Submodules are not checked out.
 
-Exit status: 0 where nothing is worse, 1 where something is (or REV2 cannot be built), 2 where the
+Exit status: 0 if nothing is worse, 1 if something is (or REV2 cannot be built or sent wrong responses), 2 if the
 two cannot be compared, 3 with --strict where nothing is worse as far as can be told, and something
 cannot be told, 130 where you stopped it (what was measured is kept).";
 

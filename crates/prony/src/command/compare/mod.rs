@@ -34,7 +34,7 @@ of open ones.
 The usual thresholds, in one run and in two: rate 2 % and 5 %, cpu 1 % and 5 %, instructions 1 % and
 2 %, p50 5 % and 10 %, p99 10 % and 20 %, memory 5 % and 10 %.
 
-Exit status: 0 where nothing is worse, 1 where something is, 2 where the two cannot be compared,
+Exit status: 0 if nothing is worse, 1 if something is or NEW sent wrong responses, 2 if the two cannot be compared,
 3 with --strict where nothing is worse as far as can be told, and something cannot be told.";
 
 /// What to compare, and how.

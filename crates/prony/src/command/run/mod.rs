@@ -41,9 +41,10 @@ Examples:
   prony run zap --quick --driver wrk               the load made by wrk, to check Prony's own
   prony run --server-cpus 0-3 --load-cpus 4-7      choose the CPUs
 
-Exit status: 0 where every subject that could be built was measured, 1 where one failed (the
-table is made all the same), 2 where the command line is wrong, 130 where you stopped it (what
-was measured is kept). With --all, the greatest of its suites.";
+Exit status: 0 if every subject whose toolchain is there was measured and sent only right
+responses; 1 if a build, start, verification or trial failed, or if any response under load was
+wrong (the report is written all the same); 2 if the command line is wrong; 130 if you stopped
+the run (what was measured is kept). With --all, the greatest of its suites.";
 
 /// What to run, and how.
 #[derive(Args)]
@@ -202,22 +203,28 @@ impl Keeper {
         let finished = run_suite(request, &self.store, &self.interrupt, observe)?;
         view.finish();
         project::restore_state(ground.layout);
-        self.report(&folder, &finished)?;
+        let comparison = Comparison::of(&finished.run, &finished.trials);
+        self.report(&folder, &finished, &comparison)?;
+        let failures = Failures::of(&finished, &comparison);
         Ok(Done {
-            code: exit_code(&finished),
-            outcome: outcome(&finished),
+            code: exit_code(&finished, &failures),
+            outcome: outcome(&finished, &failures),
             took: begun.elapsed(),
             run: finished.run.id,
         })
     }
 
-    fn report(&self, folder: &Path, finished: &Finished) -> Result<(), Box<dyn Error>> {
-        let comparison = Comparison::of(&finished.run, &finished.trials);
-        report_files::show(&finished.run, &comparison);
+    fn report(
+        &self,
+        folder: &Path,
+        finished: &Finished,
+        comparison: &Comparison,
+    ) -> Result<(), Box<dyn Error>> {
+        report_files::show(&finished.run, comparison);
         // The reports last: their trouble must not hide the table.
-        let written = report_files::write(folder, &finished.run, &finished.trials, &comparison);
+        let written = report_files::write(folder, &finished.run, &finished.trials, comparison);
         if let Some(error) = &finished.unsaved {
-            tell_unsaved(written.is_ok(), folder, finished, &comparison);
+            tell_unsaved(written.is_ok(), folder, finished, comparison);
             return Err(error.to_string().into());
         }
         let files = written?;
@@ -262,34 +269,53 @@ pub(super) fn tell_unsaved(
     }
 }
 
-/// How many subjects took part and failed, and how many attempts at trials.
-fn failures(finished: &Finished) -> (usize, usize) {
-    let subjects = finished.run.subjects.iter().filter(|subject| {
-        matches!(
-            subject.status,
-            SubjectStatus::BuildFailed { .. } | SubjectStatus::StartFailed { .. }
-        ) || subject
-            .verified
-            .iter()
-            .any(|result| result.verdict != VerifyVerdict::Right)
-    });
-    let trials = finished
-        .trials
-        .iter()
-        .filter(|record| !matches!(record.result, TrialResult::Measured(_)));
-    (subjects.count(), trials.count())
+/// What went wrong in a run.
+struct Failures {
+    /// Subjects that could not be built or started, or failed verification.
+    subjects: usize,
+    /// Trials without figures, every attempt counted.
+    trials: usize,
+    /// Subjects that sent wrong responses under load.
+    wrong: usize,
 }
 
-fn exit_code(finished: &Finished) -> u8 {
-    match (finished.run.end, failures(finished)) {
-        (RunEnd::Interrupted, _) => INTERRUPTED,
-        (_, (0, 0)) if !finished.trials.is_empty() => 0,
+impl Failures {
+    fn of(finished: &Finished, comparison: &Comparison) -> Self {
+        let subjects = finished.run.subjects.iter().filter(|subject| {
+            matches!(
+                subject.status,
+                SubjectStatus::BuildFailed { .. } | SubjectStatus::StartFailed { .. }
+            ) || subject
+                .verified
+                .iter()
+                .any(|result| result.verdict != VerifyVerdict::Right)
+        });
+        let trials = finished
+            .trials
+            .iter()
+            .filter(|record| !matches!(record.result, TrialResult::Measured(_)));
+        Self {
+            subjects: subjects.count(),
+            trials: trials.count(),
+            wrong: comparison.wrong_servers().len(),
+        }
+    }
+
+    fn none(&self) -> bool {
+        self.subjects + self.trials + self.wrong == 0
+    }
+}
+
+fn exit_code(finished: &Finished, failures: &Failures) -> u8 {
+    match finished.run.end {
+        RunEnd::Interrupted => INTERRUPTED,
+        _ if failures.none() && !finished.trials.is_empty() => 0,
         _ => FAILURE,
     }
 }
 
 /// `complete, 180 trials, 2 made again, 1 subject failed`.
-fn outcome(finished: &Finished) -> String {
+fn outcome(finished: &Finished, failures: &Failures) -> String {
     let attempts = finished.trials.len();
     let first = finished.trials.iter().filter(|one| one.attempt == 1);
     let trials = first.count();
@@ -303,11 +329,11 @@ fn outcome(finished: &Finished) -> String {
         .iter()
         .filter(|subject| matches!(subject.status, SubjectStatus::Skipped { .. }))
         .count();
-    let (subjects, trials) = failures(finished);
     for (count, thing, what) in [
         (skipped, "subject", "skipped"),
-        (subjects, "subject", "failed"),
-        (trials, "trial", "failed"),
+        (failures.subjects, "subject", "failed"),
+        (failures.trials, "trial", "failed"),
+        (failures.wrong, "subject", "with wrong responses"),
     ] {
         if count > 0 {
             parts.push(format!("{} {what}", plural(count, thing)));

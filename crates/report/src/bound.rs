@@ -1,0 +1,203 @@
+//! When a row's figures are a lower bound, and of what: the one rule of rankings, published orders and regression checks.
+
+use prony_record::Measurement;
+use prony_stats::Known;
+
+use crate::format;
+
+/// From this share of the ceiling's rate on, a rate may be the machine's and no longer the server's.
+pub const AT_CEILING: f64 = 0.9;
+
+/// A row is a lower bound if more than this share of its rounds are: up to there neither their median nor the middle of
+/// their ratios moves far, whatever the others are.
+pub const TOLERATED: f64 = 0.25;
+
+/// Something other than the server limited a row's figures: the server may be better than they show, and is not worse.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// What it was.
+    pub cause: Cause,
+    /// In how many rounds.
+    pub rounds: usize,
+    /// Of how many that were measured.
+    pub of: usize,
+}
+
+/// What limited a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cause {
+    /// The load generator; with the evidence, if that is on record.
+    Generator(Option<String>),
+    /// The server was still getting faster when its warm-up reached its limit.
+    StillWarming,
+    /// The machine: the rate is this share of the reference server's.
+    Ceiling(f64),
+}
+
+/// What a figure is of, as far as bounds go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureKind {
+    /// How many responses there are in a time, or how long one takes on average in a closed loop, which is the same.
+    Pace,
+    /// How long single responses take.
+    Latency,
+    /// What a response costs the server.
+    Cost,
+    /// Memory, startup, size: what no limit of the load changes.
+    Other,
+}
+
+/// The bounds of a row with these rounds; `share_of_ceiling` is the ratio of its rate to the reference server's.
+pub fn bounds(rounds: &[&Measurement], share_of_ceiling: Option<f64>) -> Vec<Bound> {
+    let mut bounds = limits(rounds);
+    bounds.extend(at_ceiling(rounds.len(), share_of_ceiling));
+    bounds
+}
+
+/// Those of the rounds themselves.
+pub(crate) fn limits(rounds: &[&Measurement]) -> Vec<Bound> {
+    let limited = |round: &&&Measurement| round.client_limited();
+    let mut evidence = rounds.iter().filter(limited);
+    let evidence = evidence.find_map(|round| round.load.generator.client_limited_by.clone());
+    let warming = |round: &&&Measurement| round.still_warming();
+    let counted = [
+        (
+            Cause::Generator(evidence),
+            rounds.iter().filter(limited).count(),
+        ),
+        (Cause::StillWarming, rounds.iter().filter(warming).count()),
+    ];
+    let there = counted.into_iter().filter(|(_, count)| *count > 0);
+    there
+        .map(|(cause, count)| Bound {
+            cause,
+            rounds: count,
+            of: rounds.len(),
+        })
+        .collect()
+}
+
+/// That of a rate near the reference server's.
+pub(crate) fn at_ceiling(rounds: usize, share: Option<f64>) -> Option<Bound> {
+    let share = share.filter(|share| *share >= AT_CEILING)?;
+    Some(Bound {
+        cause: Cause::Ceiling(share),
+        rounds,
+        of: rounds,
+    })
+}
+
+/// What a row's figures of a kind say of its server.
+pub fn known<'a>(bounds: impl IntoIterator<Item = &'a Bound>, kind: FigureKind) -> Known {
+    match bounds.into_iter().any(|bound| bound.hides(kind)) {
+        true => Known::AtLeast,
+        false => Known::Exactly,
+    }
+}
+
+impl Bound {
+    /// Whether it limits enough of the rounds to make their figures a lower bound.
+    pub fn binds(&self) -> bool {
+        self.rounds as f64 > self.of as f64 * TOLERATED
+    }
+
+    /// Whether it makes figures of a kind a lower bound.
+    ///
+    /// A busy generator sees responses later than they come. Code that is not compiled yet is slow, and costs more. Near
+    /// the ceiling the pace is the machine's, but a response takes as long as it takes.
+    pub fn hides(&self, kind: FigureKind) -> bool {
+        let hides = match self.cause {
+            Cause::Generator(_) => matches!(kind, FigureKind::Pace | FigureKind::Latency),
+            Cause::StillWarming => kind != FigureKind::Other,
+            Cause::Ceiling(_) => kind == FigureKind::Pace,
+        };
+        hides && self.binds()
+    }
+
+    /// What it is called.
+    pub const fn name(&self) -> &'static str {
+        match self.cause {
+            Cause::Generator(_) => "client-limited",
+            Cause::StillWarming => "still warming up",
+            Cause::Ceiling(_) => "at the ceiling",
+        }
+    }
+
+    /// It in a few words: `still warming up in 2 of 6 rounds`.
+    pub fn words(&self) -> String {
+        let rounds = match (self.rounds, self.of) {
+            (all, of) if all == of => String::new(),
+            (some, of) => format!(" in {some} of {of} rounds"),
+        };
+        let name = self.name();
+        match &self.cause {
+            Cause::Generator(Some(evidence)) => format!("{name}{rounds} ({evidence})"),
+            Cause::Generator(None) | Cause::StillWarming => format!("{name}{rounds}"),
+            Cause::Ceiling(share) => format!("{name} ({} of its rate)", format::share(*share)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [FigureKind; 4] = [
+        FigureKind::Pace,
+        FigureKind::Latency,
+        FigureKind::Cost,
+        FigureKind::Other,
+    ];
+
+    fn bound(cause: Cause, rounds: usize, of: usize) -> Bound {
+        Bound { cause, rounds, of }
+    }
+
+    #[test]
+    fn each_cause_hides_what_it_limits_and_nothing_else() {
+        for (cause, hidden) in [
+            (Cause::Generator(None), [true, true, false, false]),
+            (Cause::StillWarming, [true, true, true, false]),
+            (Cause::Ceiling(0.95), [true, false, false, false]),
+        ] {
+            let bound = bound(cause, 3, 6);
+            assert_eq!(KINDS.map(|kind| bound.hides(kind)), hidden, "{bound:?}");
+            let known = KINDS.map(|kind| known([&bound], kind) == Known::AtLeast);
+            assert_eq!(known, hidden);
+        }
+        assert_eq!(known([], FigureKind::Pace), Known::Exactly);
+    }
+
+    #[test]
+    fn a_quarter_of_the_rounds_is_borne() {
+        for (rounds, of, binds) in [
+            (1, 4, false),
+            (1, 3, true),
+            (2, 6, true),
+            (1, 6, false),
+            (1, 1, true),
+        ] {
+            let bound = bound(Cause::StillWarming, rounds, of);
+            assert_eq!(bound.hides(FigureKind::Pace), binds, "{rounds} of {of}");
+        }
+    }
+
+    #[test]
+    fn near_the_ceiling_begins_at_nine_tenths() {
+        assert_eq!(at_ceiling(6, Some(0.899)), None);
+        assert_eq!(at_ceiling(6, None), None);
+        let bound = at_ceiling(6, Some(0.9)).unwrap();
+        assert!(bound.binds());
+        assert_eq!(bound.words(), "at the ceiling (90 % of its rate)");
+    }
+
+    #[test]
+    fn words_say_in_how_many_rounds() {
+        let evidence = Some("thread 1 was 97 % busy".to_owned());
+        assert_eq!(
+            bound(Cause::Generator(evidence), 2, 6).words(),
+            "client-limited in 2 of 6 rounds (thread 1 was 97 % busy)"
+        );
+        assert_eq!(bound(Cause::StillWarming, 6, 6).words(), "still warming up");
+    }
+}
