@@ -100,5 +100,5 @@ fn refusals(project: &Project) {
         "no metric `speed`",
     );
     let both = ["latest~1", "latest", "--json", "-", "--markdown", "-"];
-    refused(&both, "only one of");
+    refused(&both, "--markdown and --json name the same place");
 }

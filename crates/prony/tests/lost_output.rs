@@ -13,17 +13,20 @@ use common::project::{Project, trials};
 use common::{Ended, Running, repository, run, schema, until};
 use nix::sys::signal::Signal;
 
+/// One trial that has figures on a busy machine, too.
+const LONG_ENOUGH: [&str; 4] = ["--rounds", "1", "--duration", "1s"];
+
 /// A project with a recorded run of the reference server.
 fn with_a_run() -> Project {
     let project = with_drivers();
-    run(project.measure("ceiling", "hello", &["--rounds", "1"])).with(0);
+    run(project.measure("ceiling", "hello", &LONG_ENOUGH)).with(0);
     project
 }
 
 /// The same with another one, so that two can be compared.
 fn with_two_runs() -> Project {
     let project = with_a_run();
-    run(project.measure("ceiling", "hello", &["--rounds", "1"])).with(0);
+    run(project.measure("ceiling", "hello", &LONG_ENOUGH)).with(0);
     project
 }
 

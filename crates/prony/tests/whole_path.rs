@@ -213,6 +213,7 @@ fn csv_lines(project: &Project) -> usize {
 fn the_record_can_be_read_without_a_project() {
     let project = Project::new().with(&["ceiling"]);
     let store = project.path().join("records/mine.sqlite");
+    fs::create_dir(store.parent().unwrap()).unwrap();
     let store = store.to_str().unwrap();
     let measure = project.measure("ceiling", "hello", &["--rounds", "1", "--store", store]);
     common::run(measure).with(0).prints("records/mine.sqlite");

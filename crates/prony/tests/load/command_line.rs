@@ -179,6 +179,8 @@ fn a_file_of_requests_is_told_what_is_wrong_with_it() {
     with("", url).says("some.jsonl holds no request: write one JSON object a line");
     with("{\"path\": \"/\"}\n{\"pth\": \"/\"}\n", url)
         .says("some.jsonl, line 2: there is no field `pth`");
+    with("{\"path\": \"/a\", \"path\": \"/b\"}", url)
+        .says("some.jsonl, line 1: the key `path` is there twice at column 21; give it once");
     with("{\"path\": 5}", url)
         .says("some.jsonl, line 1: field `path`: expected a text, got a number");
     with("{\"path\": \"/\"}", "http://127.0.0.1:1/x")

@@ -37,7 +37,7 @@ pub struct ConnectionArguments {
     /// Ask the server to close the connection after each answer (`Connection: close`)
     #[arg(long, conflicts_with = "pipeline")]
     pub no_keepalive: bool,
-    /// Close a connection after so many answers, and make it anew
+    /// Close a connection after this many responses, and open a new one
     #[arg(long, value_name = "N", value_parser = arguments::some_count, conflicts_with = "no_keepalive", hide_short_help = true)]
     pub requests_per_connection: Option<NonZeroU64>,
     /// Connect to this socket in the file system; the URL's host is only named in the requests

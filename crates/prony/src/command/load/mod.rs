@@ -73,7 +73,7 @@ one), 1 where none was or the load could not be made, 2 where the command line i
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct Arguments {
-    /// What to load: http:// URLs of one server, asked for in turn where there are several
+    /// URL(s) to request, all on one server; several are used round-robin
     #[arg(value_name = "URL", required_unless_present = "requests_file")]
     urls: Vec<String>,
     #[command(flatten)]
