@@ -17,9 +17,9 @@ mod target;
 pub mod wire;
 
 pub use answer::{Answer, AnswerCheck, Mismatch};
-pub use difference::{excerpt, same_bytes};
+pub use difference::{difference_at, excerpt, first_difference, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{ExchangeError, exchange};
+pub use exchange::{Came, ExchangeError, exchange};
 pub use expectation::Expectation;
 pub use plan::{EventLoopChoice, LoadPlan, PlanError, Sampling};
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
