@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use prony_record::{SubjectStatus, VerifyVerdict};
+use prony_record::{SubjectStatus, VerifyResult, VerifyVerdict};
 use prony_subject::{Catalogue, FreePorts, Layout, Subject};
 use prony_suite::Workloads;
 use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_subject};
 
+use super::run::run_id;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
@@ -31,7 +32,7 @@ Exit status: 0 where every answer was right (a subject whose toolchain is missin
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Ids of subjects, or folders of subjects; all subjects where none is given
+    /// Ids of subjects, or folders of subjects; all subjects if none is given
     subjects: Vec<String>,
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
@@ -62,7 +63,9 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let workloads = project::workloads(&layout, &subjects)?;
     let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
     let interrupt = interrupt::on_signals()?;
-    let logs = layout.runs().join("verify").join("logs");
+    // Two that verify at the same time must not write into each other's logs.
+    let folder = layout.runs().join(run_id("verify"));
+    let logs = folder.join("logs");
     let cpus = project::cpus(None, None)?;
     let bench = project::bench(&layout, cpus, logs, arguments.ready_timeout)?;
     let prepared = prepare(&bench, &subjects, &interrupt, &mut |event| {
@@ -85,6 +88,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     for (subject, prepared) in subjects.iter().zip(&prepared) {
         verdicts.push(verify_one(&bench, subject, prepared, &tasks, &interrupt));
     }
+    // The folders are empty if everything was right; if not, they stay.
+    let _ = [&bench.logs, &folder].map(std::fs::remove_dir);
     if prepared.len() < subjects.len() || verdicts.contains(&Verdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -149,23 +154,33 @@ fn verify_one(
     match verify_subject(bench, subject, built, tasks, &mut FreePorts, interrupt) {
         Verification::Interrupted => Verdict::Interrupted,
         Verification::NotStarted(reason) => not_asked(id, &SubjectStatus::StartFailed { reason }),
-        Verification::Answered(results) => {
-            let mut verdict = Verdict::Right;
-            for result in results {
-                let workload = &result.workload;
-                match result.verdict {
-                    VerifyVerdict::Right => outln!("right    {id} × {workload}"),
-                    VerifyVerdict::Wrong { expected, came } => {
-                        outln!(
-                            "WRONG    {id} × {workload}\n  expected {expected}\n  came     {came}"
-                        );
-                        verdict = Verdict::Wrong;
-                    }
-                }
+        Verification::Ended { verified, reason } => {
+            show(id, verified);
+            not_asked(id, &SubjectStatus::StartFailed { reason })
+        }
+        Verification::Answered { verified, logs } => {
+            let verdict = show(id, verified);
+            if let Some(logs) = logs {
+                outln!("  its logs {}", logs.paths());
             }
             verdict
         }
     }
+}
+
+fn show(id: &str, results: Vec<VerifyResult>) -> Verdict {
+    let mut verdict = Verdict::Right;
+    for result in results {
+        let workload = &result.workload;
+        match result.verdict {
+            VerifyVerdict::Right => outln!("right    {id} × {workload}"),
+            VerifyVerdict::Wrong { expected, came } => {
+                outln!("WRONG    {id} × {workload}\n  expected {expected}\n  came     {came}");
+                verdict = Verdict::Wrong;
+            }
+        }
+    }
+    verdict
 }
 
 fn not_asked(id: &str, status: &SubjectStatus) -> Verdict {

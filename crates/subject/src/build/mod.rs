@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::digest::hexadecimal;
 use crate::guard::{Exit, GuardProgram, RunError, SpawnError, Task, new_log};
 use crate::lock::lock_unless;
-use crate::manifest::{Places, Template};
+use crate::manifest::{Places, Template, names_at_start};
 use crate::tail::tail_or_note;
 use crate::toolchain::{Found, environment};
 use crate::{Layout, Subject};
@@ -193,6 +193,16 @@ impl<'a> Build<'a> {
         words.iter().map(|word| word.fill(&self.places)).collect()
     }
 
+    /// The variables, without those that name what is known only when the server starts.
+    fn env_of_build(&self) -> Vec<(OsString, OsString)> {
+        let mut env = self.env.clone();
+        env.retain(|(_, value)| {
+            let text = value.to_string_lossy();
+            names_at_start(&text).next().is_none()
+        });
+        env
+    }
+
     /// Whether the same build was made before and what it made is still there.
     fn is_there(&self) -> bool {
         let earlier = fs::read(&self.stamp)
@@ -255,8 +265,10 @@ impl<'a> Build<'a> {
         let task = Task {
             command: command.to_vec(),
             folder: self.subject.folder.clone(),
-            env: self.env.clone(),
+            env: self.env_of_build(),
             log: self.log.clone(),
+            error_log: None,
+            scratch: None,
             cpus: Vec::new(),
         };
         let text = command.join(" ");
@@ -286,10 +298,7 @@ impl<'a> Build<'a> {
             toolchains: toolchains
                 .map(|found| {
                     let version = found.version.to_string();
-                    (
-                        found.toolchain.name.to_owned(),
-                        (found.path.clone(), version),
-                    )
+                    (found.tool.name().to_owned(), (found.path.clone(), version))
                 })
                 .collect(),
             commands: self.commands.clone(),

@@ -20,8 +20,6 @@ use super::{Bench, Task, now};
 /// Every how manieth answer is compared with the right one during a load. Comparing costs the
 /// generator time, so most are only held against the right status and length.
 const SAMPLE_EVERY: u64 = 1000;
-/// How many of a server's last lines are shown when it fails.
-const TAIL_LINES: usize = 10;
 
 /// One trial, ready to be made.
 pub struct TrialSetup<'a> {
@@ -114,7 +112,7 @@ impl TrialSetup<'_> {
     ) -> Result<(Server, Ready, u64), Stop> {
         let mut answered = 0;
         let mut probe = |address: SocketAddr| match ask(address, self.task, ANSWER_TIMEOUT) {
-            Err(_) => Probe::NotYet,
+            Err(reason) => Probe::NotYet(reason),
             Ok(answer) => match self.task.right.check(&answer) {
                 Ok(()) => {
                     answered += 1;
@@ -229,8 +227,8 @@ impl TrialSetup<'_> {
             Some(exit) => Err(Stop::Failed(
                 FailureKind::ServerExited,
                 format!(
-                    "the server {exit} during the load; the last lines of its output:\n{}",
-                    server.log_tail(TAIL_LINES)
+                    "the server {exit} during the load; {}",
+                    server.logs().shown()
                 ),
             )),
         }
