@@ -11,6 +11,7 @@ mod command;
 mod exit;
 mod interrupt;
 mod project;
+mod server_path;
 mod view;
 
 use std::process::ExitCode;

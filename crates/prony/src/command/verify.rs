@@ -1,7 +1,7 @@
 //! `prony verify [SUBJECT…]`: right or wrong, without load.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
+use crate::server_path::ServerPath;
 use crate::view::subject_status;
 
 const EXAMPLES: &str = "\
@@ -24,6 +25,7 @@ Examples:
   prony verify go-nethttp bun           these two
   prony verify --workloads sse,quote    only these workloads
   prony verify ../my-server             a subject's folder anywhere
+  prony verify ../my-server@fast        a variant of it
 
 Exit status: 0 where every answer was right (a subject whose toolchain is missing is skipped),
 1 where one was wrong or a subject failed, 130 where you stopped it.";
@@ -32,7 +34,7 @@ Exit status: 0 where every answer was right (a subject whose toolchain is missin
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Ids of subjects, or folders of subjects; all subjects if none is given
+    /// Ids of subjects, or folders ([NAME=]FOLDER[@VARIANT]); all subjects if none is given
     subjects: Vec<String>,
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
@@ -98,15 +100,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// The subjects that were given as folders.
 fn outside(names: &[String]) -> Result<Vec<Subject>, Box<dyn Error>> {
-    let folders = names
-        .iter()
-        .filter(|name| is_folder(name))
-        .map(PathBuf::from);
-    folders.map(|folder| Ok(Subject::open(&folder)?)).collect()
-}
-
-fn is_folder(name: &str) -> bool {
-    name.contains('/') || name == "." || name == ".."
+    let folders = names.iter().filter(|name| ServerPath::is_meant(name));
+    folders
+        .map(|text| {
+            let path: ServerPath = text.parse().map_err(usage)?;
+            path.open()
+        })
+        .collect()
 }
 
 fn select<'a>(
@@ -114,7 +114,8 @@ fn select<'a>(
     outside: &'a [Subject],
     names: &[String],
 ) -> Result<Vec<&'a Subject>, Box<dyn Error>> {
-    let ids: Vec<&String> = names.iter().filter(|name| !is_folder(name)).collect();
+    let is_id = |name: &&String| !ServerPath::is_meant(name);
+    let ids: Vec<&String> = names.iter().filter(is_id).collect();
     let mut subjects: Vec<&Subject> = outside.iter().collect();
     if subjects.is_empty() || !ids.is_empty() {
         subjects.extend(catalogue.select(&ids).map_err(project::not_selected)?);
