@@ -1,10 +1,12 @@
 //! Requests and their whole answers one at a time, for verification: no load, no measuring.
 
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
+use crate::difference::excerpt;
 use crate::request::WireRequest;
 use crate::wire::grpc::CallWire;
 use crate::wire::h1::{Collect, H1Wire, OnClose};
@@ -22,20 +24,71 @@ pub enum ExchangeError {
         source: io::Error,
     },
     /// Sending or receiving failed.
-    #[error("the connection failed: {0}")]
-    Io(#[from] io::Error),
+    #[error("the connection failed ({source}) {came}")]
+    Io {
+        /// What the system said.
+        source: io::Error,
+        /// What had come by then.
+        came: Came,
+    },
     /// What came is not an answer.
     #[error("malformed answer: {0}")]
     Malformed(#[from] Fault),
     /// Closed too early.
-    #[error("the server closed the connection {}", if *.in_answer { "in the middle of the answer" } else { "without an answer" })]
-    Closed {
-        /// Whether some of the answer had come.
-        in_answer: bool,
-    },
+    #[error("the server closed the connection {0}")]
+    Closed(Came),
     /// Too late.
-    #[error("no whole answer within {0:?}")]
-    TimedOut(Duration),
+    #[error("timed out after {timeout:?} {came}")]
+    TimedOut {
+        /// The time that it had.
+        timeout: Duration,
+        /// What had come by then.
+        came: Came,
+    },
+}
+
+/// How much of a response had come when it was cut short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// Nothing.
+    Nothing,
+    /// A part of its head.
+    PartOfHead,
+    /// Its head, and of its body what there is.
+    Head {
+        /// The status.
+        status: u16,
+        /// The beginning of the body.
+        body: Vec<u8>,
+    },
+}
+
+impl Came {
+    fn of(partial: Collect, bytes: usize) -> Self {
+        match partial.into_answer() {
+            answer if answer.status != 0 => Self::Head {
+                status: answer.status,
+                body: answer.body,
+            },
+            _ if bytes > 0 => Self::PartOfHead,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+impl fmt::Display for Came {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("before any byte of a response"),
+            Self::PartOfHead => f.write_str("in the middle of the response's head"),
+            Self::Head { status, body } => write!(
+                f,
+                "in the middle of a response with status {status}, after {} bytes of its body: {}",
+                body.len(),
+                excerpt(body, 0)
+            ),
+        }
+    }
 }
 
 /// Sends `request`, the first of a set, over a connection of its own and reads the whole answer.
@@ -106,10 +159,12 @@ impl<'a> Conversation<'a> {
 
     fn connect(&mut self) -> Result<TcpStream, ExchangeError> {
         let address = self.address;
-        let stream = TcpStream::connect_timeout(&address, self.timeout)
-            .map_err(|source| ExchangeError::Connect { address, source })?;
-        stream.set_nodelay(true)?;
-        stream.set_write_timeout(Some(self.timeout))?;
+        let no_connection = |source| ExchangeError::Connect { address, source };
+        let stream = TcpStream::connect_timeout(&address, self.timeout).map_err(no_connection)?;
+        stream.set_nodelay(true).map_err(no_connection)?;
+        stream
+            .set_write_timeout(Some(self.timeout))
+            .map_err(no_connection)?;
         self.wire.open();
         self.connections += 1;
         Ok(stream)
@@ -121,30 +176,42 @@ impl<'a> Conversation<'a> {
         stream: &mut TcpStream,
         until: Instant,
     ) -> Result<(Answer, bool), ExchangeError> {
+        let timeout = self.timeout;
         let wire = &mut self.wire;
-        let mut collect = Collect::default();
+        let (mut collect, mut received) = (Collect::default(), 0);
         let mut buffer = vec![0; 64 * 1024];
         wire.request(Which::default());
         loop {
-            stream.write_all(wire.unsent())?;
+            if let Err(source) = stream.write_all(wire.unsent()) {
+                let came = Came::of(collect, received);
+                return Err(ExchangeError::Io { source, came });
+            }
             wire.sent(wire.unsent().len());
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(ExchangeError::TimedOut(self.timeout));
+                let came = Came::of(collect, received);
+                return Err(ExchangeError::TimedOut { timeout, came });
             }
-            stream.set_read_timeout(Some(left))?;
-            let length = match stream.read(&mut buffer) {
+            let read = stream
+                .set_read_timeout(Some(left))
+                .and_then(|()| stream.read(&mut buffer));
+            let length = match read {
                 Ok(length) => length,
                 Err(error) if is_transient(&error) => continue,
-                Err(error) => return Err(error.into()),
+                Err(source) => {
+                    let came = Came::of(collect, received);
+                    return Err(ExchangeError::Io { source, came });
+                }
             };
             if length == 0 {
                 return match wire.close() {
                     OnClose::Whole(_) => Ok((collect.into_answer(), false)),
-                    OnClose::BeforeAnswer => Err(ExchangeError::Closed { in_answer: false }),
-                    OnClose::Truncated => Err(ExchangeError::Closed { in_answer: true }),
+                    OnClose::BeforeAnswer | OnClose::Truncated => {
+                        Err(ExchangeError::Closed(Came::of(collect, received)))
+                    }
                 };
             }
+            received += length;
             let eaten = wire.eat(&buffer[..length], Some(&mut collect))?;
             if let Some(whole) = eaten.whole {
                 return Ok((collect.into_answer(), whole.keep_alive));
@@ -156,9 +223,9 @@ impl<'a> Conversation<'a> {
 /// Whether the server closed the connection, in whatever way.
 fn is_close(error: &ExchangeError) -> bool {
     match error {
-        ExchangeError::Closed { .. } => true,
-        ExchangeError::Io(error) => matches!(
-            error.kind(),
+        ExchangeError::Closed(_) => true,
+        ExchangeError::Io { source, .. } => matches!(
+            source.kind(),
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
         ),
         _ => false,

@@ -17,9 +17,9 @@ mod target;
 pub mod wire;
 
 pub use answer::{Answer, AnswerCheck, LONGEST_BODY, Mismatch};
-pub use difference::{excerpt, same_bytes};
+pub use difference::{difference_at, excerpt, first_difference, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{Conversation, ExchangeError, exchange};
+pub use exchange::{Came, Conversation, ExchangeError, exchange};
 pub use expectation::Expectation;
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,

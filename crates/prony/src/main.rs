@@ -12,6 +12,7 @@ mod exit;
 mod interrupt;
 mod project;
 mod result_file;
+mod server_path;
 mod view;
 
 use std::process::ExitCode;

@@ -9,11 +9,12 @@ use prony_subject::{
     Catalogue, Freshness, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject,
     default_assignment,
 };
-use prony_suite::Workloads;
 use prony_suite::run::Bench;
+use prony_suite::{Suite, SuiteError, Workloads};
 
 use crate::arguments;
 use crate::exit::usage;
+use crate::server_path::ServerPath;
 
 /// The layout of the project given, or of the one that the current folder is in.
 pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
@@ -54,6 +55,18 @@ pub fn cpus(server: Option<&str>, load: Option<&str>) -> Result<CpuAssignment, B
     Ok(cpus)
 }
 
+/// The suite of this id, or in this file: a path has a slash or ends in `.toml`.
+pub fn suite(layout: &Layout, suite: &str) -> Result<Suite, Box<dyn Error>> {
+    let read = match suite.contains('/') || suite.ends_with(".toml") {
+        true => Suite::open(Path::new(suite)),
+        false => Suite::read(&layout.suites(), suite),
+    };
+    read.map_err(|error| match error {
+        SuiteError::Unknown(_) | SuiteError::Name(_) => usage(error),
+        SuiteError::File(_) => error.into(),
+    })
+}
+
 /// Why subjects cannot be selected: a name that nothing has is the command line's fault, a faulty
 /// manifest is not.
 pub fn not_selected(error: SelectError) -> Box<dyn Error> {
@@ -65,15 +78,18 @@ pub fn not_selected(error: SelectError) -> Box<dyn Error> {
 
 /// The subjects in folders that may be anywhere. None may have the id of another: in a table nobody
 /// could tell which of the two it was.
-pub fn outside(catalogue: &Catalogue, folders: &[PathBuf]) -> Result<Vec<Subject>, Box<dyn Error>> {
-    let mut subjects: Vec<Subject> = Vec::with_capacity(folders.len());
-    for folder in folders {
-        let subject = Subject::open(folder)?;
+pub fn outside(
+    catalogue: &Catalogue,
+    servers: &[ServerPath],
+) -> Result<Vec<Subject>, Box<dyn Error>> {
+    let mut subjects: Vec<Subject> = Vec::with_capacity(servers.len());
+    for server in servers {
+        let subject = server.open()?;
         let mut others = catalogue.subjects.iter().chain(&subjects);
         match others.find(|other| other.id == subject.id) {
-            Some(other) if other.folder != subject.folder => {
+            Some(other) if *other != subject => {
                 return Err(usage(format!(
-                    "two subjects would have the id `{}`: {} and {}; rename one of the folders",
+                    "two servers would have the id `{0}`: {1} and {2}; give one of them another name, for instance --server new={2}",
                     subject.id,
                     other.folder.display(),
                     subject.folder.display(),

@@ -248,14 +248,14 @@ print('I listen', flush=True)
 time.sleep(3600)
 ";
     project.python("silent", silent, "server");
-    let ended = beside_a_good_one(&project, "silent", &["--ready-timeout", "1s"]);
+    let ended = beside_a_good_one(&project, "silent", &["--ready-timeout", "3s"]);
     ended
-        .says("FAILED   silent: the server did not answer within 1s")
-        .says("\nI listen\n");
+        .says("FAILED   silent: the server gave no whole response within 3s")
+        .says("\n  I listen\n");
     project
-        .run(&["verify", "silent", "--ready-timeout", "1s"])
+        .run(&["verify", "silent", "--ready-timeout", "3s"])
         .with(1)
-        .prints("FAILED   silent: the server did not answer within 1s");
+        .prints("FAILED   silent: the server gave no whole response within 3s");
 }
 
 #[test]

@@ -272,8 +272,10 @@ fn a_subject_that_lives_elsewhere_joins_the_suite() {
     let clash = clash.path().join("subjects/ceiling");
     let clash = clash.to_str().unwrap();
     let ended = project.run(&["run", "short", "--subject", clash]).with(2);
-    let ended = ended.says("two subjects would have the id `ceiling`: ");
-    ended.says(clash).says("rename one of the folders");
+    let ended = ended.says("two servers would have the id `ceiling`: ");
+    ended
+        .says(clash)
+        .says("give one of them another name, for instance --server new=");
     let nowhere = project.run(&["run", "short", "--subject", "../nowhere"]);
     nowhere.with(1).says("nowhere");
 }

@@ -65,7 +65,7 @@ impl Catalogue {
         let mut catalogue = Catalogue::default();
         for folder in subject_folders(layout)? {
             match Subject::open(&folder) {
-                Ok(subject) => catalogue.subjects.push(subject),
+                Ok(subject) => catalogue.add(subject),
                 Err(error) => catalogue.broken.push(BrokenSubject {
                     id: folder
                         .file_name()
@@ -76,6 +76,13 @@ impl Catalogue {
             }
         }
         Ok(catalogue)
+    }
+
+    /// Takes a subject, and after it its variants.
+    fn add(&mut self, subject: Subject) {
+        let variants: Vec<Subject> = subject.variants().collect();
+        self.subjects.push(subject);
+        self.subjects.extend(variants);
     }
 
     /// The subjects of these ids, in this order, each once; all that can be used where `ids` is empty.

@@ -8,11 +8,13 @@
 mod build;
 mod catalogue;
 mod clock;
+mod contract;
 mod cpus;
 mod digest;
 mod guard;
 mod layout;
 mod lock;
+mod logs;
 mod manifest;
 mod nearest;
 mod port;
@@ -33,9 +35,10 @@ pub use cpus::{
 };
 pub use guard::{Exit, GuardProgram, Guarded, RunError, SpawnError, Task, run_if_asked};
 pub use layout::{Layout, LayoutError};
+pub use logs::Logs;
 pub use manifest::{
     Class, Input, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Pattern, Places,
-    Template, VersionSource, Wire,
+    Template, Variant, VersionSource, Wire,
 };
 pub use nearest::nearest;
 pub use port::{FreePorts, PortSource, says_address_in_use};
@@ -45,6 +48,6 @@ pub use server::{Launch, Server, StartError};
 pub use subject::{Subject, SubjectError};
 pub use tail::tail;
 pub use toolchain::{
-    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, Part,
-    ProvideError, Source, TOOLCHAINS, ToolReport, ToolState, Toolbox, Toolchain, Version,
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, Part, Program,
+    ProvideError, Source, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
 };

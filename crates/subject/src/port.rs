@@ -98,30 +98,63 @@ pub fn listeners_on(port: u16) -> Vec<i32> {
     .collect()
 }
 
+/// The addresses on which the processes `pids` listen, each once, sorted.
+pub fn addresses_of(pids: &[i32]) -> Vec<SocketAddr> {
+    let inodes = pids.iter().filter_map(|&pid| socket_inodes(pid).ok());
+    let ours: HashSet<u64> = inodes.flatten().collect();
+    let mut addresses: Vec<SocketAddr> = listening()
+        .into_iter()
+        .filter(|(_, inode)| ours.contains(inode))
+        .map(|(address, _)| address)
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
+}
+
 /// The inodes of the sockets that listen on `port`.
 fn listening_inodes(port: u16) -> HashSet<u64> {
+    let sockets = listening().into_iter();
+    let on_port = sockets.filter(|(address, _)| address.port() == port);
+    on_port.map(|(_, inode)| inode).collect()
+}
+
+/// Every TCP socket that listens, with its inode.
+fn listening() -> Vec<(SocketAddr, u64)> {
     ["/proc/self/net/tcp", "/proc/self/net/tcp6"]
         .into_iter()
         .filter_map(|table| fs::read_to_string(table).ok())
-        .flat_map(|table| {
-            table
-                .lines()
-                .filter_map(|line| listening_inode(line, port))
-                .collect::<Vec<_>>()
-        })
+        .flat_map(|table| table.lines().filter_map(listener).collect::<Vec<_>>())
         .collect()
 }
 
-/// The inode of a line of `/proc/net/tcp`, where it listens on `port`.
-fn listening_inode(line: &str, port: u16) -> Option<u64> {
+/// The address and the inode of a line of `/proc/net/tcp` or `tcp6`, if its socket listens.
+fn listener(line: &str) -> Option<(SocketAddr, u64)> {
     const LISTEN: &str = "0A";
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
-    let local_port = u16::from_str_radix(local_port, 16).ok()?;
-    if local_port != port || *fields.get(3)? != LISTEN {
+    let (ip, port) = fields.get(1)?.rsplit_once(':')?;
+    if *fields.get(3)? != LISTEN {
         return None;
     }
-    fields.get(9)?.parse().ok()
+    let port = u16::from_str_radix(port, 16).ok()?;
+    Some((
+        SocketAddr::new(ip_of(ip)?, port),
+        fields.get(9)?.parse().ok()?,
+    ))
+}
+
+/// An address as `/proc/net` has it: words of 32 bits, each in the byte order of the machine.
+fn ip_of(hexadecimal: &str) -> Option<IpAddr> {
+    let mut bytes = Vec::with_capacity(16);
+    for at in (0..hexadecimal.len()).step_by(8) {
+        let word = u32::from_str_radix(hexadecimal.get(at..at + 8)?, 16).ok()?;
+        bytes.extend(word.to_ne_bytes());
+    }
+    match bytes.len() {
+        4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
+        16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
+        _ => None,
+    }
 }
 
 fn socket_inodes(pid: i32) -> io::Result<Vec<u64>> {
@@ -167,6 +200,19 @@ mod tests {
         assert_eq!(listener_of(port, &[me]), Listener::Ours);
         assert_eq!(listener_of(port, &[]), Listener::Foreign);
         assert_eq!(listener_of(0, &[me]), Listener::Unknown);
+    }
+
+    #[test]
+    fn the_addresses_of_this_process_are_told() {
+        let listeners = ["127.0.0.1:0", "[::1]:0"].map(TcpListener::bind);
+        let me = i32::try_from(std::process::id()).unwrap();
+        let told = addresses_of(&[me]);
+        // Without IPv6 there is no second one.
+        for listener in listeners.into_iter().flatten() {
+            let address = listener.local_addr().unwrap();
+            assert!(told.contains(&address), "{address} in {told:?}");
+        }
+        assert_eq!(addresses_of(&[]), []);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Waiting for a server's first right answer.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::build::Built;
 use crate::clock::monotonic_ns;
 use crate::guard::Exit;
-use crate::port::{Listener, PortSource, listener_of, says_address_in_use};
+use crate::port::{Listener, PortSource, addresses_of, listener_of, says_address_in_use};
 use crate::server::{Launch, Server, StartError};
 
 /// The pause between two tries is this part of the time waited so far, so that it makes a startup
@@ -22,8 +21,11 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 /// A server may answer wrong while it starts, but no longer than this.
 const WRONG_TIME: Duration = Duration::from_secs(2);
 
-/// How many of a server's last lines are shown.
-const TAIL_LINES: usize = 10;
+/// How long a server that gave no response has to write what it still has to say when it is stopped.
+const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
+
+/// How long a server that is ending may take to be seen as ended: all of its tree is stopped first.
+const END_TIME: Duration = Duration::from_millis(500);
 
 /// In how many of its last lines a word of a taken port is looked for.
 const PORT_TAIL_LINES: usize = 100;
@@ -36,8 +38,8 @@ const PORTS: u32 = 3;
 pub enum Probe {
     /// The right answer.
     Right,
-    /// No whole answer: refused, closed, or not in time.
-    NotYet,
+    /// No whole answer: refused, closed, or not in time; this says which.
+    NotYet(String),
     /// Another answer; this says what was expected and what came.
     Wrong(String),
 }
@@ -53,32 +55,30 @@ pub struct Ready {
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     /// It ended before.
-    #[error(
-        "the server {exit} before it gave a right answer; the last lines of its output:\n{tail}"
-    )]
+    #[error("the server {exit} before it gave a right answer; {output}")]
     ExitedEarly {
         /// How it ended.
         exit: Exit,
-        /// The last lines of its output.
-        tail: String,
-        /// All of its output.
-        log: PathBuf,
+        /// What it wrote, and where all of that is.
+        output: String,
     },
-    /// No answer at all.
-    #[error("the server did not answer within {timeout:?}; the last lines of its output:\n{tail}")]
+    /// No whole answer.
+    #[error("the server gave no whole response within {timeout:?}: {why}; {output}")]
     NeverAnswered {
         /// How long was waited.
         timeout: Duration,
-        /// The last lines of its output.
-        tail: String,
-        /// All of its output.
-        log: PathBuf,
+        /// Where it listens instead, or what came of the last try.
+        why: String,
+        /// What it wrote, and where all of that is.
+        output: String,
     },
     /// Only wrong answers.
-    #[error("the server answers wrong: {mismatch}")]
+    #[error("the server answers wrong: {mismatch}; {output}")]
     WrongAnswer {
         /// What was expected and what came last.
         mismatch: String,
+        /// What it wrote, and where all of that is.
+        output: String,
     },
     /// The answers come from another program.
     #[error("another program listens on port {port}")]
@@ -97,7 +97,9 @@ impl NotReady {
         match self {
             NotReady::PortTaken { .. } => true,
             // Some write a long stack after the reason.
-            NotReady::ExitedEarly { .. } => says_address_in_use(&server.log_tail(PORT_TAIL_LINES)),
+            NotReady::ExitedEarly { .. } => {
+                says_address_in_use(&server.logs().last(PORT_TAIL_LINES))
+            }
             _ => false,
         }
     }
@@ -138,6 +140,7 @@ pub fn wait_ready(
 ) -> Result<Ready, NotReady> {
     let begin = Instant::now();
     let mut wrong: Option<(Instant, String)> = None;
+    let mut last = String::new();
     loop {
         match probe(server.address()) {
             Probe::Right => {
@@ -146,7 +149,7 @@ pub fn wait_ready(
                 let startup_ns = now.saturating_sub(server.started_at_ns());
                 return Ok(Ready { startup_ns });
             }
-            Probe::NotYet => {}
+            Probe::NotYet(reason) => last = reason,
             Probe::Wrong(mismatch) => {
                 let since = wrong.map_or_else(Instant::now, |(since, _)| since);
                 wrong = Some((since, mismatch));
@@ -159,15 +162,10 @@ pub fn wait_ready(
         let late = begin.elapsed() >= timeout;
         match wrong {
             Some((since, mismatch)) if late || since.elapsed() >= WRONG_TIME => {
-                return Err(NotReady::WrongAnswer { mismatch });
+                let output = server.logs().shown();
+                return Err(NotReady::WrongAnswer { mismatch, output });
             }
-            None if late => {
-                return Err(NotReady::NeverAnswered {
-                    timeout,
-                    tail: server.log_tail(TAIL_LINES),
-                    log: server.log_path().to_owned(),
-                });
-            }
+            None if late => return Err(never_answered(server, timeout, last)),
             _ => {}
         }
         let pause = begin.elapsed() / PAUSE_PART;
@@ -207,18 +205,60 @@ fn confirm(server: &mut Server) -> Result<(), NotReady> {
     let port = server.address().port();
     let pids = server.tree().pids().unwrap_or_default();
     match listener_of(port, &pids) {
-        Listener::Foreign => Err(NotReady::PortTaken { port }),
+        Listener::Foreign => {
+            // One whose processes are ending right now has no port any more either.
+            fail_if_exits_within(server, END_TIME)?;
+            Err(NotReady::PortTaken { port })
+        }
         Listener::Ours | Listener::Unknown => Ok(()),
     }
 }
 
 fn fail_if_exited(server: &mut Server) -> Result<(), NotReady> {
-    match server.exited() {
+    fail_if_exits_within(server, Duration::ZERO)
+}
+
+fn fail_if_exits_within(server: &mut Server, time: Duration) -> Result<(), NotReady> {
+    match server.exits_within(time) {
         None => Ok(()),
         Some(exit) => Err(NotReady::ExitedEarly {
             exit,
-            tail: server.log_tail(TAIL_LINES),
-            log: server.log_path().to_owned(),
+            output: server.logs().shown(),
         }),
     }
+}
+
+/// Stops the server, so that it writes what it has buffered.
+fn never_answered(server: &mut Server, timeout: Duration, last: String) -> NotReady {
+    let pids = server.tree().pids().unwrap_or_default();
+    let why = why_silent(server.address(), &addresses_of(&pids), &last);
+    server.stop(LAST_WORDS_TIME);
+    NotReady::NeverAnswered {
+        timeout,
+        why,
+        output: server.logs().shown(),
+    }
+}
+
+/// Why a server gave no whole response, by where it listens and what came last.
+fn why_silent(address: SocketAddr, listens_on: &[SocketAddr], last: &str) -> String {
+    let any = |ip: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || address.is_ipv4());
+    let reached = |other: &SocketAddr| {
+        other.port() == address.port() && (other.ip() == address.ip() || any(other.ip()))
+    };
+    if listens_on.is_empty() {
+        return format!("it listens on no TCP port ({last})");
+    }
+    if listens_on.iter().any(reached) {
+        return last.to_owned();
+    }
+    let others: Vec<String> = listens_on.iter().map(SocketAddr::to_string).collect();
+    let same_port = listens_on
+        .iter()
+        .any(|other| other.port() == address.port());
+    let variable = if same_port { "HOST" } else { "PORT" };
+    format!(
+        "it listens on {} instead of {address}: does it read {variable}?",
+        others.join(", ")
+    )
 }

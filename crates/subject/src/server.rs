@@ -1,6 +1,5 @@
 //! A server that runs.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -8,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::build::Built;
-use crate::cpus::allowed_cpus;
-use crate::guard::{Exit, GuardProgram, Guarded, SpawnError, Task, new_log};
+use crate::contract::Contract;
+use crate::guard::{Exit, GuardProgram, Guarded, SpawnError};
+use crate::logs::Logs;
 use crate::port::PortSource;
 use crate::sampling::{ProcessTree, TreeUsage};
-use crate::tail::tail_or_note;
 
 /// How a server is to be started.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub struct Launch {
     pub host: IpAddr,
     /// The folder of the files that it answers with.
     pub assets: PathBuf,
-    /// The file for its output.
+    /// The file for its standard output; the one for its standard error lies beside it, see [`Logs::at`].
     pub log: PathBuf,
 }
 
@@ -48,9 +47,19 @@ pub enum StartError {
         /// What the system said.
         source: io::Error,
     },
+    /// The folder for `{tmp}` cannot be created.
+    #[error("cannot create a folder for `{{tmp}}` in {}: {source}", temp_folder())]
+    Scratch {
+        /// What the system said.
+        source: io::Error,
+    },
     /// Its process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+}
+
+fn temp_folder() -> String {
+    std::env::temp_dir().display().to_string()
 }
 
 /// A server under its guard. Dropping it kills its whole process tree.
@@ -58,8 +67,9 @@ pub enum StartError {
 pub struct Server {
     process: Guarded,
     address: SocketAddr,
-    log: LineCounter,
-    log_path: PathBuf,
+    output: LineCounter,
+    errors: LineCounter,
+    logs: Logs,
 }
 
 impl Server {
@@ -76,24 +86,24 @@ impl Server {
         let port = ports
             .next_port(host)
             .map_err(|source| StartError::Port { host, source })?;
-        let log_error = |source| StartError::Log {
-            path: launch.log.clone(),
-            source,
+        let logs = Logs::at(&launch.log);
+        let log_error = |(path, source)| StartError::Log { path, source };
+        logs.create().map_err(log_error)?;
+        let counter = |path: &PathBuf| {
+            LineCounter::open(path).map_err(|error| log_error((path.clone(), error)))
         };
-        new_log(&launch.log).map_err(log_error)?;
-        let log = LineCounter::open(&launch.log).map_err(log_error)?;
-        let process = launch.guard.spawn(&Task {
-            command: built.run.clone(),
-            folder: built.folder.clone(),
-            env: env(built, launch, port),
-            log: launch.log.clone(),
-            cpus: launch.cpus.clone(),
-        })?;
+        let (output, errors) = (counter(&logs.output)?, counter(&logs.errors)?);
+        let address = SocketAddr::new(host, port);
+        let contract = Contract::new(built, launch, address)
+            .map_err(|source| StartError::Scratch { source })?;
+        let process = launch.guard.spawn(&contract.task(built, launch, &logs))?;
+        contract.taken_over();
         Ok(Server {
             process,
-            address: SocketAddr::new(host, port),
-            log,
-            log_path: launch.log.clone(),
+            address,
+            output,
+            errors,
+            logs,
         })
     }
 
@@ -114,25 +124,33 @@ impl Server {
 
     /// How it ended, where it has. Then no process of its tree is left.
     pub fn exited(&mut self) -> Option<Exit> {
-        self.process.wait(Duration::ZERO)
+        self.exits_within(Duration::ZERO)
     }
 
-    /// How many lines it has written so far.
+    /// How it ended, if it does within `time`.
+    pub fn exits_within(&mut self, time: Duration) -> Option<Exit> {
+        self.process.wait(time)
+    }
+
+    /// How many lines it has written to standard output so far.
     ///
     /// # Errors
     /// Where the log cannot be read.
     pub fn log_lines(&mut self) -> io::Result<u64> {
-        self.log.count()
+        self.output.count()
     }
 
-    /// The last lines that it has written.
-    pub fn log_tail(&self, lines: usize) -> String {
-        tail_or_note(&self.log_path, lines)
+    /// How many lines it has written to standard error so far.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn error_lines(&mut self) -> io::Result<u64> {
+        self.errors.count()
     }
 
     /// All that it has written.
-    pub fn log_path(&self) -> &Path {
-        &self.log_path
+    pub fn logs(&self) -> &Logs {
+        &self.logs
     }
 
     /// Its process tree, to sample.
@@ -152,23 +170,6 @@ impl Server {
     pub fn stop(&mut self, grace: Duration) -> Exit {
         self.process.stop(grace)
     }
-}
-
-/// The subject's own variables, then those of the contract, which win.
-fn env(built: &Built, launch: &Launch, port: u16) -> Vec<(OsString, OsString)> {
-    let cpus = match launch.cpus.len() {
-        0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
-        pinned => pinned,
-    };
-    let assets = std::path::absolute(&launch.assets).unwrap_or_else(|_| launch.assets.clone());
-    let contract = [
-        ("HOST", launch.host.to_string().into()),
-        ("PORT", port.to_string().into()),
-        ("CPUS", cpus.to_string().into()),
-        ("ASSETS", assets.into_os_string()),
-    ];
-    let contract = contract.map(|(name, value)| (OsString::from(name), value));
-    built.env.iter().cloned().chain(contract).collect()
 }
 
 /// Counts the lines of a file that grows; each byte is read once.

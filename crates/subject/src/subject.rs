@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::nearest::{nearest, offer};
 use crate::sources::{Unreadable, hash_files, source_files};
 
 /// A server that can be measured.
@@ -37,6 +38,30 @@ pub enum SubjectError {
     /// Its folder has a name that is no id.
     #[error("{0}: a subject's folder is named in lower-case letters, digits and hyphens")]
     Name(PathBuf),
+    /// A name given to it is no id.
+    #[error(
+        "`{0}` is no name for a server: write it in lower-case letters, digits and hyphens, for instance new=../my-server"
+    )]
+    BadName(String),
+    /// Its manifest has no variant of that name.
+    #[error("the server `{id}` has no variant `{name}`{}{}", offer(.nearest), variants_text(.known))]
+    NoVariant {
+        /// The server's id.
+        id: String,
+        /// The name.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+        /// All its variants.
+        known: Vec<String>,
+    },
+}
+
+fn variants_text(known: &[String]) -> String {
+    match known {
+        [] => "; its manifest has no [[variant]]".to_owned(),
+        _ => format!("; it has {}", known.join(", ")),
+    }
 }
 
 impl Subject {
@@ -66,6 +91,46 @@ impl Subject {
         })
     }
 
+    /// The variant of this name, whose id is `ID@NAME`.
+    ///
+    /// # Errors
+    /// If the manifest has no such variant, with the nearest one.
+    pub fn variant(&self, name: &str) -> Result<Subject, SubjectError> {
+        let Some(manifest) = self.manifest.variant(name) else {
+            let known = self.manifest.variants.iter();
+            let known: Vec<String> = known.map(|variant| variant.name.clone()).collect();
+            return Err(SubjectError::NoVariant {
+                id: self.id.clone(),
+                name: name.to_owned(),
+                nearest: nearest(name, known.iter().map(String::as_str)),
+                known,
+            });
+        };
+        Ok(Subject {
+            id: format!("{}@{name}", self.id),
+            manifest,
+            ..self.clone()
+        })
+    }
+
+    /// All its variants.
+    pub fn variants(&self) -> impl Iterator<Item = Subject> {
+        let names = self.manifest.variants.iter();
+        names.filter_map(|variant| self.variant(&variant.name).ok())
+    }
+
+    /// The same under another name, so that one folder can be measured twice.
+    ///
+    /// # Errors
+    /// If the name is none that a server can have.
+    pub fn named(self, name: &str) -> Result<Subject, SubjectError> {
+        if !is_id(name) {
+            return Err(SubjectError::BadName(name.to_owned()));
+        }
+        let id = name.to_owned();
+        Ok(Subject { id, ..self })
+    }
+
     /// The first 8 digits of the source hash.
     pub fn short_hash(&self) -> &str {
         &self.source_hash[..8]
@@ -78,7 +143,8 @@ impl From<Unreadable> for SubjectError {
     }
 }
 
-fn is_id(name: &str) -> bool {
+/// Whether it can be the name of a folder of a subject, or of a variant.
+pub(crate) fn is_id(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty() && name.chars().all(is_letter)
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use prony_subject::{
-    Availability, BuildError, Built, Found, Freshness, Layout, Need, Subject, Toolbox, Toolchain,
-    Version, build,
+    Availability, BuildError, Built, Found, Freshness, Layout, Need, Subject, Tool, Toolbox,
+    Toolchain, Version, build,
 };
 use support::{GO_ON, guard};
 
@@ -203,7 +203,7 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
         ..Toolchain::PLAIN
     };
     let found = [Found {
-        toolchain: Box::leak(Box::new(toolchain)),
+        tool: Tool::Known(Box::leak(Box::new(toolchain))),
         path: bin.join("prony-made-up-tool"),
         version: Version::parse("1.0").unwrap(),
     }];
@@ -231,7 +231,7 @@ fn two_toolchains_of_one_program_are_told_apart() {
     let layout = Layout::at(folder.path());
     let one = subject(&layout, "true", "");
     let found = |name, version| Found {
-        toolchain: Toolchain::named(name).unwrap(),
+        tool: Tool::Known(Toolchain::named(name).unwrap()),
         path: "/usr/bin/ruby".into(),
         version: Version::parse(version).unwrap(),
     };

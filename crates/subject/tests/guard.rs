@@ -17,6 +17,8 @@ fn task(folder: &Path, command: &[&str]) -> Task {
         folder: folder.to_owned(),
         env: vec![("GREETING".into(), "hello".into())],
         log: folder.join("log"),
+        error_log: None,
+        scratch: None,
         cpus: Vec::new(),
     }
 }
@@ -142,6 +144,42 @@ fn what_a_command_leaves_behind_is_killed_when_it_ends() {
             .success()
     );
     assert!(!alive(pids(&folder.path().join("pids"), 1)[0]));
+}
+
+#[test]
+fn a_command_that_goes_into_the_background_is_told_from_one_that_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let exit = |script: &str| {
+        let task = task(folder.path(), &["sh", "-c", script]);
+        guard().run(&task, &AtomicBool::new(false)).unwrap()
+    };
+    assert_eq!(exit("sleep 600 & sleep 600 & exit 0"), Exit::Background(2));
+    assert_eq!(exit("sleep 600 & exit 3"), Exit::Code(3));
+    // A child that has ended and was not waited for is none that goes on.
+    assert_eq!(exit("true & sleep 0.2; exit 0"), Exit::Code(0));
+}
+
+#[test]
+fn standard_error_may_have_a_log_of_its_own_and_the_scratch_folder_goes_with_the_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = folder.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let script = "echo out; echo err >&2; mkdir -p scratch/a; echo x >scratch/a/b";
+    let mut task = task(folder.path(), &["sh", "-c", script]);
+    task.error_log = Some(folder.path().join("errors"));
+    task.scratch = Some(scratch.clone());
+    assert!(
+        guard()
+            .run(&task, &AtomicBool::new(false))
+            .unwrap()
+            .success()
+    );
+    let errors = std::fs::read_to_string(folder.path().join("errors")).unwrap();
+    assert_eq!(
+        (log(folder.path()), errors),
+        ("out\n".to_owned(), "err\n".to_owned())
+    );
+    assert!(!scratch.exists());
 }
 
 #[test]

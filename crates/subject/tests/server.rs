@@ -53,7 +53,7 @@ with open("env", "w") as file:
     until("the lines", || {
         (server.log_lines().unwrap() == lines + 5).then_some(())
     });
-    assert_eq!(server.log_tail(1), "a line");
+    assert!(server.logs().shown().ends_with("\n  a line"));
     assert_eq!(server.exited(), None);
     assert_eq!(server.stop(LONG), Exit::Signal(15));
     assert_eq!(server.log_lines().unwrap(), lines + 5);
@@ -68,8 +68,12 @@ fn a_server_that_ends_early_is_told_with_its_last_lines() {
     let launch = launch(folder.path());
     let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
     match not_ready(error) {
-        NotReady::ExitedEarly { exit, tail, .. } => {
-            assert_eq!((exit, tail.as_str()), (Exit::Code(9), "one\ntwo"));
+        NotReady::ExitedEarly { exit, output } => {
+            let path = |name| folder.path().join(name).display().to_string();
+            let (out, err) = (path("server.log"), path("server.stderr.log"));
+            let both =
+                format!("its standard output ({out}):\n  one\nits standard error ({err}):\n  two");
+            assert_eq!((exit, output), (Exit::Code(9), both));
         }
         other => panic!("{other}"),
     }
@@ -85,9 +89,135 @@ fn a_server_that_never_answers_is_told_with_its_last_lines() {
     });
     let timeout = Duration::from_millis(50);
     match wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err() {
-        NotReady::NeverAnswered { tail, .. } => assert_eq!(tail, "waiting"),
+        NotReady::NeverAnswered { output, .. } => assert!(output.ends_with("\n  waiting")),
         other => panic!("{other}"),
     }
+}
+
+/// Tells a server that gives no response in the time that it has.
+fn silent(folder: &std::path::Path, run: &[&str]) -> String {
+    let built = built(folder, run);
+    let mut server = Server::start(&built, &launch(folder), &mut FreePorts).unwrap();
+    until("the file `up`", || folder.join("up").exists().then_some(()));
+    let timeout = Duration::from_millis(50);
+    let error = wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn a_server_that_listens_elsewhere_is_told_with_where_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = "import socket, time\nlistener = socket.create_server((\"127.0.0.1\", 0))\n\
+        open(\"port\", \"w\").write(str(listener.getsockname()[1]))\n\
+        open(\"up\", \"w\").close()\ntime.sleep(600)";
+    let text = silent(folder.path(), &["python3", "-c", code]);
+    let port = std::fs::read_to_string(folder.path().join("port")).unwrap();
+    let listens = format!(": it listens on 127.0.0.1:{port} instead of 127.0.0.1:");
+    assert!(text.contains(&listens), "{text}");
+    assert!(
+        text.contains(": does it read PORT?; it wrote nothing"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_server_that_does_not_listen_is_told_with_what_it_had_buffered() {
+    let folder = tempfile::tempdir().unwrap();
+    // What a program writes when it is asked to end is not lost.
+    let code = "import os, signal, sys, time\nsys.stdout = open(1, \"w\", 4096)\n\
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nprint(\"no database\")\n\
+        open(\"up\", \"w\").close()\ntime.sleep(600)";
+    let text = silent(folder.path(), &["python3", "-c", code]);
+    assert!(
+        text.contains("it listens on no TCP port (refused)"),
+        "{text}"
+    );
+    assert!(text.ends_with("\n  no database"), "{text}");
+}
+
+#[test]
+fn a_server_that_goes_into_the_background_is_told_as_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["sh", "-c", "sleep 600 & exit 0"]);
+    let launch = launch(folder.path());
+    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
+    let text = error.to_string();
+    let told = "the server ended with exit code 0 and left 1 process running in the background, \
+        which Prony has stopped (run it in the foreground) before it gave a right answer";
+    assert!(text.starts_with(told), "{text}");
+}
+
+#[test]
+fn a_server_that_goes_into_the_background_after_its_first_response_is_no_taken_port() {
+    let folder = tempfile::tempdir().unwrap();
+    // The parent ends as soon as the child has been asked once.
+    let more = "if os.fork() != 0:\n    import time\n    while not os.path.exists(\"asked\"):\n        time.sleep(0.001)\n    sys.exit(0)\n";
+    let built = python_server(folder.path(), "right", more);
+    let code = std::fs::read_to_string(folder.path().join("server.py")).unwrap();
+    let code = code.replace(
+        "    print(",
+        "    open(\"asked\", \"w\").close()\n    print(",
+    );
+    std::fs::write(folder.path().join("server.py"), code).unwrap();
+    let launch = launch(folder.path());
+    match bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON) {
+        Ok((mut server, _)) => {
+            assert_eq!(server.exits_within(LONG), Some(Exit::Background(1)));
+        }
+        Err(error) => {
+            let error = not_ready(error);
+            let exit = Exit::Background(1);
+            assert!(
+                matches!(&error, NotReady::ExitedEarly { exit: came, .. } if *came == exit),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_command_is_told_where_to_listen_and_has_a_folder_while_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo $0 $1 $OWN; ls -A $2 | wc -l; touch $2/pid; echo $2 >tmp; exec sleep 600";
+    let words = [
+        "sh",
+        "-c",
+        script,
+        "{host}:{port}",
+        "{cpus} {assets}",
+        "{tmp}",
+    ];
+    let mut built = built(folder.path(), &words);
+    built.env = vec![("OWN".into(), "on-{port}".into())];
+    let mut launch = launch(folder.path());
+    launch.cpus = vec![allowed_cpus().unwrap()[0]];
+    let tmp = |server: &mut Server| {
+        let told = until("what it was told", || {
+            let text = std::fs::read_to_string(&server.logs().output).unwrap();
+            (text.lines().count() == 2).then_some(text)
+        });
+        let address = server.address();
+        let assets = folder.path().display();
+        let port = address.port();
+        assert_eq!(told, format!("{address} 1 {assets} on-{port}\n0\n"));
+        let tmp = until("its folder", || {
+            let path = std::fs::read_to_string(folder.path().join("tmp")).ok()?;
+            path.strip_suffix('\n').map(std::path::PathBuf::from)
+        });
+        std::fs::remove_file(folder.path().join("tmp")).unwrap();
+        assert!(tmp.join("pid").exists());
+        tmp
+    };
+    let start = || Server::start(&built, &launch, &mut FreePorts).unwrap();
+    let mut first = start();
+    let first_tmp = tmp(&mut first);
+    first.stop(LONG);
+    assert!(!first_tmp.exists(), "{first_tmp:?} is still there");
+    let mut again = start();
+    let second_tmp = tmp(&mut again);
+    assert_ne!(first_tmp, second_tmp);
+    drop(again);
+    assert!(!second_tmp.exists(), "{second_tmp:?} is still there");
 }
 
 #[test]
@@ -140,7 +270,7 @@ fn a_taken_port_is_replaced() {
     let launch = launch(folder.path());
     let mut refuse_taken = |address: std::net::SocketAddr| {
         if address.port() == port {
-            Probe::NotYet
+            Probe::NotYet("taken".to_owned())
         } else {
             probe(address)
         }
@@ -163,7 +293,7 @@ fn ports_that_are_all_taken_are_a_clear_error() {
     let launch = launch(folder.path());
     let mut asked = 0;
     let mut ports = ports_with(port, usize::MAX, &mut asked);
-    let mut never = |_| Probe::NotYet;
+    let mut never = |_| Probe::NotYet("never".to_owned());
     let error = bring_up(&built, &launch, &mut ports, &mut never, LONG, &GO_ON).unwrap_err();
     assert!(
         matches!(error, BringUpError::PortsTaken { tries: 3, .. }),

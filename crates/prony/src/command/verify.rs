@@ -1,20 +1,22 @@
 //! `prony verify [SUBJECT…]`: right or wrong, without load.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use prony_record::{SubjectStatus, VerifyVerdict};
+use prony_record::{SubjectStatus, VerifyResult, VerifyVerdict};
 use prony_subject::{Catalogue, FreePorts, Layout, Subject};
 use prony_suite::Workloads;
 use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_subject};
 
+use super::run::run_id;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
+use crate::server_path::ServerPath;
 use crate::view::subject_status;
 
 const EXAMPLES: &str = "\
@@ -24,6 +26,7 @@ Examples:
   prony verify --workloads sse,quote    only these workloads
   prony verify ../my-server             a subject's folder anywhere
   prony verify --rebuild ../my-server   its build run anew, whatever was built before
+  prony verify ../my-server@fast        a variant of it
 
 Exit status: 0 where every answer was right (a subject whose toolchain is missing is skipped),
 1 where one was wrong or a subject failed, 130 where you stopped it.";
@@ -32,7 +35,7 @@ Exit status: 0 where every answer was right (a subject whose toolchain is missin
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Ids of subjects, or folders of subjects; all subjects if none is given
+    /// Ids of subjects, or folders ([NAME=]FOLDER[@VARIANT]); all subjects if none is given
     #[arg(value_parser = arguments::name)]
     subjects: Vec<String>,
     /// Only these workloads, separated by commas
@@ -68,7 +71,9 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
     layout.make_state()?;
     let interrupt = interrupt::on_signals()?;
-    let logs = layout.runs().join("verify").join("logs");
+    // Two that verify at the same time must not write into each other's logs.
+    let folder = layout.runs().join(run_id("verify"));
+    let logs = folder.join("logs");
     let cpus = project::cpus(None, None)?;
     let bench = Bench {
         freshness: project::freshness(arguments.rebuild),
@@ -94,6 +99,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     for (subject, prepared) in subjects.iter().zip(&prepared) {
         verdicts.push(verify_one(&bench, subject, prepared, &tasks, &interrupt));
     }
+    // The folders are empty if everything was right; if not, they stay.
+    let _ = [&bench.logs, &folder].map(std::fs::remove_dir);
     if prepared.len() < subjects.len() || verdicts.contains(&Verdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -102,15 +109,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// The subjects that were given as folders.
 fn outside(names: &[String]) -> Result<Vec<Subject>, Box<dyn Error>> {
-    let folders = names
-        .iter()
-        .filter(|name| is_folder(name))
-        .map(PathBuf::from);
-    folders.map(|folder| Ok(Subject::open(&folder)?)).collect()
-}
-
-fn is_folder(name: &str) -> bool {
-    name.contains('/') || name == "." || name == ".."
+    let folders = names.iter().filter(|name| ServerPath::is_meant(name));
+    folders
+        .map(|text| {
+            let path: ServerPath = text.parse().map_err(usage)?;
+            path.open()
+        })
+        .collect()
 }
 
 fn select<'a>(
@@ -118,7 +123,8 @@ fn select<'a>(
     outside: &'a [Subject],
     names: &[String],
 ) -> Result<Vec<&'a Subject>, Box<dyn Error>> {
-    let ids: Vec<&String> = names.iter().filter(|name| !is_folder(name)).collect();
+    let is_id = |name: &&String| !ServerPath::is_meant(name);
+    let ids: Vec<&String> = names.iter().filter(is_id).collect();
     let mut subjects: Vec<&Subject> = outside.iter().collect();
     if subjects.is_empty() || !ids.is_empty() {
         subjects.extend(catalogue.select(&ids).map_err(project::not_selected)?);
@@ -158,23 +164,33 @@ fn verify_one(
     match verify_subject(bench, subject, built, tasks, &mut FreePorts, interrupt) {
         Verification::Interrupted => Verdict::Interrupted,
         Verification::NotStarted(reason) => not_asked(id, &SubjectStatus::StartFailed { reason }),
-        Verification::Answered(results) => {
-            let mut verdict = Verdict::Right;
-            for result in results {
-                let workload = &result.workload;
-                match result.verdict {
-                    VerifyVerdict::Right => outln!("right    {id} × {workload}"),
-                    VerifyVerdict::Wrong { expected, came } => {
-                        outln!(
-                            "WRONG    {id} × {workload}\n  expected {expected}\n  came     {came}"
-                        );
-                        verdict = Verdict::Wrong;
-                    }
-                }
+        Verification::Ended { verified, reason } => {
+            show(id, verified);
+            not_asked(id, &SubjectStatus::StartFailed { reason })
+        }
+        Verification::Answered { verified, logs } => {
+            let verdict = show(id, verified);
+            if let Some(logs) = logs {
+                outln!("  its logs {}", logs.paths());
             }
             verdict
         }
     }
+}
+
+fn show(id: &str, results: Vec<VerifyResult>) -> Verdict {
+    let mut verdict = Verdict::Right;
+    for result in results {
+        let workload = &result.workload;
+        match result.verdict {
+            VerifyVerdict::Right => outln!("right    {id} × {workload}"),
+            VerifyVerdict::Wrong { expected, came } => {
+                outln!("WRONG    {id} × {workload}\n  expected {expected}\n  came     {came}");
+                verdict = Verdict::Wrong;
+            }
+        }
+    }
+    verdict
 }
 
 fn not_asked(id: &str, status: &SubjectStatus) -> Verdict {

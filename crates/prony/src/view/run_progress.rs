@@ -115,8 +115,11 @@ impl RunProgress {
                 self.bar
                     .set_message(format!("checking the answers of {subject}"));
             }
-            Event::Verified { subject } => {
-                verified(subject).iter().for_each(|line| self.line(line))
+            Event::Verified { subject, logs } => {
+                verified(subject).iter().for_each(|line| self.line(line));
+                if let Some(logs) = logs {
+                    self.line(&format!("logs     {}: {}", subject.id, logs.paths()));
+                }
             }
             Event::Planned { trials } => self.planned(trials),
             Event::Round { trials } => self.round(trials),

@@ -4,7 +4,7 @@ mod published;
 mod text;
 
 use crate::{Comparison, Percentile, Row, Standing, Table, format, prose};
-use text::{Paint, cut, last_line, wrapped};
+use text::{Paint, cut, ends, wrapped};
 
 /// The comparison as text with lines of at most `width` letters (40 at the least): the least
 /// important columns are left out where there is no room for all. `colour` allows ANSI colours.
@@ -315,7 +315,7 @@ fn absence_lines(comparison: &Comparison, width: usize, paint: Paint) -> Vec<Str
             absence.subject.id,
             place.unwrap_or_default(),
             absence.why.label(),
-            last_line(&absence.why.text()),
+            ends(&absence.why.text()),
         );
         let texts = wrapped(&text, width - 2);
         lines.extend(texts.iter().map(|text| format!("  {}", paint.bad(text))));

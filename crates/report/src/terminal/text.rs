@@ -27,12 +27,19 @@ impl Paint {
     }
 }
 
-/// The last line that says something: of a build's output that is where the error is.
-pub(super) fn last_line(text: &str) -> &str {
-    text.lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or("")
-        .trim()
+/// The first line, which says what happened, and the last one that says something: of what a program
+/// printed that is often where the error is.
+pub(super) fn ends(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let Some(first) = lines.next() else {
+        return String::new();
+    };
+    let rest = lines.clone().count();
+    match (lines.next_back(), rest) {
+        (None, _) => first.to_owned(),
+        (Some(last), 1) => format!("{first} {last}"),
+        (Some(last), _) => format!("{first} … {last}"),
+    }
 }
 
 /// The text in at most as many letters.

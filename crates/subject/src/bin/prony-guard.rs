@@ -34,6 +34,8 @@ fn run(log: &str, command: &[String]) -> Result<(), Box<dyn std::error::Error>> 
         folder: std::env::current_dir()?,
         env: Vec::new(),
         log: log.into(),
+        error_log: None,
+        scratch: None,
         cpus: Vec::new(),
     };
     let mut guarded = GuardProgram::current()?.spawn(&task)?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::guard::{Exit, GuardProgram, RunError, SpawnError, Task, new_log};
 use crate::lock::lock_unless;
-use crate::manifest::{Places, Template};
+use crate::manifest::{Places, Template, names_at_start};
 use crate::sources::{Unreadable, hash_file};
 use crate::tail::tail_or_note;
 use crate::toolchain::{Found, environment};
@@ -210,6 +210,16 @@ impl<'a> Build<'a> {
         words.iter().map(|word| word.fill(&self.places)).collect()
     }
 
+    /// The variables, without those that name what is known only when the server starts.
+    fn env_of_build(&self) -> Vec<(OsString, OsString)> {
+        let mut env = self.env.clone();
+        env.retain(|(_, value)| {
+            let text = value.to_string_lossy();
+            names_at_start(&text).next().is_none()
+        });
+        env
+    }
+
     /// Runs the build where it must be run. How long that took, if it made anything.
     fn bring_up_to_date(
         &self,
@@ -297,8 +307,10 @@ impl<'a> Build<'a> {
         let task = Task {
             command: command.to_vec(),
             folder: self.subject.folder.clone(),
-            env: self.env.clone(),
+            env: self.env_of_build(),
             log: self.log.clone(),
+            error_log: None,
+            scratch: None,
             cpus: Vec::new(),
         };
         let text = command.join(" ");
@@ -328,10 +340,7 @@ impl<'a> Build<'a> {
             toolchains: toolchains
                 .map(|found| {
                     let version = found.version.to_string();
-                    (
-                        found.toolchain.name.to_owned(),
-                        (found.path.clone(), version),
-                    )
+                    (found.tool.name().to_owned(), (found.path.clone(), version))
                 })
                 .collect(),
             commands: self.commands.clone(),

@@ -15,7 +15,7 @@ pub fn read(subject: &Subject, found: &[Found]) -> Option<String> {
         VersionSource::Text(text) => Some(text.clone()),
         VersionSource::Toolchain(name) => found
             .iter()
-            .find(|found| found.toolchain.name == name)
+            .find(|found| found.tool.name() == name)
             .map(|found| found.version.to_string()),
         VersionSource::CargoLock(package) => locked(&file("Cargo.lock")?, package),
         VersionSource::GoMod(module) => required(&file("go.mod")?, module),

@@ -35,6 +35,10 @@ pub struct Task {
     pub env: Vec<(OsString, OsString)>,
     /// The file that its output is appended to.
     pub log: PathBuf,
+    /// The file that its standard error is appended to; `None` for the same as its output.
+    pub error_log: Option<PathBuf>,
+    /// A folder of its own, removed with all it holds when no process of it is left.
+    pub scratch: Option<PathBuf>,
     /// The CPUs it may use; empty for all.
     pub cpus: Vec<usize>,
 }
@@ -104,10 +108,16 @@ impl GuardProgram {
         }
         // The guard runs in the task's folder, so what was relative to Prony's must not be.
         let program = std::path::absolute(self.path()).map_err(guard_error)?;
-        let log = std::path::absolute(&task.log).map_err(guard_error)?;
+        let absolute = |path: &PathBuf| std::path::absolute(path).map_err(guard_error);
+        let optional = |path: &Option<PathBuf>| path.as_ref().map(absolute).transpose();
+        let log = absolute(&task.log)?;
+        let error_log = optional(&task.error_log)?.unwrap_or_else(|| log.clone());
+        let scratch = optional(&task.scratch)?.unwrap_or_default();
         let mut guard = Command::new(program)
             .arg(GUARD)
             .arg(log)
+            .arg(error_log)
+            .arg(scratch)
             .arg(format_cpu_list(&task.cpus))
             .args(&task.command)
             .current_dir(&task.folder)

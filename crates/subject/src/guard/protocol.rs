@@ -13,6 +13,9 @@ pub const LAUNCH: &str = "__launch";
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
+    /// By itself, with exit code 0, while so many processes that it had started were still running: it
+    /// went into the background.
+    Background(u32),
     /// By this signal.
     Signal(i32),
     /// Its guard was killed, and it with its guard.
@@ -22,7 +25,7 @@ pub enum Exit {
 impl Exit {
     /// Whether it ended by itself with exit code 0.
     pub fn success(self) -> bool {
-        self == Exit::Code(0)
+        matches!(self, Exit::Code(0) | Exit::Background(_))
     }
 }
 
@@ -30,6 +33,14 @@ impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Exit::Code(code) => write!(f, "ended with exit code {code}"),
+            Exit::Background(left) => {
+                let s = if left == 1 { "" } else { "es" };
+                write!(
+                    f,
+                    "ended with exit code 0 and left {left} process{s} running in the background, \
+                     which Prony has stopped (run it in the foreground)"
+                )
+            }
             Exit::Signal(number) => match nix::sys::signal::Signal::try_from(number) {
                 Ok(signal) => write!(f, "was killed by {signal}"),
                 Err(_) => write!(f, "was killed by signal {number}"),
@@ -61,6 +72,7 @@ impl fmt::Display for Event {
             Event::Started { pid, at_ns } => write!(f, "started {pid} {at_ns}"),
             Event::Failed(text) => write!(f, "failed {}", text.replace('\n', " ")),
             Event::Exited(Exit::Code(code)) => write!(f, "exited code {code}"),
+            Event::Exited(Exit::Background(left)) => write!(f, "exited background {left}"),
             Event::Exited(Exit::Signal(number)) => write!(f, "exited signal {number}"),
             Event::Exited(Exit::Lost) => write!(f, "exited lost"),
         }
@@ -79,6 +91,9 @@ impl Event {
                 at_ns: at_ns.parse().ok()?,
             }),
             ["exited", "code", code] => Some(Event::Exited(Exit::Code(code.parse().ok()?))),
+            ["exited", "background", left] => {
+                Some(Event::Exited(Exit::Background(left.parse().ok()?)))
+            }
             ["exited", "signal", number] => Some(Event::Exited(Exit::Signal(number.parse().ok()?))),
             ["exited", "lost"] => Some(Event::Exited(Exit::Lost)),
             _ => None,
@@ -94,6 +109,7 @@ mod tests {
     fn exits() -> impl Strategy<Value = Exit> {
         prop_oneof![
             any::<i32>().prop_map(Exit::Code),
+            any::<u32>().prop_map(Exit::Background),
             any::<i32>().prop_map(Exit::Signal),
             Just(Exit::Lost),
         ]

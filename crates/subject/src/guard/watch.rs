@@ -1,7 +1,7 @@
 //! The guard: starts the launch, waits, and leaves no process behind.
 
 use std::ffi::OsString;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -26,7 +26,8 @@ const LAUNCH_TIME: Duration = Duration::from_secs(20);
 /// How long killing may take before the guard gives up on processes that the kernel will not end.
 const KILL_TIME: Duration = Duration::from_secs(10);
 
-/// Guards one command: `LOG CPUS PROGRAM ARGUMENT…`.
+/// Guards one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
+/// empty.
 pub fn guard_main(args: Vec<OsString>) -> ExitCode {
     // So that `killall prony` does not hit the guards of the servers as well. Only a name: that it
     // could not be set would change nothing.
@@ -35,11 +36,16 @@ pub fn guard_main(args: Vec<OsString>) -> ExitCode {
         Ok((mut guard, started)) => {
             tell(&started);
             guard.watch();
+            let exit = guard.exit_seen();
             guard.kill_all();
-            Event::Exited(guard.exit.unwrap_or(Exit::Lost))
+            Event::Exited(exit.or(guard.exit).unwrap_or(Exit::Lost))
         }
         Err(reason) => Event::Failed(reason),
     };
+    if let Some(scratch) = args.get(2).filter(|path| !path.is_empty()) {
+        // Nobody is left who could use it; what cannot be removed harms nobody.
+        let _ = std::fs::remove_dir_all(scratch);
+    }
     tell(&event);
     ExitCode::SUCCESS
 }
@@ -54,6 +60,8 @@ struct Guard {
     command: Pid,
     signals: SignalFd,
     exit: Option<Exit>,
+    /// Whether Prony has asked it to end the command.
+    told_to_stop: bool,
 }
 
 /// What ends the guard's wait.
@@ -68,17 +76,19 @@ enum Call {
 
 impl Guard {
     fn start(args: &[OsString]) -> Result<(Guard, Event), String> {
-        let [log, cpus, command @ ..] = args else {
+        let [log, error_log, _, cpus, command @ ..] = args else {
             return Err("the guard lacks arguments".to_owned());
         };
         set_child_subreaper(true).map_err(|error| format!("cannot be a subreaper: {error}"))?;
         let signals = take_signals().map_err(|error| format!("cannot take signals: {error}"))?;
         let (mine, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let pid = spawn_launch(log, cpus, command, theirs)?;
+        let output = (append_to(log)?, append_to(error_log)?);
+        let pid = spawn_launch(output, cpus, command, theirs)?;
         let mut guard = Guard {
             command: pid,
             signals,
             exit: None,
+            told_to_stop: false,
         };
         match await_exec(mine) {
             Ok(at_ns) => Ok((
@@ -107,6 +117,7 @@ impl Guard {
             match self.wait(deadline) {
                 Call::None => {}
                 Call::Stop(grace) => {
+                    self.told_to_stop = true;
                     // Where the group is gone already, the next reap sees it.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
@@ -167,6 +178,20 @@ impl Guard {
         }
     }
 
+    /// How the command ended, if it has: in the background, if other processes of its tree still run.
+    fn exit_seen(&mut self) -> Option<Exit> {
+        let exit = self.exit?;
+        // Those that had ended before, and nobody had waited for, are the guard's children now.
+        self.reap();
+        let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
+        match (exit, u32::try_from(left)) {
+            (Exit::Code(0), Ok(left)) if left > 0 && !self.told_to_stop => {
+                Some(Exit::Background(left))
+            }
+            _ => Some(exit),
+        }
+    }
+
     /// Kills every descendant until none is left. One that loses its parent meanwhile becomes a
     /// child of the guard, so none escapes; one that forks meanwhile is met in the next round.
     fn kill_all(&mut self) {
@@ -213,20 +238,21 @@ fn take_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
+/// A log, in which what is written comes after what is there.
+fn append_to(log: &OsString) -> Result<File, String> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(log)
+        .map_err(|error| format!("cannot write the log {}: {error}", log.to_string_lossy()))
+}
+
 fn spawn_launch(
-    log: &OsString,
+    (out, err): (File, File),
     cpus: &OsString,
     command: &[OsString],
     to_guard: UnixStream,
 ) -> Result<Pid, String> {
-    let log_error =
-        |error: io::Error| format!("cannot write the log {}: {error}", log.to_string_lossy());
-    let out = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(log)
-        .map_err(log_error)?;
-    let err = out.try_clone().map_err(log_error)?;
     // The very program that runs here, even where its file was replaced meanwhile.
     let child = Command::new("/proc/self/exe")
         .arg0("prony")

@@ -3,6 +3,7 @@
 mod error;
 mod input;
 mod locate;
+mod needs;
 mod raw;
 mod template;
 
@@ -11,7 +12,8 @@ use std::path::Path;
 
 pub use error::{ManifestError, ManifestProblem};
 pub use input::{Input, Pattern};
-pub use template::{Places, Template};
+pub use template::{Places, StartPlace, Template};
+pub(crate) use template::{fill_at_start, names_at_start};
 
 use crate::toolchain::Need;
 
@@ -126,6 +128,21 @@ pub struct Manifest {
     pub env: BTreeMap<String, Template>,
     /// What its reader should know.
     pub notes: Option<String>,
+    /// Other ways to build and run it.
+    pub variants: Vec<Variant>,
+}
+
+/// Another way to build and run the same server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Its name, which follows the server's id: `ID@NAME`.
+    pub name: String,
+    /// Variables that are added, or that replace those of the same name.
+    pub env: BTreeMap<String, Template>,
+    /// The command that runs it, if it is another one.
+    pub run: Option<Vec<Template>>,
+    /// The commands that build it, if they are other ones.
+    pub build: Option<Vec<Vec<Template>>>,
 }
 
 impl Manifest {
@@ -135,5 +152,17 @@ impl Manifest {
     /// The first fault, with file, line and field.
     pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
         raw::read(file, text)
+    }
+
+    /// The manifest of its variant of this name, which has no variants itself.
+    pub fn variant(&self, name: &str) -> Option<Manifest> {
+        let variant = self.variants.iter().find(|variant| variant.name == name)?;
+        let mut manifest = self.clone();
+        manifest.title = format!("{} ({name})", self.title);
+        manifest.env.extend(variant.env.clone());
+        manifest.run = variant.run.clone().unwrap_or(manifest.run);
+        manifest.build = variant.build.clone().unwrap_or(manifest.build);
+        manifest.variants.clear();
+        Some(manifest)
     }
 }

@@ -7,11 +7,13 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::locate::{field_of, line_of};
+use super::needs::{self, RawNeed};
 use super::{
-    Class, Input, Manifest, ManifestError, ManifestProblem, Template, VersionSource, Wire,
+    Class, Input, Manifest, ManifestError, ManifestProblem, Template, Variant, VersionSource, Wire,
 };
 use crate::nearest::nearest;
-use crate::toolchain::{Need, NeedError};
+use crate::subject::is_id;
+use crate::toolchain::Need;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,18 +26,34 @@ struct RawManifest {
     keep_alive: Option<Spanned<bool>>,
     workloads: Spanned<Vec<Spanned<String>>>,
     #[serde(default)]
-    needs: Vec<Spanned<String>>,
+    needs: Vec<Spanned<RawNeed>>,
     version: Option<Spanned<RawVersion>>,
     #[serde(default)]
     inputs: Vec<Spanned<String>>,
     #[serde(default)]
-    build: Vec<Spanned<Vec<Spanned<String>>>>,
+    build: Vec<RawCommand>,
     #[serde(default)]
     artefacts: Vec<Spanned<String>>,
-    run: Spanned<Vec<Spanned<String>>>,
+    run: RawCommand,
     #[serde(default)]
-    env: BTreeMap<String, Spanned<String>>,
+    env: RawEnv,
     notes: Option<String>,
+    #[serde(default)]
+    variant: Vec<RawVariant>,
+}
+
+type RawCommand = Spanned<Vec<Spanned<String>>>;
+
+type RawEnv = BTreeMap<String, Spanned<String>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVariant {
+    name: Spanned<String>,
+    #[serde(default)]
+    env: RawEnv,
+    run: Option<RawCommand>,
+    build: Option<Vec<RawCommand>>,
 }
 
 #[derive(Deserialize)]
@@ -76,18 +94,11 @@ impl Source<'_> {
             version: self.version(raw.version, &needs)?,
             needs,
             inputs: self.inputs(&raw.inputs)?,
-            build: raw
-                .build
-                .iter()
-                .map(|command| self.command(command))
-                .collect::<Result<_, _>>()?,
+            build: self.build(&raw.build)?,
             artefacts: self.templates(&raw.artefacts)?,
-            run: self.command(&raw.run)?,
-            env: raw
-                .env
-                .into_iter()
-                .map(|(name, value)| Ok((name, self.template(&value)?)))
-                .collect::<Result<_, _>>()?,
+            run: self.run(&raw.run)?,
+            env: self.env(&raw.env)?,
+            variants: self.variants(&raw.variant)?,
             notes: raw.notes,
         })
     }
@@ -116,6 +127,7 @@ impl Source<'_> {
                     name: name.clone(),
                     nearest: nearest(name, names),
                     known: names.join(", "),
+                    more: "",
                 };
                 self.fault(value.span().start, problem)
             })
@@ -149,27 +161,12 @@ impl Source<'_> {
         Ok(names)
     }
 
-    fn needs(&self, list: &[Spanned<String>]) -> Result<Vec<Need>, ManifestError> {
-        list.iter()
-            .map(|text| {
-                Need::parse(text.get_ref()).map_err(|error| {
-                    let problem = match error {
-                        NeedError::Unknown {
-                            name,
-                            nearest,
-                            known,
-                        } => ManifestProblem::UnknownName {
-                            kind: "toolchain",
-                            name,
-                            nearest,
-                            known,
-                        },
-                        NeedError::Malformed(text) => ManifestProblem::BadNeed(text),
-                    };
-                    self.fault(text.span().start, problem)
-                })
-            })
-            .collect()
+    fn needs(&self, list: &[Spanned<RawNeed>]) -> Result<Vec<Need>, ManifestError> {
+        let needs = list.iter().map(|raw| {
+            let need = needs::need(raw.get_ref());
+            need.map_err(|problem| self.fault(raw.span().start, problem))
+        });
+        needs.collect()
     }
 
     fn version(
@@ -188,7 +185,7 @@ impl Source<'_> {
             RawVersion::PomProperty(name) => VersionSource::PomProperty(name),
             RawVersion::Text(text) => VersionSource::Text(text),
             RawVersion::Toolchain(name) => {
-                if !needs.iter().any(|need| need.toolchain().name == name) {
+                if !needs.iter().any(|need| need.tool().name() == name) {
                     return Err(self.fault(start, ManifestProblem::VersionWithoutNeed(name)));
                 }
                 VersionSource::Toolchain(name)
@@ -196,9 +193,52 @@ impl Source<'_> {
         }))
     }
 
+    fn build(&self, commands: &[RawCommand]) -> Result<Vec<Vec<Template>>, ManifestError> {
+        let commands = commands.iter();
+        commands
+            .map(|words| self.command(words, Template::new))
+            .collect()
+    }
+
+    fn run(&self, words: &RawCommand) -> Result<Vec<Template>, ManifestError> {
+        self.command(words, Template::for_start)
+    }
+
+    fn env(&self, env: &RawEnv) -> Result<BTreeMap<String, Template>, ManifestError> {
+        env.iter()
+            .map(|(name, value)| Ok((name.clone(), self.template(value, Template::for_start)?)))
+            .collect()
+    }
+
+    fn variants(&self, list: &[RawVariant]) -> Result<Vec<Variant>, ManifestError> {
+        let mut variants: Vec<Variant> = Vec::new();
+        for raw in list {
+            let (name, start) = (raw.name.get_ref(), raw.name.span().start);
+            let fault = |problem| Err(self.fault(start, problem));
+            if !is_id(name) {
+                return fault(ManifestProblem::BadVariantName(name.clone()));
+            }
+            if variants.iter().any(|variant| variant.name == *name) {
+                return fault(ManifestProblem::Twice(name.clone()));
+            }
+            if raw.env.is_empty() && raw.run.is_none() && raw.build.is_none() {
+                return fault(ManifestProblem::EmptyVariant(name.clone()));
+            }
+            let build = raw.build.as_deref();
+            variants.push(Variant {
+                name: name.clone(),
+                env: self.env(&raw.env)?,
+                run: raw.run.as_ref().map(|words| self.run(words)).transpose()?,
+                build: build.map(|commands| self.build(commands)).transpose()?,
+            });
+        }
+        Ok(variants)
+    }
+
     fn command(
         &self,
-        words: &Spanned<Vec<Spanned<String>>>,
+        words: &RawCommand,
+        check: impl Fn(&str) -> Result<Template, ManifestProblem>,
     ) -> Result<Vec<Template>, ManifestError> {
         let empty = words
             .get_ref()
@@ -207,11 +247,15 @@ impl Source<'_> {
         if empty {
             return Err(self.fault(words.span().start, ManifestProblem::Empty));
         }
-        self.templates(words.get_ref())
+        let words = words.get_ref().iter();
+        words.map(|word| self.template(word, &check)).collect()
     }
 
     fn templates(&self, words: &[Spanned<String>]) -> Result<Vec<Template>, ManifestError> {
-        words.iter().map(|word| self.template(word)).collect()
+        words
+            .iter()
+            .map(|word| self.template(word, Template::new))
+            .collect()
     }
 
     fn inputs(&self, words: &[Spanned<String>]) -> Result<Vec<Input>, ManifestError> {
@@ -225,8 +269,12 @@ impl Source<'_> {
         words.iter().map(input).collect()
     }
 
-    fn template(&self, word: &Spanned<String>) -> Result<Template, ManifestError> {
-        Template::new(word.get_ref()).map_err(|problem| self.fault(word.span().start, problem))
+    fn template(
+        &self,
+        word: &Spanned<String>,
+        check: impl Fn(&str) -> Result<Template, ManifestProblem>,
+    ) -> Result<Template, ManifestError> {
+        check(word.get_ref()).map_err(|problem| self.fault(word.span().start, problem))
     }
 
     fn fault(&self, offset: usize, problem: ManifestProblem) -> ManifestError {
@@ -245,9 +293,11 @@ impl Source<'_> {
         let problem = if message.starts_with("missing field") {
             ManifestProblem::MissingField
         } else if message.starts_with("unknown field") || message.starts_with("unknown variant") {
-            let known = quoted.iter().skip(1).copied();
+            let known: Vec<&str> = quoted.iter().skip(1).copied().collect();
+            let meant = |name: &&str| nearest(name, known.iter().copied());
             ManifestProblem::UnknownField {
-                nearest: quoted.first().and_then(|name| nearest(name, known)),
+                nearest: quoted.first().and_then(meant),
+                known: known.join(", "),
             }
         } else {
             return self.fault(offset, ManifestProblem::Syntax(message.to_owned()));

@@ -1,12 +1,23 @@
 //! What a program says of itself.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use super::path::is_program;
 use super::table::Toolchain;
 use super::version::Version;
+
+/// How long a program may take to say something of itself; more than a slow one needs on a busy machine.
+const ANSWER_TIME: Duration = Duration::from_secs(30);
+
+/// How often it is looked at whether it has.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The version that a toolchain's program prints, with the variables `env`.
 pub fn version(program: &Path, tool: &Toolchain, env: &[(OsString, OsString)]) -> Option<Version> {
@@ -14,6 +25,16 @@ pub fn version(program: &Path, tool: &Toolchain, env: &[(OsString, OsString)]) -
     if !output.status.success() && !tool.fails_with_version {
         return None;
     }
+    version_in(&output)
+}
+
+/// The version that a command prints, unless it fails.
+pub fn version_of_command(program: &Path, arguments: &[String]) -> Option<Version> {
+    let output = output(program, arguments, &[])?;
+    output.status.success().then(|| version_in(&output))?
+}
+
+fn version_in(output: &Output) -> Option<Version> {
     Version::find(&String::from_utf8_lossy(&output.stdout))
         .or_else(|| Version::find(&String::from_utf8_lossy(&output.stderr)))
 }
@@ -31,13 +52,37 @@ pub fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
     }
 }
 
-fn output(program: &Path, args: &[&str], env: &[(OsString, OsString)]) -> Option<Output> {
-    Command::new(program)
+fn output<S: AsRef<OsStr>>(
+    program: &Path,
+    args: &[S],
+    env: &[(OsString, OsString)],
+) -> Option<Output> {
+    let child = Command::new(program)
         .args(args)
         .envs(env.iter().cloned())
         .stdin(Stdio::null())
-        .output()
-        .ok()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn();
+    output_within(child.ok()?, ANSWER_TIME)
+}
+
+/// What a program prints, unless it takes longer than `time` or prints more than fits into a pipe: then
+/// it is killed.
+fn output_within(mut child: Child, time: Duration) -> Option<Output> {
+    let until = Instant::now() + time;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= until {
+            let group = i32::try_from(child.id()).map(Pid::from_raw);
+            // It may have ended just now.
+            let _ = group.map(|group| killpg(group, Signal::SIGKILL));
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    child.wait_with_output().ok()
 }
 
 #[cfg(test)]
@@ -64,6 +109,12 @@ mod tests {
             ..shell("echo wrk 4.1.0; exit 1")
         };
         assert_eq!(said(&wrk).as_deref(), Some("4.1.0"));
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_is_not_waited_for() {
+        let sleeper = Command::new("sleep").arg("600").process_group(0).spawn();
+        assert!(output_within(sleeper.unwrap(), Duration::from_millis(20)).is_none());
     }
 
     #[test]

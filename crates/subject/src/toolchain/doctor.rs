@@ -28,7 +28,7 @@ pub enum ToolState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolReport {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// What is needed of it: `go >= 1.22`.
     pub need: String,
     /// Whether it is here.
@@ -60,7 +60,8 @@ impl Doctor {
         let packages =
             |tool: &Toolchain| manager.map_or(&[][..], |manager| tool.packages.of(manager));
         let toolchains = TOOLCHAINS.iter().map(|toolchain| {
-            let own = needs.iter().filter(|need| need.toolchain() == toolchain);
+            let is_of_it = |need: &&&Need| need.tool().known() == Some(toolchain);
+            let own = needs.iter().filter(is_of_it);
             let (need, state) = own
                 .map(|&need| need.clone())
                 .chain([Need::any(toolchain)])
@@ -74,7 +75,7 @@ impl Doctor {
                     (Need::any(toolchain), state)
                 });
             ToolReport {
-                name: toolchain.name,
+                name: toolchain.name.to_owned(),
                 need: need.to_string(),
                 state,
                 install: toolchain.install_line(),
@@ -82,7 +83,7 @@ impl Doctor {
             }
         });
         let extras = EXTRAS.iter().map(|tool| ToolReport {
-            name: tool.name,
+            name: tool.name.to_owned(),
             need: tool.name.to_owned(),
             state: match toolbox.any(tool) {
                 Some((path, version)) => ToolState::Found { path, version },
@@ -92,7 +93,7 @@ impl Doctor {
             packages: packages(tool),
         });
         Doctor {
-            toolchains: toolchains.collect(),
+            toolchains: toolchains.chain(programs(toolbox, &needs)).collect(),
             extras: extras.collect(),
             package_manager: manager,
         }
@@ -109,6 +110,24 @@ impl Doctor {
         let manager = self.package_manager?;
         (!packages.is_empty()).then(|| manager.install(&packages))
     }
+}
+
+/// The programs that only manifests know, each need once.
+fn programs(toolbox: &Toolbox, needs: &[&Need]) -> Vec<ToolReport> {
+    let mut own: Vec<&Need> = Vec::new();
+    for &need in needs {
+        if need.tool().known().is_none() && !own.contains(&need) {
+            own.push(need);
+        }
+    }
+    let reports = own.into_iter().map(|need| ToolReport {
+        name: need.tool().name().to_owned(),
+        need: need.to_string(),
+        state: state_of(toolbox.find(need)),
+        install: need.tool().install_line(),
+        packages: &[],
+    });
+    reports.collect()
 }
 
 fn state_of(availability: Availability) -> ToolState {
@@ -160,9 +179,9 @@ mod tests {
     fn the_reports_cover_the_extra_tools() {
         let folder = tempfile::tempdir().unwrap();
         let toolbox = Toolbox::new(&Layout::at(folder.path()), &GuardProgram::new("/none"));
-        let names: Vec<&str> = Doctor::examine(&toolbox, &[])
+        let names: Vec<String> = Doctor::examine(&toolbox, &[])
             .extras
-            .iter()
+            .into_iter()
             .map(|report| report.name)
             .collect();
         assert_eq!(names, ["wrk", "perf"]);

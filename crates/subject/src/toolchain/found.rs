@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::path::{on_path, path_folders};
-use super::table::Toolchain;
+use super::tool::Tool;
 use super::version::Version;
 
 /// A toolchain that is here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Which it is.
-    pub toolchain: &'static Toolchain,
+    pub tool: Tool,
     /// Its program, absolute.
     pub path: PathBuf,
     /// Its version.
@@ -21,7 +21,7 @@ pub struct Found {
 impl Found {
     /// The name of the file that the toolchain lacks, where it lacks one.
     pub(super) fn lacks(&self) -> Option<&'static str> {
-        let part = self.toolchain.part.as_ref()?;
+        let part = self.tool.known()?.part.as_ref()?;
         let real = self.real_path();
         let folder = real.parent()?;
         let places = part.folders.iter().map(|below| folder.join(below));
@@ -34,7 +34,7 @@ impl Found {
     /// The variable that leads other programs to it, with its folder. A program that does not lie in
     /// a `bin` is a version manager's stand-in, and no home is above it.
     fn home(&self) -> Option<(OsString, OsString)> {
-        let variable = self.toolchain.home_variable?;
+        let variable = self.tool.known()?.home_variable?;
         let real = self.real_path();
         let bin = real.parent().filter(|bin| bin.ends_with("bin"))?;
         Some((variable.into(), bin.parent()?.into()))
@@ -42,7 +42,7 @@ impl Found {
 
     /// Whether `PATH` alone leads to it.
     fn is_reached(&self) -> bool {
-        let first = on_path(self.toolchain.program).into_iter().next();
+        let first = on_path(self.tool.program()).into_iter().next();
         first.is_some_and(|first| {
             first == self.path || first.canonicalize().ok() == Some(self.real_path())
         })
@@ -78,13 +78,14 @@ fn search_path(found: &[Found]) -> OsString {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Toolchain;
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
 
     fn found(name: &str, path: impl Into<PathBuf>) -> Found {
         Found {
-            toolchain: Toolchain::named(name).unwrap(),
+            tool: Tool::Known(Toolchain::named(name).unwrap()),
             path: path.into(),
             version: Version::parse("3.0").unwrap(),
         }

@@ -45,11 +45,12 @@ impl From<io::Error> for Failure {
 impl Toolbox {
     /// How Prony would make what meets a need, where it can.
     pub(super) fn makeable(&self, need: &Need) -> Option<String> {
-        let source = need.toolchain().source.as_ref()?;
+        let toolchain = need.tool().known()?;
+        let source = toolchain.source.as_ref()?;
         let pinned = source.pinned();
         let will_do = pinned.is_none_or(|version| need.met_by(&version));
         (will_do && !on_path(source.installer()).is_empty()).then(|| {
-            let folder = self.folder_of(need.toolchain());
+            let folder = self.folder_of(toolchain);
             format!(
                 "Prony makes it in {} from {}",
                 folder.display(),
@@ -69,7 +70,6 @@ impl Toolbox {
             Availability::Missing(missing) => return Err(missing.into()),
             Availability::Obtainable(_) => {}
         }
-        let toolchain = need.toolchain();
         let because = match self.make_once(need, interrupt) {
             Err(Failure::Interrupted) => return Err(ProvideError::Interrupted),
             Err(Failure::Because(reason)) => reason,
@@ -80,12 +80,14 @@ impl Toolbox {
         };
         Err(ProvideError::Missing(Missing {
             what: format!("{need} (making it failed: {because})"),
-            install: toolchain.install_line(),
+            install: need.tool().install_line(),
         }))
     }
 
     fn make_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
-        let toolchain = need.toolchain();
+        let Some(toolchain) = need.tool().known() else {
+            return Err(Failure::Because("Prony cannot make it".to_owned()));
+        };
         let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
         let _lock = lock_unless(interrupt, &file)?.ok_or(Failure::Interrupted)?;
         // Whoever held the lock may have made it.
@@ -128,6 +130,8 @@ impl Toolbox {
                 OsString::from("1"),
             )],
             log: log.to_owned(),
+            error_log: None,
+            scratch: None,
             cpus: Vec::new(),
         };
         match self.guard.run(&task, interrupt) {

@@ -1,15 +1,17 @@
 //! A subject's need of a toolchain, as its manifest writes it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::table::{TOOLCHAINS, Toolchain};
+use super::tool::{Program, Tool};
 use super::version::Version;
 use crate::nearest::{nearest, offer};
 
 /// A need such as `go >= 1.22`, `zig = 0.16` (any 0.16.x) or `python`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    toolchain: &'static Toolchain,
+    tool: Tool,
     bound: Bound,
 }
 
@@ -20,11 +22,15 @@ enum Bound {
     Series(Version),
 }
 
+/// What to write for a program that is not in the table.
+pub(crate) const OWN_PROGRAM: &str = "; any other program is written as \
+    { program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
+
 /// Why text is no need.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedError {
     /// It names a toolchain that Prony does not know.
-    #[error("there is no toolchain `{name}`{}; known are {known}", offer(.nearest))]
+    #[error("there is no toolchain `{name}`{}; known are {known}{OWN_PROGRAM}", offer(.nearest))]
     Unknown {
         /// The name.
         name: String,
@@ -41,8 +47,18 @@ pub enum NeedError {
 impl Need {
     /// The need of any version of a toolchain.
     pub fn any(toolchain: &'static Toolchain) -> Need {
-        let bound = Bound::Any;
-        Need { toolchain, bound }
+        Need {
+            tool: Tool::Known(toolchain),
+            bound: Bound::Any,
+        }
+    }
+
+    /// The need of a program that is not in the table, of `least` or later.
+    pub fn of_program(program: Program, least: Option<Version>) -> Need {
+        Need {
+            tool: Tool::Own(Arc::new(program)),
+            bound: least.map_or(Bound::Any, Bound::AtLeast),
+        }
     }
 
     /// Reads `go`, `go >= 1.22` or `zig = 0.16`.
@@ -71,12 +87,15 @@ impl Need {
                 known: names.join(", "),
             }
         })?;
-        Ok(Need { toolchain, bound })
+        Ok(Need {
+            tool: Tool::Known(toolchain),
+            bound,
+        })
     }
 
-    /// The toolchain.
-    pub fn toolchain(&self) -> &'static Toolchain {
-        self.toolchain
+    /// What is needed.
+    pub fn tool(&self) -> &Tool {
+        &self.tool
     }
 
     /// Whether a version will do.
@@ -91,7 +110,7 @@ impl Need {
 
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.toolchain.name)?;
+        f.write_str(self.tool.name())?;
         match &self.bound {
             Bound::Any => Ok(()),
             Bound::AtLeast(version) => write!(f, " >= {version}"),

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::found::{Found, environment};
 use super::need::Need;
 use super::table::Toolchain;
+use super::tool::{Program, Tool};
 use super::version::Version;
 use super::{ask, candidates};
 use crate::{GuardProgram, Layout};
@@ -38,7 +39,8 @@ pub enum Availability {
 pub struct Toolbox {
     pub(super) layout: Layout,
     pub(super) guard: GuardProgram,
-    /// What the programs said of themselves: each is asked once for each toolchain it may be.
+    /// What the programs said of themselves: each is asked once for each toolchain it may be. Those that
+    /// manifests describe are asked each time: two manifests may ask the same program differently.
     known: Mutex<BTreeMap<(&'static str, PathBuf), Found>>,
 }
 
@@ -56,13 +58,34 @@ impl Toolbox {
     ///
     /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony made.
     pub fn find(&self, need: &Need) -> Availability {
-        let toolchain = need.toolchain();
+        match need.tool() {
+            Tool::Known(toolchain) => {
+                let found = self.all(toolchain).map(Ok);
+                self.first_that_meets(need, found)
+            }
+            Tool::Own(own) => {
+                let candidates = own.candidates().into_iter();
+                self.first_that_meets(need, candidates.map(|path| found_own(own, path)))
+            }
+        }
+    }
+
+    /// The first of these, each found or why it is none, that meets the need.
+    fn first_that_meets(
+        &self,
+        need: &Need,
+        candidates: impl Iterator<Item = Result<Found, String>>,
+    ) -> Availability {
         let mut instead = None;
-        for found in self.all(toolchain) {
-            match shortfall(&found, need) {
-                None => return Availability::Found(found),
-                Some(why) => instead.get_or_insert(why),
+        for candidate in candidates {
+            let why = match candidate {
+                Ok(found) => match shortfall(&found, need) {
+                    None => return Availability::Found(found),
+                    Some(why) => why,
+                },
+                Err(why) => why,
             };
+            instead.get_or_insert(why);
         }
         if let Some(how) = self.makeable(need) {
             return Availability::Obtainable(how);
@@ -70,7 +93,7 @@ impl Toolbox {
         let instead = instead.map_or(String::new(), |why| format!(" ({why})"));
         Availability::Missing(Missing {
             what: format!("{need}{instead}"),
-            install: toolchain.install_line(),
+            install: need.tool().install_line(),
         })
     }
 
@@ -114,7 +137,7 @@ impl Toolbox {
         }
         let env = environment(&self.grounds(tool));
         let found = Found {
-            toolchain: tool,
+            tool: Tool::Known(tool),
             version: ask::version(program, tool, &env)?,
             path: ask::itself(program, tool),
         };
@@ -131,6 +154,23 @@ impl Toolbox {
                 _ => None,
             })
             .collect()
+    }
+}
+
+/// The program at `path`, which a manifest describes; or why its version is unknown.
+fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
+    let (program, arguments) = own.version_command_of(&path);
+    match ask::version_of_command(program, arguments) {
+        Some(version) => Ok(Found {
+            tool: Tool::Own(own.clone()),
+            version,
+            path,
+        }),
+        None => Err(format!(
+            "{} is there, but `{}` prints no version",
+            path.display(),
+            own.version_command.join(" ")
+        )),
     }
 }
 
@@ -288,6 +328,47 @@ mod tests {
             ..Toolchain::PLAIN
         };
         let grounds = toolbox(folder.path()).grounds(&tool);
-        assert_eq!(grounds[0].toolchain.name, "python");
+        assert_eq!(grounds[0].tool.name(), "python");
+    }
+
+    /// The need of a program that is only in a manifest.
+    fn own(program: &str, version_command: &[&str], least: &str) -> Need {
+        let program = Program {
+            program: program.to_owned(),
+            version_command: version_command
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect(),
+            install: "make it".to_owned(),
+        };
+        Need::of_program(program, Version::parse(least))
+    }
+
+    #[test]
+    fn any_program_with_a_version_command_can_be_needed() {
+        let folder = tempfile::tempdir().unwrap();
+        let find = |need: &Need| toolbox(folder.path()).find(need);
+        let command = ["sh", "-c", "echo shell 3.4.5"];
+        match find(&own("sh", &command, "3.4")) {
+            Availability::Found(found) => {
+                assert_eq!(found.version.to_string(), "3.4.5");
+                assert_eq!((found.tool.name(), found.lacks()), ("sh", None));
+            }
+            other => panic!("{other:?}"),
+        }
+        let missing = |need: &Need| match find(need) {
+            Availability::Missing(missing) => (missing.what, missing.install),
+            other => panic!("{other:?}"),
+        };
+        let (what, install) = missing(&own("sh", &command, "3.5"));
+        assert!(
+            what.starts_with("sh >= 3.5 (/") && what.ends_with("is 3.4.5)"),
+            "{what}"
+        );
+        assert_eq!(install, "make it");
+        let (what, _) = missing(&own("sh", &["sh", "-c", "echo 1.0; exit 1"], "1"));
+        assert!(what.contains("prints no version"), "{what}");
+        let (what, _) = missing(&own("prony-no-such-program", &["x"], "1.0"));
+        assert_eq!(what, "prony-no-such-program >= 1.0");
     }
 }

@@ -43,12 +43,12 @@ pub fn launch(folder: &Path) -> Launch {
 /// Right when the server answers `right`.
 pub fn probe(address: SocketAddr) -> Probe {
     let Ok(mut stream) = TcpStream::connect(address) else {
-        return Probe::NotYet;
+        return Probe::NotYet("refused".to_owned());
     };
     let mut answer = String::new();
     stream.set_read_timeout(Some(LONG)).unwrap();
     if stream.write_all(b"?").is_err() || stream.read_to_string(&mut answer).is_err() {
-        return Probe::NotYet;
+        return Probe::NotYet("cut short".to_owned());
     }
     match answer.as_str() {
         "right" => Probe::Right,

@@ -3,12 +3,14 @@
 use prony_load::Mismatch;
 use prony_load::wire::sse::{Event, EventStream};
 
-use prony_load::excerpt;
+use prony_load::{difference_at, excerpt, first_difference};
 
 const NAME: &str = "datastar-patch-elements";
 
 /// What other fields and comments of a right body may take in any case, in bytes.
 const ROOM: u64 = 64 * 1024;
+/// A difference before this byte is visible when a line is shown from its beginning.
+const NEAR: usize = 20;
 
 /// The data lines that the event must have.
 #[derive(Clone, Debug)]
@@ -56,13 +58,22 @@ impl Patch {
         let Some(i) = (0..lines).find(differs) else {
             return Ok(());
         };
+        let pair = (self.data.get(i).map(String::as_str), came.get(i).copied());
+        let at = match pair {
+            (Some(expected), Some(came)) => first_difference(expected.as_bytes(), came.as_bytes()),
+            _ => 0,
+        };
         let said = |count: usize, line: Option<&str>| {
-            let line = line.map_or("none".to_owned(), |line| excerpt(line.as_bytes(), 0));
-            format!("{count} lines of data, line {}: {line}", i + 1)
+            let line = match line {
+                None => ": none".to_owned(),
+                Some(line) if at < NEAR => format!(": {}", excerpt(line.as_bytes(), 0)),
+                Some(line) => format!(", {}", difference_at(line.as_bytes(), at)),
+            };
+            format!("{count} lines of data, line {}{line}", i + 1)
         };
         Err(Mismatch {
-            expected: said(self.data.len(), self.data.get(i).map(String::as_str)),
-            came: said(came.len(), came.get(i).copied()),
+            expected: said(self.data.len(), pair.0),
+            came: said(came.len(), pair.1),
         })
     }
 }

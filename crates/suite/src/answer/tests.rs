@@ -240,3 +240,22 @@ fn no_right_answer_is_longer_than_what_is_kept_of_one() {
     let page = right(ExpectedBody::DatastarPatchOf("page.html".into()));
     assert!((60_000..100_000).contains(&page.longest_body()));
 }
+
+#[test]
+fn a_late_wrong_byte_in_a_long_line_is_shown_with_its_place() {
+    let line = "a".repeat(3000);
+    let patch = patch::Patch::of(line.as_bytes());
+    let wrong = format!("{}\t{}", &line[..2000], &line[2001..]);
+    let body = format!("event: datastar-patch-elements\ndata: elements {wrong}\n\n");
+    let mismatch = patch.check(body.as_bytes()).unwrap_err();
+    let place = "1 lines of data, line 1, at byte 2009: `";
+    assert!(
+        mismatch.expected.starts_with(&format!("{place}aaa")),
+        "{mismatch:?}"
+    );
+    assert!(
+        mismatch.came.starts_with(&format!("{place}\\taa")),
+        "{mismatch:?}"
+    );
+    assert!(mismatch.came.contains("…`, after `…aaa"), "{mismatch:?}");
+}

@@ -5,6 +5,8 @@ use std::time::Duration;
 use prony_load::Progress;
 use prony_record::{SubjectRecord, Trial, TrialRecord};
 
+use prony_subject::Logs;
+
 use super::rounds::Attempt;
 use crate::plan::Planned;
 
@@ -32,6 +34,8 @@ pub enum Event<'a> {
     Verified {
         /// The subject, with what was found.
         subject: &'a SubjectRecord,
+        /// What it wrote, which is kept if a response was wrong.
+        logs: Option<&'a Logs>,
     },
     /// It is known which trials are to be made: all, or where rounds are added as needed those of the
     /// least rounds.

@@ -282,15 +282,29 @@ fn verify_all(
         observe(Event::Verifying {
             subject: &record.id,
         });
+        let mut logs = None;
         let (bench, ports) = (&request.bench, request.ports.as_mut());
         match verify_subject(bench, subject, built, &request.tasks, ports, interrupt) {
-            Verification::Answered(verified) => record.verified = verified,
+            Verification::Answered {
+                verified,
+                logs: kept,
+            } => {
+                record.verified = verified;
+                logs = kept;
+            }
+            Verification::Ended { verified, reason } => {
+                record.verified = verified;
+                record.status = SubjectStatus::StartFailed { reason };
+            }
             Verification::NotStarted(reason) => {
                 record.status = SubjectStatus::StartFailed { reason };
             }
             Verification::Interrupted => return,
         }
-        observe(Event::Verified { subject: record });
+        observe(Event::Verified {
+            subject: record,
+            logs: logs.as_ref(),
+        });
     }
 }
 

@@ -19,9 +19,6 @@ use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settl
 use super::{Bench, Task, now};
 use crate::answer::CountedDraws;
 
-/// How many of a server's last lines are shown when it fails.
-const TAIL_LINES: usize = 10;
-
 /// One trial, ready to be made.
 pub struct TrialSetup<'a> {
     /// The bench.
@@ -113,7 +110,7 @@ impl TrialSetup<'_> {
     ) -> Result<(Server, Ready, u64), Stop> {
         let mut answered = 0;
         let mut probe = |address: SocketAddr| match ask(address, self.task, ANSWER_TIMEOUT) {
-            Err(_) => Probe::NotYet,
+            Err(reason) => Probe::NotYet(reason),
             Ok(answer) => match self.task.right.check(&answer) {
                 Ok(()) => {
                     answered += 1;
@@ -238,8 +235,8 @@ impl TrialSetup<'_> {
             Some(exit) => Err(Stop::Failed(
                 FailureKind::ServerExited,
                 format!(
-                    "the server {exit} during the load; the last lines of its output:\n{}",
-                    server.log_tail(TAIL_LINES)
+                    "the server {exit} during the load; {}",
+                    server.logs().shown()
                 ),
             )),
         }

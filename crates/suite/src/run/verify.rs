@@ -1,6 +1,5 @@
 //! Checks that a server answers every workload right, before any load.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -12,7 +11,7 @@ use prony_load::{
 };
 use prony_record::{VerifyResult, VerifyVerdict};
 use prony_subject::{
-    BringUpError, Built, Launch, NotReady, PortSource, Probe, Ready, Server, Subject, Wire,
+    BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, Server, Subject, Wire,
     bring_up,
 };
 
@@ -26,6 +25,10 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long log lines may take from the answer to the log.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
+/// How long a server that closed or refused a connection may take to be seen as ended.
+const END_TIME: Duration = Duration::from_secs(1);
+/// What is expected when no whole response comes.
+const AN_ANSWER: &str = "an answer";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
 /// How often a logged workload is requested, to see that every request has its line.
@@ -36,7 +39,19 @@ const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 /// What came of verifying one subject.
 pub enum Verification {
     /// It answered, right or wrong.
-    Answered(Vec<VerifyResult>),
+    Answered {
+        /// What came of each workload.
+        verified: Vec<VerifyResult>,
+        /// What it wrote, which is kept if a response was wrong.
+        logs: Option<Logs>,
+    },
+    /// It ended while it was asked.
+    Ended {
+        /// What came of the workloads before.
+        verified: Vec<VerifyResult>,
+        /// How it ended, and what it wrote.
+        reason: String,
+    },
     /// It never answered anything.
     NotStarted(String),
     /// The user stopped it.
@@ -56,12 +71,15 @@ pub fn verify_subject(
     let serves = |task: &&Task| subject.manifest.workloads.contains(&task.workload.id);
     let tasks: Vec<&Task> = tasks.iter().filter(serves).collect();
     let Some(&first) = tasks.first() else {
-        return Verification::Answered(Vec::new());
+        return Verification::Answered {
+            verified: Vec::new(),
+            logs: None,
+        };
     };
     // Here any answer will do to begin with: the wrong ones are to be shown workload by workload.
     let mut probe = |address| match ask(address, first, Duration::from_secs(1)) {
         Ok(_) => Probe::Right,
-        Err(_) => Probe::NotYet,
+        Err(reason) => Probe::NotYet(reason),
     };
     let started = start(
         bench,
@@ -83,28 +101,51 @@ pub fn verify_subject(
         if interrupt.load(Relaxed) {
             return Verification::Interrupted;
         }
+        let verdict = match verify_task(&mut server, task, keep_alive) {
+            Ok(()) => VerifyVerdict::Right,
+            Err(mismatch) => {
+                let time = match mismatch.expected == AN_ANSWER {
+                    true => END_TIME,
+                    false => Duration::ZERO,
+                };
+                if let Some(reason) = ended(&mut server, task, time) {
+                    return Verification::Ended { verified, reason };
+                }
+                let Mismatch { expected, came } = mismatch;
+                VerifyVerdict::Wrong { expected, came }
+            }
+        };
         verified.push(VerifyResult {
             workload: task.workload.id.clone(),
-            verdict: match verify_task(&mut server, task, keep_alive) {
-                Ok(()) => VerifyVerdict::Right,
-                Err(Mismatch { expected, came }) => VerifyVerdict::Wrong { expected, came },
-            },
+            verdict,
         });
     }
     server.stop(STOP_GRACE);
-    if verified
-        .iter()
-        .all(|result| result.verdict == VerifyVerdict::Right)
-    {
+    let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
+    let all_right = verified.iter().all(is_right);
+    if all_right {
         discard_log(&server);
     }
-    Verification::Answered(verified)
+    Verification::Answered {
+        verified,
+        logs: (!all_right).then(|| server.logs().clone()),
+    }
+}
+
+/// Why nothing more is to be asked of a server that has ended, if it has: every further request would be
+/// refused.
+fn ended(server: &mut Server, task: &Task, time: Duration) -> Option<String> {
+    let exit = server.exits_within(time)?;
+    Some(format!(
+        "the server {exit} while it was asked for `{}`; {}",
+        task.workload.id,
+        server.logs().shown()
+    ))
 }
 
 /// The log of a server that did well says nothing that the record does not.
 pub(super) fn discard_log(server: &Server) {
-    // Nothing depends on it: a log that stays only takes room.
-    let _ = fs::remove_file(server.log_path());
+    server.logs().discard();
 }
 
 /// Starts a server on the bench and waits until `probe` finds it ready.
@@ -165,7 +206,7 @@ struct Asked {
 
 fn verify_task(server: &mut Server, task: &Task, keep_alive: bool) -> Result<(), Mismatch> {
     let log_lines = task.workload.answer.log_lines;
-    let before = (log_lines > 0).then(|| server.log_lines());
+    let before = (log_lines > 0).then(|| Lines::of(server));
     let (_, request) = request(server.address(), task).map_err(no_response)?;
     let converse = || Conversation::new(server.address(), &request, ANSWER_TIMEOUT);
     let asked = match task.right.drawn_lines() {
@@ -262,7 +303,7 @@ fn draw(
 
 fn no_response(came: impl ToString) -> Mismatch {
     Mismatch {
-        expected: "an answer".to_owned(),
+        expected: AN_ANSWER.to_owned(),
         came: came.to_string(),
     }
 }
@@ -277,19 +318,38 @@ fn not_kept_open() -> Mismatch {
 }
 
 /// Exactly the lines that are owed must come.
-fn verify_log(server: &mut Server, before: u64, each: u32, times: usize) -> Result<(), Mismatch> {
+fn verify_log(server: &mut Server, before: Lines, each: u32, times: usize) -> Result<(), Mismatch> {
     let owed = u64::from(each) * times as u64;
-    settle_log(server, before + owed);
+    settle_log(server, before.output + owed);
     // One line too many would come about as soon as the last one that is owed.
     thread::sleep(Duration::from_millis(5));
-    let written = server.log_lines().map_err(|error| log_unreadable(&error))? - before;
+    let now = Lines::of(server).map_err(|error| log_unreadable(&error))?;
+    let (written, errors) = (now.output - before.output, now.errors - before.errors);
     if written == owed {
         return Ok(());
     }
     Err(Mismatch {
         expected: format!("{owed} lines on standard output for {times} requests"),
-        came: format!("{written} lines"),
+        came: match errors {
+            0 => format!("{written} lines"),
+            _ => format!("{written} lines, and {errors} on standard error, which are not counted"),
+        },
     })
+}
+
+/// How many lines a server has written.
+struct Lines {
+    output: u64,
+    errors: u64,
+}
+
+impl Lines {
+    fn of(server: &mut Server) -> std::io::Result<Self> {
+        Ok(Self {
+            output: server.log_lines()?,
+            errors: server.error_lines()?,
+        })
+    }
 }
 
 /// Waits until the log has `lines` lines, or long enough.

@@ -10,7 +10,7 @@ mod tests;
 mod value;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prony_record::Published;
 
@@ -83,6 +83,18 @@ pub enum SuiteError {
     /// Its file is wrong.
     #[error(transparent)]
     File(#[from] FileError),
+    /// Its file has a name that no run could have.
+    #[error(
+        "{}: a suite's file is named in letters, digits, hyphens and underscores, and ends in .toml",
+        .0.display()
+    )]
+    Name(PathBuf),
+}
+
+/// Whether it can be part of a run's id, and so of a folder's name.
+fn is_id(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.chars().all(is_letter)
 }
 
 impl Suite {
@@ -113,6 +125,16 @@ impl Suite {
             return Err(UnknownName::new("suite", id, known).into());
         }
         let source = Source::open(&folder.join(format!("{id}.toml")))?;
+        Ok(file::suite(id, &source)?)
+    }
+
+    /// Reads the suite in the file at `path`, wherever that is. Its id is the file's name without `.toml`.
+    pub fn open(path: &Path) -> Result<Self, SuiteError> {
+        let source = Source::open(path)?;
+        let id = path.file_stem().and_then(|stem| stem.to_str());
+        let id = id
+            .filter(|id| is_id(id))
+            .ok_or_else(|| SuiteError::Name(path.to_owned()))?;
         Ok(file::suite(id, &source)?)
     }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use prony_subject::{Layout, MANIFEST_FILE, Manifest, Subject, Template};
+use prony_subject::{Layout, MANIFEST_FILE, Manifest, Subject, SubjectError, Template};
 
 use super::checkout::{Checkout, Shelf};
 use super::git::{Commit, Repository};
@@ -127,13 +127,19 @@ impl<'s> Wanted<'s> {
                 self.label
             );
         }
-        Subject::open(&folder).map_err(|error| format!("revision {}: {error}", self.label).into())
+        let of_revision = |error: SubjectError| format!("revision {}: {error}", self.label);
+        let subject = Subject::open(&folder).map_err(of_revision)?;
+        match self.subject.id.split_once('@') {
+            Some((_, variant)) => Ok(subject.variant(variant).map_err(of_revision)?),
+            None => Ok(subject),
+        }
     }
 }
 
 /// Gives a build a target folder of its own wherever it names the shared one.
 fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
-    let own = |word: &Template| Template::new(&word.as_str().replace("{cargo_target}", OWN_TARGET));
+    let own =
+        |word: &Template| Template::for_start(&word.as_str().replace("{cargo_target}", OWN_TARGET));
     let commands = manifest.build.iter_mut().flatten();
     let words = commands
         .chain(&mut manifest.artefacts)

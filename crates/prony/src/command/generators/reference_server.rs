@@ -96,7 +96,7 @@ impl ReferenceServer {
         let exit = self.0.exited()?;
         Some(format!(
             "the reference server {exit}: {}",
-            self.0.log_tail(5)
+            self.0.logs().shown()
         ))
     }
 }
@@ -105,7 +105,7 @@ impl Drop for ReferenceServer {
     fn drop(&mut self) {
         self.0.stop(STOP_TIME);
         // It says nothing that matters any more.
-        let _ = std::fs::remove_file(self.0.log_path());
+        self.0.logs().discard();
     }
 }
 
@@ -116,13 +116,14 @@ fn asked(address: SocketAddr) -> Probe {
         .and_then(|url| Request::new("GET", &url, &[], b"").ok());
     match request.map(|request| exchange(address, &request.into(), PROBE_TIME)) {
         Some(Ok(_)) => Probe::Right,
-        _ => Probe::NotYet,
+        Some(Err(error)) => Probe::NotYet(error.to_string()),
+        None => Probe::NotYet("it cannot be asked".to_owned()),
     }
 }
 
 fn listens(address: SocketAddr) -> Probe {
     match std::net::TcpStream::connect_timeout(&address, PROBE_TIME) {
         Ok(_) => Probe::Right,
-        Err(_) => Probe::NotYet,
+        Err(error) => Probe::NotYet(error.to_string()),
     }
 }

@@ -6,9 +6,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use prony_driver::{Catalogue as Drivers, Tool};
 use prony_record::{CEILING, CpuAssignment};
-use prony_subject::{Catalogue, Layout, Subject, nearest};
+use prony_subject::{Catalogue, Layout, SelectError, Subject, nearest};
 use prony_suite::run::{Task, cannot_drive, driver_note};
-use prony_suite::{AdaptiveRounds, Changes, Measure, Suite, SuiteError, Workloads};
+use prony_suite::{AdaptiveRounds, Changes, Measure, Suite, Workloads};
 
 use super::Arguments;
 use crate::exit::usage;
@@ -61,10 +61,7 @@ impl<'a> Ground<'a> {
 
     /// The suite of that id with what the command line leaves of it.
     pub fn choose(&self, suite: &str, arguments: &Arguments) -> Result<Choice<'_>, Box<dyn Error>> {
-        let mut suite = Suite::read(&self.layout.suites(), suite).map_err(|error| match error {
-            SuiteError::Unknown(_) => usage(error),
-            SuiteError::File(_) => error.into(),
-        })?;
+        let mut suite = project::suite(self.layout, suite)?;
         let mut said = change(&mut suite, arguments)?;
         let mut subjects = self.subjects(&suite, arguments)?;
         let ceiling = self.ceiling(&subjects, arguments)?;
@@ -146,18 +143,34 @@ impl<'a> Ground<'a> {
     ) -> Result<Vec<&Subject>, Box<dyn Error>> {
         let mut subjects = if arguments.subjects.is_empty() {
             let in_suite = |error| format!("the suite `{}`: {error}", suite.id);
-            self.catalogue.select(&suite.subjects).map_err(in_suite)?
+            self.select(&suite.subjects).map_err(in_suite)?
         } else {
-            let selected = self.catalogue.select(&arguments.subjects);
+            let selected = self.select(&arguments.subjects);
             selected.map_err(project::not_selected)?
         };
         for subject in &self.outside {
-            // A folder of the repository itself may be named among them.
+            // It may be named by the suite, or be a folder of the repository itself.
             if subjects.iter().all(|chosen| chosen.id != subject.id) {
                 subjects.push(subject);
             }
         }
         Ok(subjects)
+    }
+
+    /// The servers of these ids, each once: those given as folders, or those of the project.
+    fn select(&self, ids: &[String]) -> Result<Vec<&Subject>, SelectError> {
+        let mut selected: Vec<&Subject> = Vec::with_capacity(ids.len());
+        for id in ids {
+            let outside = self.outside.iter().find(|subject| subject.id == *id);
+            let subject = match outside {
+                Some(subject) => subject,
+                None => self.catalogue.get(id)?,
+            };
+            if selected.iter().all(|chosen| chosen.id != subject.id) {
+                selected.push(subject);
+            }
+        }
+        Ok(selected)
     }
 
     /// The reference server, which is measured beside them in any run: what the machine can do at all

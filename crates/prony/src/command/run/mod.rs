@@ -22,6 +22,7 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
+use crate::server_path::ServerPath;
 use crate::view::{plural, report_files, run_progress::RunProgress};
 
 const EXAMPLES: &str = "\
@@ -31,9 +32,12 @@ Examples:
   prony run zap --quick                            the same load for seconds instead of minutes
   prony run --all --quick                          every suite, one after the other
   prony run tour --subjects go-nethttp,bun         only these two
-  prony run tour --subject ../my-server            a server that lives elsewhere, beside the suite's
-  prony run zap --subject ../my-server --subjects ceiling,go-nethttp
+  prony run ./my-suite.toml                        a suite of your own, wherever its file is
+  prony run tour --server ../my-server             a server that lives elsewhere, beside the suite's
+  prony run zap --server ../my-server --subjects ceiling,go-nethttp
                                                    the same beside these two only
+  prony run zap --server old=../old/my-server --server new=../my-server
+                                                   the same server twice, under two names
   prony run tour --workloads hello --rounds 12     one workload, more rounds
   prony run tour --precision 3% --budget 10m       rounds until every comparison is within ±3 %,
                                                    for 10 minutes of trials at the most
@@ -50,7 +54,7 @@ the run (what was measured is kept). With --all, the greatest of its suites.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The suite
+    /// The suite: its name, or the path of its file
     #[arg(default_value = "tour", value_parser = arguments::name)]
     suite: String,
     /// Every suite, one after the other, each with a report of its own
@@ -59,12 +63,17 @@ pub struct Arguments {
     /// The quick run that the suite describes: the same shapes of load, for seconds
     #[arg(long)]
     quick: bool,
-    /// Only these subjects, separated by commas
+    /// Only these subjects, separated by commas; ID@VARIANT for a variant of one
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     subjects: Vec<String>,
-    /// Also the subject in this folder, wherever it is; may be given again
-    #[arg(long = "subject", value_name = "FOLDER")]
-    outside: Vec<PathBuf>,
+    /// Add the server in this folder, wherever it is, under the folder's name or NAME; repeatable.
+    /// FOLDER@VARIANT adds a variant of it
+    #[arg(
+        long = "server",
+        visible_alias = "subject",
+        value_name = "[NAME=]FOLDER"
+    )]
+    outside: Vec<ServerPath>,
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,

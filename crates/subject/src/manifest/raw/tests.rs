@@ -208,3 +208,111 @@ fn a_broken_pattern_among_the_inputs_is_told_with_its_place() {
         "it must not be empty",
     );
 }
+
+/// The good manifest with more lines at its end.
+fn with(lines: &str) -> String {
+    format!("{GOOD}{lines}\n")
+}
+
+#[test]
+fn a_variant_has_its_own_variables_run_and_build() {
+    let text = with(
+        "[[variant]]\nname = \"small-heap\"\nenv = { GOGC = \"20\", PORT_TO_USE = \"{port}\" }\n\
+         [[variant]]\nname = \"fast\"\nbuild = []\nrun = [\"./fast\", \"{host}:{port}\"]",
+    );
+    let manifest = read(Path::new("x"), &text).unwrap();
+    let words = |words: &[Template]| -> Vec<String> {
+        words.iter().map(|word| word.as_str().to_owned()).collect()
+    };
+    let small = manifest.variant("small-heap").unwrap();
+    assert_eq!(small.title, "Go net/http (small-heap)");
+    assert_eq!(small.env["GOGC"].as_str(), "20");
+    assert_eq!(small.env["PORT_TO_USE"].as_str(), "{port}");
+    assert_eq!((&small.run, &small.build), (&manifest.run, &manifest.build));
+    let fast = manifest.variant("fast").unwrap();
+    assert_eq!(words(&fast.run), ["./fast", "{host}:{port}"]);
+    assert!(fast.build.is_empty() && fast.variants.is_empty());
+    assert_eq!(fast.env, manifest.env);
+    assert_eq!(manifest.variant("none"), None);
+}
+
+#[test]
+fn faults_of_variants_are_located() {
+    let assert_fault = |lines: &str, place: &str, words: &str| {
+        let error = read(Path::new("x"), &with(lines)).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("x:{place}: ")), "{error}");
+        assert!(error.contains(words), "{error}");
+    };
+    let named = |name: &str| format!("[[variant]]\nname = \"{name}\"\nrun = [\"x\"]\n");
+    assert_fault(&named("Fast"), "17: field `name`", "lower-case letters");
+    let twice = named("a") + &named("a");
+    assert_fault(&twice, "20: field `name`", "`a` is there twice");
+    let empty = "[[variant]]\nname = \"a\"";
+    assert_fault(empty, "17: field `name`", "changes nothing");
+    let misspelt = "[[variant]]\nname = \"a\"\nrum = [\"x\"]";
+    assert_fault(misspelt, "18: field `rum`", "did you mean `run`?");
+    let early = "[[variant]]\nname = \"a\"\nbuild = [[\"x\", \"{port}\"]]";
+    assert_fault(early, "18: field `build`", "only when the server starts");
+}
+
+#[test]
+fn what_is_known_at_the_start_may_be_in_the_run_and_the_variables_only() {
+    let run = GOOD.replace(
+        "run = [\"{out}/server\"]",
+        "run = [\"{out}/server\", \"{tmp}\"]",
+    );
+    assert_eq!(read(Path::new("x"), &run).unwrap().run[1].as_str(), "{tmp}");
+    assert_fault(
+        "\"build\", \"-o\"",
+        "\"build\", \"{assets}\"",
+        "10: field `build`",
+        "`{assets}` is known only when the server starts: use it in `run` or `env`",
+    );
+    assert_fault(
+        "run = [\"{out}/server\"]",
+        "run = [\"{out}/server\", \"{prot}\"]",
+        "13: field `run`",
+        "no placeholder `{prot}`; did you mean `port`?",
+    );
+}
+
+#[test]
+fn any_program_can_be_needed() {
+    let need = |table: &str| {
+        let text = GOOD.replace("\"go >= 1.22\"", &format!("\"go\", {table}"));
+        read(Path::new("x"), &text).map(|manifest| manifest.needs[1].clone())
+    };
+    let php = need(
+        r#"{ program = "php", version_command = ["php", "-v"], least = "8.1", install = "apt-get install php-cli" }"#,
+    );
+    let php = php.unwrap();
+    assert_eq!(php.to_string(), "php >= 8.1");
+    assert_eq!(php.tool().install_line(), "apt-get install php-cli");
+    let plain = need(r#"{ program = "/opt/x/bin/y", install = "make it" }"#).unwrap();
+    assert_eq!(plain.to_string(), "/opt/x/bin/y");
+    for (table, field, words) in [
+        (r#"{ program = "php" }"#, "install", "missing"),
+        (r#"{ program = "php", install = " " }"#, "needs", "empty"),
+        (
+            r#"{ program = "php", version_comand = [], install = "x" }"#,
+            "version_comand",
+            "did you mean `version_command`?",
+        ),
+        (
+            r#"{ program = "bin/php", install = "x" }"#,
+            "needs",
+            "its name on PATH, or its absolute path",
+        ),
+        (
+            r#"{ program = "php", least = "8.x", install = "x" }"#,
+            "needs",
+            "`8.x` is no version",
+        ),
+        ("7", "needs", "or a table with `program` and `install`"),
+    ] {
+        let error = need(table).unwrap_err().to_string();
+        let place = format!("x:7: field `{field}`: ");
+        assert!(error.starts_with(&place), "{error} is not at {place}");
+        assert!(error.contains(words), "{error} lacks {words}");
+    }
+}
