@@ -16,6 +16,7 @@ mod series;
 mod shift;
 #[cfg(test)]
 mod simulated;
+mod steady;
 mod stopping;
 mod student;
 mod verdict;
@@ -28,5 +29,6 @@ pub use estimate::{Estimate, TARGET_COVERAGE, median};
 pub use percentile::{LEAST_BEYOND, supports_percentile};
 pub use ratio::{Ratio, common_rounds};
 pub use series::{grows, knee, warm_up_rise};
+pub use steady::{Course, Pace, Reading, Round, Warmth, improves_over_rounds};
 pub use stopping::{LEAST_ROUNDS, enough};
 pub use verdict::{Better, Verdict, judge};
