@@ -29,6 +29,6 @@ pub use estimate::{Estimate, TARGET_COVERAGE, median};
 pub use percentile::{LEAST_BEYOND, supports_percentile};
 pub use ratio::{Ratio, common_rounds};
 pub use series::{grows, knee, warm_up_rise};
-pub use steady::{Course, Pace, Reading, Round, Warmth, improves_over_rounds};
+pub use steady::{Course, Pace, Reading, Round, Warmth, improved, improves_over_rounds};
 pub use stopping::{LEAST_ROUNDS, enough};
 pub use verdict::{Better, Verdict, judge};

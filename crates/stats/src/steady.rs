@@ -222,6 +222,14 @@ pub struct Round {
     pub cpu_per_ok_s: f64,
 }
 
+/// Whether the later of two rounds is better by 4 % or more: its CPU time per response, and if the server sets the pace,
+/// its rate.
+pub fn improved(before: &Round, later: &Round, pace: Pace) -> bool {
+    let least = 1.0 + LEAST_GAIN;
+    let is_cheaper = before.cpu_per_ok_s > later.cpu_per_ok_s * least;
+    is_cheaper && (pace == Pace::Schedule || later.rate_per_s > before.rate_per_s * least)
+}
+
 /// Whether a server still gets faster from round to round, as far as can be told: of five rounds or more, its CPU time
 /// per response falls with them (Spearman's rank correlation, at 0.02), by 4 % or more between the two halves; and if
 /// the server sets the pace, its rate rises likewise.

@@ -114,7 +114,7 @@ impl Figures {
                 .map(|round| round.server.peak_memory_bytes)
                 .max()
                 .unwrap_or(0),
-            startup_ns: over(rounds, |round| Some(round.startup_ns as f64)),
+            startup_ns: over(rounds, |round| round.startup_ns.map(|ns| ns as f64)),
             reconnects_per_request: reconnects_per_request(rounds),
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),

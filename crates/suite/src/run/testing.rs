@@ -41,7 +41,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             timeline: None,
         },
         server: ServerCost::default(),
-        startup_ns: 1,
+        startup_ns: Some(1),
         warm_up: None,
         noise: MachineNoise::default(),
         log_lines: None,

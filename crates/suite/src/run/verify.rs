@@ -23,6 +23,8 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long log lines may take from the answer to the log.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
+/// A log that does not grow for so long is taken to be done.
+const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is asked for, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
 
@@ -195,6 +197,20 @@ pub(super) fn settle_log(server: &mut Server, lines: u64) {
     let until = Instant::now() + LOG_SETTLE;
     while server.log_lines().is_ok_and(|count| count < lines) && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until the log has stopped growing for a moment, or long enough.
+pub(super) fn settle_quiet(server: &mut Server) {
+    let until = Instant::now() + LOG_SETTLE;
+    let mut last = None;
+    loop {
+        let lines = server.log_lines().ok();
+        if lines == last || Instant::now() > until {
+            return;
+        }
+        last = lines;
+        thread::sleep(LOG_QUIET);
     }
 }
 
