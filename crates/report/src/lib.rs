@@ -15,7 +15,8 @@ pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use comparison::{
     AT_CEILING, Absence, Attempts, Comparison, CostFigures, CourseTrial, EnoughRounds,
     EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind, OpenFigures,
-    Percentile, Quiet, Relative, Row, Seen, Standing, SubjectLabel, Table, Why, WorstRound,
+    Percentile, Quiet, Relative, Row, Seen, Standing, SubjectLabel, Table, WarmingFigures, Why,
+    WorstRound,
 };
 pub use html::html;
 pub use markdown::{escaped as escaped_markdown, markdown};

@@ -6,6 +6,13 @@ use crate::{median, spearman};
 /// outlast a plateau of a second.
 const LEAST_S: f64 = 2.0;
 
+/// Nor before the server has had this much CPU time, in seconds, if it sets the pace: a machine that gives it a tenth of
+/// a CPU warms it up at a tenth of the speed.
+const LEAST_CPU_S: f64 = 1.0;
+
+/// Unless the load has run this long, in seconds: some servers need little.
+const LONG_S: f64 = 4.0 * LEAST_S;
+
 /// Each look waits until the load has run this many times as long as at the last one.
 const NEXT_LOOK: f64 = 1.125;
 
@@ -91,7 +98,7 @@ impl Course {
 
     fn look(&mut self) {
         let now = self.end_s();
-        if now < self.next_look_s {
+        if now < self.next_look_s || !self.has_worked() {
             return;
         }
         self.next_look_s = now * NEXT_LOOK;
@@ -99,6 +106,13 @@ impl Course {
             true => 0,
             false => self.level_looks + 1,
         };
+    }
+
+    /// Whether the server has had enough time to show whether it gets faster.
+    fn has_worked(&self) -> bool {
+        let last = self.readings[self.readings.len() - 1];
+        let is_enough = self.pace == Pace::Schedule || last.cpu_s >= LEAST_CPU_S;
+        last.at_s >= LEAST_S && (is_enough || last.at_s >= LONG_S)
     }
 
     /// Whether the server got faster in the last quarter: if a load ends before it is known to be steady, this
@@ -112,7 +126,7 @@ impl Course {
 
     fn warmth(&self) -> Warmth {
         match self.level_looks {
-            _ if self.end_s() < LEAST_S => Warmth::TooEarly,
+            _ if !self.has_worked() => Warmth::TooEarly,
             level if level >= LEVEL_LOOKS => Warmth::Steady,
             _ => Warmth::Improving,
         }

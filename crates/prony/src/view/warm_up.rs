@@ -22,7 +22,7 @@ pub fn line(record: &TrialRecord) -> Option<String> {
 
 fn told(warm_up: &WarmUp) -> Option<(&'static str, String)> {
     if warm_up.still_improving {
-        let loaded = format::seconds(warm_up.loaded_s);
+        let loaded = tenths(warm_up.loaded_s);
         let said = format!(
             "still getting faster after {loaded} under load, so its figures are lower bounds; a longer \
              --warmup-limit may help"
@@ -34,11 +34,15 @@ fn told(warm_up: &WarmUp) -> Option<(&'static str, String)> {
         ProcessStart::Restarted => ", started anew",
         ProcessStart::New | ProcessStart::Kept => "",
     };
-    let warm = format::seconds(warm_s);
+    let warm = tenths(warm_s);
     Some((
         "warm",
         format!("took {warm} under load to warm up{anew}; it is kept running"),
     ))
+}
+
+fn tenths(seconds: f64) -> String {
+    format::seconds((seconds * 10.0).round() / 10.0)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod ranking;
 mod relative;
 mod rounds;
 mod table;
+mod warming;
 mod worst;
 
 use prony_record::{LoadShape, LoadSpec, Run, TrialRecord};
@@ -37,6 +38,7 @@ pub use ranking::AT_CEILING;
 pub use relative::Relative;
 pub use rounds::Attempts;
 pub(crate) use rounds::Rounds;
+pub use warming::WarmingFigures;
 pub use worst::WorstRound;
 
 /// A run, compared.

@@ -11,6 +11,8 @@ use crate::format;
 pub(crate) struct Rounds<'a> {
     /// The rounds that gave figures, ascending.
     pub measured: Vec<MeasuredRound<'a>>,
+    /// Every attempt that gave figures, those that do not count included.
+    pub all: Vec<&'a Measurement>,
     /// Rounds that gave none.
     pub failed: usize,
     /// How often trials were spoilt.
@@ -49,11 +51,15 @@ impl<'a> Rounds<'a> {
         }
         let mut rounds = Self {
             measured: Vec::new(),
+            all: Vec::new(),
             failed: 0,
             attempts: Attempts::default(),
         };
         for (round, attempts) in by_round {
             rounds.attempts.count(&attempts);
+            rounds
+                .all
+                .extend(attempts.iter().filter_map(|record| figures(record)));
             match attempt_that_counts(attempts.iter().copied()).map(|record| &record.result) {
                 Some(TrialResult::Measured(measurement)) => {
                     rounds.measured.push(MeasuredRound { round, measurement });
@@ -124,6 +130,13 @@ impl Attempts {
             n => flags.push(format!("{n} rounds rest on spoilt trials ({causes})")),
         }
         flags
+    }
+}
+
+fn figures(record: &TrialRecord) -> Option<&Measurement> {
+    match &record.result {
+        TrialResult::Measured(measurement) => Some(measurement),
+        TrialResult::Failed { .. } => None,
     }
 }
 

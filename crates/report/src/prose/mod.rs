@@ -6,6 +6,7 @@ mod noise;
 mod reading;
 mod rounds;
 mod traits;
+mod warming;
 
 use prony_record::{Run, RunEnd};
 use prony_stats::{Band, Estimate};
@@ -18,6 +19,7 @@ pub use noise::{SEEN, noisy, quiet, seen};
 pub use reading::{RANK, RATIOS, asides, baseline, intervals, latency, reading, unranked};
 pub use rounds::enough_sentence;
 pub use traits::{TraitKind, traits};
+pub use warming::warming;
 
 pub fn plural(count: usize, thing: &str) -> String {
     match count {
