@@ -173,10 +173,11 @@ pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
                 instructions: Some(8_000_000),
                 scheduling: Some(scheduling()),
             },
-            startup_ns: 1_500_000,
+            startup_ns: Some(1_500_000),
             warm_up: Some(WarmUp {
                 process: ProcessStart::Kept,
                 loaded_s: 12.0,
+                searched_s: 9.5,
                 limit_s: 20.0,
                 time_to_warm_s: Some(7.5),
                 still_improving: false,

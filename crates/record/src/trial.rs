@@ -139,8 +139,9 @@ pub struct Measurement {
     pub load: LoadResult,
     /// What it cost the server.
     pub server: ServerCost,
-    /// From the spawn of the server's process to its first right answer, in nanoseconds.
-    pub startup_ns: u64,
+    /// From the spawn of the server's process to its first right answer, in nanoseconds; `None` if an earlier trial
+    /// started the process, whose startup is there.
+    pub startup_ns: Option<u64>,
     /// How the server was warmed up; `None` if the load has no warm-up, and in records from before Prony looked.
     #[serde(default)]
     pub warm_up: Option<WarmUp>,
@@ -197,12 +198,14 @@ pub struct WarmUp {
     pub process: ProcessStart,
     /// How long the process was under this load before measuring began, in seconds, earlier trials included.
     pub loaded_s: f64,
-    /// The longest warm-up that it may have, in seconds.
+    /// How much of that was this trial's search for the end of the warm-up, in seconds; 0 if it did not search.
+    pub searched_s: f64,
+    /// How long a process may be under load until it must be warm, in seconds.
     pub limit_s: f64,
-    /// How long a new process was under load until its rate and its CPU time per request stopped improving, in
-    /// seconds; `None` if they did not.
+    /// How long this process was under load until its rate and its CPU time per response stopped improving, in
+    /// seconds. Only the trial that found out has it: `None` if another did, or nobody looked, or they still improve.
     pub time_to_warm_s: Option<f64>,
-    /// Whether they were still improving at the limit.
+    /// Whether they still improve although the limit is reached.
     pub still_improving: bool,
 }
 
@@ -214,6 +217,19 @@ pub enum ProcessStart {
     New,
     /// For an earlier trial of the same server, workload and load.
     Kept,
+    /// For this trial, in place of a kept one that had ended or was stopped to make room.
+    Restarted,
+}
+
+impl ProcessStart {
+    /// The name used in JSON and CSV.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ProcessStart::New => "new",
+            ProcessStart::Kept => "kept",
+            ProcessStart::Restarted => "restarted",
+        }
+    }
 }
 
 /// From this share on, a server is taken to have kept its CPUs busy all the time.
@@ -234,7 +250,7 @@ pub struct ServerCost {
     pub peak_memory_bytes: u64,
     /// The most processes it had at once.
     pub processes: u32,
-    /// What it held before the load began, in bytes, counted as `peak_memory_bytes` is; `None` in records from before
+    /// What it held before its first load began, in bytes, counted as `peak_memory_bytes` is; `None` in records from before
     /// it was looked at.
     #[serde(default)]
     pub memory_before_bytes: Option<u64>,

@@ -253,6 +253,7 @@ fn any_wrong_response_is_said_of_its_server() {
 #[test]
 fn a_server_that_still_warms_up_is_a_lower_bound_in_rate_and_cost() {
     let warm_up = WarmUp {
+        searched_s: 4.8,
         process: ProcessStart::New,
         loaded_s: 5.0,
         limit_s: 5.0,

@@ -21,6 +21,7 @@ mod series;
 mod shift;
 #[cfg(test)]
 mod simulated;
+mod steady;
 mod stopping;
 mod student;
 mod verdict;
@@ -36,5 +37,6 @@ pub use pairwise::{PairTest, compare, corrected};
 pub use percentile::{LEAST_BEYOND, supports_percentile};
 pub use ratio::{Ratio, common_rounds};
 pub use series::{grows, knee, warm_up_rise};
+pub use steady::{Course, Pace, Reading, Round, Warmth, improved, improves_over_rounds};
 pub use stopping::{LEAST_ROUNDS, enough};
 pub use verdict::{Better, Verdict, judge};

@@ -15,7 +15,7 @@ mod workload;
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
 pub use answer::{AssetError, RightAnswer};
 pub use plan::{Measure, Plan, Planned};
-pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad};
+pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
 pub use toml_file::FileError;
 pub use unknown_name::UnknownName;
 pub use workload::{ExpectedAnswer, ExpectedBody, Request, Workload, Workloads};

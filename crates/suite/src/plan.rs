@@ -11,6 +11,9 @@ pub struct Measure {
     pub load: LoadSpec,
     /// In how many rounds, the first ones of the run.
     pub rounds: u32,
+    /// How long a server may be under this load until it must be warm, in seconds; 0 to warm it up for as long as the
+    /// load says and no longer.
+    pub warmup_limit_s: f64,
 }
 
 /// The trials of a run, round after round: how many rounds there are need not be known when it begins.
@@ -152,6 +155,7 @@ mod tests {
                 ..LoadSpec::default()
             },
             rounds,
+            warmup_limit_s: 0.0,
         };
         rounds.iter().enumerate().map(measure).collect()
     }

@@ -245,7 +245,7 @@ impl Made {
                     .map(|each| (each * answers * (1.0 + (self.noise() - 1.0) / 10.0)) as u64),
                 ..ServerCost::default()
             },
-            startup_ns: 5_000_000,
+            startup_ns: Some(5_000_000),
             warm_up: None,
             noise: MachineNoise::default(),
             log_lines: None,

@@ -4,11 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prony_record::Outcome;
 
+use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;
 
 /// How far a load has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
+    /// When the workers told these figures, in seconds since the load was begun; the mean of the workers.
+    pub at_s: f64,
     /// Whether measuring has begun in every worker.
     pub measuring: bool,
     /// Answers counted as ok in the phase the load is in.
@@ -27,6 +30,7 @@ pub struct Progress {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct WorkerProgress {
+    at: AtomicU64,
     measuring: AtomicU64,
     ok: AtomicU64,
     errors: AtomicU64,
@@ -36,7 +40,8 @@ pub(super) struct WorkerProgress {
 }
 
 impl WorkerProgress {
-    pub(super) fn publish(&self, tally: &Tally, measuring: bool) {
+    pub(super) fn publish(&self, now: Nanoseconds, tally: &Tally, measuring: bool) {
+        self.at.store(now, Relaxed);
         self.measuring.store(measuring.into(), Relaxed);
         self.ok.store(tally.outcomes[Outcome::Ok], Relaxed);
         self.errors.store(tally.outcomes.errors(), Relaxed);
@@ -52,7 +57,9 @@ impl Progress {
             measuring: true,
             ..Self::default()
         };
+        let share = 1.0 / workers.len().max(1) as f64;
         workers.iter().fold(start, |sum, worker| Self {
+            at_s: sum.at_s + share * seconds(worker.at.load(Relaxed)),
             measuring: sum.measuring && worker.measuring.load(Relaxed) == 1,
             ok: sum.ok + worker.ok.load(Relaxed),
             errors: sum.errors + worker.errors.load(Relaxed),

@@ -14,6 +14,7 @@ mod spoilt;
 pub mod subject_status;
 pub mod suites_table;
 mod time_left;
+mod warm_up;
 
 use prony_report::format;
 

@@ -12,7 +12,7 @@ use prony_suite::run::{Attempt, Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Planned};
 
 use super::time_left::TimeLeft;
-use super::{plural, spoilt, subject_status, suites_table};
+use super::{plural, spoilt, subject_status, suites_table, warm_up};
 
 /// How many spoilt trials are told of one by one: on a noisy machine it may be nearly all.
 const SPOILT_TOLD: usize = 10;
@@ -124,6 +124,8 @@ impl RunProgress {
             Event::Planned { trials } => self.planned(trials),
             Event::Round { trials } => self.round(trials),
             Event::Trial { attempt } => self.trial(attempt),
+            Event::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
+            Event::KeptEnded { attempt, exit } => self.line(&kept_ended(&attempt.trial, exit)),
             Event::Loading { attempt, progress } => self.loading(attempt, progress),
             Event::Measured { record, again } => self.measured(record, *again),
             Event::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
@@ -245,6 +247,22 @@ impl RunProgress {
         self.say_what_runs(&attempt.trial);
     }
 
+    /// `warming up java-jdk on hello: 12 s so far`. In a pipe what came of it is told when the trial is over.
+    fn warming_up(&mut self, attempt: &Attempt, so_far: Duration) {
+        // The trial's own load is still to come.
+        self.trial_since = Instant::now();
+        let Trial {
+            subject, workload, ..
+        } = &attempt.trial;
+        self.bar.set_message(format!(
+            "round {}: warming up {subject} on {workload}: {} s so far (at most {} s)   {} left",
+            self.round_text(),
+            so_far.as_secs(),
+            attempt.warmup_limit_s,
+            self.time_left(),
+        ));
+    }
+
     fn say_what_runs(&self, trial: &Trial) {
         self.bar.set_message(format!(
             "round {}: {} × {} ({})   {} left",
@@ -273,6 +291,9 @@ impl RunProgress {
         }
         self.come_to(0.0);
         self.made_again += usize::from(again);
+        if let Some(line) = warm_up::line(record) {
+            self.line(&line);
+        }
         if let Some(line) = spoilt::line(record, again) {
             self.spoilt += 1;
             match self.spoilt {
@@ -334,6 +355,14 @@ fn rounds(request: &RunRequest<'_>) -> String {
         Some(least) if least < most => format!("{least} to {most} rounds"),
         _ => plural(most as usize, "round"),
     }
+}
+
+/// A kept server is not expected to end: why the trial warms up another must be known.
+fn kept_ended(trial: &Trial, exit: &str) -> String {
+    format!(
+        "ENDED    {} × {}: the process that was kept running {exit} between two trials; another is started and warmed up",
+        trial.subject, trial.workload
+    )
 }
 
 fn style(template: &str) -> ProgressStyle {

@@ -173,6 +173,7 @@ mod tests {
             workload: "byte".into(),
             load,
             rounds,
+            warmup_limit_s: 0.0,
         };
         let subjects = ["a".to_owned(), "b".to_owned()];
         Plan::interleaved(&subjects, &[measure], |_, _| true, 1).trials(rounds)

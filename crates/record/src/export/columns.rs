@@ -6,7 +6,7 @@
 /// The columns from `ok` to `unfinished` are counts of requests by outcome, those from `schedule` to
 /// `streams` are what was asked for, and those that begin with `generator_` what it cost the load's
 /// own threads. A field is empty where the load, the machine or an old record does not have it.
-pub const CSV_COLUMNS: [&str; 117] = [
+pub const CSV_COLUMNS: [&str; 123] = [
     "run",
     "sequence",
     "started_at",
@@ -124,4 +124,10 @@ pub const CSV_COLUMNS: [&str; 117] = [
     "frequency_low_mhz",
     "frequency_high_mhz",
     "energy_j",
+    "process",
+    "loaded_before_s",
+    "warmup_searched_s",
+    "warmup_limit_s",
+    "time_to_warm_s",
+    "still_improving",
 ];

@@ -30,6 +30,7 @@ impl Line<'_> {
         fields.extend(self.scheduling_of_load());
         fields.extend(self.more_server_costs());
         fields.extend(self.noise());
+        fields.extend(self.warm_up());
         fields
     }
 
@@ -112,7 +113,7 @@ impl Line<'_> {
             self.of(|m| m.server.busy_share),
             self.of(|m| m.server.peak_memory_bytes),
             self.of(|m| m.server.processes),
-            self.of(|m| m.startup_ns),
+            text(self.measured.and_then(|m| m.startup_ns)),
             self.of_subject(|s| s.artefact_bytes.map_or(String::new(), |b| b.to_string())),
             self.of(|m| m.noise.steal_share),
             self.of(|m| m.noise.idle_share),
@@ -256,6 +257,18 @@ impl Line<'_> {
             text(frequency.map(|(low, _)| low)),
             text(frequency.map(|(_, high)| high)),
             text(noise.and_then(|noise| noise.energy_j)),
+        ]
+    }
+
+    fn warm_up(&self) -> Vec<String> {
+        let warm_up = self.measured.and_then(|m| m.warm_up);
+        vec![
+            text(warm_up.map(|it| it.process.name())),
+            text(warm_up.map(|it| it.loaded_s)),
+            text(warm_up.map(|it| it.searched_s)),
+            text(warm_up.map(|it| it.limit_s)),
+            text(warm_up.and_then(|it| it.time_to_warm_s)),
+            text(warm_up.map(|it| it.still_improving)),
         ]
     }
 

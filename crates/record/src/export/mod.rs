@@ -120,6 +120,12 @@ mod tests {
             ("frequency_low_mhz", "2400"),
             ("frequency_high_mhz", "3100.5"),
             ("energy_j", "12.5"),
+            ("process", "kept"),
+            ("loaded_before_s", "12"),
+            ("warmup_searched_s", "9.5"),
+            ("warmup_limit_s", "20"),
+            ("time_to_warm_s", "7.5"),
+            ("still_improving", "false"),
         ] {
             assert_eq!(field(1, name), value, "{name}");
         }
@@ -186,7 +192,12 @@ mod tests {
         (measured.load.events, measured.load.streams) = (None, None);
         (measured.server.instructions, measured.server.scheduling) = (None, None);
         measured.noise = MachineNoise::default();
+        (measured.startup_ns, measured.warm_up) = (None, None);
         for name in [
+            "startup_ns",
+            "process",
+            "time_to_warm_s",
+            "still_improving",
             "schedule",
             "max_connections",
             "rate_ratio",
@@ -224,7 +235,7 @@ mod tests {
         let text = csv(&[sample::failed("bun", "said \"no\",\nthen died")]);
         assert!(text.contains(",server-exited,\"said \"\"no\"\",\nthen died\","));
         let asked_for = "0.5,,,,,,,,,,1,,,2,0,false,0";
-        let (nothing, nothing_more) = (",".repeat(24), ",".repeat(16));
+        let (nothing, nothing_more) = (",".repeat(24), ",".repeat(22));
         let end = format!(",ab12,{asked_for}{nothing},1,{nothing_more}\r\n");
         assert!(text.ends_with(&end), "{text}");
     }

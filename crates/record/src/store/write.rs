@@ -140,7 +140,7 @@ fn insert_trial(
             ":p999_ns": latency.map(|latency| integer(latency.p999)),
             ":server_cpu_s": server.map(|server| server.cpu_s()),
             ":peak_memory_bytes": server.map(|server| integer(server.peak_memory_bytes)),
-            ":startup_ns": measured.map(|measured| integer(measured.startup_ns)),
+            ":startup_ns": measured.and_then(|measured| measured.startup_ns).map(integer),
             ":client_limited": measured.map(|measured| measured.client_limited()),
             ":record": json,
         })?;

@@ -13,6 +13,7 @@ use super::generator::GeneratorFigures;
 use super::merged::Merged;
 use super::open::OpenFigures;
 use super::rounds::{Attempts, Rounds};
+use super::warming::{self, WarmingFigures};
 use super::worst::WorstRound;
 use super::wrong::WrongResponses;
 use crate::bound::{self, Bound};
@@ -47,6 +48,8 @@ pub struct Figures {
     pub peak_memory_bytes: u64,
     /// From the spawn of the server to its first right answer, in nanoseconds.
     pub startup_ns: Option<Estimate>,
+    /// What it took to warm the server up.
+    pub warming: WarmingFigures,
     /// Connections made again, for one request.
     pub reconnects_per_request: f64,
     /// Requests sent again over a new connection, because the server had closed the old one in
@@ -116,7 +119,8 @@ impl Figures {
                 .map(|round| round.server.peak_memory_bytes)
                 .max()
                 .unwrap_or(0),
-            startup_ns: over(rounds, |round| Some(round.startup_ns as f64)),
+            startup_ns: warming::startup(by_round),
+            warming: WarmingFigures::of(by_round),
             reconnects_per_request: reconnects_per_request(rounds),
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
@@ -209,6 +213,7 @@ impl Figures {
             n => flags.push(format!("{n} rounds failed")),
         }
         flags.extend(self.attempts.flags());
+        flags.extend(self.warming.flags());
         if let Some(rho) = self.follows_noise {
             flags.push(format!("follows the noise (rank correlation {rho:.2})"));
         }

@@ -16,6 +16,7 @@ mod ranking;
 mod relative;
 mod rounds;
 mod table;
+mod warming;
 mod worst;
 mod wrong;
 
@@ -39,6 +40,7 @@ pub use ranking::RateOrder;
 pub use relative::Relative;
 pub use rounds::Attempts;
 pub(crate) use rounds::Rounds;
+pub use warming::WarmingFigures;
 pub use worst::WorstRound;
 pub use wrong::WrongResponses;
 

@@ -3,40 +3,40 @@
 use maud::{Markup, html};
 
 use super::workload::{estimate, figure_with, optional};
-use crate::{CostFigures, Row, Table, format, prose};
+use crate::{Figures, Row, Table, format, prose};
 
 /// A column.
 struct Cost {
     title: &'static str,
     /// It stands where this is so of a row.
-    known: fn(&CostFigures) -> bool,
+    known: fn(&Figures) -> bool,
     cell: fn(&Row) -> Markup,
 }
 
-const COSTS: [Cost; 9] = [
+const COSTS: [Cost; 10] = [
     Cost {
         title: "Req per CPU s",
-        known: |costs| costs.requests_per_cpu_s.is_some(),
+        known: |row| row.costs.requests_per_cpu_s.is_some(),
         cell: |row| estimate(row.figures.costs.requests_per_cpu_s, format::count),
     },
     Cost {
         title: "CPU/req",
-        known: |costs| costs.cpu_ns_per_request.is_some(),
+        known: |row| row.costs.cpu_ns_per_request.is_some(),
         cell: |row| estimate(row.figures.costs.cpu_ns_per_request, format::duration),
     },
     Cost {
         title: "Instructions/req",
-        known: |costs| costs.instructions_per_request.is_some(),
+        known: |row| row.costs.instructions_per_request.is_some(),
         cell: |row| estimate(row.figures.costs.instructions_per_request, format::count),
     },
     Cost {
         title: "Cycles/req",
-        known: |costs| costs.cycles_per_request.is_some(),
+        known: |row| row.costs.cycles_per_request.is_some(),
         cell: |row| estimate(row.figures.costs.cycles_per_request, format::count),
     },
     Cost {
         title: "Energy/req, whole package",
-        known: |costs| costs.joules_per_request.is_some(),
+        known: |row| row.costs.joules_per_request.is_some(),
         cell: |row| estimate(row.figures.costs.joules_per_request, format::joules),
     },
     Cost {
@@ -51,13 +51,18 @@ const COSTS: [Cost; 9] = [
     },
     Cost {
         title: "Growth per connection",
-        known: |costs| costs.growth_per_connection.is_some(),
+        known: |row| row.costs.growth_per_connection.is_some(),
         cell: |row| estimate(row.figures.costs.growth_per_connection, format::bytes),
     },
     Cost {
         title: "Startup",
         known: |_| true,
         cell: |row| estimate(row.figures.startup_ns, format::duration),
+    },
+    Cost {
+        title: "Time to warm",
+        known: |row| row.warming.time_to_warm_ns.is_some(),
+        cell: |row| estimate(row.figures.warming.time_to_warm_ns, format::duration),
     },
     Cost {
         title: "Artefact",
@@ -72,7 +77,7 @@ const COSTS: [Cost; 9] = [
 pub(super) fn section(table: &Table) -> Markup {
     let costs: Vec<&Cost> = COSTS
         .iter()
-        .filter(|cost| table.has_cost(cost.known))
+        .filter(|cost| table.rows.iter().any(|row| (cost.known)(&row.figures)))
         .collect();
     html! {
         h3 { "What it cost the server" }

@@ -32,6 +32,7 @@ impl Column {
             When::FirstByte => table.has_first_byte(),
             When::Baseline => table.baseline.is_some(),
             When::Cost(known) => table.has_cost(known),
+            When::Known(known) => table.rows.iter().any(known),
         }
     }
 }
@@ -47,6 +48,8 @@ enum When {
     Baseline,
     /// Where it is known of a row.
     Cost(fn(&CostFigures) -> bool),
+    /// If it is known of a row.
+    Known(fn(&Row) -> bool),
 }
 
 const fn words(title: &'static str, cell: fn(&Row) -> String) -> Column {
@@ -176,7 +179,7 @@ pub(super) const SPEED: [Column; 24] = [
 ];
 
 /// What it cost the server.
-pub(super) const COST: [Column; 13] = [
+pub(super) const COST: [Column; 14] = [
     words("server", |row| row.subject.id.clone()),
     only(
         When::Cost(|costs| costs.requests_per_cpu_s.is_some()),
@@ -216,6 +219,12 @@ pub(super) const COST: [Column; 13] = [
         }),
     ),
     figure("startup (interval)", startup),
+    only(
+        When::Known(|row| row.figures.warming.time_to_warm_ns.is_some()),
+        figure("time to warm (interval)", |row| {
+            estimate(row.figures.warming.time_to_warm_ns, format::duration)
+        }),
+    ),
     figure("artefact", |row| {
         optional(
             row.subject.artefact_bytes.map(|bytes| bytes as f64),

@@ -7,6 +7,7 @@ mod noise;
 mod reading;
 mod rounds;
 mod traits;
+mod warming;
 mod wrong;
 
 use prony_record::{Run, RunEnd};
@@ -21,6 +22,7 @@ pub use noise::{SEEN, noisy, quiet, seen};
 pub use reading::{RANK, RATIOS, asides, baseline, intervals, latency, reading, unranked};
 pub use rounds::enough_sentence;
 pub use traits::{TraitKind, traits};
+pub use warming::warming;
 pub use wrong::{wrong, wrong_of};
 
 pub fn plural(count: usize, thing: &str) -> String {

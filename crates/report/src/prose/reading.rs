@@ -58,6 +58,7 @@ pub fn reading(comparison: &Comparison) -> Vec<String> {
     paragraphs.push(GENERATOR);
     paragraphs.extend(NOISE);
     let mut paragraphs: Vec<String> = paragraphs.into_iter().map(str::to_owned).collect();
+    paragraphs.extend(super::warming(comparison));
     paragraphs.extend(intervals(comparison));
     paragraphs
 }

@@ -165,7 +165,7 @@ fn of_round(figure: PublishedFigure, round: &Measurement) -> Option<f64> {
         TimePerRequest => Some(load.duration_s * 1e9 / load.requests as f64),
         LateRequests => load.open.as_ref().map(|open| open.late as f64),
         Errors => Some(load.outcomes.errors() as f64),
-        Startup => Some(round.startup_ns as f64),
+        Startup => round.startup_ns.map(|ns| ns as f64),
         PeakMemory => Some(round.server.peak_memory_bytes as f64),
         ArtefactBytes | RateShare | TransferShare => None,
     }

@@ -66,7 +66,7 @@ const fn column(title: &'static str, luxury: usize, cell: fn(&Row) -> String) ->
     }
 }
 
-const COLUMNS: [Column; 16] = [
+const COLUMNS: [Column; 17] = [
     column("server", 0, |row| match row.standing {
         Standing::Reference => format!("{} (reference)", row.subject.id),
         _ => row.subject.id.clone(),
@@ -126,6 +126,10 @@ const COLUMNS: [Column; 16] = [
     column("start", 9, |row| {
         let startup = row.figures.startup_ns.map(|estimate| estimate.median);
         optional(startup, format::duration)
+    }),
+    column("to warm", 10, |row| {
+        let warm = row.figures.warming.time_to_warm_ns;
+        optional(warm.map(|warm| warm.median), format::duration)
     }),
 ];
 

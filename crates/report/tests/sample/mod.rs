@@ -349,7 +349,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 involuntary_switches: 25,
             }),
         },
-        startup_ns: (kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64,
+        startup_ns: Some((kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64),
         warm_up: None,
         noise: MachineNoise {
             steal_share: 0.004,

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 
-use super::stat::{CpuTime, Stat, proportional_bytes, resident_bytes};
+use super::stat::{CpuTime, Stat, peak_resident_bytes, proportional_bytes, resident_bytes};
 
 /// The processes below a guard.
 ///
@@ -58,6 +58,23 @@ impl ProcessTree {
         })
     }
 
+    /// CPU time that it has used since its start, processes that have ended included, in seconds.
+    ///
+    /// # Errors
+    /// If it has ended, or the system does not say.
+    pub fn cpu_s(&self) -> io::Result<f64> {
+        Ok(self.cpu(&self.pids()?)?.total_s())
+    }
+
+    /// The most memory that it has held as far as the kernel knows, in bytes: the peak of a single process; of several,
+    /// what they hold now.
+    ///
+    /// # Errors
+    /// If the system does not list processes.
+    pub fn peak_bytes(&self) -> io::Result<u64> {
+        Ok(peak_memory_of(&self.pids()?))
+    }
+
     /// The ids of its threads.
     ///
     /// # Errors
@@ -96,6 +113,14 @@ pub fn memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => resident_bytes(*only).unwrap_or(0),
         several => several.iter().filter_map(|&p| proportional_bytes(p)).sum(),
+    }
+}
+
+/// The peak of one, of which the kernel keeps it; what several hold now.
+pub fn peak_memory_of(pids: &[i32]) -> u64 {
+    match pids {
+        [only] => peak_resident_bytes(*only).unwrap_or(0),
+        several => memory_of(several),
     }
 }
 

@@ -12,9 +12,9 @@ use prony_record::{CpuAssignment, MachineNoise, ServerCost};
 use super::energy::{EnergyMeter, POWERCAP_FOLDER};
 use super::frequency::{CPU_FOLDER, Frequencies};
 use super::noise::NoiseMeter;
-use super::process_tree::{ProcessTree, memory_of};
+use super::process_tree::{ProcessTree, peak_memory_of};
 use super::scheduling::ThreadFigures;
-use super::stat::{CpuTime, peak_resident_bytes};
+use super::stat::CpuTime;
 
 /// Measures what a server costs and what else happens, with a thread that samples until it is told to finish.
 #[derive(Debug)]
@@ -171,11 +171,7 @@ impl Samples {
     }
 
     fn take(&mut self, pids: &[i32]) {
-        let memory = match pids {
-            // The kernel keeps the peak of a process, between samples too.
-            [only] => peak_resident_bytes(*only).unwrap_or(0),
-            several => memory_of(several),
-        };
+        let memory = peak_memory_of(pids);
         self.processes = self.processes.max(pids.len());
         self.memory_bytes = self.memory_bytes.max(memory);
         self.frequencies.look();

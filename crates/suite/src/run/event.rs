@@ -53,6 +53,20 @@ pub enum Event<'a> {
         /// Which, and which attempt at it.
         attempt: &'a Attempt,
     },
+    /// A server is warmed up until it is steady; told several times a second.
+    WarmingUp {
+        /// The trial that it is warmed up for.
+        attempt: &'a Attempt,
+        /// How long it has taken so far.
+        so_far: Duration,
+    },
+    /// A server that was kept running had ended before its next trial began; another is started and warmed up.
+    KeptEnded {
+        /// The trial.
+        attempt: &'a Attempt,
+        /// How it ended: `ended with exit code 3`.
+        exit: &'a str,
+    },
     /// The load of a trial is on its way; told several times a second.
     Loading {
         /// The trial.

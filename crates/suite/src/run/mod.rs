@@ -5,14 +5,17 @@
 
 mod driven;
 mod event;
+mod kept;
 mod prepare;
 mod rig;
 mod rounds;
+mod running;
 mod spoilt;
 #[cfg(test)]
 mod testing;
 mod trial;
 mod verify;
+mod warming;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,12 +39,13 @@ use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
 use crate::workload::Workload;
 
+use kept::Kept;
+
 pub use driven::{CannotDrive, cannot_drive, note as driver_note};
 pub use event::Event;
 pub use prepare::{Prepared, prepare};
-pub use rounds::Attempt;
+pub use rounds::{Attempt, Warming};
 pub use spoilt::spoilt;
-pub use trial::TrialSetup;
 pub use verify::{Verification, verify_subject};
 
 /// A workload with its right answer, ready to be asked for.
@@ -98,6 +102,9 @@ pub struct RunRequest<'a> {
     pub adaptive: Option<AdaptiveRounds>,
     /// The subject that the others are compared with; `None` for the ceiling, or else the first.
     pub baseline: Option<String>,
+    /// Subjects that are compared with each other: if one of them is kept running because it takes long to warm up, so
+    /// are the others.
+    pub alike: Vec<String>,
     /// The seed of the order.
     pub seed: u64,
     /// The run's id.
@@ -323,6 +330,7 @@ fn measure(
         adaptive: request.adaptive,
         baseline: request.baseline.as_deref(),
         subjects: &subjects,
+        alike: &request.alike,
     };
     let mut rig = rig::Servers {
         bench: &request.bench,
@@ -333,12 +341,19 @@ fn measure(
         run: &run.id,
         store,
         trials,
+        kept: Kept::default(),
+        machine_bytes: run.machine.memory_bytes,
         begun: Instant::now(),
         interrupt,
         observe,
     };
     let mut done = rounds::Done::default();
     let made = rounds::make(plan, &rule, &mut rig, &mut done);
+    if !interrupt.load(Relaxed) {
+        // Else they are killed: whoever interrupts does not want to wait.
+        rig.kept.retain(|_| false);
+    }
+    drop(rig);
     if let Some(adaptive) = &mut run.adaptive {
         adaptive.ends = done.ends;
         run.rounds = done.rounds;

@@ -5,12 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
-use prony_load::Progress;
-use prony_record::{Store, StoreError, TrialRecord};
+use prony_record::{ProcessStart, Store, StoreError, TrialRecord, TrialResult};
 use prony_subject::{Built, PortSource};
 
-use super::rounds::{Attempt, Rig};
-use super::{Bench, Event, Task, TrialSetup};
+use super::kept::{Kept, Key};
+use super::rounds::{Attempt, Rig, Warming};
+use super::running::Running;
+use super::trial::{TrialEvent, TrialSetup};
+use super::warming::is_slow;
+use super::{Bench, Event, Task};
+use crate::plan::Planned;
 
 /// The subjects, the loads, and the store that keeps what came of them.
 pub struct Servers<'a> {
@@ -23,9 +27,45 @@ pub struct Servers<'a> {
     pub store: &'a Store,
     /// What was kept.
     pub trials: &'a mut Vec<TrialRecord>,
+    /// The servers that take long to warm up.
+    pub kept: Kept,
+    /// The machine's memory, in bytes.
+    pub machine_bytes: u64,
     pub begun: Instant,
     pub interrupt: &'a AtomicBool,
     pub observe: &'a mut dyn FnMut(Event<'_>),
+}
+
+impl Servers<'_> {
+    /// The server that is kept for an attempt, if it is to have that, and when the process that the attempt has was
+    /// started.
+    fn take_kept(&mut self, attempt: &Attempt, key: &Key) -> (Option<Running>, ProcessStart) {
+        if attempt.warming != Warming::Keep {
+            return (None, ProcessStart::New);
+        }
+        match self.kept.take(key) {
+            (Some(running), _) => return (Some(running), ProcessStart::Kept),
+            (None, Some(exit)) => (self.observe)(Event::KeptEnded {
+                attempt,
+                exit: &exit,
+            }),
+            (None, None) => {}
+        }
+        (None, self.kept.next_start(key))
+    }
+
+    /// Keeps the server of a trial that is over, or stops it.
+    fn put_back(&mut self, attempt: &Attempt, key: Key, record: &TrialRecord, running: Running) {
+        let showed_slow = match &record.result {
+            TrialResult::Measured(measurement) => measurement.warm_up.as_ref().is_some_and(is_slow),
+            TrialResult::Failed { .. } => false,
+        };
+        if attempt.warming == Warming::Keep || showed_slow {
+            self.kept.put(key, running, self.machine_bytes);
+        } else {
+            running.stop();
+        }
+    }
 }
 
 impl Rig for Servers<'_> {
@@ -34,6 +74,8 @@ impl Rig for Servers<'_> {
             return None;
         }
         let trial = &attempt.trial;
+        let key = (trial.subject.clone(), attempt.measure);
+        let (kept, process) = self.take_kept(attempt, &key);
         let is_its = |task: &&Task| task.workload.id == trial.workload;
         let load = attempt.load();
         let setup = TrialSetup {
@@ -44,10 +86,29 @@ impl Rig for Servers<'_> {
             trial,
             load: &load,
             driver: self.driver,
+            process,
+            search_s: (attempt.warming != Warming::Fixed).then_some(attempt.warmup_limit_s),
+            warmup_limit_s: attempt.warmup_limit_s,
         };
         let observe = &mut self.observe;
-        let loading = &mut |progress: &Progress| observe(Event::Loading { attempt, progress });
-        setup.run(self.ports, self.interrupt, loading)
+        let told = &mut |event: TrialEvent<'_>| {
+            observe(match event {
+                TrialEvent::WarmingUp(so_far) => Event::WarmingUp { attempt, so_far },
+                TrialEvent::Loading(progress) => Event::Loading { attempt, progress },
+            });
+        };
+        let (record, running) = setup.run(kept, self.ports, self.interrupt, told)?;
+        if let Some(running) = running {
+            self.put_back(attempt, key, &record, running);
+        }
+        Some(record)
+    }
+
+    fn begin_round(&mut self, trials: &[Planned]) {
+        self.kept.retain(|(subject, measure)| {
+            let mut trials = trials.iter();
+            trials.any(|one| one.measure == *measure && one.trial.subject == *subject)
+        });
     }
 
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {

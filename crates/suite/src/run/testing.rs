@@ -44,7 +44,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             slow_because: None,
         },
         server: ServerCost::default(),
-        startup_ns: 1,
+        startup_ns: Some(1),
         warm_up: None,
         noise: MachineNoise::default(),
         log_lines: None,

@@ -9,13 +9,15 @@ use std::time::Duration;
 use prony_driver::Tool;
 use prony_load::{AnswerCheck, LoadPlan, Progress, SampleChoice, Sampling};
 use prony_record::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Trial, TrialRecord,
-    TrialResult,
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Outcomes, ProcessStart,
+    Trial, TrialRecord, TrialResult, WarmUp,
 };
-use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Ready, Sampler, Server};
+use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Sampler, Server};
 
 use super::driven::Drive;
-use super::verify::{ANSWER_TIMEOUT, STOP_GRACE, ask, discard_log, request, settle_log, start};
+use super::running::Running;
+use super::verify::{ANSWER_TIMEOUT, ask, request, settle_log, start};
+use super::warming::{Searched, search};
 use super::{Bench, Task, now};
 use crate::answer::CountedDraws;
 
@@ -33,6 +35,21 @@ pub struct TrialSetup<'a> {
     pub load: &'a LoadSpec,
     /// The tool that makes the load; `None` for Prony's own engine.
     pub driver: Option<&'a Tool>,
+    /// When the server's process is, or was, started.
+    pub process: ProcessStart,
+    /// For how long at the most, in seconds, a new process is warmed up until it is steady; `None` to leave that to the
+    /// load's own warm-up.
+    pub search_s: Option<f64>,
+    /// How long a process may be under load until it must be warm, in seconds.
+    pub warmup_limit_s: f64,
+}
+
+/// What a trial tells of itself while it goes on.
+pub enum TrialEvent<'a> {
+    /// The server is warmed up until it is steady, and how long that has taken so far.
+    WarmingUp(Duration),
+    /// The load is on its way.
+    Loading(&'a Progress),
 }
 
 /// Why a trial gave no figures.
@@ -46,68 +63,126 @@ fn failed(kind: FailureKind) -> impl Fn(String) -> Stop {
 }
 
 impl TrialSetup<'_> {
-    /// Makes the trial; `observe` is told how far its load has come. `None` where it was
-    /// interrupted.
+    /// Makes the trial, with the server that was kept for it or else a new one; `observe` is told how far it has come.
+    /// Gives its server back unless the trial failed. `None` if it was interrupted.
     pub fn run(
         &self,
+        kept: Option<Running>,
         ports: &mut dyn PortSource,
         interrupt: &AtomicBool,
-        observe: &mut dyn FnMut(&Progress),
-    ) -> Option<TrialRecord> {
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
-        let result = match self.measure(ports, interrupt, observe) {
-            Ok(measurement) => TrialResult::Measured(measurement),
-            Err(Stop::Failed(kind, message)) => TrialResult::Failed { kind, message },
+        let (result, running) = match self.measure(kept, ports, interrupt, observe) {
+            Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
+            Err(Stop::Failed(kind, message)) => (TrialResult::Failed { kind, message }, None),
             Err(Stop::Interrupted) => return None,
         };
-        Some(TrialRecord {
+        let record = TrialRecord {
             trial: self.trial.clone(),
             started_at,
             attempt: 1,
             spoilt: Vec::new(),
             result,
-        })
+        };
+        Some((record, running))
     }
 
     fn measure(
         &self,
+        kept: Option<Running>,
         ports: &mut dyn PortSource,
         interrupt: &AtomicBool,
-        observe: &mut dyn FnMut(&Progress),
-    ) -> Result<Measurement, Stop> {
-        let (mut server, ready, answered) = self.bring_up(ports, interrupt)?;
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<(Measurement, Running), Stop> {
+        let mut running = match kept {
+            Some(running) => running,
+            None => self.bring_up(ports, interrupt)?,
+        };
+        let searched = self.warm_up(&mut running, interrupt, observe)?;
         let logged = u64::from(self.task.workload.answer.log_lines);
-        settle_log(&mut server, logged * answered);
-        let lines_before = lines(&mut server)?;
+        let lines_before = running.settled_lines().map_err(unreadable)?;
         let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
-        let sampler = Sampler::start(server.tree(), &self.bench.cpus, Sampler::INTERVAL)
+        let sampler = Sampler::start(running.server.tree(), &self.bench.cpus, Sampler::INTERVAL)
             .map_err(io_failed)?;
-        let load = self.load(&mut server, interrupt, observe)?;
+        let load = self.load(&mut running.server, interrupt, observe)?;
         let sampled = sampler.finish(load.loaded_s());
-        self.fail_if_exited(&mut server)?;
+        self.fail_if_exited(&mut running.server)?;
         fail_without_answers(&load)?;
         let log_lines = (logged > 0)
-            .then(|| self.reconcile(&mut server, lines_before, &load))
+            .then(|| self.reconcile(&mut running, lines_before, &load))
             .transpose()?;
-        server.stop(STOP_GRACE);
-        discard_log(&server);
-        let sampled = sampled.map_err(io_failed)?;
-        Ok(Measurement {
-            load,
+        let mut sampled = sampled.map_err(io_failed)?;
+        if let Some(before) = running.memory_before_bytes {
+            sampled.server.memory_before_bytes = Some(before);
+        }
+        let measurement = Measurement {
             server: sampled.server,
-            startup_ns: ready.startup_ns,
-            warm_up: None,
+            startup_ns: running.startup_ns.take(),
+            warm_up: self.warm_up_record(&running, &load, searched.as_ref()),
             noise: sampled.noise,
             log_lines,
+            load,
+        };
+        running.loaded_s += measurement.loaded_s();
+        Ok((measurement, running))
+    }
+
+    /// Warms a new process up until it is steady, if it is to be.
+    fn warm_up(
+        &self,
+        running: &mut Running,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<Option<Searched>, Stop> {
+        let Some(limit_s) = self.search_s.filter(|_| !running.is_searched) else {
+            return Ok(None);
+        };
+        running.is_searched = true;
+        running.memory_before_bytes = running.server.tree().peak_bytes().ok();
+        let plan = self.plan(running.server.address(), self.task.right.clone())?;
+        let limit = Duration::from_secs_f64(limit_s);
+        let told = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
+        let searched = search(&plan, limit, &mut running.server, interrupt, told);
+        if interrupt.load(Relaxed) {
+            return Err(Stop::Interrupted);
+        }
+        self.fail_if_exited(&mut running.server)?;
+        let searched = searched.map_err(|error| error.to_string());
+        let searched = searched.map_err(failed(FailureKind::Load))?;
+        running.loaded_s = searched.searched_s;
+        let outcomes = searched.load.warmup.as_ref().map(|warmup| warmup.outcomes);
+        running.in_flight = outcomes.map_or(0, unanswered);
+        Ok(Some(searched))
+    }
+
+    /// What is recorded of the warm-up; `None` for a load without one, whose first requests are meant to be measured.
+    fn warm_up_record(
+        &self,
+        running: &Running,
+        load: &LoadResult,
+        searched: Option<&Searched>,
+    ) -> Option<WarmUp> {
+        if self.load.warmup_s <= 0.0 {
+            return None;
+        }
+        let own_s = load.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s);
+        Some(WarmUp {
+            process: self.process,
+            loaded_s: running.loaded_s + own_s,
+            searched_s: searched.map_or(0.0, |searched| searched.searched_s),
+            limit_s: self.warmup_limit_s.max(self.load.warmup_s),
+            time_to_warm_s: searched.and_then(|searched| searched.time_to_warm_s),
+            still_improving: searched.is_some_and(|searched| searched.still_improving),
         })
     }
 
-    /// Starts the server; also tells how many right answers it has given by then.
+    /// Starts the server, and waits for the log lines of the answers that showed it to be ready.
     fn bring_up(
         &self,
         ports: &mut dyn PortSource,
         interrupt: &AtomicBool,
-    ) -> Result<(Server, Ready, u64), Stop> {
+    ) -> Result<Running, Stop> {
         let mut answered = 0;
         let mut probe = |address: SocketAddr| match ask(address, self.task, ANSWER_TIMEOUT) {
             Err(reason) => Probe::NotYet(reason),
@@ -124,7 +199,11 @@ impl TrialSetup<'_> {
             self.trial.sequence, self.trial.subject, self.trial.workload
         );
         match start(self.bench, &name, self.built, ports, &mut probe, interrupt) {
-            Ok((server, ready)) => Ok((server, ready, answered)),
+            Ok((mut server, ready)) => {
+                let logged = u64::from(self.task.workload.answer.log_lines);
+                settle_log(&mut server, logged * answered);
+                Ok(Running::new(server, ready.startup_ns))
+            }
             Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
             Err(error) => Err(Stop::Failed(FailureKind::NotReady, error.to_string())),
         }
@@ -135,7 +214,7 @@ impl TrialSetup<'_> {
         &self,
         server: &mut Server,
         interrupt: &AtomicBool,
-        observe: &mut dyn FnMut(&Progress),
+        observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<LoadResult, Stop> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server, interrupt);
@@ -148,7 +227,7 @@ impl TrialSetup<'_> {
         let plan = self.plan(server.address(), check)?;
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
-            observe(&progress);
+            observe(TrialEvent::Loading(&progress));
             if interrupt.load(Relaxed) || server.exited().is_some() {
                 stop.store(true, Relaxed);
             }
@@ -245,7 +324,7 @@ impl TrialSetup<'_> {
     /// Holds the server's own count, its log, against the client's.
     fn reconcile(
         &self,
-        server: &mut Server,
+        running: &mut Running,
         lines_before: u64,
         load: &LoadResult,
     ) -> Result<LogLines, Stop> {
@@ -263,12 +342,14 @@ impl TrialSetup<'_> {
         let unsent = count(Outcome::Refused) + count(Outcome::Shed) + held[Outcome::Refused];
         let all = Outcome::ALL.into_iter().map(count).sum::<u64>() + held.total();
         let sent = all - unsent + load.resent + self.untold_requests();
-        settle_log(server, lines_before + each * answered);
+        settle_log(&mut running.server, lines_before + each * answered);
+        let lines = running.server.log_lines().map_err(unreadable)?;
         let lines = LogLines {
-            written: lines(server)? - lines_before,
+            written: lines - lines_before,
             least: each * answered,
-            most: each * sent,
+            most: each * (sent + running.in_flight),
         };
+        running.in_flight = sent - answered;
         if lines.reconciled() {
             return Ok(lines);
         }
@@ -282,10 +363,13 @@ impl TrialSetup<'_> {
     }
 }
 
-fn lines(server: &mut Server) -> Result<u64, Stop> {
-    server
-        .log_lines()
-        .map_err(|error| Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}")))
+fn unreadable(error: std::io::Error) -> Stop {
+    Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}"))
+}
+
+/// Requests that may still be in flight when a load is over: those that it did not see answered.
+fn unanswered(outcomes: Outcomes) -> u64 {
+    outcomes.total() - outcomes[Outcome::Ok] - outcomes[Outcome::Shed]
 }
 
 /// A load without one ok answer has nothing to compare.

@@ -31,6 +31,8 @@ const END_TIME: Duration = Duration::from_secs(1);
 const AN_ANSWER: &str = "an answer";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
+/// A log that does not grow for so long is taken to be done.
+const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is requested, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
 /// How long Prony goes on requesting lines that should be drawn at random; then those that came must do.
@@ -124,7 +126,7 @@ pub fn verify_subject(
     let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
     let all_right = verified.iter().all(is_right);
     if all_right {
-        discard_log(&server);
+        server.logs().discard();
     }
     Verification::Answered {
         verified,
@@ -141,11 +143,6 @@ fn ended(server: &mut Server, task: &Task, time: Duration) -> Option<String> {
         task.workload.id,
         server.logs().shown()
     ))
-}
-
-/// The log of a server that did well says nothing that the record does not.
-pub(super) fn discard_log(server: &Server) {
-    server.logs().discard();
 }
 
 /// Starts a server on the bench and waits until `probe` finds it ready.
@@ -357,6 +354,20 @@ pub(super) fn settle_log(server: &mut Server, lines: u64) {
     let until = Instant::now() + LOG_SETTLE;
     while server.log_lines().is_ok_and(|count| count < lines) && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Waits until the log has stopped growing for a moment, or long enough.
+pub(super) fn settle_quiet(server: &mut Server) {
+    let until = Instant::now() + LOG_SETTLE;
+    let mut last = None;
+    loop {
+        let lines = server.log_lines().ok();
+        if lines == last || Instant::now() > until {
+            return;
+        }
+        last = lines;
+        thread::sleep(LOG_QUIET);
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Changes {
     /// How long requests are sent before measuring begins.
     #[serde(deserialize_with = "toml_file::maybe_duration")]
     pub warmup: Option<Duration>,
+    /// How long a server may be under a load until it must be warm.
+    #[serde(deserialize_with = "toml_file::maybe_duration")]
+    pub warmup_limit: Option<Duration>,
     /// How many requests are measured at the most.
     pub requests: Option<NonZeroU64>,
 }
@@ -36,6 +39,7 @@ impl Changes {
             rounds: self.rounds.or(others.rounds),
             duration: self.duration.or(others.duration),
             warmup: self.warmup.or(others.warmup),
+            warmup_limit: self.warmup_limit.or(others.warmup_limit),
             requests: self.requests.or(others.requests),
         }
     }
@@ -51,16 +55,20 @@ impl Changes {
         load.requests = load.requests.map(|own| self.requests.unwrap_or(own));
         if !load.warmup.is_zero() {
             load.warmup = self.warmup.unwrap_or(load.warmup);
+            load.warmup_limit = self.warmup_limit.or(load.warmup_limit);
         }
     }
 
     /// Changes a measure's figures, or adds them. So a duration also ends a load that would end by
-    /// requests, where it comes first, and requests end one that would end by a duration.
+    /// requests, where it comes first, and requests end one that would end by a duration. A warm-up without a limit is
+    /// exactly as long as it says.
     pub(super) fn impose(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
         load.duration = self.duration.or(load.duration);
         load.requests = self.requests.or(load.requests);
         load.warmup = self.warmup.unwrap_or(load.warmup);
+        let exactly = self.warmup.map(|_| Duration::ZERO);
+        load.warmup_limit = self.warmup_limit.or(exactly).or(load.warmup_limit);
     }
 }

@@ -140,7 +140,9 @@ fn changes_something(
     let fault = |message: &str| Err(source.fault(quick.span(), message));
     let none_has = |has: fn(&SuiteLoad) -> bool| !loads.iter().any(|load| has(load));
     if changes.is_empty() {
-        return fault("`quick` changes nothing: give `rounds`, `duration`, `warmup` or `requests`");
+        return fault(
+            "`quick` changes nothing: give `rounds`, `duration`, `warmup`, `warmup_limit` or `requests`",
+        );
     }
     if changes.duration.is_some() && none_has(|load| load.duration.is_some()) {
         return fault("`quick` has a `duration`, but no load that it changes has one");
@@ -150,6 +152,9 @@ fn changes_something(
     }
     if changes.warmup.is_some() && none_has(|load| !load.warmup.is_zero()) {
         return fault("`quick` has a `warmup`, but no load that it changes has one");
+    }
+    if changes.warmup_limit.is_some() && none_has(|load| !load.warmup.is_zero()) {
+        return fault("`quick` has a `warmup_limit`, but no load that it changes has a warm-up");
     }
     Ok(changes)
 }

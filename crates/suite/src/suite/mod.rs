@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use prony_record::Published;
 
 pub use changes::Changes;
-pub use load::SuiteLoad;
+pub use load::{SuiteLoad, WARMUP_LIMIT};
 use published::Document;
 
 use crate::adaptive::AdaptiveRounds;
@@ -159,6 +159,7 @@ impl Suite {
     pub fn measures_on(&self, cpus: NonZeroUsize) -> Vec<Measure> {
         let with_load = |measure: &MeasureSpec| {
             let load = measure.load.spec(cpus);
+            let warmup_limit_s = measure.load.warmup_limit().as_secs_f64();
             let rounds = self
                 .adaptive
                 .map_or(measure.rounds.get(), |one| one.most_rounds);
@@ -167,6 +168,7 @@ impl Suite {
                 workload,
                 load: load.clone(),
                 rounds,
+                warmup_limit_s,
             })
         };
         self.measures.iter().flat_map(with_load).collect()

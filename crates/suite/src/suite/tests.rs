@@ -303,11 +303,16 @@ fn changes_bound_every_load_and_are_told() {
         rounds: 4.try_into().ok(),
         duration: Some(Duration::from_secs(2)),
         warmup: Some(Duration::from_millis(500)),
+        warmup_limit: None,
         requests: None,
     });
     for measure in suite.measures_on(cpus(1)) {
         assert_eq!((measure.rounds, measure.load.duration_s), (4, Some(2.0)));
         assert_eq!(measure.load.warmup_s, 0.5);
+        assert_eq!(
+            measure.warmup_limit_s, 0.0,
+            "a warm-up of the command line is exact"
+        );
     }
     assert_eq!(suite.measures[1].load.end(), "10000 requests or 2s");
     assert!(suite.notes[0].contains("on the command line"));

@@ -433,6 +433,6 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
 
     fn publish(&self) {
         let progress = self.shared.progress;
-        progress.publish(&self.tally, self.phase.measuring);
+        progress.publish(self.now, &self.tally, self.phase.measuring);
     }
 }

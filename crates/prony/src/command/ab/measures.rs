@@ -6,7 +6,7 @@ use std::time::Duration;
 use prony_record::{LoadShape, LoadSpec};
 use prony_subject::{Layout, Subject};
 use prony_suite::run::Task;
-use prony_suite::{Measure, Request, Workloads};
+use prony_suite::{Measure, Request, WARMUP_LIMIT, Workloads};
 
 use super::Arguments;
 use crate::project;
@@ -16,6 +16,21 @@ const USUAL: usize = 3;
 
 /// How long an answer may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long each trial is loaded before it is measured, if nobody says.
+const WARMUP: Duration = Duration::from_millis(500);
+
+/// A warm-up that was asked for without a limit is exactly as long as it says.
+fn warmup_limit(arguments: &Arguments) -> Duration {
+    let usual = match arguments.warmup {
+        None => WARMUP_LIMIT,
+        Some(_) => Duration::ZERO,
+    };
+    match arguments.warmup {
+        Some(warmup) if warmup.is_zero() => Duration::ZERO,
+        _ => arguments.warmup_limit.unwrap_or(usual),
+    }
+}
 
 /// What is measured.
 pub struct Measures {
@@ -38,7 +53,7 @@ impl Measures {
             // A thread without a connection would have nothing to do.
             threads: load_cpus.clamp(1, arguments.connections),
             duration_s: Some(arguments.duration.as_secs_f64()),
-            warmup_s: arguments.warmup.as_secs_f64(),
+            warmup_s: arguments.warmup.unwrap_or(WARMUP).as_secs_f64(),
             timeout_s: TIMEOUT.as_secs_f64(),
             ..LoadSpec::default()
         };
@@ -51,6 +66,7 @@ impl Measures {
             workload: workload.clone(),
             load: load.clone(),
             rounds: 0,
+            warmup_limit_s: warmup_limit(arguments).as_secs_f64(),
         };
         Ok(Self {
             tasks: tasks?,

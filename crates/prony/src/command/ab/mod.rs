@@ -72,9 +72,13 @@ pub struct Arguments {
     /// Measure each trial for this long
     #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
     duration: Duration,
-    /// How long each trial is loaded before that
-    #[arg(long, default_value = "500ms", value_parser = arguments::duration)]
-    warmup: Duration,
+    /// Send requests for this long before each trial is measured, and do not wait until the server is warm
+    /// (--warmup-limit still does) [default: 500ms, after the server has stopped getting faster]
+    #[arg(long, value_parser = arguments::duration)]
+    warmup: Option<Duration>,
+    /// Warm both servers up until they no longer get faster, for this long at most [default: 20s]
+    #[arg(long, value_parser = arguments::duration, value_name = "DURATION")]
+    warmup_limit: Option<Duration>,
     /// How precisely the changes of the rates are to be known: rounds are added until they are, 12 at the least
     #[arg(long, default_value = "2%", value_name = "PERCENT")]
     precision: Precision,

@@ -70,6 +70,7 @@ impl Sitting<'_> {
             measures: measures.measures,
             adaptive: extent.adaptive(),
             baseline: Some(self.pair[0].id.clone()),
+            alike: self.pair.map(|subject| subject.id.clone()).into(),
             seed: arguments
                 .seed
                 .unwrap_or_else(|| fastrand::u64(..1_000_000_000)),

@@ -228,6 +228,7 @@ fn change(suite: &mut Suite, arguments: &Arguments) -> Result<Vec<String>, Box<d
         rounds: arguments.rounds.filter(|_| suite.adaptive.is_none()),
         duration: arguments.duration,
         warmup: arguments.warmup,
+        warmup_limit: arguments.warmup_limit,
         requests: arguments.requests,
     };
     if arguments.quick {

@@ -102,9 +102,14 @@ pub struct Arguments {
     /// duration ends then at the latest
     #[arg(long, value_parser = arguments::some_count)]
     requests: Option<NonZeroU64>,
-    /// Warm each trial up for so long instead of the suite's warm-up
+    /// Send requests for this long before each trial is measured, and do not wait until the server is warm
+    /// (--warmup-limit still does)
     #[arg(long, value_parser = arguments::duration)]
     warmup: Option<Duration>,
+    /// Warm each server up until it no longer gets faster, for this long at most [default: 20s, or what the suite
+    /// says]; 0s warms up for the suite's warm-up and no longer
+    #[arg(long, value_parser = arguments::duration, value_name = "DURATION")]
+    warmup_limit: Option<Duration>,
     /// Give a server this long from its start to its first expected response
     #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
@@ -198,6 +203,7 @@ impl Keeper {
             measures: chosen.measures,
             adaptive: chosen.suite.adaptive,
             baseline: arguments.baseline.clone(),
+            alike: Vec::new(),
             seed: arguments
                 .seed
                 .unwrap_or_else(|| fastrand::u64(..1_000_000_000)),

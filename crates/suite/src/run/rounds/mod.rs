@@ -14,14 +14,14 @@ use std::time::Duration;
 use prony_record::{RoundsEnd, Spoil, StoreError, TrialRecord, TrialResult};
 
 use self::stopping::Stopping;
-use self::warm_ups::WarmUps;
+use self::warm_ups::{Asked, WarmUps};
 use super::Event;
 use super::spoilt::spoilt;
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Plan, Planned};
 use prony_stats::LEAST_ROUNDS;
 
-pub use attempt::Attempt;
+pub use attempt::{Attempt, Warming};
 
 /// How often a trial is made at the most.
 const MOST_ATTEMPTS: u32 = 3;
@@ -34,6 +34,9 @@ const PLANNED_FOR_ONE_AGAIN: usize = 3;
 pub trait Rig {
     /// Makes a trial. `None` where the run was stopped.
     fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord>;
+
+    /// A round begins; servers under measures that are not in it are not needed any more.
+    fn begin_round(&mut self, _trials: &[Planned]) {}
 
     /// Keeps what came of it, so that nothing can lose it.
     ///
@@ -56,6 +59,8 @@ pub struct Rule<'a> {
     pub baseline: Option<&'a str>,
     /// The subjects, in the run's order.
     pub subjects: &'a [String],
+    /// Subjects that are kept running together or not at all.
+    pub alike: &'a [String],
 }
 
 /// How the rounds went.
@@ -91,7 +96,7 @@ pub fn make(
     let mut rounds = Rounds {
         plan,
         stopping,
-        warm_ups: WarmUps::default(),
+        warm_ups: WarmUps::new(rule.alike),
         made: 0,
         planned: 0,
         made_again: 0,
@@ -158,6 +163,7 @@ impl Rounds<'_> {
 
     fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
         self.planned += round.len();
+        rig.begin_round(&round);
         rig.tell(Event::Round { trials: &round });
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
@@ -170,8 +176,12 @@ impl Rounds<'_> {
             };
             self.made += 1;
             record.attempt = attempt.number;
-            record.spoilt = match &record.result {
-                TrialResult::Measured(measurement) => self.believed(&queued, spoilt(measurement)),
+            record.spoilt = match &mut record.result {
+                TrialResult::Measured(measurement) => {
+                    let Planned { trial, measure } = &queued.planned;
+                    self.warm_ups.learn(&trial.subject, *measure, measurement);
+                    self.believed(&queued, spoilt(measurement))
+                }
                 TrialResult::Failed { .. } => Vec::new(),
             };
             if let Some(stopping) = &mut self.stopping {
@@ -198,12 +208,20 @@ impl Rounds<'_> {
 
     fn attempt(&self, queued: &Queued) -> Attempt {
         let Planned { trial, measure } = &queued.planned;
-        let asked_s = trial.load.warmup_s;
+        let limit_s = self.plan.measures()[*measure].warmup_limit_s;
+        let asked = Asked {
+            warmup_s: trial.load.warmup_s,
+            limit_s,
+        };
+        let (warming, warmup_s) = self.warm_ups.of(&trial.subject, *measure, asked);
         let mut trial = trial.clone();
         trial.sequence = self.made;
         Attempt {
             number: queued.number,
-            warmup_s: self.warm_ups.of(&trial.subject, *measure, asked_s),
+            measure: *measure,
+            warming,
+            warmup_limit_s: limit_s,
+            warmup_s,
             trial,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_record::{EnoughRounds, RoundsEnd, TrialRecord};
+use prony_record::{EnoughRounds, RoundsEnd, TrialRecord, TrialResult};
 
 use super::figures::Figures;
 use crate::adaptive::AdaptiveRounds;
@@ -29,6 +29,8 @@ struct Watched {
     figures: Figures,
     /// How long its trials have taken.
     spent: Duration,
+    /// How much of that was the search for the end of warm-ups, which other rounds do not repeat.
+    searched: Duration,
     widest: Option<f64>,
     state: State,
 }
@@ -52,6 +54,7 @@ impl<'a> Stopping<'a> {
             measure: measure.clone(),
             figures: Figures::default(),
             spent: Duration::ZERO,
+            searched: Duration::ZERO,
             widest: None,
             state: State::Untouched,
         };
@@ -74,6 +77,7 @@ impl<'a> Stopping<'a> {
         let watched = &mut self.measures[measure];
         watched.figures.take(record);
         watched.spent += took;
+        watched.searched += searched(record).min(took);
         if watched.state == State::Untouched {
             watched.state = State::GoesOn;
         }
@@ -132,10 +136,13 @@ impl<'a> Stopping<'a> {
     }
 
     /// Whether another round of what goes on is expected to fit into the budget: each measure's
-    /// rounds take as long as those so far did, attempts that were made again included.
+    /// rounds take as long as those so far did, attempts that were made again included and searches for the end of
+    /// warm-ups not.
     fn another_fits(&self) -> bool {
         let going = self.measures.iter().filter(|one| one.goes_on());
-        let another: Duration = going.map(|one| one.spent / self.rounds).sum();
+        let another: Duration = going
+            .map(|one| (one.spent - one.searched) / self.rounds)
+            .sum();
         self.spent() + another <= self.rule.budget
     }
 
@@ -144,6 +151,16 @@ impl<'a> Stopping<'a> {
             watched.state = State::Ended(self.rounds, reason);
         }
     }
+}
+
+fn searched(record: &TrialRecord) -> Duration {
+    let TrialResult::Measured(measurement) = &record.result else {
+        return Duration::ZERO;
+    };
+    let searched_s = measurement
+        .warm_up
+        .map_or(0.0, |warm_up| warm_up.searched_s);
+    Duration::try_from_secs_f64(searched_s).unwrap_or_default()
 }
 
 impl Watched {

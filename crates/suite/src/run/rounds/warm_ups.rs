@@ -1,10 +1,21 @@
-//! How long each subject is warmed up before each load.
+//! How each subject is warmed up before each load.
+//!
+//! Unless the load's own warm-up is all that is wanted, the first trial of a subject under a measure searches for the
+//! end of its warm-up. A subject that is warm soon starts anew for each later trial, with a warm-up as long as that. One
+//! that takes long is kept running from round to round, and its rounds are watched: if they still improve, it is not
+//! warm yet, whatever the search said.
 //!
 //! A server that has to warm up shows it in trial after trial. A machine that was slow for a moment shows the same
 //! rise in one of them. So a rise counts where at least two trials, and more than half of those with the
 //! warm-up that the subject has now, showed one.
 
 use std::collections::BTreeMap;
+
+use prony_record::{Measurement, ProcessStart};
+use prony_stats::{Pace, Round, improved, improves_over_rounds};
+
+use super::attempt::Warming;
+use crate::run::warming::{is_slow, pace};
 
 /// The longest warm-up that a load is given by itself, in seconds; where it is measured for longer, as
 /// long as that.
@@ -15,13 +26,33 @@ const GROWTH: f64 = 4.0;
 const LEAST_GROWTH_S: f64 = 0.2;
 /// So many trials must show a rise.
 const LEAST_RISES: u32 = 2;
+/// So many rounds of a kept process are looked at: what it did long ago says nothing of how it is now.
+const ROUNDS_WATCHED: usize = 8;
 
 /// What the trials of each subject and measure showed, and how long they are warmed up.
 #[derive(Debug, Default)]
-pub struct WarmUps(BTreeMap<(String, usize), WarmUp>);
+pub struct WarmUps {
+    known: BTreeMap<(String, usize), WarmUp>,
+    /// Subjects that are compared with each other: if one is kept running, so are the others.
+    alike: Vec<String>,
+}
 
-#[derive(Clone, Copy, Debug, Default)]
+/// What is asked for: the warm-up of a load, and how long a server may take until it must be warm, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    pub warmup_s: f64,
+    pub limit_s: f64,
+}
+
+#[derive(Clone, Debug, Default)]
 struct WarmUp {
+    /// How long a new process takes until it is warm, in seconds; `None` until a trial has found out.
+    learned_s: Option<f64>,
+    kept: bool,
+    /// The latest rounds of the process that is kept.
+    rounds: Vec<Round>,
+    /// Whether that process has been found warm.
+    is_warm: bool,
     /// How long it is by now, in seconds; `None` as long as it is what the suite asks for.
     grown_s: Option<f64>,
     /// Trials with this warm-up.
@@ -31,15 +62,78 @@ struct WarmUp {
 }
 
 impl WarmUps {
-    /// How long `subject` is warmed up in `measure`, in seconds: as long as the suite asks, or longer.
-    pub fn of(&self, subject: &str, measure: usize, asked_s: f64) -> f64 {
-        let known = self.0.get(&(subject.to_owned(), measure));
-        known.and_then(|known| known.grown_s).unwrap_or(asked_s)
+    /// Nothing is known yet; the subjects in `alike` are kept running together or not at all.
+    pub fn new(alike: &[String]) -> Self {
+        Self {
+            known: BTreeMap::new(),
+            alike: alike.to_vec(),
+        }
+    }
+
+    /// What process the next trial of `subject` in `measure` has, and how long the warm-up of its load is, in seconds:
+    /// as long as the suite asks, or longer.
+    pub fn of(&self, subject: &str, measure: usize, asked: Asked) -> (Warming, f64) {
+        let known = self.known.get(&(subject.to_owned(), measure));
+        let grown_s = known.and_then(|known| known.grown_s);
+        let learned_s = known.and_then(|known| known.learned_s);
+        let warmup_s = grown_s.unwrap_or(asked.warmup_s);
+        if asked.limit_s <= 0.0 {
+            (Warming::Fixed, warmup_s)
+        } else if self.is_kept(subject, measure) {
+            (Warming::Keep, warmup_s)
+        } else {
+            match learned_s {
+                None => (Warming::Search, warmup_s),
+                Some(learned_s) => (Warming::Fixed, warmup_s.max(learned_s)),
+            }
+        }
+    }
+
+    fn is_kept(&self, subject: &str, measure: usize) -> bool {
+        let kept = |subject: &str| {
+            let known = self.known.get(&(subject.to_owned(), measure));
+            known.is_some_and(|known| known.kept)
+        };
+        let together = self.alike.iter().any(|one| one == subject);
+        kept(subject) || (together && self.alike.iter().any(|one| kept(one)))
+    }
+
+    /// Takes what a trial showed of the server's warm-up, and puts into its record whether a kept process still gets
+    /// faster from round to round.
+    pub fn learn(&mut self, subject: &str, measure: usize, measurement: &mut Measurement) {
+        let round = measurement.per_answer(measurement.server.cpu_s());
+        let pace = pace(&measurement.load.load.shape);
+        let rate_per_s = measurement.load.rate_per_s;
+        let Some(warm_up) = &mut measurement.warm_up else {
+            return;
+        };
+        let known = self.known.entry((subject.to_owned(), measure)).or_default();
+        if warm_up.process != ProcessStart::Kept {
+            known.rounds.clear();
+            known.is_warm = !warm_up.still_improving;
+        }
+        if let Some(cpu_per_ok_s) = round {
+            known.rounds.push(Round {
+                rate_per_s,
+                cpu_per_ok_s,
+            });
+        }
+        if warm_up.process == ProcessStart::Kept {
+            warm_up.still_improving = known.still_improves(pace);
+            if !warm_up.still_improving && !known.is_warm {
+                known.is_warm = true;
+                // How it became so is no trend of a warm one.
+                known.rounds.drain(..known.rounds.len().saturating_sub(1));
+                warm_up.time_to_warm_s = Some(warm_up.loaded_s);
+            }
+        }
+        known.kept |= is_slow(warm_up);
+        known.learned_s = warm_up.time_to_warm_s.or(known.learned_s);
     }
 
     /// Takes what a trial showed: whether its rate still rose. Tells whether that is the server's warm-up.
     pub fn saw(&mut self, subject: &str, measure: usize, rose: bool) -> bool {
-        let seen = self.0.entry((subject.to_owned(), measure)).or_default();
+        let seen = self.known.entry((subject.to_owned(), measure)).or_default();
         seen.trials += 1;
         seen.rises += u32::from(rose);
         rose && seen.rises >= LEAST_RISES && 2 * seen.rises > seen.trials
@@ -57,13 +151,23 @@ impl WarmUps {
         let longer = (used_s * GROWTH).max(used_s + LEAST_GROWTH_S).min(longest);
         let grows = longer > used_s;
         if grows {
-            let grown = WarmUp {
-                grown_s: Some(longer),
-                ..WarmUp::default()
-            };
-            self.0.insert((subject.to_owned(), measure), grown);
+            let known = self.known.entry((subject.to_owned(), measure)).or_default();
+            known.grown_s = Some(longer);
+            (known.trials, known.rises) = (0, 0);
         }
         grows
+    }
+}
+
+impl WarmUp {
+    /// Whether the process still gets faster: if it was warm, over its latest rounds; if not, in its last one.
+    fn still_improves(&self, pace: Pace) -> bool {
+        let latest = &self.rounds[self.rounds.len().saturating_sub(ROUNDS_WATCHED)..];
+        match latest {
+            _ if self.is_warm => improves_over_rounds(latest, pace),
+            [.., before, last] => improved(before, last, pace),
+            _ => true,
+        }
     }
 }
 
@@ -71,12 +175,19 @@ impl WarmUps {
 mod tests {
     use super::*;
 
+    fn fixed(warmup_s: f64) -> Asked {
+        Asked {
+            warmup_s,
+            limit_s: 0.0,
+        }
+    }
+
     /// The warm-ups that follow when each is too short.
     fn grown(asked_s: f64, measured_s: f64) -> Vec<f64> {
         let mut warm_ups = WarmUps::default();
         let mut all = vec![asked_s];
         while warm_ups.lengthen("java", 0, all[all.len() - 1], measured_s) {
-            all.push(warm_ups.of("java", 0, asked_s));
+            all.push(warm_ups.of("java", 0, fixed(asked_s)).1);
             assert!(all.len() < 100, "it never ends");
         }
         all
@@ -94,9 +205,9 @@ mod tests {
     fn others_keep_theirs() {
         let mut warm_ups = WarmUps::default();
         assert!(warm_ups.lengthen("java", 1, 1.0, 2.0));
-        assert_eq!(warm_ups.of("java", 1, 1.0), 4.0);
-        assert_eq!(warm_ups.of("java", 0, 1.0), 1.0);
-        assert_eq!(warm_ups.of("go", 1, 1.0), 1.0);
+        assert_eq!(warm_ups.of("java", 1, fixed(1.0)), (Warming::Fixed, 4.0));
+        assert_eq!(warm_ups.of("java", 0, fixed(1.0)), (Warming::Fixed, 1.0));
+        assert_eq!(warm_ups.of("go", 1, fixed(1.0)), (Warming::Fixed, 1.0));
     }
 
     /// Which of some trials are said to be the server's warm-up, by whether their rates rose.

@@ -33,6 +33,8 @@ pub(super) struct Fields {
     requests: Option<NonZeroU64>,
     #[serde(deserialize_with = "toml_file::duration")]
     warmup: Duration,
+    #[serde(default, deserialize_with = "toml_file::maybe_duration")]
+    warmup_limit: Option<Duration>,
     #[serde(deserialize_with = "toml_file::some_duration")]
     timeout: Duration,
     #[serde(default, deserialize_with = "toml_file::maybe_some_duration")]
@@ -247,6 +249,12 @@ impl TryFrom<Fields> for SuiteLoad {
     fn try_from(fields: Fields) -> Result<Self, String> {
         fields.no_foreign()?;
         fields.no_excess()?;
+        if fields.warmup.is_zero() && fields.warmup_limit.is_some() {
+            return Err(
+                "`warmup_limit` bounds a warm-up, and a load with `warmup = \"0s\"` has none"
+                    .into(),
+            );
+        }
         let shape = fields.shape()?;
         let duration = fields.duration(&shape)?;
         if duration.is_none() && fields.requests.is_none() {
@@ -262,6 +270,7 @@ impl TryFrom<Fields> for SuiteLoad {
             duration,
             requests: fields.requests,
             warmup: fields.warmup,
+            warmup_limit: fields.warmup_limit,
             timeout: fields.timeout,
             deadline: fields.deadline,
             spin: fields.spin.unwrap_or(false),

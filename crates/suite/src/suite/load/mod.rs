@@ -35,6 +35,8 @@ pub struct SuiteLoad {
     pub requests: Option<NonZeroU64>,
     /// How long requests are sent before measuring begins.
     pub warmup: Duration,
+    /// How long a server may be under this load until it must be warm; `None` for [`WARMUP_LIMIT`].
+    pub warmup_limit: Option<Duration>,
     /// How long an answer may take from the send.
     pub timeout: Duration,
     /// How long an answer may take from the scheduled arrival; what could not be sent by then is shed.
@@ -49,7 +51,19 @@ pub struct SuiteLoad {
     pub events: bool,
 }
 
+/// How long a server may be under a load until it must be warm, if nothing else is said.
+pub const WARMUP_LIMIT: Duration = Duration::from_secs(20);
+
 impl SuiteLoad {
+    /// How long a server may be under this load until it must be warm. A load without a warm-up is meant to have its
+    /// first requests measured, so it has none.
+    pub fn warmup_limit(&self) -> Duration {
+        match self.warmup.is_zero() {
+            true => Duration::ZERO,
+            false => self.warmup_limit.unwrap_or(WARMUP_LIMIT),
+        }
+    }
+
     /// The load for a machine that gives `cpus` CPUs to it. Its seed is 0: each round of the plan has
     /// one of its own.
     pub fn spec(&self, cpus: NonZeroUsize) -> LoadSpec {

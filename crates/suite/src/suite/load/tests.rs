@@ -31,6 +31,31 @@ fn schedule(fields: &str) -> Schedule {
 const RATE: &str = r#"shape = "rate", rate = "20k/s", connections = 64, duration = "10s""#;
 
 #[test]
+fn a_warm_up_has_a_limit_and_a_cold_load_none() {
+    let read = |fields: &str| {
+        let fields = format!("{RATE}, {fields}, timeout = \"5s\"");
+        #[derive(Deserialize)]
+        struct File {
+            load: SuiteLoad,
+        }
+        let file: Result<File, _> = toml::from_str(&format!("load = {{ {fields} }}"));
+        file.map(|file| file.load.warmup_limit())
+            .map_err(|error| error.message().to_owned())
+    };
+    assert_eq!(read("warmup = \"1s\""), Ok(WARMUP_LIMIT));
+    let longer = read("warmup = \"1s\", warmup_limit = \"1m\"");
+    assert_eq!(longer, Ok(Duration::from_secs(60)));
+    let exactly = read("warmup = \"1s\", warmup_limit = \"0s\"");
+    assert_eq!(exactly, Ok(Duration::ZERO));
+    assert_eq!(read("warmup = \"0s\""), Ok(Duration::ZERO));
+    let contradiction = read("warmup = \"0s\", warmup_limit = \"5s\"").unwrap_err();
+    assert!(
+        contradiction.contains("`warmup = \"0s\"` has none"),
+        "{contradiction}"
+    );
+}
+
+#[test]
 fn a_rate_is_even_where_nothing_else_is_said() {
     assert_eq!(schedule(RATE), Schedule::constant(Arrivals::Even, 20_000.0));
     let load = spec(RATE);

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod made_again;
+mod until_steady;
 mod warm_up;
 
 use prony_record::{CpuNoise, LoadSpec, Timeline};
@@ -109,6 +110,7 @@ fn measures(rounds: &[u32]) -> Vec<Measure> {
             ..LoadSpec::default()
         },
         rounds,
+        warmup_limit_s: 0.0,
     };
     rounds.iter().enumerate().map(measure).collect()
 }
@@ -124,6 +126,7 @@ fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Don
         adaptive,
         baseline: None,
         subjects: &subjects,
+        alike: &[],
     };
     let mut done = Done::default();
     make(plan, &rule, rig, &mut done).unwrap();

@@ -1,0 +1,72 @@
+//! A warm-up worth a word, in a line.
+
+use prony_record::{ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_report::format;
+
+/// A shorter warm-up is told by the report alone.
+const WORTH_TELLING_S: f64 = 1.0;
+
+/// `warm     java-jdk × hello after 8.20 s under load`, or that a server is still getting faster. `None` if there is
+/// nothing to tell.
+pub fn line(record: &TrialRecord) -> Option<String> {
+    let TrialResult::Measured(measurement) = &record.result else {
+        return None;
+    };
+    let trial = &record.trial;
+    let (head, said) = told(measurement.warm_up.as_ref()?)?;
+    Some(format!(
+        "{head:<8} {} × {}, round {}: {said}",
+        trial.subject, trial.workload, trial.round
+    ))
+}
+
+fn told(warm_up: &WarmUp) -> Option<(&'static str, String)> {
+    if warm_up.still_improving {
+        let loaded = tenths(warm_up.loaded_s);
+        let said = format!(
+            "still getting faster after {loaded} under load, so its figures are lower bounds; a longer \
+             --warmup-limit may help"
+        );
+        return Some(("warming", said));
+    }
+    let warm_s = warm_up.time_to_warm_s.filter(|s| *s >= WORTH_TELLING_S)?;
+    let anew = match warm_up.process {
+        ProcessStart::Restarted => ", started anew",
+        ProcessStart::New | ProcessStart::Kept => "",
+    };
+    let warm = tenths(warm_s);
+    Some((
+        "warm",
+        format!("took {warm} under load to warm up{anew}; it is kept running"),
+    ))
+}
+
+fn tenths(seconds: f64) -> String {
+    format::seconds((seconds * 10.0).round() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warm_up(time_to_warm_s: Option<f64>, still_improving: bool) -> WarmUp {
+        WarmUp {
+            process: ProcessStart::New,
+            loaded_s: 20.2,
+            searched_s: 20.0,
+            limit_s: 20.0,
+            time_to_warm_s,
+            still_improving,
+        }
+    }
+
+    #[test]
+    fn a_long_warm_up_is_told_and_a_short_one_is_not() {
+        assert_eq!(told(&warm_up(Some(0.2), false)), None);
+        assert_eq!(told(&warm_up(None, false)), None);
+        let (_, said) = told(&warm_up(Some(8.0), false)).unwrap();
+        assert!(said.starts_with("took 8"), "{said}");
+        let (_, said) = told(&warm_up(None, true)).unwrap();
+        assert!(said.contains("lower bounds"), "{said}");
+    }
+}

@@ -1,0 +1,229 @@
+//! Servers that get faster under load: warmed up until they no longer do, and kept running if that takes long.
+
+mod common;
+
+use common::project::{Project, trials};
+use common::{Ended, Running, processes, run, schema};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// Few connections, so that a slow server still answers each of them often.
+const FEW: &str = r#"
+title = "A few connections"
+about = "What these tests measure."
+rounds = 3
+subjects = ["slow", "ceiling"]
+
+[[measure]]
+workloads = ["hello"]
+load = { shape = "closed", connections = 4, duration = "300ms", warmup = "100ms", timeout = "10s" }
+"#;
+
+/// A handler that spends more CPU time on a response the less its process has had so far: counted in CPU time, so that
+/// a busy machine changes nothing but how long it takes.
+fn handler(extra_s: &str) -> String {
+    format!(
+        "    def do_GET(self):
+        used = time.process_time()
+        until = time.thread_time() + {extra_s}
+        while time.thread_time() < until:
+            pass
+        super().do_GET()"
+    )
+}
+
+/// 30 ms a response at first, a seventh of that after each second of CPU time.
+const WARMS_UP: &str = "0.03 * 2.7 ** (-2 * used)";
+/// The most CPU time that a response of a warm one may take, in seconds.
+const WARM_S: f64 = 0.008;
+/// Long enough for a machine that has a tenth of a CPU to give.
+const LONG: [&str; 2] = ["--warmup-limit", "60s"];
+
+fn project(workload: &str) -> Project {
+    let project = Project::new().with(&["ceiling"]);
+    project.suite("few", &FEW.replace("\"hello\"", &format!("{workload:?}")));
+    project
+}
+
+fn measured(project: &Project, subject: &str) -> Vec<Value> {
+    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    let trials = trials(&record, subject, "measured");
+    trials
+        .into_iter()
+        .map(|one| one["result"].clone())
+        .collect()
+}
+
+/// The field of each trial's warm-up.
+fn each<'a>(results: &'a [Value], field: &str) -> Vec<&'a Value> {
+    results.iter().map(|one| &one["warm_up"][field]).collect()
+}
+
+/// CPU time per response while it was measured.
+fn cost_s(result: &Value) -> f64 {
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let load = &result["load"];
+    let ok = number(&load["outcomes"]["ok"]) + number(&load["warmup"]["outcomes"]["ok"]);
+    let server = &result["server"];
+    (number(&server["cpu_user_s"]) + number(&server["cpu_system_s"])) / ok
+}
+
+fn run_few(project: &Project, more: &[&str]) -> Ended {
+    let mut command = project.prony(&["run", "few"]);
+    command.args(more);
+    run(command)
+}
+
+#[test]
+fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
+    // A workload with log lines, which must still be counted right.
+    let project = project("page-log");
+    project.handler("slow", &handler(WARMS_UP));
+    let ended = run_few(&project, &LONG).with(0);
+    let ended = ended.says("slow × page-log, round 1: took ");
+    ended.says("it is kept running");
+    let slow = measured(&project, "slow");
+    assert_eq!(slow.len(), 3);
+    for result in &slow {
+        assert!(cost_s(result) < WARM_S, "{} s: {result}", cost_s(result));
+        assert_eq!(result["warm_up"]["still_improving"], false, "{result}");
+    }
+    assert_eq!(each(&slow, "process"), ["new", "kept", "kept"]);
+    let found_s = slow[0]["warm_up"]["time_to_warm_s"].as_f64().unwrap();
+    let searched_s = slow[0]["warm_up"]["searched_s"].as_f64().unwrap();
+    // It takes 1.5 s of CPU time at the least.
+    assert!(
+        (1.0..searched_s).contains(&found_s),
+        "{found_s} of {searched_s}"
+    );
+    assert!(searched_s < 21.0, "{searched_s}");
+    // The startup is that of a process, not of a trial.
+    let startups: Vec<bool> = slow.iter().map(|one| one["startup_ns"].is_u64()).collect();
+    assert_eq!(startups, [true, false, false]);
+}
+
+#[test]
+fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
+    let project = project("hello");
+    run_few(&project, &["--subjects", "ceiling"]).with(0);
+    let fast = measured(&project, "ceiling");
+    assert_eq!(each(&fast, "process"), ["new", "new", "new"]);
+    assert!(fast.iter().all(|one| one["startup_ns"].is_u64()));
+    let searched_s = each(&fast, "searched_s");
+    assert!(searched_s[0].as_f64().unwrap() >= 2.0, "{searched_s:?}");
+    assert_eq!(searched_s[1..], [0.0, 0.0]);
+    assert!(fast[0]["warm_up"]["time_to_warm_s"].as_f64().unwrap() <= 1.0);
+}
+
+#[test]
+fn one_that_gets_faster_all_the_time_is_marked_at_the_limit() {
+    let project = project("hello");
+    project.handler("slow", &handler("0.06 * 2.7 ** -used"));
+    let ended = run_few(&project, &["--warmup-limit", "2500ms", "--rounds", "2"]).with(0);
+    ended
+        .says("still getting faster after ")
+        .says("lower bounds");
+    let slow = measured(&project, "slow");
+    assert_eq!(slow[0]["warm_up"]["still_improving"], true);
+    assert_eq!(slow[0]["warm_up"]["time_to_warm_s"], Value::Null);
+    assert_eq!(slow[0]["warm_up"]["limit_s"], 2.5);
+    assert_eq!(each(&slow, "process"), ["new", "kept"]);
+}
+
+#[test]
+fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
+    let project = project("hello");
+    project.handler("slow", &handler(WARMS_UP));
+    project.suite("cold", &FEW.replace("\"100ms\"", "\"0s\""));
+    project
+        .run(&["run", "cold", "--no-ceiling", "--subjects", "slow"])
+        .with(0);
+    let cold = measured(&project, "slow");
+    assert_eq!(cold.len(), 3);
+    for result in &cold {
+        assert_eq!(result["warm_up"], Value::Null);
+        assert!(result["startup_ns"].is_u64(), "a process for each trial");
+        assert!(cost_s(result) > WARM_S, "{}", cost_s(result));
+    }
+    run_few(
+        &project,
+        &["--subjects", "slow", "--no-ceiling", "--warmup", "50ms"],
+    )
+    .with(0);
+    let exact = measured(&project, "slow");
+    assert_eq!(each(&exact, "searched_s"), [0.0, 0.0, 0.0]);
+    assert_eq!(each(&exact, "process"), ["new", "new", "new"]);
+}
+
+#[test]
+fn a_kept_server_that_ends_is_started_and_warmed_up_anew() {
+    let project = project("hello");
+    // Its trials are far enough apart that it is idle for a second at least once. Then the first process ends.
+    let apart = FEW
+        .replace("rounds = 3", "rounds = 4")
+        .replace("300ms", "1500ms");
+    project.suite("few", &apart);
+    let dies = "import threading
+active = [0, time.time()]
+def watch():
+    while True:
+        time.sleep(0.05)
+        idle = active[0] == 0 and time.time() - active[1] > 1
+        if idle and time.process_time() > 2 and not os.path.exists('died'):
+            open('died', 'w').close()
+            os._exit(3)
+threading.Thread(target=watch, daemon=True).start()
+class Changed(right.Handler):
+    def do_GET(self):
+        active[0] += 1
+        used = time.process_time()
+        until = time.thread_time() + 0.03 * 2.7 ** (-2 * used)
+        while time.thread_time() < until:
+            pass
+        try:
+            super().do_GET()
+        finally:
+            active[0] -= 1
+            active[1] = time.time()
+right.Handler = Changed
+";
+    project.python("slow", dies, "server");
+    let ended = run_few(&project, &LONG).with(0);
+    ended.says("ENDED    slow × hello: the process that was kept running ended with exit code 3");
+    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    let trials = record["trials"].as_array().unwrap().iter();
+    let slow = trials.filter(|one| one["trial"]["subject"] == "slow");
+    let slow: Vec<Value> = slow.map(|one| one["result"].clone()).collect();
+    assert_eq!(slow[0]["warm_up"]["process"], "new");
+    let restarted = |one: &&Value| one["warm_up"]["process"] == "restarted";
+    let restarted: Vec<&Value> = slow.iter().filter(restarted).collect();
+    assert_eq!(restarted.len(), 1, "{:?}", each(&slow, "process"));
+    assert!(restarted[0]["startup_ns"].is_u64());
+    assert!(restarted[0]["warm_up"]["time_to_warm_s"].is_number());
+    for result in &slow {
+        assert!(cost_s(result) < WARM_S, "{} s: {result}", cost_s(result));
+    }
+}
+
+#[test]
+fn no_kept_server_outlives_an_interrupt_or_the_run() {
+    for interrupted in [true, false] {
+        let project = project("hello");
+        let token = processes::token();
+        let class = format!(
+            "class Changed(right.Handler):\n{}\nright.Handler = Changed\n",
+            handler(WARMS_UP)
+        );
+        project.python("slow", &class, &token);
+        let mut running = Running::start(project.prony(&["run", "few", LONG[0], LONG[1]]));
+        running.await_stderr("it is kept running");
+        if interrupted {
+            assert!(!processes::with(&token).is_empty());
+            running.signal(Signal::SIGINT);
+            running.end().with(130);
+        } else {
+            running.end().with(0);
+        }
+        processes::await_none(&token);
+    }
+}

@@ -1,0 +1,31 @@
+//! How the servers were warmed up, in words.
+
+use crate::{Comparison, format};
+
+/// How the servers of this comparison were warmed up, and which were kept running; `None` if no trial says.
+pub fn warming(comparison: &Comparison) -> Option<String> {
+    let rows = || comparison.tables.iter().flat_map(|table| &table.rows);
+    let limit_s = rows().filter_map(|row| row.figures.warming.limit_s);
+    let limit = format::seconds(limit_s.reduce(f64::max)?);
+    let mut text = format!(
+        "Warm-up: the first trial of a server under a load waits until its rate and its CPU time per response have \
+         stopped improving, for {limit} at most, unless the command line or the suite fixes the warm-up; later trials \
+         warm up for as long as that took. Time to warm is how long a new process was under load until then; startup \
+         comes before it."
+    );
+    let mut kept: Vec<String> = Vec::new();
+    for row in rows().filter(|row| row.figures.warming.kept) {
+        if !kept.contains(&row.subject.id) {
+            kept.push(row.subject.id.clone());
+        }
+    }
+    if !kept.is_empty() {
+        text.push_str(&format!(
+            " Servers that take longer than a second are kept running from round to round: {}. Their intervals do not \
+             tell by how much another process of the same server would differ, and their peak memory is that of the \
+             whole life of the process.",
+            kept.join(", ")
+        ));
+    }
+    Some(text)
+}

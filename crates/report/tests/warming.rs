@@ -1,0 +1,97 @@
+//! How startup and warm-up are told.
+
+mod sample;
+
+use prony_record::{ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_report::{Comparison, Row, html, markdown, terminal};
+
+/// bun takes 8 s to warm up and is kept running; all others start anew, and are warm at once.
+fn warmed(record: &mut TrialRecord) {
+    let TrialResult::Measured(measured) = &mut record.result else {
+        return;
+    };
+    let is_first = record.trial.round == 1;
+    let is_slow = record.trial.subject == "bun";
+    let is_kept = is_slow && !is_first;
+    let takes_s = if is_slow { 8.0 } else { 0.2 };
+    measured.warm_up = Some(WarmUp {
+        process: match is_kept {
+            true => ProcessStart::Kept,
+            false => ProcessStart::New,
+        },
+        loaded_s: 10.0,
+        searched_s: if is_first { 10.0 } else { 0.0 },
+        limit_s: 20.0,
+        time_to_warm_s: is_first.then_some(takes_s),
+        still_improving: false,
+    });
+    if is_kept {
+        measured.startup_ns = None;
+    }
+}
+
+fn comparison(change: impl Fn(&mut TrialRecord)) -> Comparison {
+    let mut trials = sample::trials();
+    trials.retain(|record| record.trial.workload == "hello");
+    trials.iter_mut().for_each(change);
+    Comparison::of(&sample::run(), &trials)
+}
+
+fn row<'a>(comparison: &'a Comparison, subject: &str) -> &'a Row {
+    let mut rows = comparison.tables.iter().flat_map(|table| &table.rows);
+    rows.find(|row| row.subject.id == subject).unwrap()
+}
+
+#[test]
+fn startup_counts_each_process_once_and_the_time_to_warm_stands_beside_it() {
+    let comparison = comparison(warmed);
+    let bun = &row(&comparison, "bun").figures;
+    assert_eq!(bun.startup_ns.unwrap().n, 1);
+    assert_eq!(bun.warming.time_to_warm_ns.unwrap().median, 8e9);
+    assert!(bun.warming.kept && bun.warming.restarts == 0);
+    let hyper = &row(&comparison, "rust-hyper").figures;
+    assert!(hyper.startup_ns.unwrap().n > 1 && !hyper.warming.kept);
+}
+
+#[test]
+fn every_kind_of_report_tells_it() {
+    let (run, comparison) = (sample::run(), comparison(warmed));
+    let markdown = markdown(&run, &comparison);
+    let html = html(&run, &comparison);
+    assert!(markdown.contains("time to warm"), "{markdown}");
+    assert!(html.contains("Time to warm"));
+    for text in [&markdown, &html] {
+        assert!(text.contains("8.00 s"));
+        assert!(
+            text.contains("kept running after 8.00 s of warm-up"),
+            "{text}"
+        );
+        assert!(text.contains("for 20 s at most"));
+        assert!(text.contains("are kept running from round to round: bun."));
+    }
+    assert!(terminal(&comparison, 250, false).contains("to warm"));
+}
+
+#[test]
+fn of_a_run_that_was_not_warmed_up_nothing_is_said() {
+    let (run, comparison) = (sample::run(), comparison(|_| {}));
+    let markdown = markdown(&run, &comparison);
+    assert!(!markdown.contains("time to warm") && !markdown.contains("kept running"));
+}
+
+#[test]
+fn the_startup_of_a_process_is_not_lost_with_a_spoilt_attempt() {
+    let mut trials = sample::trials();
+    trials.retain(|record| record.trial.workload == "hello" && record.trial.subject == "bun");
+    trials.iter_mut().for_each(warmed);
+    // The first attempt of the first round started the process; the second, which counts, found it running.
+    let mut again = trials[1].clone();
+    again.trial.round = trials[0].trial.round;
+    again.attempt = 2;
+    trials[0].spoilt = vec![prony_record::Spoil::Steal { share: 0.5 }];
+    trials.push(again);
+    let comparison = Comparison::of(&sample::run(), &trials);
+    let bun = &row(&comparison, "bun").figures;
+    assert_eq!(bun.startup_ns.map(|startup| startup.n), Some(1));
+    assert!(bun.warming.time_to_warm_ns.is_some());
+}

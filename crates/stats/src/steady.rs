@@ -1,0 +1,278 @@
+//! Whether a server under load has stopped getting faster.
+
+use crate::{median, spearman};
+
+/// Before a load has run this long, in seconds, nothing is decided: half of it, which is what gets compared, must
+/// outlast a plateau of a second.
+const LEAST_S: f64 = 2.0;
+
+/// Nor before the server has had this much CPU time, in seconds, if it sets the pace: a machine that gives it a tenth of
+/// a CPU warms it up at a tenth of the speed.
+const LEAST_CPU_S: f64 = 1.0;
+
+/// Unless the load has run this long, in seconds: some servers need little.
+const LONG_S: f64 = 4.0 * LEAST_S;
+
+/// Each look waits until the load has run this many times as long as at the last one.
+const NEXT_LOOK: f64 = 1.125;
+
+/// So many looks in a row must find no improvement: one may be luck.
+const LEVEL_LOOKS: u32 = 2;
+
+/// A smaller improvement, as a share, does not count.
+const LEAST_GAIN: f64 = 0.04;
+
+/// A server counts as warm from the instant at which it is this close to the level where it ends.
+const NEARLY: f64 = 0.08;
+
+/// Fewer rounds show no trend.
+const LEAST_TREND: usize = 5;
+
+/// How rarely rounds that only fluctuate may be taken for ones that improve.
+const FALSE_TREND: f64 = 0.02;
+
+/// How far a load has come: counts since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// When, in seconds since it began.
+    pub at_s: f64,
+    /// Ok responses so far.
+    pub ok: f64,
+    /// CPU time that the server has used so far, in seconds.
+    pub cpu_s: f64,
+}
+
+/// What sets the pace of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// The server: a faster one gives more responses.
+    Server,
+    /// A schedule: a faster server only spends less on each response.
+    Schedule,
+}
+
+/// What a load has shown so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warmth {
+    /// It has not run long enough to tell.
+    TooEarly,
+    /// The server still gets faster, or was seen not to only once.
+    Improving,
+    /// The server no longer gets faster.
+    Steady,
+}
+
+/// The course of a load on a server that may still be warming up.
+///
+/// After `t` seconds the last quarter of the load is compared with the quarter before it. The server has improved if
+/// its rate rose, or its CPU time per response fell, by 4 % or more, and by more than chance does where responses are
+/// few. Looks are spaced by their ratio, so that a long warm-up needs long evidence, and two in a row must agree.
+#[derive(Clone, Debug)]
+pub struct Course {
+    pace: Pace,
+    readings: Vec<Reading>,
+    next_look_s: f64,
+    level_looks: u32,
+}
+
+impl Course {
+    /// The course of a load that begins now.
+    pub fn new(pace: Pace) -> Self {
+        Self {
+            pace,
+            readings: vec![Reading::default()],
+            next_look_s: LEAST_S,
+            level_looks: 0,
+        }
+    }
+
+    /// Takes a reading; one that is no later than the last is ignored. Tells what the load has shown so far.
+    pub fn push(&mut self, reading: Reading) -> Warmth {
+        let last = self.readings.last().map_or(0.0, |last| last.at_s);
+        if reading.at_s > last {
+            self.readings.push(reading);
+            self.look();
+        }
+        self.warmth()
+    }
+
+    fn look(&mut self) {
+        let now = self.end_s();
+        if now < self.next_look_s || !self.has_worked() {
+            return;
+        }
+        self.next_look_s = now * NEXT_LOOK;
+        self.level_looks = match self.improves() {
+            true => 0,
+            false => self.level_looks + 1,
+        };
+    }
+
+    /// Whether the server has had enough time to show whether it gets faster.
+    fn has_worked(&self) -> bool {
+        let last = self.readings[self.readings.len() - 1];
+        let is_enough = self.pace == Pace::Schedule || last.cpu_s >= LEAST_CPU_S;
+        last.at_s >= LEAST_S && (is_enough || last.at_s >= LONG_S)
+    }
+
+    /// Whether the server got faster in the last quarter: if a load ends before it is known to be steady, this
+    /// single look decides.
+    pub fn improves(&self) -> bool {
+        let now = self.end_s();
+        let before = self.span(now * 0.5, now * 0.75);
+        let after = self.span(now * 0.75, now);
+        after.is_better_than(&before, self.pace)
+    }
+
+    fn warmth(&self) -> Warmth {
+        match self.level_looks {
+            _ if !self.has_worked() => Warmth::TooEarly,
+            level if level >= LEVEL_LOOKS => Warmth::Steady,
+            _ => Warmth::Improving,
+        }
+    }
+
+    /// How long it has run, in seconds.
+    pub fn end_s(&self) -> f64 {
+        self.readings.last().map_or(0.0, |last| last.at_s)
+    }
+
+    /// How long the server took to come near the level of the load's second half, in seconds; `None` if no response
+    /// was ok there.
+    pub fn time_to_warm_s(&self) -> Option<f64> {
+        let end = self.end_s();
+        let level = self.span(end / 2.0, end);
+        if level.ok <= 0.0 {
+            return None;
+        }
+        let starts = self.readings.iter().map(|reading| reading.at_s);
+        let warm = starts.take_while(|start| *start < end / 2.0).find(|start| {
+            // Longer and longer, so that a lucky moment in a long warm-up is not its end.
+            let span = self.span(*start, (start + (start / 2.0).max(0.5)).min(end));
+            span.is_near(&level, self.pace)
+        });
+        Some(warm.unwrap_or(end / 2.0))
+    }
+
+    /// What happened between two instants.
+    fn span(&self, from_s: f64, to_s: f64) -> Span {
+        let (from, to) = (self.at(from_s), self.at(to_s));
+        Span {
+            seconds: to_s - from_s,
+            ok: to.ok - from.ok,
+            cpu_s: to.cpu_s - from.cpu_s,
+        }
+    }
+
+    /// The counts at an instant, evenly between those of the readings around it.
+    fn at(&self, at_s: f64) -> Reading {
+        let next = self.readings.partition_point(|one| one.at_s < at_s);
+        let last = self.readings[self.readings.len() - 1];
+        let after = self.readings.get(next).copied().unwrap_or(last);
+        let before = self.readings[next.saturating_sub(1)];
+        let length = after.at_s - before.at_s;
+        let share = match length > 0.0 {
+            true => (at_s - before.at_s) / length,
+            false => 0.0,
+        };
+        Reading {
+            at_s,
+            ok: before.ok + share * (after.ok - before.ok),
+            cpu_s: before.cpu_s + share * (after.cpu_s - before.cpu_s),
+        }
+    }
+}
+
+/// A part of a load.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    seconds: f64,
+    ok: f64,
+    cpu_s: f64,
+}
+
+impl Span {
+    fn rate(&self) -> f64 {
+        self.ok / self.seconds
+    }
+
+    fn cost(&self) -> f64 {
+        self.cpu_s / self.ok
+    }
+
+    /// How far two counts as large as these may differ by chance, as a share.
+    fn chance(&self, other: &Span) -> f64 {
+        (1.0 / self.ok + 1.0 / other.ok).sqrt()
+    }
+
+    fn is_better_than(&self, before: &Span, pace: Pace) -> bool {
+        if self.seconds <= 0.0 || before.ok <= 0.0 {
+            return self.ok > 0.0;
+        }
+        if self.ok <= 0.0 {
+            return false;
+        }
+        let least = LEAST_GAIN + self.chance(before);
+        let rises = pace == Pace::Server && self.rate() > before.rate() * (1.0 + least);
+        rises || self.cost() < before.cost() * (1.0 - least)
+    }
+
+    fn is_near(&self, level: &Span, pace: Pace) -> bool {
+        if self.ok <= 0.0 {
+            return false;
+        }
+        let most = NEARLY + self.chance(level);
+        let is_fast = pace == Pace::Schedule || self.rate() >= level.rate() * (1.0 - most);
+        is_fast && self.cost() <= level.cost() * (1.0 + most)
+    }
+}
+
+/// What a round of a server that runs on from round to round gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// Ok responses a second.
+    pub rate_per_s: f64,
+    /// CPU time per ok response, in seconds.
+    pub cpu_per_ok_s: f64,
+}
+
+/// Whether the later of two rounds is better by 4 % or more: its CPU time per response, and if the server sets the pace,
+/// its rate.
+pub fn improved(before: &Round, later: &Round, pace: Pace) -> bool {
+    let least = 1.0 + LEAST_GAIN;
+    let is_cheaper = before.cpu_per_ok_s > later.cpu_per_ok_s * least;
+    is_cheaper && (pace == Pace::Schedule || later.rate_per_s > before.rate_per_s * least)
+}
+
+/// Whether a server still gets faster from round to round, as far as can be told: of five rounds or more, its CPU time
+/// per response falls with them (Spearman's rank correlation, at 0.02), by 4 % or more between the two halves; and if
+/// the server sets the pace, its rate rises likewise.
+pub fn improves_over_rounds(rounds: &[Round], pace: Pace) -> bool {
+    let rates: Vec<f64> = rounds.iter().map(|round| round.rate_per_s).collect();
+    let efficiency: Vec<f64> = rounds
+        .iter()
+        .map(|round| 1.0 / round.cpu_per_ok_s)
+        .collect();
+    grows(&efficiency) && (pace == Pace::Schedule || grows(&rates))
+}
+
+fn grows(values: &[f64]) -> bool {
+    if values.len() < LEAST_TREND {
+        return false;
+    }
+    let places: Vec<f64> = (0..values.len()).map(|place| place as f64).collect();
+    let Some((correlation, p)) = spearman(&places, values) else {
+        return false;
+    };
+    let (early, late) = values.split_at(values.len() / 2);
+    let gain = match (median(early), median(late)) {
+        (Some(early), Some(late)) => late / early - 1.0,
+        _ => 0.0,
+    };
+    // The p-value is two-sided, and only one side is an improvement.
+    correlation > 0.0 && p / 2.0 < FALSE_TREND && gain >= LEAST_GAIN
+}
+
+#[cfg(test)]
+#[path = "steady_tests.rs"]
+mod tests;

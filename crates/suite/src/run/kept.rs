@@ -1,0 +1,86 @@
+//! Servers that are kept running from round to round, because they take long to warm up.
+
+use std::collections::BTreeSet;
+
+use prony_record::ProcessStart;
+
+use super::running::Running;
+
+/// So many are kept at the most.
+const MOST_KEPT: usize = 16;
+/// The share of the machine's memory that they may hold together.
+const MOST_MEMORY: f64 = 0.25;
+
+/// Which server it is, and for which of the plan's measures: another load warms up another part of it.
+pub type Key = (String, usize);
+
+/// The servers that are kept, each with the process of one server under one measure. Dropping it kills them all.
+///
+/// If there are more than the bounds allow, the one that was used the longest ago is stopped; its next trial starts and
+/// warms up another.
+#[derive(Default)]
+pub struct Kept {
+    /// The one that was used last is last.
+    running: Vec<One>,
+    /// Each that was ever kept.
+    known: BTreeSet<Key>,
+}
+
+struct One {
+    key: Key,
+    held_bytes: u64,
+    running: Running,
+}
+
+impl Kept {
+    /// Takes out the server of `key`, if it still runs; else tells how its process ended, if one was there.
+    pub fn take(&mut self, key: &Key) -> (Option<Running>, Option<String>) {
+        let Some(place) = self.running.iter().position(|one| one.key == *key) else {
+            return (None, None);
+        };
+        let mut one = self.running.remove(place);
+        match one.running.server.exited() {
+            None => (Some(one.running), None),
+            Some(exit) => (None, Some(exit.to_string())),
+        }
+    }
+
+    /// What the next process of `key` is, if none could be taken out.
+    pub fn next_start(&self, key: &Key) -> ProcessStart {
+        match self.known.contains(key) {
+            true => ProcessStart::Restarted,
+            false => ProcessStart::New,
+        }
+    }
+
+    /// Keeps a server, and stops others if there are too many; `machine_bytes` is the machine's memory.
+    pub fn put(&mut self, key: Key, running: Running, machine_bytes: u64) {
+        let held_bytes = running
+            .server
+            .usage()
+            .map_or(0, |usage| usage.resident_bytes);
+        self.known.insert(key.clone());
+        self.running.push(One {
+            key,
+            held_bytes,
+            running,
+        });
+        while self.is_too_much(machine_bytes) {
+            self.running.remove(0).running.stop();
+        }
+    }
+
+    fn is_too_much(&self, machine_bytes: u64) -> bool {
+        let held: u64 = self.running.iter().map(|one| one.held_bytes).sum();
+        let too_large = machine_bytes > 0 && held as f64 > MOST_MEMORY * machine_bytes as f64;
+        // The last one is of use however large it is.
+        self.running.len() > MOST_KEPT || (self.running.len() > 1 && too_large)
+    }
+
+    /// Stops those that `is_needed` does not say are needed any more.
+    pub fn retain(&mut self, is_needed: impl Fn(&Key) -> bool) {
+        for one in self.running.extract_if(.., |one| !is_needed(&one.key)) {
+            one.running.stop();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Servers that are warmed up until they are steady.
+
+use prony_record::{Outcome, ProcessStart, WarmUp};
+
+use super::*;
+use crate::run::Warming;
+
+/// How long a new process of each subject takes to be warm, in seconds; `None` for longer than the limit.
+fn takes_s(subject: &str) -> Option<f64> {
+    match subject {
+        "ceiling" => Some(0.0),
+        "go" => Some(0.7),
+        _ => Some(6.0),
+    }
+}
+
+/// Trials with processes that are made up: one that is kept is as warm as it was, and what the last trial of it gave is
+/// `rate` times a thousandth of it in CPU time.
+struct Processes<'a> {
+    takes_s: &'a dyn Fn(&str) -> Option<f64>,
+    /// The rate and the CPU time per response of an attempt.
+    gives: &'a dyn Fn(&Attempt) -> (f64, f64),
+    kept: Vec<TrialRecord>,
+    attempts: Vec<Attempt>,
+    running: Vec<(String, usize)>,
+    needed: Vec<usize>,
+}
+
+fn processes<'a>() -> Processes<'a> {
+    Processes {
+        takes_s: &takes_s,
+        gives: &|_| (1000.0, 0.001),
+        kept: Vec::new(),
+        attempts: Vec::new(),
+        running: Vec::new(),
+        needed: Vec::new(),
+    }
+}
+
+impl Rig for Processes<'_> {
+    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+        let key = (attempt.trial.subject.clone(), attempt.measure);
+        let runs = attempt.warming == Warming::Keep && self.running.contains(&key);
+        let found_s = (self.takes_s)(&attempt.trial.subject);
+        let searches = attempt.warming != Warming::Fixed && !runs;
+        let (rate, cost) = (self.gives)(attempt);
+        let mut measurement = testing::measurement(rate);
+        measurement.load.load = attempt.load();
+        measurement.load.outcomes[Outcome::Ok] = 1000;
+        measurement.server.cpu_user_s = 1000.0 * cost;
+        measurement.warm_up = Some(WarmUp {
+            process: match runs {
+                true => ProcessStart::Kept,
+                false => ProcessStart::New,
+            },
+            loaded_s: 10.0,
+            searched_s: if searches { 10.0 } else { 0.0 },
+            limit_s: attempt.warmup_limit_s,
+            time_to_warm_s: found_s.filter(|_| searches),
+            still_improving: searches && found_s.is_none(),
+        });
+        if searches {
+            self.running.push(key);
+        }
+        self.attempts.push(attempt.clone());
+        Some(TrialRecord {
+            trial: attempt.trial.clone(),
+            result: TrialResult::Measured(measurement),
+            ..testing::record("", 1, 0.0)
+        })
+    }
+
+    fn begin_round(&mut self, trials: &[Planned]) {
+        self.needed.push(trials.len());
+    }
+
+    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        self.kept.push(record);
+        Ok(())
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn tell(&mut self, _: Event<'_>) {}
+}
+
+impl Processes<'_> {
+    fn go(&mut self, rounds: u32, limit_s: f64, alike: &[String]) {
+        let measures: Vec<Measure> = measures(&[rounds])
+            .into_iter()
+            .map(|one| Measure {
+                warmup_limit_s: limit_s,
+                ..one
+            })
+            .collect();
+        let subjects = subjects();
+        let rule = Rule {
+            adaptive: None,
+            baseline: None,
+            subjects: &subjects,
+            alike,
+        };
+        let plan = Plan::interleaved(&subjects, &measures, |_, _| true, 7);
+        make(plan, &rule, self, &mut Done::default()).unwrap();
+    }
+
+    /// What the attempts of a subject were: process and warm-up.
+    fn warmings(&self, subject: &str) -> Vec<(Warming, f64)> {
+        let attempts = self.attempts.iter();
+        let of_it = attempts.filter(|one| one.trial.subject == subject);
+        of_it.map(|one| (one.warming, one.warmup_s)).collect()
+    }
+
+    fn warm_ups(&self, subject: &str) -> Vec<WarmUp> {
+        let of_it = self.kept.iter().filter(|one| one.trial.subject == subject);
+        let measured = of_it.filter_map(|one| match &one.result {
+            TrialResult::Measured(measurement) => measurement.warm_up,
+            TrialResult::Failed { .. } => None,
+        });
+        measured.collect()
+    }
+}
+
+#[test]
+fn the_first_trial_searches_and_the_later_ones_know() {
+    let mut rig = processes();
+    rig.go(3, 20.0, &[]);
+    use Warming::{Fixed, Keep, Search};
+    // The load's own warm-up is longer than it needs.
+    assert_eq!(
+        rig.warmings("ceiling"),
+        [(Search, 0.5), (Fixed, 0.5), (Fixed, 0.5)]
+    );
+    assert_eq!(
+        rig.warmings("go"),
+        [(Search, 0.5), (Fixed, 0.7), (Fixed, 0.7)]
+    );
+    assert_eq!(
+        rig.warmings("bun"),
+        [(Search, 0.5), (Keep, 0.5), (Keep, 0.5)]
+    );
+    assert_eq!(rig.needed, [3, 3, 3]);
+}
+
+#[test]
+fn without_a_limit_nothing_is_searched() {
+    let mut rig = processes();
+    rig.go(2, 0.0, &[]);
+    assert!(rig.attempts.iter().all(|one| one.warming == Warming::Fixed));
+}
+
+#[test]
+fn of_two_that_are_compared_both_are_kept_or_none() {
+    let alike = ["go".to_owned(), "bun".to_owned()];
+    let mut rig = processes();
+    rig.go(3, 20.0, &alike);
+    for subject in ["go", "bun"] {
+        let later = &rig.warmings(subject)[1..];
+        assert!(later.iter().all(|one| one.0 == Warming::Keep), "{subject}");
+    }
+    assert_eq!(rig.warmings("ceiling")[1].0, Warming::Fixed);
+}
+
+#[test]
+fn one_that_reached_the_limit_is_watched_until_its_rounds_are_level() {
+    let mut rig = processes();
+    rig.takes_s = &|_| None;
+    // It gets faster by a fifth each round, up to the fourth.
+    rig.gives = &|attempt| {
+        let faster = 1.2_f64.powi(attempt.trial.round.min(4) as i32);
+        (1000.0 * faster, 0.001 / faster)
+    };
+    rig.go(6, 20.0, &[]);
+    for subject in SUBJECTS {
+        let warm_ups = rig.warm_ups(subject);
+        let improving: Vec<bool> = warm_ups.iter().map(|one| one.still_improving).collect();
+        assert_eq!(
+            improving,
+            [true, true, true, true, false, false],
+            "{subject}"
+        );
+        let found: Vec<bool> = warm_ups
+            .iter()
+            .map(|one| one.time_to_warm_s.is_some())
+            .collect();
+        assert_eq!(
+            found,
+            [false, false, false, false, true, false],
+            "{subject}"
+        );
+    }
+}
+
+#[test]
+fn one_that_was_called_warm_too_soon_is_found_out_by_its_rounds() {
+    let mut rig = processes();
+    rig.gives = &|attempt| {
+        let faster = 1.0 + 0.1 * f64::from(attempt.trial.round);
+        (1000.0 * faster, 0.001 / faster)
+    };
+    rig.go(8, 20.0, &[]);
+    let improving = rig
+        .warm_ups("bun")
+        .iter()
+        .filter(|one| one.still_improving)
+        .count();
+    assert_eq!(improving, 4, "from the fifth round on");
+    // Each of these starts anew: that its rounds differ is the machine's doing.
+    assert!(rig.warm_ups("go").iter().all(|one| !one.still_improving));
+}

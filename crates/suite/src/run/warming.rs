@@ -1,0 +1,131 @@
+//! Warming a server up until it is steady.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use prony_load::{LoadPlan, Progress};
+use prony_record::{LoadResult, LoadShape, Outcome, WarmUp};
+use prony_stats::{Course, Pace, Reading, Warmth};
+use prony_subject::{ProcessTree, Server};
+
+/// A server that takes longer to warm up, in seconds, is kept running from round to round: to start it anew for each
+/// trial would cost more than the trials.
+const KEPT_FROM_S: f64 = 1.0;
+/// The load that warms up has a warm-up of its own that never ends by itself: the search ends it.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
+
+/// Whether a server that showed this warm-up is kept running from round to round.
+pub fn is_slow(warm_up: &WarmUp) -> bool {
+    warm_up.still_improving || warm_up.time_to_warm_s.is_some_and(|s| s > KEPT_FROM_S)
+}
+
+/// What sets the pace of a load of that shape.
+pub fn pace(shape: &LoadShape) -> Pace {
+    match shape.is_open() {
+        true => Pace::Schedule,
+        false => Pace::Server,
+    }
+}
+
+/// A warm-up that was searched for its end.
+pub struct Searched {
+    /// How long it was, in seconds.
+    pub searched_s: f64,
+    /// After how long the server was warm; `None` if it still improved, or gave no ok response.
+    pub time_to_warm_s: Option<f64>,
+    /// Whether it still improved when the limit was reached.
+    pub still_improving: bool,
+    /// What the load gave.
+    pub load: LoadResult,
+}
+
+/// Puts `plan` on a server until it is steady or `limit` is over; `observe` is told how long it has taken so far. The
+/// load also ends if the server does, or if `interrupt` is set.
+///
+/// # Errors
+/// If the load cannot be made.
+pub fn search(
+    plan: &LoadPlan,
+    limit: Duration,
+    server: &mut Server,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Duration),
+) -> Result<Searched, prony_load::LoadError> {
+    let plan = LoadPlan {
+        warmup: NEVER,
+        overtime: false,
+        ..plan.clone()
+    };
+    let mut watch = Watch::begin(server.tree(), pace(&plan.shape));
+    let stop = AtomicBool::new(false);
+    let load = prony_load::run(&plan, &stop, &mut |progress| {
+        let so_far = watch.begun.elapsed();
+        observe(so_far);
+        let is_steady = watch.look(&progress) == Warmth::Steady;
+        let is_over = is_steady || so_far >= limit || interrupt.load(Relaxed);
+        if is_over || server.exited().is_some() {
+            stop.store(true, Relaxed);
+        }
+    })?;
+    Ok(watch.end(load))
+}
+
+/// Reads how far the load has come and what it cost the server.
+struct Watch {
+    begun: Instant,
+    tree: ProcessTree,
+    cpu_before_s: f64,
+    /// When the CPU time was read last, and what it was.
+    last: (f64, f64),
+    course: Course,
+    warmth: Warmth,
+}
+
+impl Watch {
+    fn begin(tree: ProcessTree, pace: Pace) -> Self {
+        Self {
+            begun: Instant::now(),
+            cpu_before_s: tree.cpu_s().unwrap_or(0.0),
+            tree,
+            last: (0.0, 0.0),
+            course: Course::new(pace),
+            warmth: Warmth::TooEarly,
+        }
+    }
+
+    /// The workers tell their counts a few times a second, and a little before they are seen here.
+    fn look(&mut self, progress: &Progress) -> Warmth {
+        if progress.at_s <= self.course.end_s() {
+            return self.warmth;
+        }
+        // A server that has ended ends the load.
+        let Ok(cpu_s) = self.tree.cpu_s() else {
+            return self.warmth;
+        };
+        let now = (
+            self.begun.elapsed().as_secs_f64(),
+            cpu_s - self.cpu_before_s,
+        );
+        let share = ((progress.at_s - self.last.0) / (now.0 - self.last.0)).clamp(0.0, 1.0);
+        self.warmth = self.course.push(Reading {
+            at_s: progress.at_s,
+            ok: progress.ok as f64,
+            cpu_s: self.last.1 + share * (now.1 - self.last.1),
+        });
+        self.last = now;
+        self.warmth
+    }
+
+    fn end(self, load: LoadResult) -> Searched {
+        let outcomes = load.warmup.as_ref().map(|warmup| warmup.outcomes);
+        let gave_any = outcomes.is_some_and(|outcomes| outcomes[Outcome::Ok] > 0);
+        let still_improving = self.warmth != Warmth::Steady && gave_any && self.course.improves();
+        let warm = gave_any && !still_improving;
+        Searched {
+            searched_s: self.begun.elapsed().as_secs_f64(),
+            time_to_warm_s: self.course.time_to_warm_s().filter(|_| warm),
+            still_improving,
+            load,
+        }
+    }
+}
