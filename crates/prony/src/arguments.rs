@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_load::LONGEST_BODY;
+use prony_load::{LONGEST_BODY, MOST_THREADS};
 use prony_subject::usable_cpus;
 
 use crate::exit::usage;
@@ -26,8 +26,6 @@ const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 /// More than Linux lets a process open, unless it is told to.
 const MOST_CONNECTIONS: usize = 1_000_000;
-/// More than any machine has CPUs for.
-const MOST_THREADS: usize = 1024;
 /// Far more than any comparison needs; the plan of all of them is held in memory.
 const MOST_ROUNDS: u32 = 10_000;
 

@@ -150,7 +150,7 @@ fn values_of_load() {
             capacity,
             "--precision",
             &["0%", "-2%", "NaN%", "2", "51%"],
-            "is not from 0.1% to 50%",
+            "is not from 0.5% to 50%",
         ),
         (
             capacity,

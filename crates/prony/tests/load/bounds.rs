@@ -33,7 +33,7 @@ fn what_is_beyond_a_limit_is_refused_with_it() {
             &["--pipeline", "1M"],
             "1000000 requests in a pipeline are too many: at most 1000",
         ),
-        (&["-t5k", "-c5k"], "5000 threads are too many: at most 1024"),
+        (&["-t5k", "-c5k"], "it must be from 1 to 1024"),
         (
             &["-c5k", "--pipeline", "1000", "-n1"],
             "need more memory than the 512 MiB that a pipeline may take",
