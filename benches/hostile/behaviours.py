@@ -161,7 +161,7 @@ LINES = [
 ]
 LENIENT = "RFC 9112, 2.2 allows it"
 AS_5_2 = "RFC 9112, 5.2: a fold is a space"
-HALF = "the next request over that connection pays for the bytes"
+HALF = "the extra bytes fail the next request over that connection"
 EXPECT = ["--expect-body", "hello", "--check-every", "1"]
 
 GROUPS: dict[str, list[Behaviour]] = {
@@ -178,14 +178,14 @@ GROUPS: dict[str, list[Behaviour]] = {
                   note="harmless"),
         Behaviour("status `20`", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 20 OK")),
         Behaviour("an empty line before the status line", always(b"\r\n" + HELLO),
-                  note="it may be what was too much after the last response"),
+                  note="it may be left over from the last response"),
         Behaviour("no head at all: HTML", then(b"<html>hello</html>\n", CLOSE)),
         Behaviour("a line without a colon", head(b"no colon", b"Content-Length: 5", body=b"hello")),
         Behaviour("a space before the colon", head(b"Content-Length : 5", body=b"hello")),
         Behaviour("NUL in a value", head(b"X: a\0b", b"Content-Length: 5", body=b"hello")),
         Behaviour("a bare CR in a value", head(b"X: a\rb", b"Content-Length: 5", body=b"hello")),
         Behaviour("a header of 70 KiB", head(b"X: " + b"y" * 70 * 1024, b"Content-Length: 5", body=b"hello"),
-                  note="a head has 64 KiB at the most"),
+                  note="Prony reads heads of at most 64 KiB"),
         Behaviour("a head without end", endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000)),
     ],
     "Status": [
@@ -222,11 +222,13 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("a size that is no number", chunks(b"five\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size of 20 digits, 19 of them 0", chunks(b"0" * 19 + b"5\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size of 2⁶⁴", chunks(b"10000000000000000\r\nhello\r\n0\r\n\r\n")),
-        Behaviour("blanks behind the size", chunks(b"5  \r\nhello\r\n0  \r\n\r\n"), note="borne: some servers pad sizes"),
+        Behaviour("blanks behind the size", chunks(b"5  \r\nhello\r\n0  \r\n\r\n"),
+                  note="tolerated: some servers pad sizes"),
         Behaviour("junk behind the size and a space", chunks(b"5 x\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a bare CR behind the size", chunks(b"5\rx\r\nhello\r\n0\r\n\r\n")),
         Behaviour("an extension", chunks(b"5;a=b\r\nhello\r\n0\r\n\r\n")),
-        Behaviour("LF alone after the size", chunks(b"5\nhello\r\n0\r\n\r\n"), note="no leave for that in chunks"),
+        Behaviour("LF alone after the size", chunks(b"5\nhello\r\n0\r\n\r\n"),
+                  note="RFC 9112 does not allow it in chunks"),
         Behaviour("LF alone after the data", chunks(b"5\r\nhello\n0\r\n\r\n"), note="it could be data"),
         Behaviour("a trailer", chunks(b"5\r\nhello\r\n0\r\nX: y\r\n\r\n")),
         Behaviour("a trailer without a colon", chunks(b"5\r\nhello\r\n0\r\nhello\r\n\r\n")),
@@ -267,10 +269,10 @@ GROUPS: dict[str, list[Behaviour]] = {
     ],
     "Content": [
         Behaviour("another body of the same length", always(HELLO.replace(b"hello", b"jello")), EXPECT,
-                  note="only Prony is told what to expect"),
+                  note="only Prony knows what to expect"),
         Behaviour("another body in each 10th response", nth(10, HELLO, HELLO.replace(b"hello", b"jello")), EXPECT,
-                  note="only Prony is told what to expect"),
+                  note="only Prony knows what to expect"),
         Behaviour("another length", always(HELLO.replace(b": 5", b": 4")[:-1]), EXPECT,
-                  note="only Prony is told what to expect"),
+                  note="only Prony knows what to expect"),
     ],
 }  # fmt: skip

@@ -19,7 +19,7 @@ pub enum TargetError {
     #[error("the URL is empty; write for instance http://localhost:8080/")]
     Empty,
     /// A scheme without the two slashes after it.
-    #[error("`{url}` is not an URL: two slashes follow `http:`; did you mean `http://{rest}`?")]
+    #[error("`{url}` is not a URL: two slashes follow `http:`; did you mean `http://{rest}`?")]
     Slashes {
         /// What was given.
         url: String,
@@ -39,7 +39,7 @@ pub enum TargetError {
         scheme: String,
     },
     /// Not an URL.
-    #[error("`{url}` is not an URL: {reason}")]
+    #[error("`{url}` is not a URL: {reason}")]
     Syntax {
         /// What was given.
         url: String,
@@ -310,11 +310,11 @@ mod tests {
         for no_host in ["http:", "http:/", "http://", "http:///x", "http://?"] {
             assert!(error(no_host).contains("it names no host"), "{no_host}");
         }
-        assert!(error("http://:80/").contains("is not an URL"));
-        assert!(error("http://a:99999/").contains("is not an URL"));
+        assert!(error("http://:80/").contains("is not a URL"));
+        assert!(error("http://a:99999/").contains("is not a URL"));
         assert!(error("http://a:0/").contains("1 to 65535"));
         assert!(error("http://me:secret@a/").contains("Authorization"));
-        assert!(error("http://a b/").contains("is not an URL"));
+        assert!(error("http://a b/").contains("is not a URL"));
     }
 
     #[test]

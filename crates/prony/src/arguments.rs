@@ -144,7 +144,7 @@ fn at_most(most: usize, text: &str) -> Result<usize, String> {
 /// The name of something.
 pub fn name(text: &str) -> Result<String, String> {
     match text.trim().is_empty() {
-        true => Err("a name is empty; `prony list` shows the names there are".into()),
+        true => Err("a name is empty; `prony list` shows the available names".into()),
         false => Ok(text.to_owned()),
     }
 }

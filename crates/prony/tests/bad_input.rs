@@ -250,12 +250,12 @@ time.sleep(3600)
     project.python("silent", silent, "server");
     let ended = beside_a_good_one(&project, "silent", &["--ready-timeout", "3s"]);
     ended
-        .says("FAILED   silent: the server gave no whole response within 3s")
+        .says("FAILED   silent: the server sent no complete response within 3s")
         .says("\n  I listen\n");
     project
         .run(&["verify", "silent", "--ready-timeout", "3s"])
         .with(1)
-        .prints("FAILED   silent: the server gave no whole response within 3s");
+        .prints("FAILED   silent: the server sent no complete response within 3s");
 }
 
 #[test]
@@ -267,7 +267,7 @@ sys.exit('there is no configuration')
 ";
     project.python("early", changes, "server");
     beside_a_good_one(&project, "early", &[])
-        .says("FAILED   early: the server ended with exit code 1 before it gave a right answer")
+        .says("FAILED   early: the server ended with exit code 1 before it sent the expected response")
         .says("there is no configuration");
 }
 

@@ -13,9 +13,9 @@ const MEASURED: &str = "it must be from 1ms to 30 days";
 const TIMEOUT: &str = "it must be from 1ms to 1h";
 const SEED: &str = "is not a whole number from 0 to 18446744073709551615";
 const ROUNDS: &str = "is not a whole number from 1 to 10000";
-const CPUS: &str = "there is no CPU 1000 that Prony may use; it may use ";
+const CPUS: &str = "CPU 1000 is not available to Prony, which may use ";
 const NO_CPU: &str = "is no CPU and no range of CPUs; write for instance 0-1,3";
-const NO_NAME: &str = "a name is empty; `prony list` shows the names there are";
+const NO_NAME: &str = "a name is empty; `prony list` shows the available names";
 const NO_PRECISION: &str = "is no precision; ";
 
 /// The flag must be refused with each value, beside other arguments.

@@ -74,8 +74,7 @@ fn a_server_that_ends_at_once_is_told_with_its_first_lines_and_its_log_is_kept()
     let more = ["--rounds", "1", "--no-ceiling"];
     let ended = run(project.measure("node-like,ceiling", "hello", &more)).with(1);
     let summary = from(&ended, "Not measured").replace("\n  ", " ");
-    let told =
-        "node-like: start failed: the server ended with exit code 3 before it gave a right answer;";
+    let told = "node-like: start failed: the server ended with exit code 3 before it sent the expected response;";
     assert!(summary.contains(told), "{summary}");
     assert!(summary.contains("… Node.js v20"), "{summary}");
 }
@@ -132,7 +131,7 @@ fn a_server_on_another_port_is_told_with_that_port() {
     let ended = ended.with(1);
     let failed = from(
         &ended,
-        "FAILED   elsewhere: the server gave no whole response within 3s",
+        "FAILED   elsewhere: the server sent no complete response within 3s",
     );
     assert!(failed.contains(": it listens on 127.0.0.1:"), "{failed}");
     assert!(failed.contains(": does it read PORT?"), "{failed}");
@@ -304,9 +303,9 @@ fn a_suite_may_lie_anywhere_and_name_servers_that_do() {
     twice.with(2).says("two servers would have the id `new`");
     let shouted = named("NEW");
     let bad = project.run(&["run", suite, "--server", &shouted]).with(1);
-    bad.says("`NEW` is no name for a server");
+    bad.says("`NEW` is not a valid server name");
     let badly_named = elsewhere.path().join("my own.toml");
     fs::write(&badly_named, OWN_SUITE).unwrap();
     let bad = project.run(&["run", badly_named.to_str().unwrap()]).with(2);
-    bad.says("a suite's file is named in letters, digits, hyphens and underscores");
+    bad.says("a suite's file name may have only letters, digits, hyphens and underscores");
 }

@@ -127,7 +127,7 @@ const LIES: [Lie; 11] = [
     def answer(self, content_type, body, headers=()):
         super().answer(content_type, QUOTES[0] if body in QUOTES else body, headers)",
         workload: "quote",
-        expected: "a line of quotes.txt drawn for each request",
+        expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 1 of 8 lines in 400 responses",
     },
     Lie {
@@ -138,7 +138,7 @@ const LIES: [Lie; 11] = [
             body = QUOTES[QUOTES.index(body) % 2]
         super().answer(content_type, body, headers)",
         workload: "quote",
-        expected: "a line of quotes.txt drawn for each request",
+        expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 2 of 8 lines in 400 responses",
     },
     Lie {
@@ -151,8 +151,8 @@ const LIES: [Lie; 11] = [
             Changed.next = (Changed.next + 1) % len(QUOTES)
         super().answer(content_type, body, headers)",
         workload: "quote",
-        expected: "a line of quotes.txt drawn for each request",
-        came: "draws the lines in turn: 399 of 399 came after the same line",
+        expected: "a line of quotes.txt drawn uniformly and independently for each request",
+        came: "draws the lines in turn: 399 of 399 followed the line that they usually follow",
     },
     Lie {
         id: "cached-quote",
@@ -166,7 +166,7 @@ const LIES: [Lie; 11] = [
             body = Changed.cached
         super().answer(content_type, body, headers)",
         workload: "quote",
-        expected: "a line of quotes.txt drawn for each request",
+        expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "3",
     },
     Lie {
@@ -267,8 +267,8 @@ fn a_server_that_closes_its_connections_must_say_so() {
         }
     }
     ended
-        .prints("  expected a connection that stays open for the next request, as `wire = \"http/1.1\"` says")
-        .prints("closed after a response; if it is meant to, add `keep_alive = false` to its manifest");
+        .prints("  expected a connection kept open for the next request (`wire = \"http/1.1\"`)")
+        .prints("the server closed it after a response; if that is intended, add `keep_alive = false` to its manifest");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
     // Eight connections that all draw the same line are one in two million.
     ended
         .prints("WRONG    once × quote")
-        .prints("  came     each connection gets one line again and again");
+        .prints("  came     each connection keeps getting the same line");
 }
 
 /// One server, one round of quotes, long enough for some hundred draws even on a very slow machine.

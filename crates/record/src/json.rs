@@ -47,7 +47,7 @@ impl<'de> Visitor<'de> for UniqueKeys {
         while let Some(key) = map.next_key::<String>()? {
             if keys.contains(&key) {
                 return Err(A::Error::custom(format_args!(
-                    "the key `{key}` is there twice"
+                    "the key `{key}` appears twice"
                 )));
             }
             keys.insert(key);
@@ -100,7 +100,7 @@ mod tests {
             ("[{\"x\": {\"b\": 1,\n\"b\": null}}]", "b", "line 2"),
         ] {
             let told = from_json_str::<Value>(text).unwrap_err().to_string();
-            let expected = format!("the key `{key}` is there twice at ");
+            let expected = format!("the key `{key}` appears twice at ");
             assert!(told.contains(&expected) && told.contains(place), "{told}");
         }
     }

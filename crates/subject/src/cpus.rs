@@ -24,7 +24,7 @@ pub enum CpuListError {
     #[error("there is no CPU {0}; the highest that can be named is {highest}", highest = CpuSet::count() - 1)]
     TooHigh(usize),
     /// A CPU that is not there, or that this process may not use.
-    #[error("there is no CPU {cpu} that Prony may use; it may use {}", format_cpu_list(.allowed))]
+    #[error("CPU {cpu} is not available to Prony, which may use {}", format_cpu_list(.allowed))]
     Unusable {
         /// The CPU.
         cpu: usize,
@@ -32,7 +32,7 @@ pub enum CpuListError {
         allowed: Vec<usize>,
     },
     /// The kernel does not say which CPUs there are.
-    #[error("cannot tell which CPUs there are: {0}")]
+    #[error("cannot read which CPUs are available: {0}")]
     Unknown(String),
 }
 
@@ -181,7 +181,7 @@ mod tests {
         let cpu = CpuSet::count() - 1;
         if !allowed.contains(&cpu) {
             let told = usable_cpus(&format!("{},{cpu}", allowed[0])).unwrap_err();
-            let expected = format!("there is no CPU {cpu} that Prony may use; it may use {list}");
+            let expected = format!("CPU {cpu} is not available to Prony, which may use {list}");
             assert_eq!(told.to_string(), expected);
         }
     }

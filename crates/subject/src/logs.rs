@@ -78,7 +78,7 @@ impl Logs {
         }
         if text.is_empty() {
             return format!(
-                "it wrote nothing to standard output or standard error (what it still buffered is lost); its logs: {}",
+                "it wrote nothing to standard output or standard error (output that it had not flushed is lost); its logs: {}",
                 empty.join(", ")
             );
         }

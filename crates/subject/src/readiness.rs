@@ -55,7 +55,7 @@ pub struct Ready {
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     /// It ended before.
-    #[error("the server {exit} before it gave a right answer; {output}")]
+    #[error("the server {exit} before it sent the expected response; {output}")]
     ExitedEarly {
         /// How it ended.
         exit: Exit,
@@ -63,7 +63,7 @@ pub enum NotReady {
         output: String,
     },
     /// No whole answer.
-    #[error("the server gave no whole response within {timeout:?}: {why}; {output}")]
+    #[error("the server sent no complete response within {timeout:?}: {why}; {output}")]
     NeverAnswered {
         /// How long was waited.
         timeout: Duration,
@@ -73,7 +73,7 @@ pub enum NotReady {
         output: String,
     },
     /// Only wrong answers.
-    #[error("the server answers wrong: {mismatch}; {output}")]
+    #[error("the server sends a wrong response: {mismatch}; {output}")]
     WrongAnswer {
         /// What was expected and what came last.
         mismatch: String,

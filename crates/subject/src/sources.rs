@@ -59,14 +59,14 @@ impl Walk {
     fn look_through(&mut self, folder: &Path, depth: usize) -> Result<(), Unreadable> {
         let refused = |why: String| Err(Unreadable::new(folder, io::Error::other(why)));
         if depth > DEEPEST {
-            return refused("folders lie too deep in each other".to_owned());
+            return refused("folders are nested too deeply".to_owned());
         }
         let unreadable = |source| Unreadable::new(folder, source);
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             self.entries += 1;
             if self.entries > MOST_ENTRIES {
                 return refused(format!(
-                    "there are more than {MOST_ENTRIES} files and folders; sources may be that many at the most"
+                    "there are more than {MOST_ENTRIES} files and folders, the limit for sources"
                 ));
             }
             let entry = entry.map_err(unreadable)?;
@@ -121,7 +121,7 @@ fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
     let mut content = Vec::new();
     let read = file.take(most + 1).read_to_end(&mut content);
     if read.map_err(unreadable)? as u64 > most {
-        let too_much = format!("sources may have {} MiB altogether", MOST_BYTES >> 20);
+        let too_much = format!("sources may have at most {} MiB in all", MOST_BYTES >> 20);
         return Err(unreadable(io::Error::other(too_much)));
     }
     Ok(content)

@@ -40,7 +40,7 @@ pub enum SubjectError {
     Name(PathBuf),
     /// A name given to it is no id.
     #[error(
-        "`{0}` is no name for a server: write it in lower-case letters, digits and hyphens, for instance new=../my-server"
+        "`{0}` is not a valid server name: use lower-case letters, digits and hyphens, for instance new=../my-server"
     )]
     BadName(String),
     /// Its manifest has no variant of that name.

@@ -143,7 +143,7 @@ fn a_server_that_goes_into_the_background_is_told_as_that() {
     let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
     let text = error.to_string();
     let told = "the server ended with exit code 0 and left 1 process running in the background, \
-        which Prony has stopped (run it in the foreground) before it gave a right answer";
+        which Prony has stopped (run it in the foreground) before it sent the expected response";
     assert!(text.starts_with(told), "{text}");
 }
 

@@ -290,7 +290,8 @@ fn too_many_files_are_refused_and_not_read_for_ever() {
     }
     let failure = ground.failure();
     assert!(
-        failure.contains("too deep in each other") || failure.contains("more than 100000 files"),
+        failure.contains("folders are nested too deeply")
+            || failure.contains("more than 100000 files"),
         "{failure}"
     );
     assert!(

@@ -164,11 +164,11 @@ fn a_field_that_is_there_twice_is_told() {
     for (line, told) in [
         (
             r#"{"path": "/a", "path": "/b"}"#,
-            "line 1: the key `path` is there twice at column 21; give it once",
+            "line 1: the key `path` appears twice at column 21; give it once",
         ),
         (
             r#"{"path": "/", "headers": {"A": "1", "A": "2"}}"#,
-            "line 1: the key `A` is there twice",
+            "line 1: the key `A` appears twice",
         ),
     ] {
         let error = read(line, &[]).unwrap_err().to_string();

@@ -25,7 +25,7 @@ Examples:
   prony verify go-nethttp bun           these two
   prony verify --workloads sse,quote    only these workloads
   prony verify ../my-server             a subject's folder anywhere
-  prony verify --rebuild ../my-server   its build run anew, whatever was built before
+  prony verify --rebuild ../my-server   rebuild it first
   prony verify ../my-server@fast        a variant of it
 
 Exit status: 0 where every answer was right (a subject whose toolchain is missing is skipped),

@@ -59,7 +59,7 @@ fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
         } => {
             write!(out, "Capacity: {}", per_second(*per_s))?;
             match findings_per_s.len() {
-                1 => write!(out, ", found once: of its spread nothing is known")?,
+                1 => write!(out, ", from a single finding, so its spread is unknown")?,
                 count => write!(
                     out,
                     " ({:.0} % interval {} to {}, of {})",
@@ -136,8 +136,8 @@ fn write_imprecise(
     if !is_noisy {
         writeln!(
             out,
-            "  No other program and no hypervisor disturbed it: the server holds a rate at one time and fails at a lower \
-             one at another."
+            "  Neither other programs nor the hypervisor disturbed it: the server held a rate at one time and failed at a \
+             lower one at another."
         )?;
     }
     writeln!(

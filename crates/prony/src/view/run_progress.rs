@@ -360,7 +360,7 @@ fn rounds(request: &RunRequest<'_>) -> String {
 /// A kept server is not expected to end: why the trial warms up another must be known.
 fn kept_ended(trial: &Trial, exit: &str) -> String {
     format!(
-        "ENDED    {} × {}: the process that was kept running {exit} between two trials; another is started and warmed up",
+        "ENDED    {} × {}: the process that was kept running {exit} between two trials; Prony starts and warms up another",
         trial.subject, trial.workload
     )
 }

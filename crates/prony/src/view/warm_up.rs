@@ -6,8 +6,8 @@ use prony_report::format;
 /// A shorter warm-up is told by the report alone.
 const WORTH_TELLING_S: f64 = 1.0;
 
-/// `warm     java-jdk × hello after 8.20 s under load`, or that a server is still getting faster. `None` if there is
-/// nothing to tell.
+/// `warm     java-jdk × hello, round 1: took 8.20 s under load to warm up; …`, or that a server is still getting
+/// faster. `None` if there is nothing to tell.
 pub fn line(record: &TrialRecord) -> Option<String> {
     let TrialResult::Measured(measurement) = &record.result else {
         return None;

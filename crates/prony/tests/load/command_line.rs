@@ -15,7 +15,7 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
             "did you mean `http://localhost:8080/a`?",
         ),
         (&["https://localhost/"], "Prony loads http:// URLs"),
-        (&["http:///a"], "is not an URL"),
+        (&["http:///a"], "is not a URL"),
         (&["http://localhost:99999/"], "port"),
         (&["-H", "no colon", url], "write it as `Name: value`"),
         (
@@ -180,7 +180,7 @@ fn a_file_of_requests_is_told_what_is_wrong_with_it() {
     with("{\"path\": \"/\"}\n{\"pth\": \"/\"}\n", url)
         .says("some.jsonl, line 2: there is no field `pth`");
     with("{\"path\": \"/a\", \"path\": \"/b\"}", url)
-        .says("some.jsonl, line 1: the key `path` is there twice at column 21; give it once");
+        .says("some.jsonl, line 1: the key `path` appears twice at column 21; give it once");
     with("{\"path\": 5}", url)
         .says("some.jsonl, line 1: field `path`: expected a text, got a number");
     with("{\"path\": \"/\"}", "http://127.0.0.1:1/x")

@@ -15,8 +15,8 @@ pub fn too_few_rounds(table: &Table) -> Option<String> {
     let rounds = plural(table.rounds, "round");
     let Some(least) = order.least_ratio() else {
         return Some(format!(
-            "Too few rounds to rank: {rounds} cannot tell a difference from noise. Two are the least, and with six the \
-             intervals assume nothing about the noise (`--rounds 6`)."
+            "Too few rounds to rank: {rounds} cannot tell a difference from noise. At least two are needed, and with six or \
+             more the intervals are distribution-free (`--rounds 6`)."
         ));
     };
     let advice = match order.rounds_for(wanted) {

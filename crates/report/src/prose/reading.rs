@@ -86,8 +86,8 @@ const PUBLISHED: [&str; 2] = [
      document's best row that was measured here, and the order of the rows.",
     "The order: a pair of rows whose published figures differ is in the published order, or reversed, or cannot be \
      told apart here. Rates of a closed loop are told apart as they are ranked, other figures by their ratio within the rounds that \
-     both have, corrected for all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not touch. Nothing is \
-     told apart by one round, if the row that is behind is a lower bound, or if a row did not get its rate or sent wrong responses.",
+     both have, corrected for all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not touch. A pair is \
+     not told apart after a single round, if the row that is behind is a lower bound, or if a row did not get its rate or sent wrong responses.",
 ];
 
 /// What the ratios beside a document's table are.
@@ -97,13 +97,13 @@ pub const RATIOS: &str = "Published → measured here, each as a ratio to the do
 
 /// What a rank is, in a line.
 pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 says that one server is certainly faster. \
-     Every two are compared round by round; the chance is 5 % at the most that any row of a table is placed wrongly.";
+     Every two are compared round by round; the chance that any row of a table is misplaced is at most 5 %.";
 
 const RANKS: [&str; 4] = [
-    "Rank: the range of ranks that the data allow: 1 and one more for each row that is certainly faster, to the number of rows \
-     less one for each that is certainly slower. Every two rows are compared by their ratio within the rounds that both \
+    "Rank: the range of ranks that the data allow. It begins at 1 plus one for each row that is certainly faster, and ends at \
+     the number of rows minus one for each that is certainly slower. Every two rows are compared by their ratio within the rounds that both \
      have, so that what drifts from round to round cancels out, with noise judged over the whole table; the comparisons are corrected for their \
-     number (Holm), so that the chance is 5 % at the most that any row of a table is placed wrongly. Rows whose ranges overlap \
+     number (Holm), so the chance that any row of a table is misplaced is at most 5 %. Rows whose ranges overlap \
      are listed by median; that order is not a result.",
     "Ceiling: the built-in reference server does the least work that still answers right. It shows what \
      this machine can do at all and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",

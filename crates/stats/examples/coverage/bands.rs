@@ -74,7 +74,7 @@ fn equals_with_different_noise() {
 fn neighbours() {
     const TABLES: usize = 100;
     let about = format!(
-        "`bands` of 17 rows, each so much faster than the one before: how many of 100 neighbours are told apart in the \
+        "`bands` of 17 rows, each faster than the one before by the given step: how many of 100 neighbours are told apart in the \
          right order, by the number of rounds; {TABLES} simulated tables each. The last lines have each \
          pair's noise from that pair alone."
     );

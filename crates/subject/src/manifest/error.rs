@@ -78,7 +78,7 @@ pub enum ManifestProblem {
     #[error("`{0}` is there twice")]
     Twice(String),
     /// A variant that is named in other letters.
-    #[error("`{0}` is no name for a variant: write it in lower-case letters, digits and hyphens")]
+    #[error("`{0}` is not a valid variant name: use lower-case letters, digits and hyphens")]
     BadVariantName(String),
     /// A variant that changes nothing.
     #[error("the variant `{0}` changes nothing: give it `env`, `run` or `build`")]
@@ -87,12 +87,10 @@ pub enum ManifestProblem {
     #[error("`{0}` is no need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
     BadNeed(String),
     /// `keep_alive` beside a wire that leaves no choice.
-    #[error(
-        "only `wire = \"http/1.1\"` may have it; with `{0}` there is no choice, so take it away"
-    )]
+    #[error("it applies only to `wire = \"http/1.1\"`, not to `{0}`; remove it")]
     KeepAliveOfAnotherWire(&'static str),
     /// A pattern of file names that is none.
-    #[error("`{pattern}` is no pattern of file names: {why}; write one like `src/**/*.rs`")]
+    #[error("`{pattern}` is not a valid file pattern: {why}; write one like `src/**/*.rs`")]
     BadPattern {
         /// The pattern.
         pattern: String,
@@ -100,10 +98,10 @@ pub enum ManifestProblem {
         why: String,
     },
     /// A program that cannot be looked for.
-    #[error("`{0}` is no program to look for: write its name on PATH, or its absolute path")]
+    #[error("`{0}` is not a program: give its name on PATH, or its absolute path")]
     BadProgram(String),
     /// Text that is no version.
-    #[error("`{0}` is no version; write numbers with dots between, for instance \"8.1\"")]
+    #[error("`{0}` is not a version; write numbers separated by dots, for instance \"8.1\"")]
     BadVersion(String),
     /// A version that is to be a toolchain's which is not among the needs.
     #[error("its toolchain `{0}` is not among the `needs`; add it there")]

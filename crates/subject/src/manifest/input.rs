@@ -116,7 +116,7 @@ mod tests {
         let said = |text: &str| Input::new(text).unwrap_err().to_string();
         let open = said("../fw/[a-c.rs");
         assert!(
-            open.starts_with("`[a-c.rs` is no pattern of file names: "),
+            open.starts_with("`[a-c.rs` is not a valid file pattern: "),
             "{open}"
         );
         assert!(open.contains("unclosed character class"), "{open}");

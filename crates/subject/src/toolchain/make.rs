@@ -86,7 +86,7 @@ impl Toolbox {
 
     fn make_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
         let Some(toolchain) = need.tool().known() else {
-            return Err(Failure::Because("Prony cannot make it".to_owned()));
+            return Err(Failure::Because("Prony cannot install it".to_owned()));
         };
         let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
         let _lock = lock_unless(interrupt, &file)?.ok_or(Failure::Interrupted)?;
@@ -99,7 +99,7 @@ impl Toolbox {
 
     fn make(&self, toolchain: &Toolchain, interrupt: &AtomicBool) -> Result<(), Failure> {
         let Some(source) = &toolchain.source else {
-            return Err(Failure::Because("Prony cannot make it".to_owned()));
+            return Err(Failure::Because("Prony cannot install it".to_owned()));
         };
         let folder = self.folder_of(toolchain);
         if folder.exists() {

@@ -167,7 +167,7 @@ fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
             path,
         }),
         None => Err(format!(
-            "{} is there, but `{}` prints no version",
+            "{} is installed, but `{}` prints no version",
             path.display(),
             own.version_command.join(" ")
         )),

@@ -75,7 +75,7 @@ impl<'a> Draws<'a> {
         let several_lines = self.counts().iter().filter(|&&count| count > 0).count() > 1;
         let mut long = self.sequences.iter().filter(|draws| draws.len() > 1);
         (several_lines && long.all(|draws| draws.iter().all(|line| *line == draws[0])))
-            .then(|| "each connection gets one line again and again".to_owned())
+            .then(|| "each connection keeps getting the same line".to_owned())
     }
 
     /// Each line is followed by one line nearly always, and not by itself.
@@ -86,7 +86,7 @@ impl<'a> Draws<'a> {
         let repeats = self.repeated();
         (pairs > 0 && usual * 10 >= pairs * 9 && repeats * 2 < pairs && self.pairs_differ(&table))
             .then(|| {
-                format!("draws the lines in turn: {usual} of {pairs} came after the same line")
+                format!("draws the lines in turn: {usual} of {pairs} followed the line that they usually follow")
             })
     }
 
@@ -114,7 +114,7 @@ impl<'a> Draws<'a> {
         (binomial(repeated, pairs, chance) < LEVEL).then(|| {
             let due = pairs as f64 * chance;
             format!(
-                "{repeated} of {pairs} draws repeat the one before, where about {due:.0} are due"
+                "{repeated} of {pairs} draws repeat the previous one; about {due:.0} are expected"
             )
         })
     }
@@ -140,7 +140,7 @@ impl<'a> Draws<'a> {
     fn dependent(&self) -> Option<String> {
         let few_lines = self.lines.count() <= MOST_PAIRED_LINES;
         (few_lines && self.pairs_differ(&self.pair_table()))
-            .then(|| "a line says which one comes next more often than chance has it".to_owned())
+            .then(|| "the next line depends on the previous one more than chance allows".to_owned())
     }
 }
 
@@ -162,7 +162,7 @@ fn uneven(lines: &LineOf, counts: &[u64], level: f64) -> Option<String> {
     let off = |&line: &usize| (counts[line] as f64 - due(line)).powi(2) / due(line);
     let most_off = (0..counts.len()).max_by(|one, other| off(one).total_cmp(&off(other)))?;
     Some(format!(
-        "drew {} {} times in {total} responses, where about {:.0} are due",
+        "drew {} {} times in {total} responses; about {:.0} are expected",
         excerpt(lines.line(most_off), 0),
         counts[most_off],
         due(most_off)
@@ -171,7 +171,7 @@ fn uneven(lines: &LineOf, counts: &[u64], level: f64) -> Option<String> {
 
 fn not_drawn(lines: &LineOf, came: String) -> Mismatch {
     let expected = format!(
-        "a line of {} drawn for each request: every line with the same chance, whatever came before",
+        "a line of {} drawn uniformly and independently for each request",
         lines.file()
     );
     Mismatch { expected, came }

@@ -203,7 +203,7 @@ fn the_draws_of_a_load_are_counted() {
     assert_eq!(one.came, "drew only 1 of 2 lines in 100 responses");
     assert!(
         one.expected
-            .starts_with("a line of quotes.txt drawn for each request")
+            .starts_with("a line of quotes.txt drawn uniformly and independently for each request")
     );
     // Too few to say anything.
     let few = CountedDraws::of(&quote).unwrap();

@@ -45,9 +45,8 @@ pub fn note(tool: &Tool) -> String {
     let note = format!(
         "The load was made by {}, not by Prony's own engine: answers were counted as that tool counts \
          them and not compared during the load, and no latency is shown, since percentiles of \
-         several rounds can only be told from histograms, which it does not give. Servers were first \
-         warmed up until steady by Prony's engine, and then by that tool for as long as the load's own \
-         warm-up is.",
+         several rounds can only be told from histograms, which it does not give. Prony's engine first \
+         warmed each server up until it was steady; that tool then ran the load's own warm-up.",
         tool.name_and_version()
     );
     match &tool.manifest.notes {

@@ -387,7 +387,7 @@ fn fail_without_answers(load: &LoadResult) -> Result<(), Stop> {
     };
     if load.requests > 0 && load.outcomes[Outcome::Unfinished] == load.requests {
         message.push_str(
-            ": no request that was sent had its response, its timeout or a failure when the load ended; measure longer than a response takes",
+            ": no request had completed when the load ended; measure longer than a response takes",
         );
     }
     if let Some(wrong) = &load.first_wrong {

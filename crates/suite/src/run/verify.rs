@@ -28,7 +28,7 @@ const LOG_SETTLE: Duration = Duration::from_secs(2);
 /// How long a server that closed or refused a connection may take to be seen as ended.
 const END_TIME: Duration = Duration::from_secs(1);
 /// What is expected when no whole response comes.
-const AN_ANSWER: &str = "an answer";
+const AN_ANSWER: &str = "a response";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
 /// A log that does not grow for so long is taken to be done.
@@ -139,7 +139,7 @@ pub fn verify_subject(
 fn ended(server: &mut Server, task: &Task, time: Duration) -> Option<String> {
     let exit = server.exits_within(time)?;
     Some(format!(
-        "the server {exit} while it was asked for `{}`; {}",
+        "the server {exit} while Prony requested `{}`; {}",
         task.workload.id,
         server.logs().shown()
     ))
@@ -307,9 +307,9 @@ fn no_response(came: impl ToString) -> Mismatch {
 
 fn not_kept_open() -> Mismatch {
     Mismatch {
-        expected: "a connection that stays open for the next request, as `wire = \"http/1.1\"` says"
+        expected: "a connection kept open for the next request (`wire = \"http/1.1\"`)"
             .to_owned(),
-        came: "one that the server closed after a response; if it is meant to, add `keep_alive = false` to its manifest"
+        came: "the server closed it after a response; if that is intended, add `keep_alive = false` to its manifest"
             .to_owned(),
     }
 }

@@ -85,7 +85,7 @@ pub enum SuiteError {
     File(#[from] FileError),
     /// Its file has a name that no run could have.
     #[error(
-        "{}: a suite's file is named in letters, digits, hyphens and underscores, and ends in .toml",
+        "{}: a suite's file name may have only letters, digits, hyphens and underscores, and must end in .toml",
         .0.display()
     )]
     Name(PathBuf),

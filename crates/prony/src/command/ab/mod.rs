@@ -102,7 +102,7 @@ pub struct Arguments {
     /// Build both again, even if nothing has changed
     #[arg(long)]
     rebuild: bool,
-    /// Shuffle with this seed, to repeat an order
+    /// Shuffle the order with this seed, to repeat an earlier one
     #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,
     /// The CPUs of the servers, for instance 0 or 0-3

@@ -165,6 +165,6 @@ mod tests {
         let text = format!(r#"{{"schema": "{RUN_SCHEMA}", "extra": {{"x": 1, "x": 2}}}}"#);
         fs::write(&file, text).unwrap();
         let error = exported(&file).err().unwrap().to_string();
-        assert!(error.contains("the key `x` is there twice"), "{error}");
+        assert!(error.contains("the key `x` appears twice"), "{error}");
     }
 }

@@ -19,8 +19,8 @@ pub struct AnswerArguments {
     /// The length in bytes that every right body has
     #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
     expect_length: Option<u64>,
-    /// The expected body, text or @FILE of at most 64 MiB: every response must have its length. A body of 1 KiB or less is compared in
-    /// every response, a longer one in some, drawn at random
+    /// Expect this body: text, or @FILE of at most 64 MiB. Every response must have its length; a body of
+    /// 1 KiB or less is compared in every response, a longer one in a random sample
     #[arg(long, value_name = "BODY")]
     expect_body: Option<String>,
     /// Compare the first response body of each thread, then every Nth [default: about 700 a second, drawn at random]

@@ -47,12 +47,11 @@ pub struct CapacityArguments {
         requires = "find_capacity"
     )]
     slo: Slo,
-    /// How far the ends of the 95 % interval may be from the capacity: an answer that is wider is
-    /// refused (exit status 4)
+    /// Give no capacity (exit status 4) if an end of its 95 % interval is farther from it than this
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
         requires = "find_capacity", hide_short_help = true)]
     precision: f64,
-    /// Find it this many times at the least: six give a 95 % interval. Up to twice as often if the
+    /// Find it at least this many times (six give a 95 % interval), and up to twice as often if the
     /// interval is too wide
     #[arg(long, value_name = "N", value_parser = arguments::whole(1..=1000_u32),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]

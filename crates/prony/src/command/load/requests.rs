@@ -25,7 +25,7 @@ pub struct RequestArguments {
     /// The request's method
     #[arg(short = 'X', long, default_value = "GET")]
     method: String,
-    /// The request's body: text, or @FILE of at most 64 MiB
+    /// Send this body: text, or @FILE of at most 64 MiB
     #[arg(short, long)]
     body: Option<String>,
     /// Requests from a file (- for standard input), a JSON object a line: {"method": "POST",

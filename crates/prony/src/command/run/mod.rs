@@ -32,8 +32,8 @@ Examples:
   prony run zap --quick                            the same load for seconds instead of minutes
   prony run --all --quick                          every suite, one after the other
   prony run tour --subjects go-nethttp,bun         only these two
-  prony run ./my-suite.toml                        a suite of your own, wherever its file is
-  prony run tour --server ../my-server             a server that lives elsewhere, beside the suite's
+  prony run ./my-suite.toml                        a suite of your own, in any folder
+  prony run tour --server ../my-server             a server of your own, beside the suite's
   prony run zap --server ../my-server --subjects ceiling,go-nethttp
                                                    the same beside these two only
   prony run zap --server old=../old/my-server --server new=../my-server
@@ -63,11 +63,11 @@ pub struct Arguments {
     /// The quick run that the suite describes: the same shapes of load, for seconds
     #[arg(long)]
     quick: bool,
-    /// Only these subjects, separated by commas; ID@VARIANT for a variant of one
+    /// Run only these subjects (ID or ID@VARIANT), separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     subjects: Vec<String>,
-    /// Add the server in this folder, wherever it is, under the folder's name or NAME; repeatable.
-    /// FOLDER@VARIANT adds a variant of it
+    /// Add the server in this folder, under the folder's name or NAME (repeatable); FOLDER@VARIANT
+    /// adds a variant of it
     #[arg(
         long = "server",
         visible_alias = "subject",
@@ -116,7 +116,7 @@ pub struct Arguments {
     /// Build the servers again, even if nothing has changed
     #[arg(long)]
     rebuild: bool,
-    /// Shuffle with this seed, to repeat an order
+    /// Shuffle the order with this seed, to repeat an earlier one
     #[arg(long, value_parser = arguments::seed)]
     seed: Option<u64>,
     /// The CPUs of the servers, for instance 0 or 0-3

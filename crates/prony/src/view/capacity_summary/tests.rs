@@ -98,7 +98,7 @@ fn a_capacity_has_its_interval_and_its_conditions() {
     );
     says(
         &result(capacity(&[1950.0])),
-        &["found once: of its spread nothing is known"],
+        &["from a single finding, so its spread is unknown"],
     );
 }
 
@@ -213,7 +213,7 @@ fn an_interval_that_is_too_wide_is_no_capacity() {
         &imprecise(),
         &[
             "too noisy to say: between",
-            "No other program and no hypervisor disturbed it",
+            "Neither other programs nor the hypervisor disturbed it",
         ],
     );
     let mut short = imprecise();

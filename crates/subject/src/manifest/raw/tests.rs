@@ -60,7 +60,7 @@ fn connections_stay_open_unless_wire_or_manifest_says_otherwise() {
         "wire = \"http/1.1\"\n",
         "wire = \"http/1.0\"\nkeep_alive = true\n",
         "6: field `keep_alive`",
-        "only `wire = \"http/1.1\"` may have it; with `http/1.0` there is no choice",
+        "it applies only to `wire = \"http/1.1\"`, not to `http/1.0`; remove it",
     );
 }
 
@@ -199,7 +199,7 @@ fn a_broken_pattern_among_the_inputs_is_told_with_its_place() {
         "run = [",
         "inputs = [\"../a\", \"../lib/[a-c.rs\"]\nrun = [",
         "13: field `inputs`",
-        "`[a-c.rs` is no pattern of file names: unclosed character class",
+        "`[a-c.rs` is not a valid file pattern: unclosed character class",
     );
     assert_fault(
         "run = [",
@@ -306,7 +306,7 @@ fn any_program_can_be_needed() {
         (
             r#"{ program = "php", least = "8.x", install = "x" }"#,
             "needs",
-            "`8.x` is no version",
+            "`8.x` is not a version",
         ),
         ("7", "needs", "or a table with `program` and `install`"),
     ] {

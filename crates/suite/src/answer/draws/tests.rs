@@ -62,12 +62,12 @@ fn every_cheat_is_named() {
     }
     assert_eq!(
         said(true, |(connection, ..)| connection),
-        "each connection gets one line again and again"
+        "each connection keeps getting the same line"
     );
     let often = said(true, |_| random.usize(..16).min(7));
     assert!(often.starts_with("drew `line 7` "), "{often}");
     assert!(
-        often.ends_with(" times in 400 responses, where about 50 are due"),
+        often.ends_with(" times in 400 responses; about 50 are expected"),
         "{often}"
     );
 }
@@ -86,7 +86,7 @@ fn draws_that_depend_on_each_other_are_found() {
         kept
     });
     assert!(
-        cached.contains(" draws repeat the one before, where about 49 are due"),
+        cached.contains(" draws repeat the previous one; about 49 are expected"),
         "{cached}"
     );
     // All lines in an order drawn anew, again and again.
