@@ -39,6 +39,19 @@ pub struct Searched {
     pub load: LoadResult,
 }
 
+impl Searched {
+    /// Adds its wrong responses to those of the warm-up of the load that follows: wherever a server sends them, its
+    /// figures are of something else.
+    pub fn tell_wrong(&self, load: &mut LoadResult) {
+        let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
+            return;
+        };
+        for (outcome, count) in searched.outcomes.iter().filter(|(one, _)| one.is_wrong()) {
+            warmup.outcomes[outcome] += count;
+        }
+    }
+}
+
 /// Puts `plan` on a server until it is steady or `limit` is over; `observe` is told how long it has taken so far. The
 /// load also ends if the server does, or if `interrupt` is set.
 ///
