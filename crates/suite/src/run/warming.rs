@@ -142,3 +142,37 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::measurement;
+    use prony_record::{Outcomes, WarmupResult};
+
+    fn load(ok: u64, wrong: u64) -> LoadResult {
+        let mut outcomes = Outcomes::default();
+        (outcomes[Outcome::Ok], outcomes[Outcome::WrongBody]) = (ok, wrong);
+        let warmup = Some(WarmupResult {
+            duration_s: 1.0,
+            outcomes,
+        });
+        LoadResult {
+            warmup,
+            ..measurement(1.0).load
+        }
+    }
+
+    #[test]
+    fn a_wrong_response_of_the_search_is_told_and_a_right_one_is_not_counted_again() {
+        let searched = Searched {
+            searched_s: 1.0,
+            time_to_warm_s: None,
+            still_improving: false,
+            load: load(1000, 3),
+        };
+        let mut measured = measurement(1.0);
+        measured.load = load(20, 1);
+        searched.tell_wrong(&mut measured.load);
+        assert_eq!((measured.wrong(), measured.answers()), (4, 20));
+    }
+}
