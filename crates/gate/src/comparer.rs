@@ -192,13 +192,7 @@ impl<'a> Comparer<'a> {
 
     /// The cases in which NEW sent wrong responses.
     fn wrong(&self, cases: &[Case]) -> Vec<String> {
-        let is_wrong = |case: &&Case| {
-            let rounds = self.rounds(case).new;
-            rounds
-                .measured()
-                .any(|round| round.load.outcomes.wrong() > 0)
-        };
-        let wrong = cases.iter().filter(is_wrong);
+        let wrong = cases.iter().filter(|case| self.rounds(case).new.is_wrong());
         wrong.map(|case| place(&case.new, case)).collect()
     }
 

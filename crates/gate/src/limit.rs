@@ -67,10 +67,9 @@ impl Side {
         let rates = |rounds: &Rounds<'_>| rounds.values(Metric::Rate);
         let share = rates(rounds).relative_to(&rates(ceiling)).median();
         let measured: Vec<_> = rounds.measured().collect();
-        let wrong = |round: &&prony_record::Measurement| round.load.outcomes.wrong() > 0;
         Self {
             bounds: bounds(&measured, share),
-            is_wrong: measured.iter().any(wrong),
+            is_wrong: rounds.is_wrong(),
         }
     }
 

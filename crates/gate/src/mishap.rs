@@ -97,14 +97,18 @@ fn finding(then: &Errors, now: &Errors) -> Finding {
 /// Failed rounds of one side.
 struct Failures {
     failed: usize,
-    /// Of these, the ones that no noise makes: the server ended, or counted other than the client.
+    /// Of these, the ones that no noise makes: the server ended, counted other than the client, or did not draw lines at
+    /// random.
     grave: usize,
     rounds: usize,
 }
 
 impl Failures {
     fn of(rounds: &Rounds<'_>) -> Self {
-        let grave = |kind| matches!(kind, FailureKind::ServerExited | FailureKind::NotReconciled);
+        let grave = |kind| {
+            use FailureKind::{NotDrawn, NotReconciled, ServerExited};
+            matches!(kind, ServerExited | NotReconciled | NotDrawn)
+        };
         Self {
             failed: rounds.failed().count(),
             grave: rounds.failed().filter(|(kind, _)| grave(*kind)).count(),

@@ -15,6 +15,8 @@ use crate::metric::Metric;
 #[derive(Clone, Debug, Default)]
 pub struct Rounds<'a> {
     kept: BTreeMap<u32, &'a TrialRecord>,
+    /// Whether any attempt, its warm-up included, had a wrong response: noise makes none.
+    is_wrong: bool,
 }
 
 impl<'a> Rounds<'a> {
@@ -24,12 +26,16 @@ impl<'a> Rounds<'a> {
             trial.subject == subject && trial.workload == workload && trial.load.same_load(load)
         });
         let mut attempts: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+        let mut is_wrong = false;
         for record in own {
+            if let TrialResult::Measured(measurement) = &record.result {
+                is_wrong |= measurement.wrong() > 0;
+            }
             attempts.entry(record.trial.round).or_default().push(record);
         }
         let counts = |(round, attempts)| Some((round, attempt_that_counts::<'a>(attempts)?));
         let kept = attempts.into_iter().filter_map(counts).collect();
-        Self { kept }
+        Self { kept, is_wrong }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -45,6 +51,11 @@ impl<'a> Rounds<'a> {
     pub fn spoilt(&self) -> usize {
         let kept = self.kept.values();
         kept.filter(|record| !record.spoilt.is_empty()).count()
+    }
+
+    /// Whether responses were wrong, so that the figures are of something else.
+    pub fn is_wrong(&self) -> bool {
+        self.is_wrong
     }
 
     /// The rounds that gave figures.

@@ -126,6 +126,17 @@ fn wrong_responses_leave_nothing_to_compare_and_are_worse() {
     let base = compared(&pair(SERVER, QUIET).change("x@1111111", wrong));
     assert_eq!(row(&base, "rate").finding, Finding::Limited);
     assert!(!base.is_worse());
+
+    let in_warm_up = |_: u32, one: &mut Measurement| {
+        let mut outcomes = Outcomes::default();
+        outcomes[Outcome::WrongBody] = 1;
+        one.load.warmup = Some(WarmupResult {
+            duration_s: 0.5,
+            outcomes,
+        });
+    };
+    let new = compared(&pair(SERVER, QUIET).change("x@2222222", in_warm_up));
+    assert!(new.is_worse(), "{:?}", new.warnings);
 }
 
 #[test]

@@ -163,6 +163,13 @@ impl Measurement {
         self.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok])
     }
 
+    /// Responses that were not the expected ones, those of the warm-up included: the server did something else than it
+    /// was measured for.
+    pub fn wrong(&self) -> u64 {
+        let warmup = self.load.warmup.as_ref();
+        self.load.outcomes.wrong() + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
+    }
+
     /// What one ok answer cost of `cost`, which is counted with the warm-up; `None` where no answer was ok.
     pub fn per_answer(&self, cost: f64) -> Option<f64> {
         let answers = self.answers();

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use crate::Subject;
+
 /// The folders that mark the root.
 const MARKS: [&str; 3] = ["subjects", "suites", "workloads"];
 
@@ -124,9 +126,19 @@ impl Layout {
         self.state().join("packages")
     }
 
-    /// Cargo's target folder, shared by all subjects so that their dependencies are built once.
+    /// Cargo's target folder, shared by the project's subjects so that their dependencies are built once.
     pub fn cargo_target(&self) -> PathBuf {
         self.state().join("cargo-target")
+    }
+
+    /// That of one subject. A variant, and a server that lies elsewhere, may build a program of the same name as
+    /// another: in the shared folder the later build would write over the earlier one, and both would be measured as it.
+    pub fn cargo_target_of(&self, subject: &Subject) -> PathBuf {
+        let own = self.subjects().join(&subject.id);
+        match own.canonicalize().is_ok_and(|own| own == subject.folder) {
+            true => self.cargo_target(),
+            false => self.state().join("cargo-targets").join(&subject.id),
+        }
     }
 }
 

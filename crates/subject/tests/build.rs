@@ -253,3 +253,16 @@ fn two_toolchains_of_one_program_are_told_apart() {
     assert!(build_with("3.2", "3.0").is_some());
     assert!(build_with("3.2", "4.0").is_some());
 }
+
+#[test]
+fn a_server_under_another_name_or_elsewhere_has_a_cargo_target_folder_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::at(folder.path());
+    let own = subject(&layout, "true", "");
+    assert_eq!(layout.cargo_target_of(&own), layout.cargo_target());
+    let elsewhere = subject_in(&folder.path().join("elsewhere/one"), "true", "");
+    let named = own.clone().named("new").unwrap();
+    let folders = [&elsewhere, &named].map(|it| layout.cargo_target_of(it));
+    assert!(!folders.contains(&layout.cargo_target()), "{folders:?}");
+    assert_ne!(folders[0], folders[1]);
+}

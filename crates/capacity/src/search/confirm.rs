@@ -21,6 +21,8 @@ pub struct Decided {
     pub expected: Expected,
     /// Whether the tries agree.
     pub stands: bool,
+    /// Whether any of them gave what is expected: those that say nothing contradict nothing, and show nothing either.
+    pub seen: bool,
 }
 
 /// A rate at which the server is expected to hold and one at which it is expected to fail, as they are tried.
@@ -32,6 +34,8 @@ pub struct Confirming {
     /// How many tries of this rate agreed, and how many contradicted.
     agreed: u32,
     contradicted: u32,
+    /// How many of those that agreed did not just say nothing.
+    seen: u32,
 }
 
 impl Confirming {
@@ -43,6 +47,7 @@ impl Confirming {
             decided: 0,
             agreed: 0,
             contradicted: 0,
+            seen: 0,
         }
     }
 
@@ -59,14 +64,20 @@ impl Confirming {
             // What says nothing contradicts nothing.
             _ => self.agreed += 1,
         }
+        self.seen += u32::from(outcome == expected.verdict);
         let needed = TIMES.get(self.contradicted as usize);
         let stands = needed.is_some_and(|times| self.agreed >= *times);
         if !stands && needed.is_some() {
             return None;
         }
         self.decided += 1;
-        (self.agreed, self.contradicted) = (0, 0);
-        Some(Decided { expected, stands })
+        let seen = self.seen > 0;
+        (self.agreed, self.contradicted, self.seen) = (0, 0, 0);
+        Some(Decided {
+            expected,
+            stands,
+            seen,
+        })
     }
 }
 
@@ -101,5 +112,9 @@ mod tests {
         // What says nothing contradicts nothing.
         let nothing = [Undecided, Limited, Undecided];
         assert_eq!(decided(&[nothing, nothing].concat()), both);
+        let mut confirming = Confirming::new(100.0, 200.0);
+        let seen = [Undecided, Failed, Limited, Undecided, Limited, Undecided];
+        let seen = seen.map(|outcome| Some(confirming.tried(outcome)?.seen));
+        assert_eq!(seen, [None, None, Some(true), None, None, Some(false)]);
     }
 }

@@ -96,6 +96,8 @@ pub struct Search {
     is_confirmed: bool,
     /// Whether it was contradicted.
     is_contradicted: bool,
+    /// Whether the tries that were to confirm it said nothing: all were noisy, or limited by the generator.
+    is_unseen: bool,
     /// Where the fine bisections begin.
     around: f64,
     /// How many bisections ended at the generator's limit.
@@ -122,6 +124,7 @@ impl Search {
             confirmed: Vec::new(),
             is_confirmed: false,
             is_contradicted: false,
+            is_unseen: false,
             around: start_per_s,
             limited: 0,
             undecided: 0,
@@ -274,14 +277,17 @@ impl Search {
         match subject {
             Subject::Findings => self.go_on(),
             Subject::Answer => {
-                self.is_confirmed = !self.is_contradicted;
+                self.is_confirmed = !(self.is_contradicted || self.is_unseen);
                 self.end();
             }
         }
     }
 
     /// A finding that rests on a verdict which does not stand is none.
-    fn decided_finding(&mut self, Decided { expected, stands }: Decided) {
+    fn decided_finding(&mut self, decided: Decided) {
+        let Decided {
+            expected, stands, ..
+        } = decided;
         match stands {
             true => self.confirmed.push(expected.rate),
             false => self
@@ -290,10 +296,12 @@ impl Search {
         }
     }
 
-    fn decided_answer(&mut self, Decided { expected, stands }: Decided) {
-        if !stands {
+    fn decided_answer(&mut self, decided: Decided) {
+        let rate = decided.expected.rate;
+        self.is_unseen |= !decided.seen;
+        if !decided.stands {
             self.is_contradicted = true;
-            self.reach(expected.rate, expected.rate);
+            self.reach(rate, rate);
         }
     }
 

@@ -139,9 +139,9 @@ impl Figures {
                 .map(|round| round.noise.steal_share)
                 .fold(0.0, f64::max),
             wrong: WrongResponses::of(&by_round.attempted),
-            first_wrong: rounds.iter().find_map(|round| {
-                let wrong = round.load.first_wrong.as_ref()?;
-                Some(format!("{}: {}", wrong.outcome, wrong.detail))
+            first_wrong: first_wrong(rounds).or_else(|| {
+                let wrong = by_round.attempted.iter().filter(|one| one.wrong() > 0);
+                first_wrong(&wrong.copied().collect::<Vec<_>>())
             }),
         })
     }
@@ -279,6 +279,15 @@ pub(super) fn over(
 /// The estimate of a figure by round.
 pub(super) fn estimate(by_round: &BTreeMap<u32, f64>) -> Option<Estimate> {
     Estimate::of(&by_round.values().copied().collect::<Vec<_>>())
+}
+
+/// The first wrong answer that one of these tells of.
+fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
+    let mut told = rounds
+        .iter()
+        .filter_map(|round| round.load.first_wrong.as_ref());
+    let wrong = told.next()?;
+    Some(format!("{}: {}", wrong.outcome, wrong.detail))
 }
 
 /// Reconnects are counted with the warm-up, so its requests are too.

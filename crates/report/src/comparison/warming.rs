@@ -13,7 +13,7 @@ pub struct WarmingFigures {
     /// How long a new process was under load until it no longer got faster, in nanoseconds: the processes of which a
     /// trial found out.
     pub time_to_warm_ns: Option<Estimate>,
-    /// How long a process may be under load until it must be warm, in seconds; `None` if no trial says.
+    /// How long a process may be under load until it must be warm, in seconds; `None` if no trial waited for that.
     pub limit_s: Option<f64>,
     /// Whether the server was kept running from round to round.
     pub kept: bool,
@@ -30,7 +30,10 @@ impl WarmingFigures {
             time_to_warm_ns: over(&rounds.attempted, |one| {
                 Some(one.warm_up?.time_to_warm_s? * 1e9)
             }),
-            limit_s: warm_ups().map(|one| one.limit_s).reduce(f64::max),
+            limit_s: warm_ups()
+                .filter(|one| one.searched_s > 0.0)
+                .map(|one| one.limit_s)
+                .reduce(f64::max),
             kept: with(ProcessStart::Kept).next().is_some(),
             restarts: with(ProcessStart::Restarted).count(),
         }

@@ -1,6 +1,6 @@
 //! Responses under load that were not the expected ones: the row's figures are of something else.
 
-use prony_record::{Measurement, Outcome, Outcomes};
+use prony_record::Measurement;
 
 /// How many responses of a row were wrong, in every attempt at a round, warm-ups included: noise makes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,17 +13,11 @@ pub struct WrongResponses {
 
 impl WrongResponses {
     pub(super) fn of(rounds: &[&Measurement]) -> Option<Self> {
-        let mut outcomes = Outcomes::default();
-        for round in rounds {
-            outcomes.merge(&round.load.outcomes);
-            if let Some(warmup) = &round.load.warmup {
-                outcomes.merge(&warmup.outcomes);
-            }
-        }
-        let wrong = outcomes.wrong();
+        let wrong = rounds.iter().map(|round| round.wrong()).sum();
+        let right: u64 = rounds.iter().map(|round| round.answers()).sum();
         (wrong > 0).then(|| Self {
             wrong,
-            of: wrong + outcomes[Outcome::Ok],
+            of: wrong + right,
         })
     }
 }

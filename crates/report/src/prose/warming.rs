@@ -2,7 +2,8 @@
 
 use crate::{Comparison, format};
 
-/// How the servers of this comparison were warmed up, and which were kept running; `None` if no trial says.
+/// How the servers of this comparison were warmed up, and which were kept running; `None` if no trial waited
+/// until its server was warm.
 pub fn warming(comparison: &Comparison) -> Option<String> {
     let rows = || comparison.tables.iter().flat_map(|table| &table.rows);
     let limit_s = rows().filter_map(|row| row.figures.warming.limit_s);

@@ -87,8 +87,24 @@ impl Own<'_> {
         match gathering(figure) {
             Gathering::Share => share(self, base?, whole(figure), summary),
             Gathering::Build => Some(exact(self.summed.subject.artefact_bytes? as f64)),
+            Gathering::Starts => self
+                .of_rounds(figure, Gathering::Starts, summary)
+                .or_else(|| self.starts()),
             gathering => self.of_rounds(figure, gathering, summary),
         }
+    }
+
+    /// Of a server that is kept running, if the attempt that started it does not count.
+    fn starts(&self) -> Option<Measured> {
+        let startup = self.summed.figures.startup_ns?;
+        let interval = (startup.n > 1).then_some((startup.low, startup.high));
+        Some(Measured {
+            value: startup.median,
+            spread: interval,
+            interval,
+            rounds: Vec::new(),
+            detail: String::new(),
+        })
     }
 
     fn of_rounds(

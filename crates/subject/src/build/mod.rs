@@ -181,7 +181,7 @@ impl<'a> Build<'a> {
         let out = absolute(&layout.builds().join(name))?;
         let places = Places {
             prony: absolute(guard.path())?,
-            cargo_target: absolute(&layout.cargo_target())?,
+            cargo_target: absolute(&layout.cargo_target_of(subject))?,
             packages: absolute(&layout.packages())?,
             workloads: absolute(&layout.workloads())?,
             out,
@@ -269,7 +269,8 @@ impl<'a> Build<'a> {
             _ => {}
         }
         new_log(&self.log).map_err(|source| io_error(&self.log, source))?;
-        let _alone = self.alone_with_packages(interrupt)?;
+        let _alone = self.alone_with_folder(interrupt)?;
+        let _alone_too = self.alone_with_packages(interrupt)?;
         let start = Instant::now();
         for command in &self.commands {
             self.run(command, guard, interrupt)?;
@@ -281,6 +282,16 @@ impl<'a> Build<'a> {
             .and_then(|bytes| fs::write(&self.stamp, bytes))
             .map_err(|source| io_error(&self.stamp, source))?;
         Ok((build_s, stamp))
+    }
+
+    /// While this build runs, others of the same folder wait, those of its variants: they may write into it.
+    fn alone_with_folder(&self, interrupt: &AtomicBool) -> Result<File, BuildError> {
+        let name = self.subject.folder.file_name().unwrap_or_default();
+        let mut file = name.to_owned();
+        file.push(format!("-{}.lock", self.subject.short_hash()));
+        let file = self.places.out.with_file_name(file);
+        let lock = lock_unless(interrupt, &file).map_err(|source| io_error(&file, source))?;
+        lock.ok_or(BuildError::Interrupted)
     }
 
     /// Makes the folder of the packages. While this build uses it, others that do so too wait: not

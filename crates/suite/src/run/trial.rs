@@ -9,8 +9,8 @@ use std::time::Duration;
 use prony_driver::Tool;
 use prony_load::{AnswerCheck, LoadPlan, Progress, SampleChoice, Sampling};
 use prony_record::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, Outcomes, ProcessStart,
-    Trial, TrialRecord, TrialResult, WarmUp,
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, Trial,
+    TrialRecord, TrialResult, WarmUp,
 };
 use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Sampler, Server};
 
@@ -105,13 +105,17 @@ impl TrialSetup<'_> {
         let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
         let sampler = Sampler::start(running.server.tree(), &self.bench.cpus, Sampler::INTERVAL)
             .map_err(io_failed)?;
-        let load = self.load(&mut running.server, interrupt, observe)?;
+        let mut load = self.load(&mut running.server, interrupt, observe)?;
         let sampled = sampler.finish(load.loaded_s());
         self.fail_if_exited(&mut running.server)?;
         fail_without_answers(&load)?;
         let log_lines = (logged > 0)
             .then(|| self.reconcile(&mut running, lines_before, &load))
             .transpose()?;
+        if let Some(searched) = &searched {
+            // Not before the lines are counted: these requests have had theirs.
+            searched.tell_wrong(&mut load);
+        }
         let mut sampled = sampled.map_err(io_failed)?;
         if let Some(before) = running.memory_before_bytes {
             sampled.server.memory_before_bytes = Some(before);
@@ -140,6 +144,7 @@ impl TrialSetup<'_> {
         };
         running.is_searched = true;
         running.memory_before_bytes = running.server.tree().peak_bytes().ok();
+        let lines_before = running.server.log_lines().map_err(unreadable)?;
         let plan = self.plan(running.server.address(), self.task.right.clone())?;
         let limit = Duration::from_secs_f64(limit_s);
         let told = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
@@ -151,8 +156,13 @@ impl TrialSetup<'_> {
         let searched = searched.map_err(|error| error.to_string());
         let searched = searched.map_err(failed(FailureKind::Load))?;
         running.loaded_s = searched.searched_s;
-        let outcomes = searched.load.warmup.as_ref().map(|warmup| warmup.outcomes);
-        running.in_flight = outcomes.map_or(0, unanswered);
+        let each = u64::from(self.task.workload.answer.log_lines);
+        if each > 0 {
+            let Requests { sent, answered } = Requests::of(&searched.load);
+            settle_log(&mut running.server, lines_before + each * answered);
+            // Streams are not counted in a warm-up, and the server may log their end.
+            running.in_flight = sent - answered + self.load.streams as u64;
+        }
         Ok(Some(searched))
     }
 
@@ -329,19 +339,8 @@ impl TrialSetup<'_> {
         load: &LoadResult,
     ) -> Result<LogLines, Stop> {
         let each = u64::from(self.task.workload.answer.log_lines);
-        let count = |outcome: Outcome| {
-            let warmup = load
-                .warmup
-                .as_ref()
-                .map_or(0, |warmup| warmup.outcomes[outcome]);
-            load.outcomes[outcome] + warmup
-        };
-        let held = load.streams.as_ref().map(|streams| streams.outcomes);
-        let held = held.unwrap_or_default();
-        let answered = count(Outcome::Ok) + count(Outcome::WrongBody) + held[Outcome::Ok];
-        let unsent = count(Outcome::Refused) + count(Outcome::Shed) + held[Outcome::Refused];
-        let all = Outcome::ALL.into_iter().map(count).sum::<u64>() + held.total();
-        let sent = all - unsent + load.resent + self.untold_requests();
+        let Requests { sent, answered } = Requests::of(load);
+        let sent = sent + self.untold_requests();
         settle_log(&mut running.server, lines_before + each * answered);
         let lines = running.server.log_lines().map_err(unreadable)?;
         let lines = LogLines {
@@ -367,9 +366,28 @@ fn unreadable(error: std::io::Error) -> Stop {
     Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}"))
 }
 
-/// Requests that may still be in flight when a load is over: those that it did not see answered.
-fn unanswered(outcomes: Outcomes) -> u64 {
-    outcomes.total() - outcomes[Outcome::Ok] - outcomes[Outcome::Shed]
+/// What a server was asked and has answered in a load, its warm-up and the streams beside it included.
+struct Requests {
+    /// Those that reached it, as far as is known.
+    sent: u64,
+    /// Those of which a whole answer came.
+    answered: u64,
+}
+
+impl Requests {
+    fn of(load: &LoadResult) -> Self {
+        let mut outcomes = load.outcomes;
+        if let Some(warmup) = &load.warmup {
+            outcomes.merge(&warmup.outcomes);
+        }
+        let held = load.streams.as_ref().map(|streams| streams.outcomes);
+        let held = held.unwrap_or_default();
+        let unsent = outcomes[Outcome::Refused] + outcomes[Outcome::Shed] + held[Outcome::Refused];
+        Self {
+            sent: outcomes.total() + held.total() - unsent + load.resent,
+            answered: outcomes[Outcome::Ok] + outcomes[Outcome::WrongBody] + held[Outcome::Ok],
+        }
+    }
 }
 
 /// A load without one ok answer has nothing to compare.

@@ -39,6 +39,19 @@ pub struct Searched {
     pub load: LoadResult,
 }
 
+impl Searched {
+    /// Adds its wrong responses to those of the warm-up of the load that follows: wherever a server sends them, its
+    /// figures are of something else.
+    pub fn tell_wrong(&self, load: &mut LoadResult) {
+        let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
+            return;
+        };
+        for (outcome, count) in searched.outcomes.iter().filter(|(one, _)| one.is_wrong()) {
+            warmup.outcomes[outcome] += count;
+        }
+    }
+}
+
 /// Puts `plan` on a server until it is steady or `limit` is over; `observe` is told how long it has taken so far. The
 /// load also ends if the server does, or if `interrupt` is set.
 ///
@@ -127,5 +140,39 @@ impl Watch {
             still_improving,
             load,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::measurement;
+    use prony_record::{Outcomes, WarmupResult};
+
+    fn load(ok: u64, wrong: u64) -> LoadResult {
+        let mut outcomes = Outcomes::default();
+        (outcomes[Outcome::Ok], outcomes[Outcome::WrongBody]) = (ok, wrong);
+        let warmup = Some(WarmupResult {
+            duration_s: 1.0,
+            outcomes,
+        });
+        LoadResult {
+            warmup,
+            ..measurement(1.0).load
+        }
+    }
+
+    #[test]
+    fn a_wrong_response_of_the_search_is_told_and_a_right_one_is_not_counted_again() {
+        let searched = Searched {
+            searched_s: 1.0,
+            time_to_warm_s: None,
+            still_improving: false,
+            load: load(1000, 3),
+        };
+        let mut measured = measurement(1.0);
+        measured.load = load(20, 1);
+        searched.tell_wrong(&mut measured.load);
+        assert_eq!((measured.wrong(), measured.answers()), (4, 20));
     }
 }
