@@ -23,7 +23,9 @@ fn wrong_responses_under_load_end_with_exit_status_1() {
     let project = Project::new();
     project.handler("good", "    pass");
     project.handler("half", HALF_WRONG);
-    project.run(&["verify", "half"]).with(0);
+    project
+        .run(&["verify", "half", "--workloads", "hello"])
+        .with(0);
     let more = ["--rounds", "2", "--duration", "400ms"];
     let ended = run(project.measure("good,half", "hello", &more)).with(1);
 
