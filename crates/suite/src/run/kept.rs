@@ -6,8 +6,8 @@ use prony_record::ProcessStart;
 
 use super::running::Running;
 
-/// So many are kept at the most.
-const MOST_KEPT: usize = 16;
+/// This many are kept at the most.
+const MOST_KEPT: usize = 32;
 /// The share of the machine's memory that they may hold together.
 const MOST_MEMORY: f64 = 0.25;
 
@@ -16,11 +16,10 @@ pub type Key = (String, usize);
 
 /// The servers that are kept, each with the process of one server under one measure. Dropping it kills them all.
 ///
-/// If there are more than the bounds allow, the one that was used the longest ago is stopped; its next trial starts and
-/// warms up another.
+/// If there is no room for another, it is stopped, and its next trial starts and warms up a new one: those that are kept
+/// stay warm.
 #[derive(Default)]
 pub struct Kept {
-    /// The one that was used last is last.
     running: Vec<One>,
     /// Each that was ever kept.
     known: BTreeSet<Key>,
@@ -53,7 +52,7 @@ impl Kept {
         }
     }
 
-    /// Keeps a server, and stops others if there are too many; `machine_bytes` is the machine's memory.
+    /// Keeps a server, or stops it if there is no room; `machine_bytes` is the machine's memory.
     pub fn put(&mut self, key: Key, running: Running, machine_bytes: u64) {
         let held_bytes = running
             .server
@@ -65,15 +64,17 @@ impl Kept {
             held_bytes,
             running,
         });
-        while self.is_too_much(machine_bytes) {
-            self.running.remove(0).running.stop();
+        if self.is_too_much(machine_bytes)
+            && let Some(one) = self.running.pop()
+        {
+            one.running.stop();
         }
     }
 
     fn is_too_much(&self, machine_bytes: u64) -> bool {
         let held: u64 = self.running.iter().map(|one| one.held_bytes).sum();
         let too_large = machine_bytes > 0 && held as f64 > MOST_MEMORY * machine_bytes as f64;
-        // The last one is of use however large it is.
+        // A single one is of use however large it is.
         self.running.len() > MOST_KEPT || (self.running.len() > 1 && too_large)
     }
 
