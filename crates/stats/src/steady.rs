@@ -25,6 +25,10 @@ const LEAST_GAIN: f64 = 0.04;
 /// A server counts as warm from the instant at which it is this close to the level where it ends.
 const NEARLY: f64 = 0.08;
 
+/// A rate also changes with what other programs leave to the server; its CPU time per response hardly does. So while a
+/// rate that rises a little makes the search go on, only one that is off by this share says something of the server.
+const OWN_RATE: f64 = 0.25;
+
 /// Fewer rounds show no trend.
 const LEAST_TREND: usize = 5;
 
@@ -102,7 +106,7 @@ impl Course {
             return;
         }
         self.next_look_s = now * NEXT_LOOK;
-        self.level_looks = match self.improves() {
+        self.level_looks = match self.has_gained(LEAST_GAIN) {
             true => 0,
             false => self.level_looks + 1,
         };
@@ -116,12 +120,16 @@ impl Course {
     }
 
     /// Whether the server got faster in the last quarter: if a load ends before it is known to be steady, this
-    /// single look decides.
+    /// single look decides. A rate must have risen by a quarter, which no neighbour that leaves is likely to do.
     pub fn improves(&self) -> bool {
+        self.has_gained(OWN_RATE)
+    }
+
+    fn has_gained(&self, least_rise: f64) -> bool {
         let now = self.end_s();
         let before = self.span(now * 0.5, now * 0.75);
         let after = self.span(now * 0.75, now);
-        after.is_better_than(&before, self.pace)
+        after.is_better_than(&before, self.pace, least_rise)
     }
 
     fn warmth(&self) -> Warmth {
@@ -205,25 +213,27 @@ impl Span {
         (1.0 / self.ok + 1.0 / other.ok).sqrt()
     }
 
-    fn is_better_than(&self, before: &Span, pace: Pace) -> bool {
+    fn is_better_than(&self, before: &Span, pace: Pace, least_rise: f64) -> bool {
         if self.seconds <= 0.0 || before.ok <= 0.0 {
             return self.ok > 0.0;
         }
         if self.ok <= 0.0 {
             return false;
         }
-        let least = LEAST_GAIN + self.chance(before);
-        let rises = pace == Pace::Server && self.rate() > before.rate() * (1.0 + least);
-        rises || self.cost() < before.cost() * (1.0 - least)
+        let chance = self.chance(before);
+        let rose = self.rate() > before.rate() * (1.0 + least_rise + chance);
+        let is_cheaper = self.cost() < before.cost() * (1.0 - LEAST_GAIN - chance);
+        is_cheaper || (pace == Pace::Server && rose)
     }
 
     fn is_near(&self, level: &Span, pace: Pace) -> bool {
         if self.ok <= 0.0 {
             return false;
         }
-        let most = NEARLY + self.chance(level);
-        let is_fast = pace == Pace::Schedule || self.rate() >= level.rate() * (1.0 - most);
-        is_fast && self.cost() <= level.cost() * (1.0 + most)
+        let chance = self.chance(level);
+        let is_fast = self.rate() >= level.rate() * (1.0 - OWN_RATE - chance);
+        let is_cheap = self.cost() <= level.cost() * (1.0 + NEARLY + chance);
+        is_cheap && (pace == Pace::Schedule || is_fast)
     }
 }
 

@@ -211,6 +211,27 @@ fn a_server_that_gets_little_of_its_cpu_is_given_longer() {
     assert!((8.0..10.5).contains(&ends_s(0.01)), "{}", ends_s(0.01));
 }
 
+/// A program beside takes a quarter of the CPU, and less and less of it.
+#[test]
+fn a_neighbour_that_leaves_is_no_warm_up() {
+    let mut course = Course::new(Pace::Server);
+    let mut last = Reading::default();
+    let mut rising = 0;
+    for fifth in 1..=100 {
+        let at_s = f64::from(fifth) * 0.2;
+        let share = 0.75 + 0.0125 * at_s;
+        last = Reading {
+            at_s,
+            ok: last.ok + 2000.0 * share,
+            cpu_s: last.cpu_s + 0.2 * share,
+        };
+        rising += u32::from(course.push(last) == Warmth::Improving);
+    }
+    // It is waited for, and it is nothing that the server did.
+    assert!(rising > 5 && !course.improves());
+    assert!(course.time_to_warm_s().unwrap() < 1.0);
+}
+
 fn rounds(count: usize, gain: f64, noise: f64, random: &mut Rng) -> Vec<Round> {
     let round = |place| {
         let speed = 1000.0 * (1.0 + gain * place as f64);
