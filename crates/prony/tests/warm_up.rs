@@ -118,15 +118,16 @@ fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
 #[test]
 fn one_that_gets_faster_all_the_time_is_marked_at_the_limit() {
     let project = project("hello");
-    project.handler("slow", &handler("0.06 * 2.7 ** -used"));
-    let ended = run_few(&project, &["--warmup-limit", "2500ms", "--rounds", "2"]).with(0);
+    // Long enough for many responses in each quarter of the search, even on a third of a CPU.
+    project.handler("slow", &handler("0.02 * 2.7 ** (-0.8 * used)"));
+    let ended = run_few(&project, &["--warmup-limit", "5s", "--rounds", "2"]).with(0);
     ended
         .says("still getting faster after ")
         .says("lower bounds");
     let slow = measured(&project, "slow");
     assert_eq!(slow[0]["warm_up"]["still_improving"], true);
     assert_eq!(slow[0]["warm_up"]["time_to_warm_s"], Value::Null);
-    assert_eq!(slow[0]["warm_up"]["limit_s"], 2.5);
+    assert_eq!(slow[0]["warm_up"]["limit_s"], 5.0);
     assert_eq!(each(&slow, "process"), ["new", "kept"]);
 }
 
