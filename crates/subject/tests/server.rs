@@ -395,10 +395,14 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     assert!((1..=cost.peak_memory_bytes).contains(&before), "{cost:?}");
 }
 
-/// Once it is called, a thread begins another one, and both sleep twenty times and then for good.
+/// Once it is called, a thread begins another one, and both sleep twenty times and then for good. Before that each works
+/// for a while, so that they have used most of the process's CPU time whichever instant it is read at.
 const SLEEPING: &str = r#"
 import threading, time
 def sleep():
+    until = time.thread_time() + 0.05
+    while time.thread_time() < until:
+        pass
     for _ in range(20):
         time.sleep(0.001)
     open(f"slept-{threading.get_ident()}", "w").close()

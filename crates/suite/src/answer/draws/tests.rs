@@ -98,7 +98,7 @@ fn draws_that_depend_on_each_other_are_found() {
         }
         deck.pop().unwrap()
     });
-    assert!(dealt.contains(" draws repeat the one before"), "{dealt}");
+    assert!(dealt.contains(" draws repeat the previous one"), "{dealt}");
     // Connections that begin from the same seed.
     let mut seeded = fastrand::Rng::with_seed(0);
     let alike = said(true, |(_, place, _)| {
