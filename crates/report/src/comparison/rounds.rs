@@ -120,8 +120,8 @@ impl Attempts {
             });
         }
         if let Some(warmup) = self.longer_warmup {
-            let seconds = format::seconds(warmup.as_secs_f64());
-            flags.push(format!("warmed up for {seconds}"));
+            let time = format::duration(warmup.as_nanos() as f64);
+            flags.push(format!("warmed up for {time}"));
         }
         let causes = self.causes.join(", ");
         match self.rounds_on_spoilt {
