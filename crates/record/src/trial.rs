@@ -216,6 +216,17 @@ pub struct WarmUp {
     pub still_improving: bool,
 }
 
+/// A server that takes longer to warm up, in seconds, is kept running from round to round: to start it anew for each
+/// trial would cost more than the trials.
+const KEPT_FROM_S: f64 = 1.0;
+
+impl WarmUp {
+    /// Whether a server that showed this warm-up is kept running from round to round.
+    pub fn is_slow(&self) -> bool {
+        self.still_improving || self.time_to_warm_s.is_some_and(|s| s > KEPT_FROM_S)
+    }
+}
+
 /// When the process of a trial's server was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -3,9 +3,6 @@
 use prony_record::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_report::format;
 
-/// A shorter warm-up is told by the report alone.
-const WORTH_TELLING_S: f64 = 1.0;
-
 /// `warm     java-jdk × hello, round 1: took 8.20 s under load to warm up; …`, or that a server is still getting
 /// faster. `None` if there is nothing to tell.
 pub fn line(record: &TrialRecord) -> Option<String> {
@@ -29,7 +26,8 @@ fn told(warm_up: &WarmUp) -> Option<(&'static str, String)> {
         );
         return Some(("warming", said));
     }
-    let warm_s = warm_up.time_to_warm_s.filter(|s| *s >= WORTH_TELLING_S)?;
+    // The report alone tells a shorter one.
+    let warm_s = warm_up.time_to_warm_s.filter(|_| warm_up.is_slow())?;
     let anew = match warm_up.process {
         ProcessStart::Restarted => ", started anew",
         ProcessStart::New | ProcessStart::Kept => "",

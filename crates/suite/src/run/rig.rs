@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
-use prony_record::{ProcessStart, Store, StoreError, TrialRecord, TrialResult};
+use prony_record::{ProcessStart, Store, StoreError, TrialRecord, TrialResult, WarmUp};
 use prony_subject::{Built, PortSource};
 
 use super::kept::{Kept, Key};
 use super::rounds::{Attempt, Rig, Warming};
 use super::running::Running;
 use super::trial::{TrialEvent, TrialSetup};
-use super::warming::is_slow;
 use super::{Bench, Event, Task};
 use crate::plan::Planned;
 
@@ -57,7 +56,9 @@ impl Servers<'_> {
     /// Keeps the server of a trial that is over, or stops it.
     fn put_back(&mut self, attempt: &Attempt, key: Key, record: &TrialRecord, running: Running) {
         let showed_slow = match &record.result {
-            TrialResult::Measured(measurement) => measurement.warm_up.as_ref().is_some_and(is_slow),
+            TrialResult::Measured(measurement) => {
+                measurement.warm_up.as_ref().is_some_and(WarmUp::is_slow)
+            }
             TrialResult::Failed { .. } => false,
         };
         if attempt.warming == Warming::Keep || showed_slow {

@@ -4,20 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, Progress};
-use prony_record::{LoadResult, LoadShape, Outcome, WarmUp};
+use prony_record::{LoadResult, LoadShape, Outcome};
 use prony_stats::{Course, Pace, Reading, Warmth};
 use prony_subject::{ProcessTree, Server};
 
-/// A server that takes longer to warm up, in seconds, is kept running from round to round: to start it anew for each
-/// trial would cost more than the trials.
-const KEPT_FROM_S: f64 = 1.0;
 /// The load that warms up has a warm-up of its own that never ends by itself: the search ends it.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
-
-/// Whether a server that showed this warm-up is kept running from round to round.
-pub fn is_slow(warm_up: &WarmUp) -> bool {
-    warm_up.still_improving || warm_up.time_to_warm_s.is_some_and(|s| s > KEPT_FROM_S)
-}
 
 /// What sets the pace of a load of that shape.
 pub fn pace(shape: &LoadShape) -> Pace {

@@ -15,7 +15,7 @@ use prony_record::{Measurement, ProcessStart};
 use prony_stats::{Pace, Round, improved, improves_over_rounds};
 
 use super::attempt::Warming;
-use crate::run::warming::{is_slow, pace};
+use crate::run::warming::pace;
 
 /// The longest warm-up that a load is given by itself, in seconds; where it is measured for longer, as
 /// long as that.
@@ -127,7 +127,7 @@ impl WarmUps {
                 warm_up.time_to_warm_s = Some(warm_up.loaded_s);
             }
         }
-        known.kept |= is_slow(warm_up);
+        known.kept |= warm_up.is_slow();
         known.learned_s = warm_up.time_to_warm_s.or(known.learned_s);
     }
 
