@@ -5,6 +5,8 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
+use crate::sampling::processes;
+
 /// Where ports for servers come from.
 pub trait PortSource {
     /// A port of `host` that should be free.
@@ -86,11 +88,8 @@ pub fn listeners_on(port: u16) -> Vec<i32> {
     if listening.is_empty() {
         return Vec::new();
     }
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.filter(|&pid: &i32| {
+    let pids = processes::ids().unwrap_or_default().into_iter();
+    pids.filter(|&pid| {
         // Those of other users cannot be looked into.
         let inodes = socket_inodes(pid).unwrap_or_default();
         inodes.iter().any(|inode| listening.contains(inode))

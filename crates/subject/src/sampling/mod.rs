@@ -6,6 +6,7 @@ mod frequency;
 mod noise;
 mod outside;
 pub mod process_tree;
+pub mod processes;
 mod sampler;
 mod scheduling;
 mod stat;

@@ -9,6 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 use prony_record::{CpuAssignment, CpuNoise, MachineNoise};
 
 use super::cpu_times::{CpuTimes, Ticks};
+use super::processes::ProcessTimes;
 use super::stat::ticks_per_second;
 
 /// Measures what happens on the CPUs of a server and of its load besides them.
@@ -19,6 +20,10 @@ use super::stat::ticks_per_second;
 ///
 /// The work after an interrupt, such as that of the network, is done in the time of whichever program runs. Where the
 /// kernel counts it apart, it is taken to belong to the measured program.
+///
+/// The kernel charges no program for the way into and out of idle: a few µs each time on a virtual machine, a tenth of a
+/// CPU for a server that sleeps and wakes 30,000 times a second. So the time of other programs is taken to be no more
+/// than what their processes were charged for, if Prony can see them all.
 #[derive(Debug)]
 pub struct NoiseMeter {
     cpus: CpuAssignment,
@@ -32,6 +37,8 @@ struct Reading {
     times: CpuTimes,
     server_cpu_s: f64,
     load_cpu_s: f64,
+    /// Of every process; `None` if some cannot be seen.
+    processes: Option<ProcessTimes>,
 }
 
 impl Reading {
@@ -41,7 +48,16 @@ impl Reading {
             times: CpuTimes::read()?,
             server_cpu_s,
             load_cpu_s: own_cpu_s()?,
+            processes: ProcessTimes::read(),
         })
+    }
+
+    /// How much CPU time programs other than the server and the load have used since `start`, in seconds.
+    fn others_s(&self, start: &Reading) -> Option<f64> {
+        let all_s = self.processes.as_ref()?.since(start.processes.as_ref()?);
+        let server_s = self.server_cpu_s - start.server_cpu_s;
+        let load_s = self.load_cpu_s - start.load_cpu_s;
+        Some((all_s - server_s - load_s).max(0.0))
     }
 }
 
@@ -111,7 +127,8 @@ fn group_noise(cpus: &[usize], used_s: f64, start: &Reading, end: &Reading) -> O
         true => seconds(interrupts),
         false => 0.0,
     };
-    let foreign_s = all_s - seconds(idle) - seconds(steal) - apart_s - used_s;
+    let unaccounted_s = all_s - seconds(idle) - seconds(steal) - apart_s - used_s;
+    let foreign_s = unaccounted_s.min(end.others_s(start).unwrap_or(f64::INFINITY));
     Some(CpuNoise {
         steal_share: (seconds(steal) / all_s).min(1.0),
         foreign_share: (foreign_s / all_s).clamp(0.0, 1.0),
@@ -141,6 +158,7 @@ mod tests {
             times: CpuTimes::parse(&text).unwrap(),
             server_cpu_s,
             load_cpu_s: 2.0 * server_cpu_s,
+            processes: None,
         }
     }
 
@@ -199,12 +217,37 @@ mod tests {
     }
 
     #[test]
+    fn what_no_process_was_charged_for_is_not_foreign() {
+        let began = Instant::now();
+        let cpus = CpuAssignment {
+            server: vec![0],
+            load: vec![1],
+        };
+        // The server's CPU is busy for a second, of which the server is charged for 0.5 s.
+        let mut start = reading(began, 0.0, 0.0, ["0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0"]);
+        let mut end = reading(began, 1.0, 0.5, ["99 0 0 0 0 0 0 0", "99 0 0 0 0 0 0 0"]);
+        start.processes = Some(ProcessTimes::of(&[(1, 7.0), (2, 1.0), (3, 1.0)]));
+        end.processes = Some(ProcessTimes::of(&[(1, 7.2), (2, 1.5), (3, 2.0)]));
+        let found = noise(&cpus, &start, &end);
+        assert!(close(found.server_cpus, 0.0, 0.2), "{found:?}");
+        // One that is new, and one that has ended.
+        end.processes = Some(ProcessTimes::of(&[(2, 1.5), (3, 2.0), (4, 0.1)]));
+        let found = noise(&cpus, &start, &end);
+        assert!(close(found.server_cpus, 0.0, 0.1), "{found:?}");
+        // Not all can be seen at one of the instants.
+        end.processes = None;
+        let found = noise(&cpus, &start, &end);
+        assert!(close(found.server_cpus, 0.0, 0.5), "{found:?}");
+    }
+
+    #[test]
     fn the_share_of_the_machine_is_of_its_ticks() {
         let at = |text| Reading {
             at: Instant::now(),
             times: CpuTimes::parse(text).unwrap(),
             server_cpu_s: 0.0,
             load_cpu_s: 0.0,
+            processes: None,
         };
         let start = at("cpu  100 0 100 100 0 0 0 0 50 0\n");
         let end = at("cpu  130 0 110 130 10 0 0 20 70 0\n");
