@@ -18,8 +18,9 @@ const MISS: f64 = 1.0 - TARGET_COVERAGE;
 ///
 /// Two to five values do not suffice for that: their whole range holds the median in 50 to 93.75 of 100 cases. Their
 /// interval is the range, as much wider as Student's interval is wider at 95 % than at what the range has; of
-/// logarithms where all values are positive. It rests on values (or their logarithms) that are about normal, and it
-/// is wide: of two values that differ by 2 % it reaches 12.7 % to either side.
+/// logarithms if all values are positive. If the lowest value is 0, the interval starts at 0, because such figures are
+/// never negative. The interval assumes that values (or their logarithms) are about normal, and it is wide: of two
+/// values that differ by 2 % it reaches 12.7 % to either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The median of the values.
@@ -149,6 +150,7 @@ fn widened(sorted: &[f64], range_misses: f64) -> (f64, f64) {
             // The way there and back must not end inside of the range.
             (low.exp().min(lowest), high.exp().max(highest))
         }
+        false if lowest == 0.0 => (0.0, away(lowest, highest).1),
         false => away(lowest, highest),
     };
     (low.max(f64::MIN), high.min(f64::MAX))

@@ -57,6 +57,12 @@ fn two_rounds_have_students_interval() {
 }
 
 #[test]
+fn an_interval_of_counts_does_not_go_below_zero() {
+    let counts = Estimate::of(&[2.0, 0.0, 7.0]).unwrap();
+    assert!(counts.low == 0.0 && counts.high > 7.0, "{counts:?}");
+}
+
+#[test]
 fn one_round_claims_nothing() {
     let estimate = Estimate::of(&[7.0]).unwrap();
     assert_eq!(
