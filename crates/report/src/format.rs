@@ -34,6 +34,14 @@ pub fn duration(nanoseconds: f64) -> String {
     scaled(nanoseconds, 1000.0, &[" ns", " µs", " ms", " s"])
 }
 
+/// How long a server took to get warm, in nanoseconds: `at once`, `1.20 s`.
+pub fn time_to_warm(nanoseconds: f64) -> String {
+    match nanoseconds {
+        0.0 => "at once".to_owned(),
+        other => duration(other),
+    }
+}
+
 /// A duration given in seconds, as it stands in a load: `10 s`, `0.5 s`.
 pub fn seconds(seconds: f64) -> String {
     format!("{} s", (seconds * 1000.0).round() / 1000.0)
@@ -178,6 +186,14 @@ fn decimals(value: f64) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_server_that_needs_no_warm_up_is_warm_at_once() {
+        let shown = [0.0, 2.5e8].map(time_to_warm);
+        assert_eq!(shown, ["at once", "250 ms"]);
+        assert_eq!(interval(0.0, 0.0, time_to_warm), "at once");
+        assert_eq!(interval(0.0, 1.2e9, time_to_warm), "at once–1.20 s");
+    }
 
     #[test]
     fn counts_have_three_digits_and_a_unit() {

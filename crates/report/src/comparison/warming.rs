@@ -43,9 +43,9 @@ impl WarmingFigures {
     pub(super) fn flags(&self) -> Vec<String> {
         let mut flags = Vec::new();
         if self.kept {
-            let after = self.time_to_warm_ns.map(|warm| {
-                let warm = format::duration(warm.median);
-                format!(" after {warm} of warm-up")
+            let after = self.time_to_warm_ns.map(|warm| match warm.median {
+                0.0 => " (warm at once)".to_owned(),
+                ns => format!(" after {} of warm-up", format::duration(ns)),
             });
             flags.push(format!("kept running{}", after.unwrap_or_default()));
         }
@@ -63,4 +63,27 @@ impl WarmingFigures {
 pub(super) fn startup(rounds: &Rounds) -> Option<Estimate> {
     let own = |one: &Measurement| one.startup_ns.map(|ns| ns as f64);
     over(&rounds.measurements(), own).or_else(|| over(&rounds.attempted, own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_server_says_how_long_it_took_to_get_warm() {
+        let kept_after = |seconds: Option<f64>| {
+            let figures = WarmingFigures {
+                time_to_warm_ns: seconds.and_then(|s| Estimate::of(&[s * 1e9])),
+                kept: true,
+                ..WarmingFigures::default()
+            };
+            figures.flags()
+        };
+        assert_eq!(
+            kept_after(Some(3.5)),
+            ["kept running after 3.50 s of warm-up"]
+        );
+        assert_eq!(kept_after(Some(0.0)), ["kept running (warm at once)"]);
+        assert_eq!(kept_after(None), ["kept running"]);
+    }
 }

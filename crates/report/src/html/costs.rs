@@ -62,7 +62,7 @@ const COSTS: [Cost; 10] = [
     Cost {
         title: "Time to warm",
         known: |row| row.warming.time_to_warm_ns.is_some(),
-        cell: |row| estimate(row.figures.warming.time_to_warm_ns, format::duration),
+        cell: |row| estimate(row.figures.warming.time_to_warm_ns, format::time_to_warm),
     },
     Cost {
         title: "Artefact",

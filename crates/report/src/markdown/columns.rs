@@ -222,7 +222,7 @@ pub(super) const COST: [Column; 14] = [
     only(
         When::Known(|row| row.figures.warming.time_to_warm_ns.is_some()),
         figure("time to warm (interval)", |row| {
-            estimate(row.figures.warming.time_to_warm_ns, format::duration)
+            estimate(row.figures.warming.time_to_warm_ns, format::time_to_warm)
         }),
     ),
     figure("artefact", |row| {

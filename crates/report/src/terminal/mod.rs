@@ -129,7 +129,7 @@ const COLUMNS: [Column; 17] = [
     }),
     column("to warm", 10, |row| {
         let warm = row.figures.warming.time_to_warm_ns;
-        optional(warm.map(|warm| warm.median), format::duration)
+        optional(warm.map(|warm| warm.median), format::time_to_warm)
     }),
 ];
 

@@ -73,7 +73,8 @@ pub struct Arguments {
     #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
     duration: Duration,
     /// Send requests for this long before each trial is measured, and do not wait until the server is warm
-    /// (--warmup-limit still does) [default: 500ms, after the server has stopped getting faster]
+    /// (--warmup-limit still does). With 0s, measuring starts at the first request and --warmup-limit is ignored
+    /// [default: 500ms, after the server has stopped getting faster]
     #[arg(long, value_parser = arguments::duration)]
     warmup: Option<Duration>,
     /// Warm both servers up until they no longer get faster, for this long at most [default: 20s]

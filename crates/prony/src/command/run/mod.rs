@@ -103,7 +103,7 @@ pub struct Arguments {
     #[arg(long, value_parser = arguments::some_count)]
     requests: Option<NonZeroU64>,
     /// Send requests for this long before each trial is measured, and do not wait until the server is warm
-    /// (--warmup-limit still does)
+    /// (--warmup-limit still does). With 0s, measuring starts at the first request and --warmup-limit is ignored
     #[arg(long, value_parser = arguments::duration)]
     warmup: Option<Duration>,
     /// Warm each server up until it no longer gets faster, for this long at most [default: 20s, or what the suite
