@@ -52,12 +52,9 @@ impl Reading {
         })
     }
 
-    /// How much CPU time programs other than the server and the load have used since `start`, in seconds.
-    fn others_s(&self, start: &Reading) -> Option<f64> {
-        let all_s = self.processes.as_ref()?.since(start.processes.as_ref()?);
-        let server_s = self.server_cpu_s - start.server_cpu_s;
-        let load_s = self.load_cpu_s - start.load_cpu_s;
-        Some((all_s - server_s - load_s).max(0.0))
+    /// How much CPU time all processes have used since `start`, in seconds; `None` if that is not known.
+    fn all_cpu_s(&self, start: &Reading) -> Option<f64> {
+        Some(self.processes.as_ref()?.since(start.processes.as_ref()?))
     }
 }
 
@@ -90,16 +87,18 @@ fn noise(cpus: &CpuAssignment, start: &Reading, end: &Reading) -> MachineNoise {
     };
     let server_s = end.server_cpu_s - start.server_cpu_s;
     let load_s = end.load_cpu_s - start.load_cpu_s;
+    let most_foreign_s = match end.all_cpu_s(start) {
+        Some(all_s) => (all_s - server_s - load_s).max(0.0),
+        None => f64::INFINITY,
+    };
+    let group = |cpus: &[usize], used_s| group_noise(cpus, used_s, most_foreign_s, start, end);
     let (server_cpus, load_cpus) = if cpus.shared() {
         let mut both = [&cpus.server[..], &cpus.load[..]].concat();
         both.sort_unstable();
         both.dedup();
-        (None, group_noise(&both, server_s + load_s, start, end))
+        (None, group(&both, server_s + load_s))
     } else {
-        (
-            group_noise(&cpus.server, server_s, start, end),
-            group_noise(&cpus.load, load_s, start, end),
-        )
+        (group(&cpus.server, server_s), group(&cpus.load, load_s))
     };
     MachineNoise {
         steal_share: share(machine.steal),
@@ -110,8 +109,15 @@ fn noise(cpus: &CpuAssignment, start: &Reading, end: &Reading) -> MachineNoise {
     }
 }
 
-/// The noise on some CPUs, of whose time `used_s` is accounted for.
-fn group_noise(cpus: &[usize], used_s: f64, start: &Reading, end: &Reading) -> Option<CpuNoise> {
+/// The noise on some CPUs: `used_s` of their time is that of the measured programs, and others have used no more than
+/// `most_foreign_s`.
+fn group_noise(
+    cpus: &[usize],
+    used_s: f64,
+    most_foreign_s: f64,
+    start: &Reading,
+    end: &Reading,
+) -> Option<CpuNoise> {
     let Ticks {
         idle,
         interrupts,
@@ -128,7 +134,7 @@ fn group_noise(cpus: &[usize], used_s: f64, start: &Reading, end: &Reading) -> O
         false => 0.0,
     };
     let unaccounted_s = all_s - seconds(idle) - seconds(steal) - apart_s - used_s;
-    let foreign_s = unaccounted_s.min(end.others_s(start).unwrap_or(f64::INFINITY));
+    let foreign_s = unaccounted_s.min(most_foreign_s);
     Some(CpuNoise {
         steal_share: (seconds(steal) / all_s).min(1.0),
         foreign_share: (foreign_s / all_s).clamp(0.0, 1.0),

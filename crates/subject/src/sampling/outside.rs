@@ -9,7 +9,7 @@ use prony_record::{CpuAssignment, Outside, OutsideServer};
 use super::noise::NoiseMeter;
 use super::process_tree::descendants;
 use super::scheduling::ThreadFigures;
-use super::stat::Stat;
+use super::stat::{CpuTime, Stat};
 use crate::cpus::{allowed_cpus, parse_cpu_list};
 use crate::port::listeners_on;
 
@@ -143,12 +143,10 @@ fn own_pid() -> i32 {
 /// CPU time of processes, and of their children that have ended, in seconds.
 fn cpu_s(pids: &[i32]) -> f64 {
     // One that ends right now has its time among its parent's ended children.
-    let stats = pids
+    let cpu = pids
         .iter()
-        .filter_map(|&pid| Some((pid, Stat::read(pid).ok()?)));
-    stats
-        .map(|(pid, stat)| stat.precise_cpu(pid).plus(stat.ended_children).total_s())
-        .sum()
+        .filter_map(|&pid| Stat::cpu_with_children(pid).ok());
+    cpu.map(CpuTime::total_s).sum()
 }
 
 fn cpus_of(pid: i32) -> Option<Vec<usize>> {

@@ -90,8 +90,8 @@ impl ProcessTree {
         let mut total = guard.ended_children;
         for &pid in pids {
             // One that ends right now is missed here and found with its parent the next time.
-            if let Ok(stat) = Stat::read(pid) {
-                total = total.plus(stat.precise_cpu(pid)).plus(stat.ended_children);
+            if let Ok(cpu) = Stat::cpu_with_children(pid) {
+                total = total.plus(cpu);
             }
         }
         Ok(total)

@@ -1,4 +1,4 @@
-//! The CPU time of every process of the machine.
+//! All processes of the machine, and the CPU time of each.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +18,8 @@ impl ProcessTimes {
         if !sees_all() {
             return None;
         }
-        let by_process = ids().ok()?.into_iter().filter_map(read_one).collect();
+        let one = |pid| Some((pid, Stat::cpu_with_children(pid).ok()?.total_s()));
+        let by_process = ids().ok()?.into_iter().filter_map(one).collect();
         Some(ProcessTimes { by_process })
     }
 
@@ -62,13 +63,6 @@ pub fn ids() -> io::Result<Vec<i32>> {
         ids.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
     Ok(ids)
-}
-
-/// `None` if it has ended meanwhile.
-fn read_one(pid: i32) -> Option<(i32, f64)> {
-    let stat = Stat::read(pid).ok()?;
-    let used = stat.precise_cpu(pid).plus(stat.ended_children);
-    Some((pid, used.total_s()))
 }
 
 #[cfg(test)]

@@ -81,8 +81,17 @@ impl Stat {
         })
     }
 
+    /// CPU time of a process, and of its children that have ended.
+    ///
+    /// # Errors
+    /// If it has ended.
+    pub fn cpu_with_children(pid: i32) -> io::Result<CpuTime> {
+        let stat = Stat::read(pid)?;
+        Ok(stat.precise_cpu(pid).plus(stat.ended_children))
+    }
+
     /// The process's own CPU time to the nanosecond, where the kernel gives it; else to the tick.
-    pub fn precise_cpu(&self, pid: i32) -> CpuTime {
+    fn precise_cpu(&self, pid: i32) -> CpuTime {
         match process_clock_s(pid) {
             Some(total_s) => self.own.scaled_to(total_s),
             None => self.own,
