@@ -3,7 +3,7 @@
 mod common;
 
 use common::project::{Project, trials};
-use common::{Ended, Running, processes, run, schema};
+use common::{Ended, Running, processes, run, schema, until};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -220,10 +220,17 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
             handler(WARMS_UP)
         );
         project.python("slow", &class, &token);
-        let mut running = Running::start(project.prony(&["run", "few", LONG[0], LONG[1]]));
+        let mut command = project.prony(&["run", "few", LONG[0], LONG[1]]);
+        if interrupted {
+            // It must not end by itself before the signal, however slow the machine is.
+            command.args(["--rounds", "100"]);
+        }
+        let mut running = Running::start(command);
         running.await_stderr("it is kept running");
         if interrupted {
-            assert!(!processes::with(&token).is_empty());
+            until("a kept process", || {
+                (!processes::with(&token).is_empty()).then_some(())
+            });
             running.signal(Signal::SIGINT);
             running.end().with(130);
         } else {
