@@ -5,7 +5,7 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::project::{Project, trials};
-use common::{Ended, Running, processes, run, schema, until};
+use common::{Ended, Running, processes, run, schema};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -21,12 +21,14 @@ workloads = ["hello"]
 load = { shape = "closed", connections = 4, duration = "300ms", warmup = "100ms", timeout = "10s" }
 "#;
 
-/// A handler that spends more CPU time on a response the less its process has had so far: counted in CPU time, so that
-/// a busy machine changes nothing but how long it takes.
+/// A handler that spends `extra_s` of CPU time on a response: an expression that may hold `used`, the CPU time of its
+/// process so far, and `age`, the time since its first request, in seconds. With `used`, a busy machine changes nothing
+/// but how long it takes.
 fn handler(extra_s: &str) -> String {
     format!(
         "    def do_GET(self):
         used = time.process_time()
+        age = time.monotonic() - right.__dict__.setdefault('began', time.monotonic())
         until = time.thread_time() + {extra_s}
         while time.thread_time() < until:
             pass
@@ -51,6 +53,12 @@ fn project(workload: &str) -> Project {
     let project = Project::new().with(&["ceiling"]);
     project.suite("few", &FEW.replace("\"hello\"", &format!("{workload:?}")));
     project
+}
+
+/// Sends the requests at that rate from now on. Then only CPU time per response tells whether the server gets faster.
+fn schedule(project: &Project, rate: &str) {
+    let scheduled = format!("shape = \"rate\", rate = {rate:?}");
+    project.suite("few", &FEW.replace("shape = \"closed\"", &scheduled));
 }
 
 fn measured(project: &Project, subject: &str) -> Vec<Value> {
@@ -115,9 +123,8 @@ fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
 fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
     let _alone = alone();
     let project = project("hello");
-    // Under a schedule only the CPU time per response counts, and this server's is nearly the same on any machine.
-    let scheduled = FEW.replace("shape = \"closed\"", "shape = \"rate\", rate = \"40/s\"");
-    project.suite("few", &scheduled);
+    // The CPU time of its responses is nearly the same on any machine.
+    schedule(&project, "40/s");
     project.handler("slow", &handler("0.005"));
     run_few(&project, &["--subjects", "slow", "--no-ceiling"]).with(0);
     let fast = measured(&project, "slow");
@@ -133,20 +140,11 @@ fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
 fn one_that_gets_faster_all_the_time_is_marked_at_the_limit() {
     let _alone = alone();
     let project = project("hello");
-    // Under a schedule only the CPU time per response counts. Here it falls to a fifth within half a second, which a few
-    // responses show, and the limit is the earliest instant at which anything is decided.
-    let scheduled = FEW.replace("shape = \"closed\"", "shape = \"rate\", rate = \"200/s\"");
-    project.suite("few", &scheduled);
-    project.handler(
-        "slow",
-        "    def do_GET(self):
-        began = right.__dict__.setdefault('began', time.monotonic())
-        age = max(1, time.monotonic() - began)
-        until = time.thread_time() + 0.02 * 2.7 ** (-3.2 * (age - 1.25))
-        while time.thread_time() < until:
-            pass
-        super().do_GET()",
-    );
+    // The CPU time falls to a fifth within half a second, which a few responses show, and the limit is the earliest
+    // instant at which Prony decides anything.
+    schedule(&project, "200/s");
+    let extra_s = "0.02 * 2.7 ** (-3.2 * (max(1, age) - 1.25))";
+    project.handler("slow", &handler(extra_s));
     let ended = run_few(&project, &["--warmup-limit", "2s", "--rounds", "2"]).with(0);
     ended
         .says("still getting faster after ")
@@ -254,9 +252,7 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
         let mut running = Running::start(command);
         running.await_stderr("it is kept running");
         if interrupted {
-            until("a kept process", || {
-                (!processes::with(&token).is_empty()).then_some(())
-            });
+            processes::await_any(&token);
             running.signal(Signal::SIGINT);
             running.end().with(130);
         } else {

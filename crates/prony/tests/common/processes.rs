@@ -27,6 +27,11 @@ pub fn with(token: &str) -> Vec<i32> {
         .collect()
 }
 
+/// Waits until there is one.
+pub fn await_any(token: &str) {
+    until("a process", || (!with(token).is_empty()).then_some(()));
+}
+
 /// Waits until none is left.
 pub fn await_none(token: &str) {
     until("the end of every process", || {

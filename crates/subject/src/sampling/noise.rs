@@ -168,6 +168,14 @@ mod tests {
         }
     }
 
+    /// A CPU for each.
+    fn apart() -> CpuAssignment {
+        CpuAssignment {
+            server: vec![0],
+            load: vec![1],
+        }
+    }
+
     fn close(noise: Option<CpuNoise>, steal: f64, foreign: f64) -> bool {
         let noise = noise.unwrap();
         (noise.steal_share - steal).abs() < 1e-9 && (noise.foreign_share - foreign).abs() < 1e-9
@@ -189,11 +197,7 @@ mod tests {
             0.4,
             ["90 0 0 50 10 0 50 10 0 0", "199 0 0 5 5 0 0 0 0 0"],
         );
-        let apart = CpuAssignment {
-            server: vec![0],
-            load: vec![1],
-        };
-        let found = noise(&apart, &start, &end);
+        let found = noise(&apart(), &start, &end);
         assert!(close(found.server_cpus, 0.05, 0.5), "{found:?}");
         assert!(close(found.load_cpus, 0.0, 0.6), "{found:?}");
         let shared = CpuAssignment {
@@ -208,41 +212,33 @@ mod tests {
     #[test]
     fn interrupts_that_are_counted_apart_are_not_foreign() {
         let began = Instant::now();
-        let cpus = CpuAssignment {
-            server: vec![0],
-            load: vec![1],
-        };
         let start = reading(began, 0.0, 0.0, ["0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0"]);
         let mut end = reading(began, 1.0, 0.5, ["50 0 0 20 0 5 25 0", "99 0 0 0 0 0 0 0"]);
         end.times.interrupts_are_apart = true;
-        let found = noise(&cpus, &start, &end);
+        let found = noise(&apart(), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.0), "{found:?}");
         end.times.interrupts_are_apart = false;
-        let found = noise(&cpus, &start, &end);
+        let found = noise(&apart(), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.3), "{found:?}");
     }
 
     #[test]
     fn what_no_process_was_charged_for_is_not_foreign() {
         let began = Instant::now();
-        let cpus = CpuAssignment {
-            server: vec![0],
-            load: vec![1],
-        };
         // The server's CPU is busy for a second, of which the server is charged for 0.5 s.
         let mut start = reading(began, 0.0, 0.0, ["0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0"]);
         let mut end = reading(began, 1.0, 0.5, ["99 0 0 0 0 0 0 0", "99 0 0 0 0 0 0 0"]);
         start.processes = Some(ProcessTimes::of(&[(1, 7.0), (2, 1.0), (3, 1.0)]));
         end.processes = Some(ProcessTimes::of(&[(1, 7.2), (2, 1.5), (3, 2.0)]));
-        let found = noise(&cpus, &start, &end);
+        let found = noise(&apart(), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.2), "{found:?}");
         // One that is new, and one that has ended.
         end.processes = Some(ProcessTimes::of(&[(2, 1.5), (3, 2.0), (4, 0.1)]));
-        let found = noise(&cpus, &start, &end);
+        let found = noise(&apart(), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.1), "{found:?}");
         // Not all can be seen at one of the instants.
         end.processes = None;
-        let found = noise(&cpus, &start, &end);
+        let found = noise(&apart(), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.5), "{found:?}");
     }
 
