@@ -240,7 +240,7 @@ def prony(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
         sys.exit(f"prony met errors: {outcomes}")
     lag = result["open"]["schedule_lag_ns"]
     said = (
-        f"{outcomes['ok']} answers; its schedule lag was p50 {text(lag['p50'] / 1e3)}, "
+        f"{outcomes['ok']} responses; its schedule lag was p50 {text(lag['p50'] / 1e3)}, "
         f"p99 {text(lag['p99'] / 1e3)}, p99.9 {text(lag['p999'] / 1e3)}"
     )
     keys = zip(PERCENTILES, ("p50", "p90", "p99", "p999"), strict=True)
@@ -254,9 +254,9 @@ def oha(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
     result = json.loads(run(arguments, *command, url))
     if result["summary"]["successRate"] != 1:
         sys.exit(f"oha met errors: {result['errorDistribution']}")
-    answers = sum(result["statusCodeDistribution"].values())
+    responses = sum(result["statusCodeDistribution"].values())
     reported = result["latencyPercentiles"]
-    return {name: reported[name] * 1e6 for name in PERCENTILES}, f"{answers} answers"
+    return {name: reported[name] * 1e6 for name in PERCENTILES}, f"{responses} responses"
 
 
 def wrk(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
@@ -267,8 +267,8 @@ def wrk(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
         shown = run(arguments, *command, "-s", script.name, url)
     if "Socket errors" in shown or "Non-2xx" in shown:
         sys.exit(f"wrk met errors:\n{shown}")
-    answers = re.search(r"(\d+) requests in", shown)[1]
-    return percentiles(shown, r"^(p[\d.]+) ([\d.e+]+) us$"), f"{answers} answers"
+    responses = re.search(r"(\d+) requests in", shown)[1]
+    return percentiles(shown, r"^(p[\d.]+) ([\d.e+]+) us$"), f"{responses} responses"
 
 
 TURNS = {"prony": prony, "oha": oha, "wrk": wrk}

@@ -25,22 +25,22 @@ class Behaviour:
     listens: bool = True
 
 
-def always(answer: bytes) -> Converse:
+def always(response: bytes) -> Converse:
     """Sends the same to each request."""
 
     def converse(connection: Connection) -> None:
         while connection.read_request():
-            connection.send(answer)
+            connection.send(response)
 
     return converse
 
 
-def then(answer: bytes, end: Callable[[Connection], None]) -> Converse:
+def then(response: bytes, end: Callable[[Connection], None]) -> Converse:
     """Sends that to the first request, and then does something else."""
 
     def converse(connection: Connection) -> None:
         connection.read_request()
-        connection.send(answer)
+        connection.send(response)
         end(connection)
 
     return converse
@@ -122,12 +122,12 @@ def impatient(connection: Connection) -> None:
     connection.close()
 
 
-def shut(answer: bytes) -> Converse:
+def shut(response: bytes) -> Converse:
     """Closes only its sending side after each response, and ignores what comes."""
 
     def converse(connection: Connection) -> None:
         connection.read_request()
-        connection.send(answer)
+        connection.send(response)
         connection.half_close()
         connection.hang()
 
@@ -144,8 +144,8 @@ def at_once(data: bytes, end: Callable[[Connection], None]) -> Converse:
     return converse
 
 
-def by_byte(answer: bytes, seconds: float) -> Converse:
-    return pieces([answer[at : at + 1] for at in range(len(answer))], seconds)
+def by_byte(response: bytes, seconds: float) -> Converse:
+    return pieces([response[at : at + 1] for at in range(len(response))], seconds)
 
 
 def accepted_then(end: Callable[[Connection], None]) -> Converse:

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from place import NEIGHBOURS, Place
+from place import PLACES, Place
 
 HERE = Path(__file__).resolve().parent
 # The exit status of `prony run` where it measured something.
@@ -21,10 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rounds", type=int, default=12, help="of each run [12]")
     parser.add_argument(
-        "--neighbour",
+        "--other-program",
         nargs="?",
         const="in-turn",
-        choices=("in-turn", *NEIGHBOURS),
+        choices=("in-turn", *PLACES),
         help="beside a program that burns a CPU in bursts: the server's, the generator's, any, or "
         "these in turn [in turn]",
     )
@@ -34,25 +34,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(place: Place, arguments: argparse.Namespace) -> int:
     if not place.prepared.is_file():
         sys.exit("nothing is prepared: run `verdicts.py prepare` first")
-    has_neighbour = arguments.neighbour is not None
-    runs = place.runs(has_neighbour)
+    has_other = arguments.other is not None
+    runs = place.runs(has_other)
     runs.mkdir(parents=True, exist_ok=True)
     numbers = range(1, arguments.runs + 1)
     missing = [n for n in numbers if not (runs / f"{n:03}" / "run.json").is_file()]
     print(f"{len(numbers) - len(missing)} runs are there, {len(missing)} to make")
     begin = time.monotonic()
     for done, number in enumerate(missing):
-        neighbour = neighbour_of(number, arguments.neighbour)
-        one(place, arguments, runs / f"{number:03}", number, neighbour)
+        other = place_of(number, arguments.other)
+        one(place, arguments, runs / f"{number:03}", number, other)
         took = time.monotonic() - begin
         left = took / (done + 1) * (len(missing) - done - 1)
-        beside = f", neighbour: {neighbour}" if neighbour else ""
+        beside = f", other: {other}" if other programs else ""
         print(f"run {number}{beside}; about {left / 60:.0f} min left", flush=True)
     return 0
 
 
-def neighbour_of(number: int, wanted: str | None) -> str | None:
-    return NEIGHBOURS[number % len(NEIGHBOURS)] if wanted == "in-turn" else wanted
+def place_of(number: int, wanted: str | None) -> str | None:
+    return PLACES[number % len(PLACES)] if wanted == "in-turn" else wanted
 
 
 def one(
@@ -60,7 +60,7 @@ def one(
     arguments: argparse.Namespace,
     folder: Path,
     number: int,
-    neighbour: str | None,
+    other: str | None,
 ) -> None:
     # What was left of a run that was stopped is no whole run.
     shutil.rmtree(folder, ignore_errors=True)
@@ -70,7 +70,7 @@ def one(
     command += ["--rounds", str(arguments.rounds), "--seed", str(number)]
     command += ["--server-cpus", str(place.server_cpu)]
     command += ["--load-cpus", str(place.load_cpu), "--store", store]
-    with Neighbour(place, folder, number, neighbour):
+    with OtherProgram(place, folder, number, other):
         status = into_files(folder, [*command, *arguments.flags])
     if status == 130:
         raise KeyboardInterrupt
@@ -105,21 +105,21 @@ def into_files(folder: Path, command: list[object]) -> int:
             raise
 
 
-class Neighbour:
-    """The neighbour of a run, where it has one. It ends with the run, however that ends."""
+class OtherProgram:
+    """The other programs of a run, where it has one. It ends with the run, however that ends."""
 
     def __init__(
-        self, place: Place, folder: Path, seed: int, neighbour: str | None
+        self, place: Place, folder: Path, seed: int, other: str | None
     ) -> None:
-        self.file = folder / "neighbour.json"
-        self.which = neighbour
+        self.file = folder / "other_program.json"
+        self.which = other programs
         self.process = None
-        if neighbour is None:
+        if other is None:
             return
-        cpu = place.cpu_of(neighbour)
+        cpu = place.cpu_of(other)
         pinned = [] if cpu is None else ["--cpu", str(cpu)]
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "neighbour.py", "--seed", str(seed), *pinned],
+            [sys.executable, HERE / "other_program.py", "--seed", str(seed), *pinned],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

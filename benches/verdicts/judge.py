@@ -16,7 +16,7 @@ from place import Place, progress
 
 DIFFERENT = ("improved", "worse")
 VERDICTS = (*DIFFERENT, "no-change-seen", "too-noisy", "limited")
-# The subject that is held against the base, and by how much it is truly slower, in percent.
+# The server that is held against the base, and by how much it is truly slower, in percent.
 AGAINST_BASE = {"twin": 0, "slower-3": 3, "slower-5": 5}
 # What a metric's ratio is where the server is slower: its rate falls, its costs rise.
 FALLS = ("rate",)
@@ -27,7 +27,7 @@ MISHAPS = ("errors", "failure")
 # (which is the exit status) or by one.
 FALSE_AT_MOST = 0.05
 WORSE_AT_LEAST = {"slower-5": (None, 0.90), "slower-3": ("instructions", 0.80)}
-# And, beside a neighbour, the share of reports that say so.
+# And, beside a other, the share of reports that say so.
 SAID_AT_LEAST = 0.95
 
 
@@ -85,14 +85,14 @@ class Tally:
 class Evidence:
     """All that one kind of runs says."""
 
-    has_neighbour: bool
+    has_other: bool
     runs: int = 0
     # As many, or more where runs are taken apart.
     judged: int = 0
     tallies: dict[str, dict[str, Tally]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(Tally))
     )
-    # Runs in which a subject was called so by any metric.
+    # Runs in which a server was called so by any metric.
     twin_different: int = 0
     worse: Counter = field(default_factory=Counter)
     said_noisy: int = 0
@@ -104,11 +104,11 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
     if not kinds:
         sys.exit("nothing is collected: run `verdicts.py collect` first")
     texts, everything, held = [], [], True
-    for has_neighbour in kinds:
-        evidence = weigh(place, arguments, has_neighbour)
+    for has_other in kinds:
+        evidence = weigh(place, arguments, has_other)
         lines, kept = promises(evidence)
         held &= kept
-        kind = "Beside a neighbour in bursts" if has_neighbour else "On its own"
+        kind = "Beside a other in bursts" if has_other else "On its own"
         count = f"{evidence.runs} runs"
         if arguments.rounds:
             count += (
@@ -125,9 +125,9 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
     return 0 if held else 1
 
 
-def weigh(place: Place, arguments: argparse.Namespace, has_neighbour: bool) -> Evidence:
-    folders = place.collected(has_neighbour)
-    evidence = Evidence(has_neighbour, runs=len(folders))
+def weigh(place: Place, arguments: argparse.Namespace, has_other: bool) -> Evidence:
+    folders = place.collected(has_other)
+    evidence = Evidence(has_other, runs=len(folders))
     evidence.said_noisy = sum(says(folder, arguments.noisy) for folder in folders)
     files = [folder / "run.json" for folder in folders]
     with tempfile.TemporaryDirectory() as scratch:
@@ -143,19 +143,19 @@ def weigh(place: Place, arguments: argparse.Namespace, has_neighbour: bool) -> E
 def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> None:
     """Adds the verdicts on one run, or on a part of some."""
     evidence.judged += 1
-    for subject in AGAINST_BASE:
-        found = compare(place, file, subject, flags)
+    for server in AGAINST_BASE:
+        found = compare(place, file, server, flags)
         for comparison in found:
-            evidence.tallies[subject][comparison["metric"]].add(comparison)
+            evidence.tallies[server][comparison["metric"]].add(comparison)
             about = {
-                "neighbour": evidence.has_neighbour,
+                "other-programs": evidence.has_other,
                 "run": evidence.judged,
-                "subject": subject,
+                "server": server,
             }
             evidence.comparisons.append({**about, **comparison})
         verdicts = {comparison["verdict"] for comparison in found}
-        evidence.worse[subject] += "worse" in verdicts
-        if AGAINST_BASE[subject] == 0:
+        evidence.worse[server] += "worse" in verdicts
+        if AGAINST_BASE[server] == 0:
             evidence.twin_different += not verdicts.isdisjoint(DIFFERENT)
 
 
@@ -182,12 +182,12 @@ def parts(files: list[Path], rounds: int, scratch: Path) -> list[Path]:
     return found
 
 
-def compare(place: Place, file: Path, subject: str, flags: list[str]) -> list[dict]:
+def compare(place: Place, file: Path, server: str, flags: list[str]) -> list[dict]:
     command = [
         place.prony,
         "compare",
         f"{file}:base",
-        f"{file}:{subject}",
+        f"{file}:{server}",
         "--json",
         "-",
     ]
@@ -227,12 +227,12 @@ def table(evidence: Evidence) -> str:
         "| called different | median ratio | 95 % intervals that hold the truth |",
         "|---|---|" + "---:|" * 8,
     ]
-    for subject, metrics in evidence.tallies.items():
-        lines += [row(subject, metric, tally) for metric, tally in metrics.items()]
+    for server, metrics in evidence.tallies.items():
+        lines += [row(server, metric, tally) for metric, tally in metrics.items()]
     return "\n".join(lines) + "\n"
 
 
-def row(subject: str, metric: str, tally: Tally) -> str:
+def row(server: str, metric: str, tally: Tally) -> str:
     counts = [
         str(tally.called(verdict))
         for verdict in ("worse", "improved", "no-change-seen", "too-noisy", "limited")
@@ -241,15 +241,15 @@ def row(subject: str, metric: str, tally: Tally) -> str:
     middle, covered = "", ""
     if tally.ratios:
         middle = f"{statistics.median(tally.ratios):.4f}"
-        truth = true_ratio(subject, metric)
+        truth = true_ratio(server, metric)
         covered = "" if truth is None else tally.share_of_intervals_with(truth)
-    cells = [subject, metric, *counts, different, middle, covered]
+    cells = [server, metric, *counts, different, middle, covered]
     return "| " + " | ".join(cells) + " |"
 
 
-def true_ratio(subject: str, metric: str) -> float | None:
+def true_ratio(server: str, metric: str) -> float | None:
     """Known where nothing differs, and, as well as the steps are counted out, of rate and CPU time."""
-    slower = 1 + AGAINST_BASE[subject] / 100
+    slower = 1 + AGAINST_BASE[server] / 100
     if slower == 1:
         return 1.0
     if metric in FALLS:
@@ -275,16 +275,16 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
     runs = evidence.twin_different
     what = "runs in which the twin was called different by any metric, at most 5 %"
     line(what, runs, evidence.judged, runs <= FALSE_AT_MOST * evidence.judged)
-    for subject, (wanted, least) in WORSE_AT_LEAST.items():
-        by, hits, count = worse_by(evidence, subject, wanted)
-        what = f"{subject} called worse by {by}"
-        if evidence.has_neighbour:
+    for server, (wanted, least) in WORSE_AT_LEAST.items():
+        by, hits, count = worse_by(evidence, server, wanted)
+        what = f"{server} called worse by {by}"
+        if evidence.has_other:
             line(what, hits, count)
         else:
             what += f", at least {least:.0%}"
             line(what, hits, count, hits >= least * count > 0)
     what, said = "reports that say that the machine was noisy", evidence.said_noisy
-    if evidence.has_neighbour:
+    if evidence.has_other:
         least = SAID_AT_LEAST * evidence.runs
         line(
             f"{what}, at least {SAID_AT_LEAST:.0%}", said, evidence.runs, said >= least
@@ -295,12 +295,12 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
 
 
 def worse_by(
-    evidence: Evidence, subject: str, metric: str | None
+    evidence: Evidence, server: str, metric: str | None
 ) -> tuple[str, int, int]:
-    """What a subject was called worse by, how often, and of how many."""
+    """What a server was called worse by, how often, and of how many."""
     if metric is None:
-        return "any metric", evidence.worse[subject], evidence.judged
-    metrics = evidence.tallies[subject]
+        return "any metric", evidence.worse[server], evidence.judged
+    metrics = evidence.tallies[server]
     by = metric
     if metric not in metrics:
         # Where instructions are not counted, CPU time is the cost that noise blurs least.

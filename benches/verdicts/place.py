@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # The server's place, the generator's, and wherever the system puts it.
-NEIGHBOURS = ("server", "load", "free")
+PLACES = ("server", "load", "free")
 
 
 @dataclass
@@ -22,18 +22,18 @@ class Place:
     def prepared(self) -> Path:
         return self.folder / "prepared.json"
 
-    def runs(self, has_neighbour: bool) -> Path:
-        return self.folder / ("neighbour" if has_neighbour else "quiet")
+    def runs(self, has_other: bool) -> Path:
+        return self.folder / ("other-programs" if has_other else "quiet")
 
-    def cpu_of(self, neighbour: str) -> int | None:
+    def cpu_of(self, other: str) -> int | None:
         return {"server": self.server_cpu, "load": self.load_cpu, "free": None}[
-            neighbour
+            other programs
         ]
 
-    def collected(self, has_neighbour: bool) -> list[Path]:
+    def collected(self, has_other: bool) -> list[Path]:
         """The folders of the runs that are whole, in their order."""
         return sorted(
-            file.parent for file in self.runs(has_neighbour).glob("[0-9]*/run.json")
+            file.parent for file in self.runs(has_other).glob("[0-9]*/run.json")
         )
 
 

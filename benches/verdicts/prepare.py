@@ -172,25 +172,25 @@ class Server:
 
 
 def write(place: Place, base: int, slower: dict[int, int]) -> None:
-    """A project of its own: these subjects, this suite, the repository's workloads."""
-    subjects = place.folder / "subjects"
-    write_subject(subjects / "base", "Base", base, "What the others are held against.")
-    write_subject(subjects / "twin", "Twin", base, "The same as the base.")
+    """A project of its own: these servers, this suite, the repository's workloads."""
+    servers = place.folder / "servers"
+    write_server(servers / "base", "Base", base, "What the others are held against.")
+    write_server(servers / "twin", "Twin", base, "The same as the base.")
     for percent, steps in slower.items():
         title = f"Slower by {percent} %"
         notes = "The same as the base, with more work for each request."
-        write_subject(subjects / f"slower-{percent}", title, steps, notes)
-    link(place.root / "subjects/ceiling", subjects / "ceiling")
+        write_server(servers / f"slower-{percent}", title, steps, notes)
+    link(place.root / "servers/ceiling", servers / "ceiling")
     link(place.root / "workloads", place.folder / "workloads")
     (place.folder / "suites").mkdir(exist_ok=True)
     shutil.copy(HERE / "verdicts.toml", place.folder / "suites")
 
 
-def write_subject(folder: Path, title: str, steps: int, notes: str) -> None:
+def write_server(folder: Path, title: str, steps: int, notes: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    template = string.Template((HERE / "subject.toml.template").read_text())
+    template = string.Template((HERE / "server.toml.template").read_text())
     text = template.substitute(title=title, steps=steps, notes=notes)
-    (folder / "subject.toml").write_text(text)
+    (folder / "server.toml").write_text(text)
 
 
 def link(target: Path, name: Path) -> None:

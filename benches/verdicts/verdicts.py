@@ -4,7 +4,7 @@
     cargo build --release
     benches/verdicts/verdicts.py prepare                     the servers, as slow as they should be here
     benches/verdicts/verdicts.py collect --runs 100          a quiet machine
-    benches/verdicts/verdicts.py collect --runs 100 --neighbour
+    benches/verdicts/verdicts.py collect --runs 100 --other-program
                                                              beside a program that burns a CPU in bursts
     benches/verdicts/verdicts.py judge --markdown table.md   how many verdicts were right
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::Answer;
+use prony_load::Response;
 use prony_load::wire::grpc::{Call, CallWire, Malformed};
 use prony_load::wire::h1::{Collect, OnClose, Whole};
 use prony_load::wire::{Fault, Which, Wire};
@@ -20,7 +20,7 @@ const BEGINNING: [&[u8]; 4] = [
 /// What the bytes come to for one call.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    answer: Option<(Answer, Whole)>,
+    response: Option<(Response, Whole)>,
     fault: Option<Fault>,
     close: Option<OnClose>,
 }
@@ -33,9 +33,9 @@ fuzz_target!(|input: (u16, u8, &[u8])| {
     let begun = usize::from(begun) % (BEGINNING.len() + 1);
     let bytes = [&BEGINNING[..begun].concat(), bytes].concat();
     let whole = read([&bytes[..]]).expect("one piece has nothing after it");
-    if let Some((answer, short)) = &whole.answer {
-        assert_eq!(answer.status, short.status);
-        assert_eq!(answer.body.len() as u64, short.body_bytes);
+    if let Some((response, short)) = &whole.response {
+        assert_eq!(response.status, short.status);
+        assert_eq!(response.body.len() as u64, short.body_bytes);
     }
     let cut = usize::from(cut) % (bytes.len() + 1);
     let cut = [read([&bytes[..cut], &bytes[cut..]]), read(bytes.chunks(1))];
@@ -69,7 +69,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
         let keep = whole.is_none().then_some(&mut collect);
         match wire.eat(piece, keep).map(|eaten| eaten.whole) {
             Ok(came) => {
-                assert!(whole.is_none() || came.is_none(), "two answers to one call");
+                assert!(whole.is_none() || came.is_none(), "two responses to one call");
                 whole = whole.or(came);
             }
             Err(Fault::Ended(_)) if whole.is_some() => return None,
@@ -80,20 +80,20 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
         }
         flush(&mut wire);
     }
-    // An answer and what must not follow it: where both came at once, there is only the fault.
+    // A response and what must not follow it: where both came at once, there is only the fault.
     let whole = whole.filter(|_| fault.is_none());
     let close = fault.is_none().then(|| wire.close());
     if matches!(fault, Some(Fault::Grpc(Malformed::TooEarly))) {
         panic!("a short message is sent at once");
     }
     Some(Outcome {
-        answer: whole.map(|whole| (collect.into_answer(), whole)),
+        response: whole.map(|whole| (collect.into_response(), whole)),
         fault,
         close,
     })
 }
 
-/// Calls as long as they are answered.
+/// Calls as long as they get a response.
 fn converse(bytes: &[u8]) {
     let mut wire = wire();
     wire.request(Which::default());

@@ -45,13 +45,13 @@ pub struct Attempt {
     pub judgement: Judgement,
     /// Requests of the measured part.
     pub requests: u64,
-    /// Right answers.
+    /// Expected responses.
     pub ok: u64,
-    /// Share (0 to 1) of the requests without a right answer.
+    /// Share (0 to 1) of the requests without a expected response.
     pub errors: f64,
     /// Share (0 to 1) of the requests due that were sent.
     pub sent: f64,
-    /// From the scheduled arrival to the last byte of the answer; `None` where there was none.
+    /// From the scheduled arrival to the last byte of the response; `None` where there was none.
     pub latency_ns: Option<LatencySummary>,
     /// The histogram behind it: HdrHistogram V2, base64.
     pub histogram: String,

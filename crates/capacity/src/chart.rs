@@ -7,7 +7,7 @@ use crate::attempt::Attempt;
 use crate::curve::supports;
 use crate::format::{count, per_second};
 use crate::result::CapacityResult;
-use crate::search::Answer;
+use crate::search::Found;
 use crate::slo::{Clause, Statistic};
 
 const WIDTH: f64 = 760.0;
@@ -42,7 +42,7 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
             text class="title" x=(LEFT) y="20" { "Latency against rate: " (result.target.url) }
             text x=(LEFT) y="38" { "asked: " (result.slo) }
             (axes.grid())
-            (capacity(&axes, &result.answer))
+            (capacity(&axes, &result.found))
             (bounds(&axes, result))
             @for line in &LINES { (curve(&axes, &result.curve, line)) }
             (names(&axes, &result.curve))
@@ -135,7 +135,7 @@ impl Axes {
     }
 }
 
-/// The points of a line that enough answers support.
+/// The points of a line that enough responses support.
 fn points(curve: &[Attempt], (_, quantile, value, _): &Line) -> Vec<(f64, f64)> {
     curve
         .iter()
@@ -201,7 +201,7 @@ fn bounds(axes: &Axes, result: &CapacityResult) -> Markup {
     }
 }
 
-fn capacity(axes: &Axes, answer: &Answer) -> Markup {
+fn capacity(axes: &Axes, found: &Found) -> Markup {
     let line = |rate: f64, words: String| {
         let x = axes.x(rate);
         html! {
@@ -209,8 +209,8 @@ fn capacity(axes: &Axes, answer: &Answer) -> Markup {
             text x=(x - 5.0) y=(TOP + 12.0) text-anchor="end" { (words) }
         }
     };
-    match answer {
-        Answer::Capacity {
+    match found {
+        Found::Capacity {
             per_s,
             low_per_s,
             high_per_s,
@@ -222,7 +222,7 @@ fn capacity(axes: &Axes, answer: &Answer) -> Markup {
                 (line(*per_s, format!("capacity {}", per_second(*per_s))))
             }
         }
-        Answer::AtLeast {
+        Found::AtLeast {
             per_s: Some(per_s), ..
         } => line(
             *per_s,
@@ -264,8 +264,8 @@ mod tests {
     use crate::testing::load;
     use prony_record::LoadSpec;
 
-    fn point(rate_per_s: f64, latency_ms: u64, answers: usize) -> Attempt {
-        let load = load(vec![latency_ms * 1_000_000; answers], 0);
+    fn point(rate_per_s: f64, latency_ms: u64, responses: usize) -> Attempt {
+        let load = load(vec![latency_ms * 1_000_000; responses], 0);
         Attempt {
             purpose: Purpose::Curve,
             run: 1,
@@ -299,7 +299,7 @@ mod tests {
             seed: 1,
             guess_per_s: 100.0,
             ended: Ended::Complete,
-            answer: Answer::Capacity {
+            found: Found::Capacity {
                 per_s: 1000.0,
                 low_per_s: 990.0,
                 high_per_s: 1010.0,
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_the_lines_that_answers_support_and_the_marks() {
+    fn it_has_the_lines_that_responds_support_and_the_marks() {
         let svg = chart_svg(&result(vec![
             point(500.0, 2, 2000),
             point(1000.0, 5, 2000),
@@ -332,7 +332,7 @@ mod tests {
         ] {
             assert!(svg.contains(part), "{part}: {svg}");
         }
-        assert!(!svg.contains(">p99.9<"), "2000 answers do not support it");
+        assert!(!svg.contains(">p99.9<"), "2000 responses do not support it");
         assert_eq!(svg.matches("<polyline").count(), 3);
     }
 

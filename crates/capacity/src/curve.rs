@@ -4,24 +4,24 @@ use prony_record::LatencySummary;
 use prony_stats::{knee, supports_percentile};
 
 use crate::attempt::Attempt;
-use crate::search::{Answer, LEAST_RATE};
+use crate::search::{Found, LEAST_RATE};
 
 /// The first rate of the curve, as a share of the capacity.
 const FIRST: f64 = 0.1;
 /// The last one; beyond what holds it shows what happens then.
 const LAST: f64 = 1.1;
 
-/// Whether so many answers are enough for a percentile (a share, 0 to 1): 10 at the least lie beyond it.
-pub fn supports(answers: u64, quantile: f64) -> bool {
-    supports_percentile(answers, 1.0 - quantile)
+/// Whether so many responses are enough for a percentile (a share, 0 to 1): 10 at the least lie beyond it.
+pub fn supports(responses: u64, quantile: f64) -> bool {
+    supports_percentile(responses, 1.0 - quantile)
 }
 
 /// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that
 /// the generator made.
-pub fn rates(answer: &Answer, steps: u32) -> Vec<f64> {
-    let (whole, last) = match answer {
-        Answer::Capacity { per_s, .. } => (*per_s, LAST),
-        Answer::AtLeast {
+pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
+    let (whole, last) = match found {
+        Found::Capacity { per_s, .. } => (*per_s, LAST),
+        Found::AtLeast {
             per_s: Some(per_s), ..
         } => (*per_s, 1.0),
         _ => return Vec::new(),
@@ -32,7 +32,7 @@ pub fn rates(answer: &Answer, steps: u32) -> Vec<f64> {
         .collect()
 }
 
-/// The rate from which on the 99th percentile (or, where the answers are too few for it, the median) rises
+/// The rate from which on the 99th percentile (or, where the responses are too few for it, the median) rises
 /// steeply; `None` where no such rate is seen.
 pub fn knee_of(curve: &[Attempt]) -> Option<f64> {
     let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
@@ -54,8 +54,8 @@ pub fn knee_of(curve: &[Attempt]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn capacity(per_s: f64) -> Answer {
-        Answer::Capacity {
+    fn capacity(per_s: f64) -> Found {
+        Found::Capacity {
             per_s,
             low_per_s: per_s,
             high_per_s: per_s,
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn where_the_generator_was_the_limit_it_ends_at_what_was_made() {
-        let limited = Answer::AtLeast {
+        let limited = Found::AtLeast {
             per_s: Some(100.0),
             limited_at_per_s: 120.0,
         };
         assert_eq!(rates(&limited, 2), [10.0, 100.0]);
-        assert!(rates(&Answer::Nothing { tried_per_s: 1.0 }, 10).is_empty());
+        assert!(rates(&Found::Nothing { tried_per_s: 1.0 }, 10).is_empty());
     }
 
     #[test]
-    fn a_percentile_needs_ten_answers_beyond_it() {
+    fn a_percentile_needs_ten_responses_beyond_it() {
         assert!(supports(1000, 0.99) && !supports(999, 0.99));
         assert!(supports(10_000, 0.999) && supports(20, 0.5) && !supports(19, 0.5));
     }

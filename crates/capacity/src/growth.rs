@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_without_answers_say_nothing() {
+    fn intervals_without_responses_say_nothing() {
         let mut stalls = timeline((0..60).map(|_| 5.0));
         for interval in 11..35 {
             (stalls.ok[interval], stalls.latency_mean_ns[interval]) = (0, 0.0);

@@ -6,7 +6,7 @@ use crate::slo::{Clause, Slo, Statistic};
 /// What a load that runs has seen so far of its measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// How many answers were right.
+    /// How many responses were right.
     pub ok: u64,
     /// How many requests had none.
     pub errors: u64,

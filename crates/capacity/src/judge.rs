@@ -9,8 +9,8 @@ use crate::slo::{Broken, Clause, Figures, Slo};
 
 /// The least share of the requests due that must have been sent for the rate to be the one asked for.
 const SENT: f64 = 0.99;
-/// Where the generator's own lateness is this share of a bound, what breaks the bound may be its doing.
-const OWN_LATENESS: f64 = 0.5;
+/// Where the generator's own delay is this share of a bound, what breaks the bound may be its doing.
+const OWN_LAG: f64 = 0.5;
 
 /// Whether a server held a rate, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -64,14 +64,14 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
     let broken = slo.broken_by(&figures);
     let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
     if figures.count() == 0 && broken.is_empty() {
-        why.push("no answer came within the trial: give it more time (-d)".into());
+        why.push("no response came within the trial: give it more time (-d)".into());
     }
     why.extend(not_taken(&open));
     why.extend(grown(load, resolution));
     if why.is_empty() {
         return Ok(Judgement::Held);
     }
-    let own = own_lateness(&broken, &open)?;
+    let own = own_lag(&broken, &open)?;
     let by_generator = load.generator.client_limited_by.clone().or(own);
     Ok(
         match by_generator.filter(|_| !broken.is_empty() || load.generator.client_limited) {
@@ -94,11 +94,11 @@ fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     ))
 }
 
-/// Requests were not sent because every connection waited for an answer.
+/// Requests were not sent because every connection waited for a response.
 fn not_taken(open: &OpenLoop) -> Option<String> {
     (open.asked > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
         format!(
-            "only {:.1} % of the requests due could be sent: all {} connections waited for answers",
+            "only {:.1} % of the requests due could be sent: all {} connections waited for responses",
             open.rate_ratio * 100.0,
             open.most_connections
         )
@@ -115,7 +115,7 @@ fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
 
 /// Where the only bounds broken are such that they might have been kept, had the generator not been so late
 /// itself.
-fn own_lateness(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
+fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
     if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
         return Ok(None);
     }
@@ -123,7 +123,7 @@ fn own_lateness(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Hi
     let own = |one: &Broken| match one.clause {
         Clause::Latency { statistic, below } => {
             let (lag, below) = (statistic.of(&lag), below.as_nanos() as f64);
-            (lag >= OWN_LATENESS * below && one.was - lag < below).then(|| {
+            (lag >= OWN_LAG * below && one.was - lag < below).then(|| {
                 let (clause, ms) = (one.clause, lag / 1e6);
                 format!(
                     "the generator itself was late ({statistic} {ms:.1} ms), too much to judge {clause}"
@@ -161,10 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_without_an_answer_holds_nothing() {
+    fn a_trial_without_a_response_holds_nothing() {
         let judged = verdict(&load([], 0));
         assert_eq!(judged.tried(), Tried::Failed);
-        assert!(judged.why()[0].starts_with("no answer came"), "{judged:?}");
+        assert!(
+            judged.why()[0].starts_with("no response came"),
+            "{judged:?}"
+        );
     }
 
     fn with_open(mut load: LoadResult, change: impl FnOnce(&mut OpenLoop)) -> LoadResult {
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bound_is_held_against_the_same_figure_of_the_lateness() {
+    fn each_bound_is_held_against_the_same_figure_of_the_lag() {
         // One request in a thousand comes 60 ms late: that is the maximum's doing, and nothing beside a mean.
         let one_of_1000 = |ms: u64, others: u64| {
             (0..1000).map(move |request| if request == 0 { ms * MS } else { others * MS })

@@ -17,7 +17,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// How long a rate is measured so that [`LEAST_BEYOND`] answers lie beyond a percentile (a share, 0 to 1), but
+    /// How long a rate is measured so that [`LEAST_BEYOND`] responses lie beyond a percentile (a share, 0 to 1), but
     /// at most six times as long as asked for.
     pub fn at(&self, per_s: f64, quantile: Option<f64>) -> Duration {
         let needed = LEAST_BEYOND / (1.0 - quantile.unwrap_or(0.0)) / per_s;

@@ -8,10 +8,10 @@
 mod attempt;
 mod chart;
 mod curve;
+mod finder;
 mod format;
 mod growth;
 mod hopeless;
-mod hunt;
 mod judge;
 mod length;
 mod noise;
@@ -24,12 +24,14 @@ mod testing;
 pub use attempt::{Attempt, Purpose};
 pub use chart::chart_svg;
 pub use curve::supports;
+pub use finder::{
+    Event, FindError, Generator, Loaded, MOST_RUNS, Observed, Planned, Question, find,
+};
 pub use format::per_second;
 pub use hopeless::{Seen, is_hopeless};
-pub use hunt::{Event, Generator, HuntError, Loaded, MOST_RUNS, Observed, Planned, Question, find};
 pub use judge::{Judgement, judge};
 pub use length::Lengths;
 pub use noise::{AttemptNoise, ServerPlace};
 pub use result::{CapacityResult, Ended};
-pub use search::{Answer, LEAST_RATE, MOST_RATE, Precision, Search, Step, Tried};
+pub use search::{Found, LEAST_RATE, MOST_RATE, Precision, Search, Step, Tried};
 pub use slo::{Broken, Clause, Figures, Slo, SloError, Statistic};

@@ -1,6 +1,6 @@
 //! What else happened on the machine while a rate was tried.
 
-use prony_record::{LoadResult, Outside, OutsideServer, Spoil, noisy, worst_of};
+use prony_record::{LoadResult, NoiseCause, Outside, OutsideServer, noisy, worst_of};
 use serde::Serialize;
 
 /// What else happened on the machine while a rate was tried.
@@ -17,7 +17,7 @@ pub struct AttemptNoise {
     /// Whether the server's use of the CPUs could be told from that of other programs.
     pub server: ServerPlace,
     /// What made the attempt noisy, so that it does not count; empty if nothing did.
-    pub noisy: Vec<Spoil>,
+    pub noisy: Vec<NoiseCause>,
 }
 
 /// Where the server was.
@@ -96,8 +96,8 @@ mod tests {
             (Some(0.2), Some(0.05))
         );
         let expected = [
-            Spoil::Steal { share: 0.12 },
-            Spoil::Neighbour { share: 0.25 },
+            NoiseCause::Steal { share: 0.12 },
+            NoiseCause::OtherPrograms { share: 0.25 },
         ];
         assert_eq!(noise.noisy, expected);
         let quiet = AttemptNoise::of(&outside(0.05, 0.5, OutsideServer::Unseen), &load);

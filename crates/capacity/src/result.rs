@@ -4,7 +4,7 @@ use prony_record::{LoadSpec, Target};
 use serde::Serialize;
 
 use crate::attempt::Attempt;
-use crate::search::Answer;
+use crate::search::Found;
 use crate::slo::Slo;
 
 /// What a search gave. Rates are in requests a second.
@@ -26,12 +26,12 @@ pub struct CapacityResult {
     pub budget_s: f64,
     /// What the seeds of the trials come from.
     pub seed: u64,
-    /// Right answers a second of the short closed loop that the search began with.
+    /// Expected responses a second of the short closed loop that the search began with.
     pub guess_per_s: f64,
     /// Why it ended.
     pub ended: Ended,
     /// What is known of the capacity.
-    pub answer: Answer,
+    pub found: Found,
     /// Every rate that was tried, in the order of time.
     pub attempts: Vec<Attempt>,
     /// Latency against rate, by rate; empty where it was not taken.
@@ -50,7 +50,7 @@ pub enum Ended {
     Complete,
     /// The budget did not suffice for more.
     Budget,
-    /// When a load had ended, the server answered no request right any more.
+    /// When a load had ended, the server responded no request right any more.
     Unsettled,
     /// The user stopped it.
     Interrupted,

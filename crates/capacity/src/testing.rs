@@ -7,7 +7,7 @@ use prony_record::{
     Target,
 };
 
-/// A load whose ok answers took so long, in nanoseconds, and that had so many errors; all of the rate was
+/// A load whose ok responses took so long, in nanoseconds, and that had so many errors; all of the rate was
 /// made.
 pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
     let mut histogram = LatencyHistogram::new();

@@ -1,4 +1,4 @@
-//! What the harness tells a subject: where to listen, how many CPUs to use, where the assets are.
+//! What the harness tells a server: where to listen, how many CPUs to use, where the assets are.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ pub struct Config {
     pub cpus: NonZeroUsize,
     /// The folder with `page-100k.html`, `page-20k.html` and `quotes.txt`.
     pub assets: PathBuf,
-    /// What each request costs besides its answer. A server with a script does none.
+    /// What each request costs besides its response. A server with a script does none.
     pub work: Work,
 }
 
 impl Config {
     /// Reads `HOST`, `PORT`, `CPUS` and `ASSETS` from the environment. There is no work beside the
-    /// answers.
+    /// responses.
     pub fn from_environment() -> Result<Self, CeilingError> {
         Self::from_variables(|name| {
             std::env::var_os(name).map(|value| value.to_string_lossy().into())

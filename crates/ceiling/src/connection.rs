@@ -10,28 +10,28 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
 use crate::CeilingError;
-use crate::answers::{Answers, Reply};
 use crate::date::Date;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
+use crate::responses::{Reply, Responses};
 use crate::work::Work;
 
 /// Received at once, in bytes.
 const RECEIVE: usize = 64 * 1024;
-/// Answers of one connection are sent when they are this long, in bytes, even if more of its
+/// Responses of one connection are sent when they are this long, in bytes, even if more of its
 /// requests are there.
 const BATCH: usize = 256 * 1024;
 /// Receives in one turn, before the other connections have theirs.
 const RECEIVES_A_TURN: usize = 16;
-/// Thrown away after the last answer while the client closes its side, in bytes.
+/// Thrown away after the last response while the client closes its side, in bytes.
 const MAX_DRAINED: usize = 64 << 20;
 
 /// What the connections of one worker share.
 #[derive(Debug)]
 pub struct Shared {
-    /// The answers.
-    pub answers: Arc<Answers>,
-    /// What each request costs besides its answer.
+    /// The responses.
+    pub responses: Arc<Responses>,
+    /// What each request costs besides its response.
     pub work: Work,
     /// The present date.
     pub date: Date,
@@ -46,9 +46,9 @@ pub struct Shared {
 
 impl Shared {
     /// With empty buffers.
-    pub fn new(answers: Arc<Answers>, work: Work, date: Date, log: File) -> Self {
+    pub fn new(responses: Arc<Responses>, work: Work, date: Date, log: File) -> Self {
         Self {
-            answers,
+            responses,
             work,
             date,
             random: fastrand::Rng::new(),
@@ -91,10 +91,10 @@ pub struct Connection {
 enum State {
     /// Requests are read.
     Open,
-    /// The last answer is on its way.
+    /// The last response is in flight.
     Finishing,
     /// Our side is closed; this many more bytes are thrown away while the client closes its
-    /// own. Closing with bytes unread would reset the connection and could lose the answer.
+    /// own. Closing with bytes unread would reset the connection and could lose the response.
     Draining { left: usize },
 }
 
@@ -128,14 +128,14 @@ impl Connection {
         !self.backlog.is_empty()
     }
 
-    /// Reads and answers what there is. `to_the_end` asks to receive until nothing is left, where
+    /// Reads and responses what there is. `to_the_end` asks to receive until nothing is left, where
     /// otherwise a short receive is enough: no event would come for an end seen already.
     pub fn turn(&mut self, shared: &mut Shared, to_the_end: bool) -> Result<Next, CeilingError> {
         for _ in 0..RECEIVES_A_TURN {
             if !self.backlog.is_empty() {
                 let sent = self
                     .backlog
-                    .send(self.socket.as_raw_fd(), shared.answers.page());
+                    .send(self.socket.as_raw_fd(), shared.responses.page());
                 match sent {
                     Ok(Sent::All) => {}
                     Ok(Sent::Blocked) => return Ok(Next::Wait),
@@ -213,9 +213,9 @@ impl Connection {
         self.read(&input, shared)
     }
 
-    /// Answers the requests in `bytes`, and keeps what is left of them.
+    /// Responses the requests in `bytes`, and keeps what is left of them.
     fn read(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<Option<Next>, CeilingError> {
-        let read = self.answer_all(bytes, shared);
+        let read = self.response_all(bytes, shared);
         if read < bytes.len() && self.state == State::Open {
             self.input.extend_from_slice(&bytes[read..]);
         }
@@ -231,7 +231,7 @@ impl Connection {
         }
         let sent = shared
             .output
-            .send(self.socket.as_raw_fd(), shared.answers.page());
+            .send(self.socket.as_raw_fd(), shared.responses.page());
         Ok(match sent {
             Ok(Sent::All) => None,
             Ok(Sent::Blocked) => {
@@ -245,9 +245,9 @@ impl Connection {
         })
     }
 
-    /// Puts the answers to the requests in `bytes` into the shared output, up to a full batch;
+    /// Puts the responses to the requests in `bytes` into the shared output, up to a full batch;
     /// gives how many bytes that took.
-    fn answer_all(&mut self, bytes: &[u8], shared: &mut Shared) -> usize {
+    fn response_all(&mut self, bytes: &[u8], shared: &mut Shared) -> usize {
         let mut read = 0;
         self.held_back = false;
         while self.state == State::Open {
@@ -270,23 +270,23 @@ impl Connection {
                 Ok((length, Event::End)) => {
                     read += length;
                     if let Some(reply) = self.reply.take() {
-                        self.answer(reply, shared);
+                        self.response(reply, shared);
                     }
                 }
-                Err(refusal) => self.answer(Reply::refusing(refusal), shared),
+                Err(refusal) => self.response(Reply::refusing(refusal), shared),
             }
         }
         read
     }
 
-    fn answer(&mut self, reply: Reply, shared: &mut Shared) {
+    fn response(&mut self, reply: Reply, shared: &mut Shared) {
         if let Some((method, path)) = reply.log_line() {
             for part in [method, " ", path, "\n"] {
                 shared.log_lines.extend_from_slice(part.as_bytes());
             }
         }
         let Shared {
-            answers,
+            responses,
             work,
             date,
             random,
@@ -294,7 +294,7 @@ impl Connection {
             ..
         } = shared;
         work.carry_out();
-        answers.write(reply, date, random, output);
+        responses.write(reply, date, random, output);
         if reply.link == Link::Closes {
             self.state = State::Finishing;
         }

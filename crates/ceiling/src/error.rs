@@ -56,7 +56,7 @@ pub enum CeilingError {
     /// The kernel's event queue failed.
     #[error("the event queue failed: {0}")]
     Events(#[from] Errno),
-    /// The request log cannot be written, and an answer without its log line would be a wrong one.
+    /// The request log cannot be written, and a response without its log line would be a wrong one.
     #[error("cannot write the request log: {0}; make room for it, or point it elsewhere")]
     Log(io::Error),
     /// A worker ended that should have gone on for ever.

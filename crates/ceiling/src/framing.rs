@@ -21,14 +21,14 @@ pub enum Event<'a> {
     NeedMore,
 }
 
-/// What a request head says that the answer depends on.
+/// What a request head says that the response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
     /// The method.
     pub method: Method,
     /// The request target as it came.
     pub target: &'a str,
-    /// What is to become of the connection after the answer.
+    /// What is to become of the connection after the response.
     pub link: Link,
     /// The client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
@@ -45,7 +45,7 @@ pub enum Method {
     Other,
 }
 
-/// What becomes of a connection after an answer.
+/// What becomes of a connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// It stays, as is usual in HTTP/1.1.

@@ -1,4 +1,4 @@
-//! Answers on their way out: many small pieces in one send, the page never copied.
+//! Responses in flight out: many small pieces in one send, the page never copied.
 
 use std::io::IoSlice;
 use std::os::fd::RawFd;
@@ -31,7 +31,7 @@ struct Part {
 enum Source {
     /// The output's own buffer.
     Own,
-    /// The page, which all answers share.
+    /// The page, which all responses share.
     Page,
 }
 

@@ -11,11 +11,11 @@ use std::time::SystemTime;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::answers::Answers;
 use crate::config::Config;
 use crate::connection::Shared;
 use crate::date::Date;
 use crate::error::CeilingError;
+use crate::responses::Responses;
 use crate::work::Work;
 use crate::worker::Worker;
 
@@ -39,19 +39,19 @@ pub fn serve(config: Config) -> Result<(), CeilingError> {
 pub struct Server {
     address: SocketAddr,
     listeners: Vec<TcpListener>,
-    answers: Arc<Answers>,
+    responses: Arc<Responses>,
     work: Work,
 }
 
 impl Server {
     /// Reads the assets and listens, without serving yet.
     pub fn bind(config: &Config) -> Result<Self, CeilingError> {
-        let answers = Arc::new(Answers::new(config)?);
+        let responses = Arc::new(Responses::new(config)?);
         let (address, listeners) = listen_all(config)?;
         Ok(Self {
             address,
             listeners,
-            answers,
+            responses,
             work: config.work,
         })
     }
@@ -68,7 +68,7 @@ impl Server {
         for (number, listener) in self.listeners.into_iter().enumerate() {
             let log = log.try_clone().map_err(CeilingError::Log)?;
             let date = Date::new(SystemTime::now());
-            let shared = Shared::new(Arc::clone(&self.answers), self.work, date, log);
+            let shared = Shared::new(Arc::clone(&self.responses), self.work, date, log);
             let worker = Worker::new(listener, shared)?;
             let farewells = Farewells(farewells.clone());
             thread::Builder::new()

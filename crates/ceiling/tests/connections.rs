@@ -16,12 +16,12 @@ fn a_request_may_come_in_pieces() {
     for cut in 0..=HELLO.len() {
         client.send(&HELLO[..cut]);
         client.send(&HELLO[cut..]);
-        assert_eq!(client.answer().body, "hello from prony\n", "cut at {cut}");
+        assert_eq!(client.response().body, "hello from prony\n", "cut at {cut}");
     }
     for byte in HELLO.bytes() {
         client.send([byte]);
     }
-    assert_eq!(client.answer().body, "hello from prony\n");
+    assert_eq!(client.response().body, "hello from prony\n");
 }
 
 #[test]
@@ -43,15 +43,15 @@ fn bodies_are_skipped() {
         ));
         client.send(&body);
         client.send(HELLO);
-        assert_eq!(client.answer().status, status);
-        assert_eq!(client.answer().body, "hello from prony\n");
+        assert_eq!(client.response().status, status);
+        assert_eq!(client.response().body, "hello from prony\n");
         client.send(format!(
             "{method} /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
         ));
         client.send(&chunked);
         client.send(HELLO);
-        assert_eq!(client.answer().status, status);
-        assert_eq!(client.answer().body, "hello from prony\n");
+        assert_eq!(client.response().status, status);
+        assert_eq!(client.response().body, "hello from prony\n");
     }
 }
 
@@ -63,7 +63,7 @@ fn a_client_that_waits_to_send_its_body_is_told_to_go_on() {
         .send("GET /byte HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
     assert_eq!(client.head().status, 100);
     client.send("abc");
-    assert_eq!(client.answer().body, "r");
+    assert_eq!(client.response().body, "r");
     assert_eq!(client.get("/byte").body, "r");
 }
 
@@ -82,11 +82,11 @@ fn connections_stay_or_end_as_the_client_asks() {
         ),
     ] {
         let mut client = server.connect();
-        // What comes after a last request is not answered.
+        // What comes after a last request is without a response.
         client.send(format!("{request}{HELLO}"));
-        let answer = client.answer();
+        let response = client.response();
         assert_eq!(
-            (answer.body.as_str(), answer.field("connection")),
+            (response.body.as_str(), response.field("connection")),
             ("r", Some(connection))
         );
         assert!(client.has_ended(), "{request:?}");
@@ -94,7 +94,7 @@ fn connections_stay_or_end_as_the_client_asks() {
     let mut client = server.connect();
     for _ in 0..2 {
         client.send("GET /byte HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-        assert_eq!(client.answer().field("connection"), Some("keep-alive"));
+        assert_eq!(client.response().field("connection"), Some("keep-alive"));
     }
 }
 
@@ -103,19 +103,19 @@ fn a_page_is_whole_though_the_connection_closes_after_it() {
     let server = start(1);
     let mut client = server.connect();
     client.send("GET /sse HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-    let length: usize = client.answer().body.len();
+    let length: usize = client.response().body.len();
     assert!(length > 102_400);
     assert!(client.has_ended());
 }
 
 #[test]
-fn a_client_that_has_closed_its_side_still_gets_its_answers() {
+fn a_client_that_has_closed_its_side_still_gets_its_responses() {
     let server = start(1);
     let mut client = server.connect();
     client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n\r\n{HELLO}"));
     client.socket.shutdown(Shutdown::Write).unwrap();
-    assert_eq!(client.answer().body.len(), 102_400);
-    assert_eq!(client.answer().body, "hello from prony\n");
+    assert_eq!(client.response().body.len(), 102_400);
+    assert_eq!(client.response().body, "hello from prony\n");
     assert!(client.has_ended());
 }
 
@@ -125,13 +125,13 @@ fn other_paths_and_methods_are_refused_and_the_connection_stays() {
     let mut client = server.connect();
     for target in ["/nothing", "*", "/hello/"] {
         client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
-        assert_eq!(client.answer().status, 404, "{target}");
+        assert_eq!(client.response().status, 404, "{target}");
     }
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "get"] {
         client.send(format!("{method} /hello HTTP/1.1\r\nHost: a\r\n\r\n"));
-        let answer = client.answer();
+        let response = client.response();
         assert_eq!(
-            (answer.status, answer.field("allow")),
+            (response.status, response.field("allow")),
             (405, Some("GET, HEAD")),
             "{method}"
         );
@@ -161,10 +161,10 @@ fn what_is_no_request_is_refused_and_the_connection_ends() {
     ] {
         let mut client = server.connect();
         client.send(format!("{HELLO}{bytes}"));
-        assert_eq!(client.answer().status, 200);
-        let answer = client.answer();
+        assert_eq!(client.response().status, 200);
+        let response = client.response();
         assert_eq!(
-            (answer.status, answer.field("connection")),
+            (response.status, response.field("connection")),
             (status, Some("close"))
         );
         assert!(client.has_ended(), "{status}");
@@ -194,15 +194,15 @@ fn a_client_that_never_reads_stops_no_other() {
         assert_eq!(other.get("/hello").body, "hello from prony\n");
         assert_eq!(other.get("/").body.len(), 102_400);
     }
-    // Once it reads, it gets every answer.
+    // Once it reads, it gets every response.
     deaf.socket.set_nonblocking(false).unwrap();
     deaf.socket.shutdown(Shutdown::Write).unwrap();
     let whole = sent / (requests.len() / 1000);
     for number in 0..whole.min(500) {
         assert_eq!(
-            deaf.answer().body.len(),
+            deaf.response().body.len(),
             102_400,
-            "answer {number} of {whole}"
+            "response {number} of {whole}"
         );
     }
 }
@@ -218,7 +218,7 @@ fn a_client_that_goes_away_in_the_middle_hurts_nobody() {
         ));
         let mut byte = [0];
         client.socket.read_exact(&mut byte).unwrap();
-        // Closed with answers unread: the server's next send meets a reset.
+        // Closed with responses unread: the server's next send meets a reset.
     }
     assert_eq!(server.connect().get("/hello").status, 200);
 }
@@ -231,6 +231,6 @@ fn all_workers_serve() {
         client.send(HELLO);
     }
     for client in &mut clients {
-        assert_eq!(client.answer().body, "hello from prony\n");
+        assert_eq!(client.response().body, "hello from prony\n");
     }
 }

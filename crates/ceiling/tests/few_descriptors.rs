@@ -49,7 +49,7 @@ fn clients_that_find_no_descriptor_wait_until_there_is_one() {
         client.send("GET /byte HTTP/1.1\r\nHost: a\r\n\r\n");
     }
     for mut client in clients {
-        assert_eq!(client.answer().body, "r");
+        assert_eq!(client.response().body, "r");
     }
 }
 

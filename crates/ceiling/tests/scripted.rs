@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use common::{Client, config};
 use prony_ceiling::script::Script;
-use prony_ceiling::{Answered, ScriptedServer};
+use prony_ceiling::{Responded, ScriptedServer};
 
 const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
 
 struct Scripted {
     address: SocketAddr,
-    answered: Arc<Mutex<Vec<Answered>>>,
+    responded: Arc<Mutex<Vec<Responded>>>,
 }
 
 fn start(script: &Script) -> Scripted {
@@ -27,11 +27,11 @@ fn start(script: &Script) -> Scripted {
 /// Runs a server; its thread ends with the test's process.
 fn run(server: ScriptedServer) -> Scripted {
     let address = server.address();
-    let answered = Arc::new(Mutex::new(Vec::new()));
-    let record = answered.clone();
+    let responded = Arc::new(Mutex::new(Vec::new()));
+    let record = responded.clone();
     let log = File::create("/dev/null").unwrap();
     thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
-    Scripted { address, answered }
+    Scripted { address, responded }
 }
 
 impl Scripted {
@@ -39,13 +39,13 @@ impl Scripted {
         Client::connect(self.address)
     }
 
-    /// What became of the first `count` requests, once they are answered.
-    fn answered(&self, count: usize) -> Vec<Answered> {
+    /// What became of the first `count` requests, once they get a response.
+    fn responded(&self, count: usize) -> Vec<Responded> {
         let give_up = Instant::now() + Duration::from_secs(20);
-        while self.answered.lock().unwrap().len() < count && Instant::now() < give_up {
+        while self.responded.lock().unwrap().len() < count && Instant::now() < give_up {
             thread::sleep(Duration::from_millis(1));
         }
-        self.answered.lock().unwrap().clone()
+        self.responded.lock().unwrap().clone()
     }
 }
 
@@ -59,7 +59,7 @@ fn script(freeze: Option<&str>, service: &str) -> Script {
 }
 
 #[test]
-fn every_answer_is_due_when_the_model_says_and_leaves_no_sooner() {
+fn every_response_is_due_when_the_model_says_and_leaves_no_sooner() {
     let script = script(Some("20ms/50ms"), "exponential:300us");
     let bind = || ScriptedServer::bind(&config(1), script.clone()).unwrap();
     for server in [run(bind()), run(bind().spin())] {
@@ -88,16 +88,16 @@ fn several_workers_serve_several_clients_at_a_time() {
         client.send(HELLO);
     }
     for client in &mut clients {
-        assert_eq!(client.answer().status, 200);
+        assert_eq!(client.response().status, 200);
     }
     // One after the other they would have taken 800 ms.
-    for one in server.answered(8) {
+    for one in server.responded(8) {
         assert_eq!(one.due - one.arrived, Duration::from_millis(100));
     }
 }
 
 #[test]
-fn over_one_connection_no_answer_overtakes_another() {
+fn over_one_connection_no_response_overtakes_another() {
     let times = tempfile::NamedTempFile::new().unwrap();
     fs::write(times.path(), "50ms\n1ms\n").unwrap();
     let script = Script {
@@ -107,10 +107,10 @@ fn over_one_connection_no_answer_overtakes_another() {
     let server = start(&script);
     let mut client = server.connect();
     client.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /byte HTTP/1.1\r\nHost: a\r\n\r\n");
-    assert_eq!(client.answer().body, "hello from prony\n");
-    assert_eq!(client.answer().body, "r");
-    let answered = server.answered(2);
-    assert!(answered[1].due < answered[0].due && answered[1].left >= answered[0].left);
+    assert_eq!(client.response().body, "hello from prony\n");
+    assert_eq!(client.response().body, "r");
+    let responded = server.responded(2);
+    assert!(responded[1].due < responded[0].due && responded[1].left >= responded[0].left);
 }
 
 fn keeps_to(script: &Script, server: &Scripted) {
@@ -125,16 +125,16 @@ fn keeps_to(script: &Script, server: &Scripted) {
         })
         .collect();
     clients.into_iter().for_each(|it| it.join().unwrap());
-    let mut answered = server.answered(320);
-    assert_eq!(answered.len(), 320);
+    let mut responded = server.responded(320);
+    assert_eq!(responded.len(), 320);
     // Workers may be done in another order than they began.
-    answered.sort_by_key(|one| one.arrived);
+    responded.sort_by_key(|one| one.arrived);
     let mut timeline = script.timeline();
-    for one in &answered {
-        assert_eq!(one.due, timeline.answer_due(one.arrived));
+    for one in &responded {
+        assert_eq!(one.due, timeline.response_due(one.arrived));
         assert!(one.left >= one.due);
     }
-    let truth = script.latencies(answered.iter().map(|one| one.arrived));
+    let truth = script.latencies(responded.iter().map(|one| one.arrived));
     assert!(
         truth.at(1.0) > Duration::from_millis(10),
         "somebody met a freeze, or was served for long"
@@ -153,7 +153,7 @@ fn a_client_waits_as_long_as_it_is_served() {
 }
 
 #[test]
-fn requests_on_one_connection_are_answered_in_their_order() {
+fn requests_on_one_connection_get_a_response_in_their_order() {
     let server = start(&script(None, "fixed:2ms"));
     let mut client = server.connect();
     let begin = Instant::now();
@@ -161,28 +161,28 @@ fn requests_on_one_connection_are_answered_in_their_order() {
     for path in paths {
         client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
     }
-    let answers: Vec<_> = paths.map(|_| client.answer()).into();
+    let responses: Vec<_> = paths.map(|_| client.response()).into();
     assert!(begin.elapsed() >= Duration::from_millis(10));
-    assert_eq!(answers[0].body, "hello from prony\n");
-    assert_eq!(answers[1].body, "r");
-    assert_eq!(answers[2].status, 404);
-    assert_eq!(answers[3].body, common::asset("page-100k.html"));
-    assert_eq!(answers[4].body, answers[0].body);
+    assert_eq!(responses[0].body, "hello from prony\n");
+    assert_eq!(responses[1].body, "r");
+    assert_eq!(responses[2].status, 404);
+    assert_eq!(responses[3].body, common::asset("page-100k.html"));
+    assert_eq!(responses[4].body, responses[0].body);
 }
 
 #[test]
-fn a_client_that_has_said_all_is_still_answered() {
+fn a_client_that_has_said_all_is_still_responded() {
     let server = start(&script(None, "fixed:20ms"));
     let mut client = server.connect();
     client.send([HELLO, HELLO].concat());
     client.socket.shutdown(Shutdown::Write).unwrap();
-    assert_eq!(client.answer().status, 200);
-    assert_eq!(client.answer().status, 200);
+    assert_eq!(client.response().status, 200);
+    assert_eq!(client.response().status, 200);
     assert!(client.has_ended());
 }
 
 #[test]
-fn the_last_answer_ends_the_connection_where_it_was_asked_for() {
+fn the_last_response_ends_the_connection_where_it_was_asked_for() {
     let server = start(&script(None, "fixed:5ms"));
     for last in [
         "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
@@ -190,9 +190,9 @@ fn the_last_answer_ends_the_connection_where_it_was_asked_for() {
     ] {
         let mut client = server.connect();
         client.send([HELLO, last].concat());
-        assert_eq!(client.answer().status, 200);
-        let answer = client.answer();
-        assert_eq!(answer.field("connection"), Some("close"));
+        assert_eq!(client.response().status, 200);
+        let response = client.response();
+        assert_eq!(response.field("connection"), Some("close"));
         assert!(client.has_ended());
     }
 }
@@ -205,23 +205,23 @@ fn a_request_in_pieces_arrives_with_its_last_one() {
     client.send("POST /byte HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
     thread::sleep(Duration::from_millis(50));
     client.socket.write_all(b"body").unwrap();
-    assert_eq!(client.answer().status, 405);
-    let answered = server.answered(2);
-    assert!(answered[1].arrived - answered[0].arrived >= Duration::from_millis(50));
+    assert_eq!(client.response().status, 405);
+    let responded = server.responded(2);
+    assert!(responded[1].arrived - responded[0].arrived >= Duration::from_millis(50));
 }
 
 #[test]
-fn who_leaves_before_the_answer_has_still_taken_time() {
+fn who_leaves_before_the_response_has_still_taken_time() {
     let server = start(&script(None, "fixed:100ms"));
     let mut gone = server.connect();
     gone.send(HELLO);
     drop(gone);
     // Connections are accepted in their order, and so is what has come over them by then.
     assert_eq!(server.connect().get("/hello").status, 200);
-    let answered = server.answered(2);
-    assert_eq!(answered[0].arrived, Duration::ZERO);
+    let responded = server.responded(2);
+    assert_eq!(responded[0].arrived, Duration::ZERO);
     assert!(
-        answered[1].due >= Duration::from_millis(200),
-        "{answered:?}"
+        responded[1].due >= Duration::from_millis(200),
+        "{responded:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Known work for each request: the answers stay right, and it costs what it should.
+//! Known work for each request: the responses stay right, and it costs what it should.
 
 mod common;
 
@@ -28,13 +28,13 @@ fn shortest(client: &mut Client) -> Duration {
 }
 
 #[test]
-fn answers_stay_right_whatever_the_work() {
+fn responses_stay_right_whatever_the_work() {
     let (idle, busy) = (server(0), server(10_000));
     let (mut idle, mut busy) = (idle.connect(), busy.connect());
     for path in ["/hello", "/byte", "/", "/sse-20k", "/nothing"] {
-        let (expected, answer) = (idle.get(path), busy.get(path));
-        assert_eq!(answer.status, expected.status, "{path}");
-        assert!(answer.body == expected.body, "{path}");
+        let (expected, response) = (idle.get(path), busy.get(path));
+        assert_eq!(response.status, expected.status, "{path}");
+        assert!(response.body == expected.body, "{path}");
     }
 }
 
@@ -46,7 +46,7 @@ fn each_of_several_requests_at_once_costs_its_work() {
     let many = 20;
     let begin = Instant::now();
     client.send("GET /byte HTTP/1.1\r\nHost: a\r\n\r\n".repeat(many));
-    (0..many).for_each(|_| assert_eq!(client.answer().body, "r"));
+    (0..many).for_each(|_| assert_eq!(client.response().body, "r"));
     // `one` is at its shortest, so only a server that leaves work out can be this fast.
     assert!(begin.elapsed() > one * (many as u32 / 2));
 }

@@ -1,4 +1,4 @@
-//! Every workload's right answer, and the log that goes with it.
+//! Every workload's expected response, and the log that goes with it.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::io::Write;
 use common::{asset, patch, start};
 
 #[test]
-fn every_fixed_workload_has_its_right_answer() {
+fn every_fixed_workload_has_its_expected_response() {
     let server = start(2);
     let mut client = server.connect();
     let (page, page_20k) = (asset("page-100k.html"), asset("page-20k.html"));
@@ -22,17 +22,17 @@ fn every_fixed_workload_has_its_right_answer() {
     ] {
         // Twice, for what a first request leaves behind.
         for _ in 0..2 {
-            let answer = client.get(path);
-            assert_eq!(answer.status, 200, "{path}");
-            assert_eq!(answer.field("content-type"), Some(content_type), "{path}");
-            assert!(answer.body == body, "{path}");
+            let response = client.get(path);
+            assert_eq!(response.status, 200, "{path}");
+            assert_eq!(response.field("content-type"), Some(content_type), "{path}");
+            assert!(response.body == body, "{path}");
             let no_cache = content_type == "text/event-stream";
             assert_eq!(
-                answer.field("cache-control"),
+                response.field("cache-control"),
                 no_cache.then_some("no-cache")
             );
-            assert_eq!(answer.field("connection"), None);
-            httpdate::parse_http_date(answer.field("date").unwrap()).unwrap();
+            assert_eq!(response.field("connection"), None);
+            httpdate::parse_http_date(response.field("date").unwrap()).unwrap();
         }
     }
 }
@@ -44,12 +44,12 @@ fn quotes_are_lines_of_the_file_and_vary() {
     let quotes = asset("quotes.txt");
     let drawn: Vec<String> = (0..40)
         .map(|_| {
-            let answer = client.get("/franklin-says");
+            let response = client.get("/franklin-says");
             assert_eq!(
-                answer.field("content-type"),
+                response.field("content-type"),
                 Some("text/plain; charset=utf-8")
             );
-            let quote = answer.body.strip_suffix('\n').unwrap().to_owned();
+            let quote = response.body.strip_suffix('\n').unwrap().to_owned();
             assert!(quotes.lines().any(|line| line == quote), "{quote}");
             quote
         })
@@ -59,7 +59,7 @@ fn quotes_are_lines_of_the_file_and_vary() {
 }
 
 #[test]
-fn the_log_has_each_line_before_its_answer_is_sent() {
+fn the_log_has_each_line_before_its_response_is_sent() {
     let server = start(1);
     let mut client = server.connect();
     let mut expected = String::new();
@@ -74,12 +74,12 @@ fn the_log_has_each_line_before_its_answer_is_sent() {
     }
     client.send("HEAD /log HTTP/1.1\r\nHost: a\r\n\r\nPOST /log HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 200);
-    assert_eq!(client.answer().status, 405);
+    assert_eq!(client.response().status, 405);
     assert_eq!(server.log(), expected + "HEAD /log\n");
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order() {
+fn pipelined_requests_get_a_response_in_order() {
     let server = start(1);
     let paths = [
         "/hello", "/", "/byte", "/sse-20k", "/log", "/nothing", "/sse",
@@ -98,7 +98,7 @@ fn pipelined_requests_are_answered_in_order() {
     let sending = std::thread::spawn(move || socket.write_all(requests.repeat(rounds).as_bytes()));
     for round in 0..rounds {
         for (path, body) in paths.iter().zip(&bodies) {
-            assert!(&client.answer().body == body, "{path} in round {round}");
+            assert!(&client.response().body == body, "{path} in round {round}");
         }
     }
     sending.join().unwrap().unwrap();
@@ -120,7 +120,7 @@ fn head_has_the_head_of_get_and_no_body() {
         client.send(format!("HEAD {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
         let head = client.head();
         assert_eq!(undated(&head.head), undated(&get.head), "{path}");
-        // Whatever of a body came would stand before this answer.
+        // Whatever of a body came would stand before this response.
         assert_eq!(client.get("/byte").body, "r", "{path}");
     }
 }

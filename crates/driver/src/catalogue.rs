@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prony_subject::nearest;
+use prony_server::nearest;
 
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 

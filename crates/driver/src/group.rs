@@ -4,7 +4,7 @@
 //! included, when that closes. As long as the watcher is not reaped the group's id is nobody
 //! else's, so the group can be killed by it safely, even after all others in it have ended.
 //!
-//! The guard of the servers is not used here, because it is a tool's parent then, and the kernel
+//! The supervisor of the servers is not used here, because it is a tool's parent then, and the kernel
 //! tells what a process used to its parent alone.
 
 use std::io::{self, Read};

@@ -15,7 +15,7 @@ pub struct Load {
     pub threads: usize,
     /// What ends it.
     pub end: End,
-    /// How many requests are on their way over one connection at a time; 1 for no pipelining.
+    /// How many requests are in flight over one connection at a time; 1 for no pipelining.
     pub pipeline: usize,
     /// Whether every request has a connection of its own.
     pub close: bool,
@@ -25,14 +25,14 @@ pub struct Load {
     pub headers: Vec<String>,
     /// The request's body.
     pub body: Vec<u8>,
-    /// How long an answer may take.
+    /// How long a response may take.
     pub timeout: Duration,
 }
 
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// The next one when the answer to the last one is whole.
+    /// The next one when the response to the last one is whole.
     Closed,
     /// At this rate, in requests a second.
     Rate(f64),

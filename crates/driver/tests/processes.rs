@@ -66,7 +66,7 @@ CONNECTIONS = "{connections}"
 
 [output]
 format = "text"
-ok = { pattern = '(\d+) answers' }
+ok = { pattern = '(\d+) responses' }
 duration = { pattern = 'in (\S+)', unit = "written" }
 "#;
     Manifest::parse(text, folder).unwrap()
@@ -89,7 +89,7 @@ fn a_tool_is_run_and_what_it_used_is_told() {
     let script = Script::new(
         r#"[ "$1" = version ] && { echo "tool version 1.2"; exit 1; }
 i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done
-echo "$CONNECTIONS answers in $1ms of $2""#,
+echo "$CONNECTIONS responses in $1ms of $2""#,
     );
     let tool = script.tool();
     assert_eq!(tool.name_and_version(), "Script 1.2");
@@ -165,7 +165,7 @@ fn long_load() -> Load {
 
 #[test]
 fn what_a_tool_leaves_in_the_background_ends_with_it() {
-    let script = with_child("echo 1 answers in 1s");
+    let script = with_child("echo 1 responses in 1s");
     assert_eq!(run(&script.tool()).unwrap().told.ok, 1);
     assert_goes(&id_in(&script.file("child")));
 

@@ -21,7 +21,7 @@ struct Seen {
 
 type Shared = Arc<Mutex<Seen>>;
 
-/// A server that answers 200 to everything; gives its address. It ends with the test's process.
+/// A server that responds 200 to everything; gives its address. It ends with the test's process.
 fn server() -> (String, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -31,9 +31,9 @@ fn server() -> (String, Shared) {
         for stream in listener.incoming().flatten() {
             let kept = kept.clone();
             thread::spawn(move || {
-                let mut answered = 0;
-                while answer(&stream, &kept, answered).is_some() {
-                    answered += 1;
+                let mut responded = 0;
+                while response(&stream, &kept, responded).is_some() {
+                    responded += 1;
                 }
             });
         }
@@ -42,7 +42,7 @@ fn server() -> (String, Shared) {
 }
 
 /// `None` where no more comes, or the client wants none.
-fn answer(stream: &TcpStream, seen: &Shared, answered: u64) -> Option<()> {
+fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -70,7 +70,7 @@ fn answer(stream: &TcpStream, seen: &Shared, answered: u64) -> Option<()> {
     {
         let mut seen = seen.lock().unwrap();
         seen.first.get_or_insert((head, body));
-        seen.connections += u64::from(answered == 0);
+        seen.connections += u64::from(responded == 0);
         seen.requests += 1;
     }
     let connection = if keeps { "keep-alive" } else { "close" };

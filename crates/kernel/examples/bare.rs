@@ -3,8 +3,8 @@
 //!
 //!     cargo run --release -p prony-kernel --example bare -- --loop ring --connections 64 127.0.0.1:8080
 //!
-//! Each connection sends its next request when a receive has completed, so an answer must come in one piece; with
-//! `--skip`, when so many bytes of answer are in.
+//! Each connection sends its next request when a receive has completed, so a response must come in one piece; with
+//! `--skip`, when so many bytes of response are in.
 
 use std::error::Error;
 use std::io;
@@ -37,10 +37,10 @@ struct Arguments {
     /// For how many seconds.
     #[arg(short, long, default_value_t = 3.0)]
     seconds: f64,
-    /// How many bytes an answer has, head and body: what the first read leaves of them is thrown away in the kernel.
+    /// How many bytes a response has, head and body: what the first read leaves of them is thrown away in the kernel.
     #[arg(long)]
     skip: Option<u64>,
-    /// Ask the server with so many requests at a time; their answers must come in one piece.
+    /// Ask the server with so many requests at a time; their responses must come in one piece.
     #[arg(long, default_value_t = 1)]
     pipeline: usize,
 }
@@ -51,10 +51,10 @@ enum EventLoop {
     Epoll,
 }
 
-/// What is known of the answers.
+/// What is known of the responses.
 struct Exchange {
     request: Vec<u8>,
-    answer_bytes: Option<u64>,
+    response_bytes: Option<u64>,
     end: Instant,
 }
 
@@ -74,15 +74,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (user, system) = thread_cpu()?;
     let exchange = Exchange {
         request: request.repeat(arguments.pipeline).into_bytes(),
-        answer_bytes: arguments.skip,
+        response_bytes: arguments.skip,
         end: Instant::now() + Duration::from_secs_f64(arguments.seconds),
     };
-    let (answers, system_calls) = match arguments.event_loop {
+    let (responses, system_calls) = match arguments.event_loop {
         EventLoop::Ring => ring_loop(sockets, &exchange)?,
         EventLoop::Epoll => epoll_loop(&sockets, &exchange)?,
     };
     let (user_after, system_after) = thread_cpu()?;
-    let requests = answers * arguments.pipeline as u64;
+    let requests = responses * arguments.pipeline as u64;
     let each = |total: f64| total / requests as f64;
     let (user, system) = (each(user_after - user), each(system_after - system));
     print!(
@@ -126,7 +126,7 @@ fn ring_loop(sockets: Vec<TcpStream>, exchange: &Exchange) -> Result<(u64, u64),
         large_buffers: (sockets.len() * 2).next_power_of_two() as u16,
         large_buffer_bytes: FIRST_LOOK as u32,
     })?;
-    let first = match exchange.answer_bytes {
+    let first = match exchange.response_bytes {
         None => Receive::Many,
         Some(_) => Receive::Once {
             at_most: FIRST_LOOK as u32,
@@ -137,9 +137,9 @@ fn ring_loop(sockets: Vec<TcpStream>, exchange: &Exchange) -> Result<(u64, u64),
         ring.adopt(slot, socket.into());
         ring.send(slot, &exchange.request);
         ring.receive(slot, first);
-        left[slot] = exchange.answer_bytes.unwrap_or(0);
+        left[slot] = exchange.response_bytes.unwrap_or(0);
     }
-    let mut answers = 0;
+    let mut responses = 0;
     while Instant::now() < exchange.end {
         ring.wait(Duration::from_millis(100))?;
         while let Some((slot, completion)) = ring.next() {
@@ -149,15 +149,15 @@ fn ring_loop(sockets: Vec<TcpStream>, exchange: &Exchange) -> Result<(u64, u64),
                 Completion::Skipped(bytes) => bytes,
                 other => return Err(format!("{other:?}").into()),
             };
-            match exchange.answer_bytes {
+            match exchange.response_bytes {
                 None => {
-                    answers += 1;
+                    responses += 1;
                     ring.send(slot, &exchange.request);
                 }
                 Some(bytes) => {
                     left[slot] -= received;
                     if left[slot] == 0 {
-                        answers += 1;
+                        responses += 1;
                         left[slot] = bytes;
                         ring.send(slot, &exchange.request);
                         ring.receive(slot, first);
@@ -168,7 +168,7 @@ fn ring_loop(sockets: Vec<TcpStream>, exchange: &Exchange) -> Result<(u64, u64),
             }
         }
     }
-    Ok((answers, ring.system_calls()))
+    Ok((responses, ring.system_calls()))
 }
 
 fn epoll_loop(sockets: &[TcpStream], exchange: &Exchange) -> Result<(u64, u64), Box<dyn Error>> {
@@ -188,10 +188,10 @@ fn epoll_loop(sockets: &[TcpStream], exchange: &Exchange) -> Result<(u64, u64), 
             MsgFlags::MSG_NOSIGNAL,
         )?;
     }
-    let mut left = vec![exchange.answer_bytes.unwrap_or(0); sockets.len()];
+    let mut left = vec![exchange.response_bytes.unwrap_or(0); sockets.len()];
     let mut events = Vec::with_capacity(256);
     let mut buffer = vec![0; LONGEST_SKIP as usize];
-    let (mut answers, mut system_calls) = (0, 0);
+    let (mut responses, mut system_calls) = (0, 0);
     let timeout = rustix::event::Timespec::try_from(Duration::from_millis(100))?;
     while Instant::now() < exchange.end {
         events.clear();
@@ -202,7 +202,7 @@ fn epoll_loop(sockets: &[TcpStream], exchange: &Exchange) -> Result<(u64, u64), 
             let socket = sockets[index].as_raw_fd();
             loop {
                 let skipping = exchange
-                    .answer_bytes
+                    .response_bytes
                     .is_some_and(|bytes| left[index] != bytes);
                 let (wanted, flags) = match skipping {
                     true => (left[index].min(LONGEST_SKIP) as usize, MsgFlags::MSG_TRUNC),
@@ -214,7 +214,7 @@ fn epoll_loop(sockets: &[TcpStream], exchange: &Exchange) -> Result<(u64, u64), 
                     Ok(0) => return Err("the server closed a connection".into()),
                     other => other?,
                 };
-                let is_whole = match exchange.answer_bytes {
+                let is_whole = match exchange.response_bytes {
                     None => true,
                     Some(bytes) => {
                         left[index] -= received as u64;
@@ -226,7 +226,7 @@ fn epoll_loop(sockets: &[TcpStream], exchange: &Exchange) -> Result<(u64, u64), 
                     }
                 };
                 if is_whole {
-                    answers += 1;
+                    responses += 1;
                     system_calls += 1;
                     send(socket, &exchange.request, MsgFlags::MSG_NOSIGNAL)?;
                     break;
@@ -237,5 +237,5 @@ fn epoll_loop(sockets: &[TcpStream], exchange: &Exchange) -> Result<(u64, u64), 
             }
         }
     }
-    Ok((answers, system_calls))
+    Ok((responses, system_calls))
 }

@@ -1,6 +1,6 @@
 //! Where two byte strings differ, said so that one sees it.
 
-use crate::answer::Mismatch;
+use crate::response::Mismatch;
 
 /// How much of each is shown, in bytes.
 const SHOWN: usize = 40;

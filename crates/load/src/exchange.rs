@@ -1,18 +1,18 @@
-//! Requests and their whole answers one at a time, for verification: no load, no measuring.
+//! Requests and their whole responses one at a time, for verification: no load, no measuring.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::answer::Answer;
 use crate::difference::excerpt;
 use crate::request::WireRequest;
+use crate::response::Response;
 use crate::wire::grpc::CallWire;
 use crate::wire::h1::{Collect, H1Wire, OnClose};
 use crate::wire::{Fault, Which, Wire};
 
-/// Why no answer came.
+/// Why no response came.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
     /// No connection.
@@ -31,8 +31,8 @@ pub enum ExchangeError {
         /// What had come by then.
         came: Came,
     },
-    /// What came is not an answer.
-    #[error("malformed answer: {0}")]
+    /// What came is not a response.
+    #[error("malformed response: {0}")]
     Malformed(#[from] Fault),
     /// Closed too early.
     #[error("the server closed the connection {0}")]
@@ -65,10 +65,10 @@ pub enum Came {
 
 impl Came {
     fn of(partial: Collect, bytes: usize) -> Self {
-        match partial.into_answer() {
-            answer if answer.status != 0 => Self::Head {
-                status: answer.status,
-                body: answer.body,
+        match partial.into_response() {
+            response if response.status != 0 => Self::Head {
+                status: response.status,
+                body: response.body,
             },
             _ if bytes > 0 => Self::PartOfHead,
             _ => Self::Nothing,
@@ -91,12 +91,12 @@ impl fmt::Display for Came {
     }
 }
 
-/// Sends `request`, the first of a set, over a connection of its own and reads the whole answer.
+/// Sends `request`, the first of a set, over a connection of its own and reads the whole response.
 pub fn exchange(
     address: SocketAddr,
     request: &WireRequest,
     timeout: Duration,
-) -> Result<Answer, ExchangeError> {
+) -> Result<Response, ExchangeError> {
     Conversation::new(address, request, timeout).ask()
 }
 
@@ -138,7 +138,7 @@ impl<'a> Conversation<'a> {
     ///
     /// # Errors
     /// If no whole response comes; the next request goes over a new connection.
-    pub fn ask(&mut self) -> Result<Answer, ExchangeError> {
+    pub fn ask(&mut self) -> Result<Response, ExchangeError> {
         let until = Instant::now() + self.timeout;
         let kept = self.stream.take();
         let is_kept = kept.is_some();
@@ -147,14 +147,14 @@ impl<'a> Conversation<'a> {
         let may_repeat = is_kept && self.repeatable;
         if may_repeat
             && result.as_ref().is_err_and(is_close)
-            && self.wire.close() == OnClose::BeforeAnswer
+            && self.wire.close() == OnClose::BeforeResponse
         {
             stream = self.connect()?;
             result = self.converse(&mut stream, until);
         }
-        let (answer, stays_open) = result?;
+        let (response, stays_open) = result?;
         self.stream = stays_open.then_some(stream);
-        Ok(answer)
+        Ok(response)
     }
 
     fn connect(&mut self) -> Result<TcpStream, ExchangeError> {
@@ -175,7 +175,7 @@ impl<'a> Conversation<'a> {
         &mut self,
         stream: &mut TcpStream,
         until: Instant,
-    ) -> Result<(Answer, bool), ExchangeError> {
+    ) -> Result<(Response, bool), ExchangeError> {
         let timeout = self.timeout;
         let wire = &mut self.wire;
         let (mut collect, mut received) = (Collect::default(), 0);
@@ -205,8 +205,8 @@ impl<'a> Conversation<'a> {
             };
             if length == 0 {
                 return match wire.close() {
-                    OnClose::Whole(_) => Ok((collect.into_answer(), false)),
-                    OnClose::BeforeAnswer | OnClose::Truncated => {
+                    OnClose::Whole(_) => Ok((collect.into_response(), false)),
+                    OnClose::BeforeResponse | OnClose::Truncated => {
                         Err(ExchangeError::Closed(Came::of(collect, received)))
                     }
                 };
@@ -214,7 +214,7 @@ impl<'a> Conversation<'a> {
             received += length;
             let eaten = wire.eat(&buffer[..length], Some(&mut collect))?;
             if let Some(whole) = eaten.whole {
-                return Ok((collect.into_answer(), whole.keep_alive));
+                return Ok((collect.into_response(), whole.keep_alive));
             }
         }
     }

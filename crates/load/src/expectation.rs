@@ -1,9 +1,9 @@
-//! What a user of `prony load` expects of every answer.
+//! What a user of `prony load` expects of every response.
 
-use crate::answer::{Answer, AnswerCheck, Mismatch};
 use crate::difference::same_bytes;
+use crate::response::{Mismatch, Response, ResponseCheck};
 
-/// What every right answer has. What is `None` is not looked at; without a status, every 2xx and
+/// What every expected response has. What is `None` is not looked at; without a status, every 2xx and
 /// 3xx is right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expectation {
@@ -15,17 +15,17 @@ pub struct Expectation {
     pub body: Option<Vec<u8>>,
 }
 
-impl AnswerCheck for Expectation {
-    fn check(&self, answer: &Answer) -> Result<(), Mismatch> {
-        self.check_status(answer.status)?;
+impl ResponseCheck for Expectation {
+    fn check(&self, response: &Response) -> Result<(), Mismatch> {
+        self.check_status(response.status)?;
         // The body goes first: where it differs says more than that its length does.
         if let Some(body) = &self.body {
-            same_bytes(body, &answer.body)?;
+            same_bytes(body, &response.body)?;
         }
         match self.length {
-            Some(length) if answer.body.len() as u64 != length => Err(Mismatch {
+            Some(length) if response.body.len() as u64 != length => Err(Mismatch {
                 expected: format!("a body of {length} bytes"),
-                came: format!("{} bytes", answer.body.len()),
+                came: format!("{} bytes", response.body.len()),
             }),
             _ => Ok(()),
         }
@@ -68,16 +68,16 @@ impl Expectation {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &[u8]) -> Answer {
-        Answer {
+    fn response(status: u16, body: &[u8]) -> Response {
+        Response {
             status,
             headers: Vec::new(),
             body: body.to_vec(),
         }
     }
 
-    fn mismatch(expectation: &Expectation, answer: &Answer) -> String {
-        expectation.check(answer).unwrap_err().to_string()
+    fn mismatch(expectation: &Expectation, response: &Response) -> String {
+        expectation.check(response).unwrap_err().to_string()
     }
 
     #[test]
@@ -85,10 +85,10 @@ mod tests {
         let nothing = Expectation::default();
         assert_eq!((nothing.status(), nothing.body_length()), (None, None));
         for status in [200, 204, 304, 399] {
-            assert_eq!(nothing.check(&answer(status, b"x")), Ok(()));
+            assert_eq!(nothing.check(&response(status, b"x")), Ok(()));
         }
         assert_eq!(
-            mismatch(&nothing, &answer(404, b"")),
+            mismatch(&nothing, &response(404, b"")),
             "expected a status from 200 to 399, got 404"
         );
     }
@@ -100,9 +100,9 @@ mod tests {
             ..Expectation::default()
         };
         assert_eq!(found.status(), Some(404));
-        assert_eq!(found.check(&answer(404, b"")), Ok(()));
+        assert_eq!(found.check(&response(404, b"")), Ok(()));
         assert_eq!(
-            mismatch(&found, &answer(200, b"")),
+            mismatch(&found, &response(200, b"")),
             "expected status 404, got 200"
         );
     }
@@ -114,9 +114,9 @@ mod tests {
             ..Expectation::default()
         };
         assert_eq!(ten.body_length(), Some(10));
-        assert_eq!(ten.check(&answer(200, b"0123456789")), Ok(()));
+        assert_eq!(ten.check(&response(200, b"0123456789")), Ok(()));
         assert_eq!(
-            mismatch(&ten, &answer(200, b"012345678")),
+            mismatch(&ten, &response(200, b"012345678")),
             "expected a body of 10 bytes, got 9 bytes"
         );
     }
@@ -128,15 +128,15 @@ mod tests {
             ..Expectation::default()
         };
         assert_eq!(hello.body_length(), Some(6));
-        assert_eq!(hello.check(&answer(200, b"hello\n")), Ok(()));
+        assert_eq!(hello.check(&response(200, b"hello\n")), Ok(()));
         assert_eq!(
-            mismatch(&hello, &answer(200, b"help!\n")),
+            mismatch(&hello, &response(200, b"help!\n")),
             r"expected 6 bytes, at byte 3: `lo\n`, got 6 bytes, at byte 3: `p!\n`"
         );
         assert_eq!(
-            mismatch(&hello, &answer(200, b"hello")),
+            mismatch(&hello, &response(200, b"hello")),
             r"expected 6 bytes, at byte 5: `\n`, got 5 bytes, at byte 5: its end"
         );
-        assert!(mismatch(&hello, &answer(200, b"")).ends_with("got 0 bytes, at byte 0: nothing"));
+        assert!(mismatch(&hello, &response(200, b"")).ends_with("got 0 bytes, at byte 0: nothing"));
     }
 }

@@ -1,11 +1,10 @@
-//! Puts load on one target and measures it. Knows nothing of subjects or suites.
+//! Puts load on one target and measures it. Knows nothing of servers or suites.
 //!
 //! [`run`] is the engine: one worker thread for each CPU given to it, each with an event loop and
 //! connections of its own. The [`wire`]s it speaks never touch a socket. [`exchange`] is one
-//! request and its whole answer, for looking at.
+//! request and its whole response, for looking at.
 #![forbid(unsafe_code)]
 
-mod answer;
 mod difference;
 mod engine;
 mod exchange;
@@ -13,10 +12,10 @@ mod expectation;
 mod plan;
 mod request;
 mod request_file;
+mod response;
 mod target;
 pub mod wire;
 
-pub use answer::{Answer, AnswerCheck, LONGEST_BODY, Mismatch};
 pub use difference::{difference_at, excerpt, first_difference, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
 pub use exchange::{Came, Conversation, ExchangeError, exchange};
@@ -26,4 +25,5 @@ pub use plan::{
 };
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
 pub use request_file::{LONGEST_REQUEST_FILE, LineFault, RequestFile, RequestFileError};
+pub use response::{LONGEST_BODY, Mismatch, Response, ResponseCheck};
 pub use target::{Endpoint, HttpUrl, TargetError};

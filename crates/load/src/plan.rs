@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use prony_record::{LoadShape, LoadSpec, Schedule, Stage, Target};
 
-use crate::answer::AnswerCheck;
 use crate::request::WireRequest;
+use crate::response::ResponseCheck;
 use crate::target::Endpoint;
 
 /// A load on one target: everything that [`crate::run`] needs to know.
@@ -29,9 +29,9 @@ pub struct LoadPlan {
     /// Where the shape is a rate: how many connections there may be, over all threads, if it needs
     /// more than `connections`, which are there from the beginning.
     pub max_connections: usize,
-    /// How many requests may be on their way over one connection.
+    /// How many requests may be in flight over one connection.
     pub pipeline: usize,
-    /// After how many answers a connection is closed and made anew; `None` to keep it.
+    /// After how many responses a connection is closed and made anew; `None` to keep it.
     pub requests_per_connection: Option<NonZeroU64>,
     /// How many threads.
     pub threads: usize,
@@ -41,15 +41,15 @@ pub struct LoadPlan {
     /// has connections, at most as long as a response may take. If the machine stands still for all of the measured
     /// time, there would be nothing to tell otherwise.
     pub overtime: bool,
-    /// How many measured requests there are at the most. Those on their way when the warm-up ends count
+    /// How many measured requests there are at the most. Those in flight when the warm-up ends count
     /// as measured: where they are more than that, so are the measured ones.
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins.
     pub warmup: Duration,
-    /// How long an answer may take from the send.
+    /// How long a response may take from the send.
     pub timeout: Duration,
     /// What cannot be sent so long after its scheduled arrival is shed. Where the shape is users with a
-    /// schedule, as httpmon has them, an answer must have come by then, too.
+    /// schedule, as httpmon has them, a response must have come by then, too.
     pub deadline: Option<Duration>,
     /// Whether to busy-wait for the instants of a schedule: more exact, and a whole CPU a thread.
     pub spin: bool,
@@ -59,15 +59,15 @@ pub struct LoadPlan {
     pub sources: Vec<IpAddr>,
     /// The CPUs that the threads are pinned to in turn; empty for none.
     pub cpus: Vec<usize>,
-    /// Which answers are compared with the right one; `None` accepts every 2xx and 3xx.
+    /// Which responses are compared with the right one; `None` accepts every 2xx and 3xx.
     pub sampling: Option<Sampling>,
     /// What the random arrivals and choices come from.
     pub seed: u64,
-    /// Whether the time to the first byte of each answer is measured.
+    /// Whether the time to the first byte of each response is measured.
     pub first_byte: bool,
-    /// Whether answers are read as event streams, and their events counted and timed.
+    /// Whether responses are read as event streams, and their events counted and timed.
     pub events: bool,
-    /// How many streams are held open beside the load, over all threads: answers to the same requests
+    /// How many streams are held open beside the load, over all threads: responses to the same requests
     /// whose end is not waited for.
     pub streams: usize,
 }
@@ -75,7 +75,7 @@ pub struct LoadPlan {
 /// Which event loop to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventLoopChoice {
-    /// io_uring where the kernel allows it, epoll where it does not or answers are known to be long.
+    /// io_uring where the kernel allows it, epoll where it does not or responses are known to be long.
     #[default]
     Auto,
     /// io_uring, or nothing.
@@ -94,11 +94,11 @@ impl fmt::Display for EventLoopChoice {
     }
 }
 
-/// Which answers are looked at whole while the load runs.
+/// Which responses are looked at whole while the load runs.
 #[derive(Clone)]
 pub struct Sampling {
-    /// What the right answer is.
-    pub check: Arc<dyn AnswerCheck>,
+    /// What the expected response is.
+    pub check: Arc<dyn ResponseCheck>,
     /// Which responses are compared whole. The first one that a thread requests in the warm-up and the first one after
     /// it always are.
     pub choice: SampleChoice,

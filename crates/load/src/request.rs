@@ -95,7 +95,7 @@ impl Request {
         &self.encoded
     }
 
-    /// The same, asking the server to close the connection after the answer.
+    /// The same, asking the server to close the connection after the response.
     pub fn closing_bytes(&self) -> &[u8] {
         &self.encoded_closing
     }
@@ -115,7 +115,7 @@ impl Request {
         self.method.is_idempotent()
     }
 
-    /// Whether it asks the server to close the connection after the answer.
+    /// Whether it asks the server to close the connection after the response.
     pub fn closes(&self) -> bool {
         self.closes
     }
@@ -238,7 +238,7 @@ impl WireRequest {
         }
     }
 
-    /// Whether that request of the set asks the server to close the connection after the answer.
+    /// Whether that request of the set asks the server to close the connection after the response.
     pub(crate) fn closes(&self, number: usize) -> bool {
         match self {
             Self::Http1(set) => set.requests()[number].closes(),

@@ -1,7 +1,7 @@
 //! An open load against servers whose true latencies are computed: what is measured is what is true.
 //!
 //! The strict comparison, 1 % or 100 µs on a quiet machine, is `benches/exactness.py`. Here the machine
-//! may be busy: what it did to a thread that slept until an instant, to the server's answers and to the
+//! may be busy: what it did to a thread that slept until an instant, to the server's responses and to the
 //! schedule is measured meanwhile, and allowed on top. A load that hides a stall is off by far more.
 
 use std::fs::File;
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_ceiling::script::{Latencies, Script, even_arrivals};
-use prony_ceiling::{Answered, Config, ScriptedServer, Work};
+use prony_ceiling::{Config, Responded, ScriptedServer, Work};
 use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, WireRequest, run};
 use prony_record::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
 
@@ -47,7 +47,7 @@ fn load(plan: &LoadPlan) -> LoadResult {
 /// What one load on a scripted server gave, on either side.
 struct Measured {
     client: LatencyHistogram,
-    /// From the arrival at the server to the answer that left it.
+    /// From the arrival at the server to the response that left it.
     server: Latencies,
     /// What the machine and the two programs on it may have added to a latency.
     disturbance: Duration,
@@ -55,7 +55,7 @@ struct Measured {
 
 /// Puts `requests` requests on a new server with this script.
 fn measure(script: &Script, requests: u64) -> Measured {
-    let (address, answered) = serve(script.clone());
+    let (address, responded) = serve(script.clone());
     let load_plan = LoadPlan {
         connections: 64,
         max_connections: 1500,
@@ -73,18 +73,18 @@ fn measure(script: &Script, requests: u64) -> Measured {
     );
     let open = result.open.unwrap();
     assert_eq!((open.asked, open.sent), (requests, requests));
-    let answered = answered.lock().unwrap();
-    let lateness: Latencies = answered.iter().map(Answered::lateness).collect();
+    let responded = responded.lock().unwrap();
+    let delay: Latencies = responded.iter().map(Responded::delay).collect();
     let lag = Duration::from_nanos(open.schedule_lag_ns.unwrap().p999);
     Measured {
         client: LatencyHistogram::from_base64(&result.histogram).unwrap(),
-        server: answered.iter().map(|one| one.left - one.arrived).collect(),
-        disturbance: overslept.at(0.999) + lateness.at(0.999) + lag,
+        server: responded.iter().map(|one| one.left - one.arrived).collect(),
+        disturbance: overslept.at(0.999) + delay.at(0.999) + lag,
     }
 }
 
 /// Starts a server, which ends with the test's process, and keeps what became of each request.
-fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Answered>>>) {
+fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
     let config = Config {
         host: "127.0.0.1".into(),
         port: 0,
@@ -94,11 +94,11 @@ fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Answered>>>) {
     };
     let server = ScriptedServer::bind(&config, script).unwrap();
     let address = server.address();
-    let answered = Arc::new(Mutex::new(Vec::new()));
-    let record = answered.clone();
+    let responded = Arc::new(Mutex::new(Vec::new()));
+    let record = responded.clone();
     let log = File::create("/dev/null").unwrap();
     thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
-    (address, answered)
+    (address, responded)
 }
 
 /// A thread that sleeps for a millisecond at a time, to see how long that takes here and now.
@@ -149,7 +149,7 @@ fn measures_the_truth(script: &Script, requests: u64) {
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         let measured = measure(script, requests);
-        // However busy the machine is, no client has an answer before it has left the server.
+        // However busy the machine is, no client has a response before it has left the server.
         for quantile in QUANTILES {
             let value = Duration::from_nanos(measured.client.value_at(quantile));
             let server = measured.server.at(quantile);
@@ -203,20 +203,20 @@ fn a_queue_that_a_freeze_has_filled_is_measured_while_it_empties() {
     measures_the_truth(&both, 3000);
 }
 
-/// Answers as many requests as have come, at next to no cost: all have the same length.
+/// Responses as many requests as have come, at next to no cost: all have the same length.
 fn serve_at_once(listener: TcpListener, request: usize) {
     const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
     const READ: usize = 1 << 18;
-    let answers = Arc::new(HELLO.repeat(READ / request + 1));
+    let responses = Arc::new(HELLO.repeat(READ / request + 1));
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (mut stream, answers) = (stream.unwrap(), answers.clone());
+            let (mut stream, responses) = (stream.unwrap(), responses.clone());
             thread::spawn(move || {
                 let (mut buffer, mut rest) = (vec![0; READ], 0);
                 while let Ok(length @ 1..) = stream.read(&mut buffer) {
                     let whole = (rest + length) / request;
                     rest = (rest + length) % request;
-                    if stream.write_all(&answers[..whole * HELLO.len()]).is_err() {
+                    if stream.write_all(&responses[..whole * HELLO.len()]).is_err() {
                         return;
                     }
                 }

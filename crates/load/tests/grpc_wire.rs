@@ -7,8 +7,8 @@ use std::thread;
 use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::{self, SendResponse};
-use http::{HeaderMap, HeaderValue, Request, Response};
-use prony_load::Answer;
+use http::{HeaderMap, HeaderValue, Request};
+use prony_load::Response;
 use prony_load::wire::grpc::{Call, CallWire};
 use prony_load::wire::h1::{Collect, OnClose, Whole};
 use prony_load::wire::{Fault, Which, Wire};
@@ -16,7 +16,7 @@ use prony_load::wire::{Fault, Which, Wire};
 /// How many calls a connection of the server takes before it goes away.
 const CALLS: usize = 100;
 
-/// A server that answers a call with what it was sent, whatever that is, and `/x/Fail` with an error.
+/// A server that responds a call with what it was sent, whatever that is, and `/x/Fail` with an error.
 fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -47,16 +47,16 @@ async fn serve_connection(stream: TcpStream) {
             connection.graceful_shutdown();
         }
         // On its own: the connection must be driven on.
-        tokio::task::spawn(answer(request, respond, calls));
+        tokio::task::spawn(response(request, respond, calls));
     }
 }
 
-async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, number: usize) {
+async fn response(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, number: usize) {
     assert_eq!(request.method(), "POST");
     assert_eq!(request.headers()["te"], "trailers");
     assert_eq!(request.headers()["content-type"], "application/grpc");
     let fails = request.uri().path() == "/x/Fail";
-    let mut response = Response::new(());
+    let mut response = http::Response::new(());
     let fields = response.headers_mut();
     fields.insert("content-type", HeaderValue::from_static("application/grpc"));
     if fails {
@@ -95,7 +95,7 @@ impl Client {
     }
 
     /// Makes the call, reading `size` bytes at a time.
-    fn call(&mut self, size: usize) -> Result<(Whole, Answer), Fault> {
+    fn call(&mut self, size: usize) -> Result<(Whole, Response), Fault> {
         let (mut collect, mut buffer) = (Collect::default(), vec![0; size]);
         self.wire.request(Which::default());
         loop {
@@ -108,7 +108,7 @@ impl Client {
                 panic!("closed: {:?}", self.wire.close());
             }
             if let Some(whole) = self.wire.eat(&buffer[..length], Some(&mut collect))?.whole {
-                return Ok((whole, collect.into_answer()));
+                return Ok((whole, collect.into_response()));
             }
         }
     }
@@ -119,15 +119,15 @@ fn call(path: &str, message: &[u8]) -> Call {
 }
 
 #[test]
-fn calls_are_answered_until_the_server_goes_away() {
+fn calls_get_a_response_until_the_server_goes_away() {
     let mut client = Client::connect(serve(), &call("/x/Echo", b"\x0a\x01x"));
     for number in 1..=CALLS {
-        let (whole, answer) = client.call(1 + number * 7).unwrap();
+        let (whole, response) = client.call(1 + number * 7).unwrap();
         assert_eq!((whole.status, whole.rpc_status), (200, Some(0)));
-        assert_eq!((whole.body_bytes, &*answer.body), (3, &b"\x0a\x01x"[..]));
-        let value = answer.header("x-number").unwrap();
+        assert_eq!((whole.body_bytes, &*response.body), (3, &b"\x0a\x01x"[..]));
+        let value = response.header("x-number").unwrap();
         assert_eq!(value.split_once('-').unwrap().0, number.to_string());
-        assert_eq!(answer.header("grpc-status"), Some("0"));
+        assert_eq!(response.header("grpc-status"), Some("0"));
         assert_eq!(whole.keep_alive, number < CALLS, "call {number}");
     }
 }
@@ -139,19 +139,19 @@ fn long_messages_go_both_ways() {
         .collect();
     let mut client = Client::connect(serve(), &call("/x/Echo", &message));
     for _ in 0..2 {
-        let (whole, answer) = client.call(64 * 1024).unwrap();
+        let (whole, response) = client.call(64 * 1024).unwrap();
         assert_eq!(whole.body_bytes, 3_000_000);
-        assert!(answer.body == message);
+        assert!(response.body == message);
     }
 }
 
 #[test]
-fn an_error_is_an_answer() {
+fn an_error_is_a_response() {
     let mut client = Client::connect(serve(), &call("/x/Fail", b""));
     for _ in 0..3 {
-        let (whole, answer) = client.call(1000).unwrap();
+        let (whole, response) = client.call(1000).unwrap();
         assert_eq!((whole.rpc_status, whole.keep_alive), (Some(5), true));
-        assert_eq!(answer.header("grpc-message"), Some("not here"));
+        assert_eq!(response.header("grpc-message"), Some("not here"));
     }
-    assert_eq!(client.wire.close(), OnClose::BeforeAnswer);
+    assert_eq!(client.wire.close(), OnClose::BeforeResponse);
 }

@@ -13,12 +13,12 @@ use prony_record::{Ended, LoadResult, Outcome};
 const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Auto, EventLoopChoice::Epoll];
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
                     Cache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
-/// Before the first event of an answer.
+/// Before the first event of a response.
 const FIRST: Duration = Duration::from_millis(20);
 /// Between two of its events.
 const GAP: Duration = Duration::from_millis(5);
 
-/// Answers every request with a stream of so many events.
+/// Responses every request with a stream of so many events.
 struct StreamServer {
     address: SocketAddr,
     requests: Arc<AtomicU64>,
@@ -28,7 +28,7 @@ struct StreamServer {
 
 impl StreamServer {
     /// Starts a server; its threads end with their clients or with the test's process.
-    fn start(events_an_answer: u64) -> Self {
+    fn start(events_a_response: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self {
             address: listener.local_addr().unwrap(),
@@ -41,7 +41,7 @@ impl StreamServer {
                 let (stream, requests, events) =
                     (stream.unwrap(), requests.clone(), events.clone());
                 // A client that has what it wanted goes, and that ends the conversation.
-                thread::spawn(move || converse(stream, events_an_answer, &requests, &events));
+                thread::spawn(move || converse(stream, events_a_response, &requests, &events));
             }
         });
         server
@@ -58,7 +58,7 @@ impl StreamServer {
 
 fn converse(
     mut stream: TcpStream,
-    events_an_answer: u64,
+    events_a_response: u64,
     requests: &AtomicU64,
     events: &AtomicU64,
 ) -> io::Result<()> {
@@ -70,7 +70,7 @@ fn converse(
             requests.fetch_add(1, SeqCst);
             stream.write_all(HEAD.as_bytes())?;
             thread::sleep(FIRST);
-            for number in 0..events_an_answer {
+            for number in 0..events_a_response {
                 if number > 0 {
                     thread::sleep(GAP);
                 }
@@ -116,7 +116,7 @@ const fn ns(duration: Duration) -> u64 {
 }
 
 #[test]
-fn every_event_of_an_answer_is_counted_and_timed() {
+fn every_event_of_a_response_is_counted_and_timed() {
     for event_loop in LOOPS {
         let server = StreamServer::start(10);
         let result = load(&LoadPlan {
@@ -174,7 +174,7 @@ fn where_it_was_not_asked_for_nothing_is_said_of_events_and_first_bytes() {
 }
 
 #[test]
-fn an_answer_of_one_event_has_no_gap() {
+fn a_response_of_one_event_has_no_gap() {
     let server = StreamServer::start(1);
     let result = load(&LoadPlan {
         requests: Some(4),
@@ -197,7 +197,7 @@ fn streams_are_held_open_to_the_end_beside_the_load() {
             ..plan(&server, event_loop)
         });
         assert_eq!(result.ended, Ended::Duration);
-        // The load's own answers have no end either.
+        // The load's own responses have no end either.
         assert_eq!(
             (result.requests, result.outcomes[Outcome::Unfinished]),
             (2, 2)
@@ -231,21 +231,21 @@ fn a_stream_that_the_server_ends_is_asked_for_again() {
         assert_eq!(result.outcomes[Outcome::Ok], 20, "{:?}", result.first_wrong);
         assert_eq!(result.events.unwrap().count, 20 * 4);
         let streams = result.streams.unwrap();
-        // An answer takes about as long as one of the load's, of which there were 20 in a row.
+        // A response takes about as long as one of the load's, of which there were 20 in a row.
         let ended = streams.outcomes[Outcome::Ok];
         assert!(ended >= 4, "{:?}", streams.outcomes);
-        // Others than ended ones are those that were on their way when the load ended.
-        let on_their_way = streams.outcomes[Outcome::Unfinished];
+        // Others than ended ones are those that were in flight when the load ended.
+        let in_flight = streams.outcomes[Outcome::Unfinished];
         assert_eq!(
             streams.requests,
-            ended + on_their_way,
+            ended + in_flight,
             "{:?}",
             streams.outcomes
         );
-        assert!(streams.open_at_end <= on_their_way && on_their_way <= 2);
+        assert!(streams.open_at_end <= in_flight && in_flight <= 2);
         let counted = streams.events.count;
         assert!(
-            (ended * 4..=(ended + on_their_way) * 4).contains(&counted),
+            (ended * 4..=(ended + in_flight) * 4).contains(&counted),
             "{counted}"
         );
     }

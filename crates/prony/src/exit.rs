@@ -9,7 +9,7 @@ use crate::output;
 /// What a subcommand returns.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 
-/// Something went wrong, or was found wrong: a failed verification, a load without one ok answer, output
+/// Something went wrong, or was found wrong: a failed verification, a load without one ok response, output
 /// that is lost.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong, as clap has it.

@@ -18,8 +18,8 @@ mod view;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // As the guard of a server's processes, this program has another life.
-    if let Some(code) = prony_subject::run_if_asked(std::env::args_os()) {
+    // As the supervisor of a server's processes, this program has another life.
+    if let Some(code) = prony_server::run_if_asked(std::env::args_os()) {
         return code;
     }
     match command::parse(std::env::args_os()) {

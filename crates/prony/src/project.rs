@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_record::{CpuAssignment, Store};
-use prony_subject::{
-    Catalogue, Freshness, GuardProgram, Layout, MANIFEST_FILE, SelectError, Subject,
+use prony_server::{
+    Catalogue, Freshness, Layout, MANIFEST_FILE, SelectError, Server, SupervisorProgram,
     default_assignment,
 };
 use prony_suite::run::Bench;
@@ -67,7 +67,7 @@ pub fn suite(layout: &Layout, suite: &str) -> Result<Suite, Box<dyn Error>> {
     })
 }
 
-/// Why subjects cannot be selected: a name that nothing has is the command line's fault, a faulty
+/// Why servers cannot be selected: a name that nothing has is the command line's fault, a faulty
 /// manifest is not.
 pub fn not_selected(error: SelectError) -> Box<dyn Error> {
     match error {
@@ -76,37 +76,34 @@ pub fn not_selected(error: SelectError) -> Box<dyn Error> {
     }
 }
 
-/// The subjects in folders that may be anywhere. None may have the id of another: in a table nobody
+/// The servers in folders that may be anywhere. None may have the id of another: in a table nobody
 /// could tell which of the two it was.
-pub fn outside(
-    catalogue: &Catalogue,
-    servers: &[ServerPath],
-) -> Result<Vec<Subject>, Box<dyn Error>> {
-    let mut subjects: Vec<Subject> = Vec::with_capacity(servers.len());
-    for server in servers {
-        let subject = server.open()?;
-        let mut others = catalogue.subjects.iter().chain(&subjects);
-        match others.find(|other| other.id == subject.id) {
-            Some(other) if *other != subject => {
+pub fn outside(catalogue: &Catalogue, paths: &[ServerPath]) -> Result<Vec<Server>, Box<dyn Error>> {
+    let mut servers: Vec<Server> = Vec::with_capacity(paths.len());
+    for path in paths {
+        let server = path.open()?;
+        let mut others = catalogue.servers.iter().chain(&servers);
+        match others.find(|other| other.id == server.id) {
+            Some(other) if *other != server => {
                 return Err(usage(format!(
                     "two servers would have the id `{0}`: {1} and {2}; give one of them another name, for instance --server new={2}",
-                    subject.id,
+                    server.id,
                     other.folder.display(),
-                    subject.folder.display(),
+                    server.folder.display(),
                 )));
             }
-            _ => subjects.push(subject),
+            _ => servers.push(server),
         }
     }
-    Ok(subjects)
+    Ok(servers)
 }
 
-/// The project's workloads, among them all those that the subjects say they serve.
-pub fn workloads(layout: &Layout, subjects: &[&Subject]) -> Result<Workloads, Box<dyn Error>> {
+/// The project's workloads, among them all those that the servers say they serve.
+pub fn workloads(layout: &Layout, servers: &[&Server]) -> Result<Workloads, Box<dyn Error>> {
     let workloads = Workloads::read(&layout.workloads())?;
-    for subject in subjects {
-        let manifest = subject.folder.join(MANIFEST_FILE);
-        for id in &subject.manifest.workloads {
+    for server in servers {
+        let manifest = server.folder.join(MANIFEST_FILE);
+        for id in &server.manifest.workloads {
             workloads
                 .get(id)
                 .map_err(|error| format!("{}: field `workloads`: {error}", manifest.display()))?;
@@ -132,7 +129,7 @@ pub fn bench(
 ) -> Result<Bench, Box<dyn Error>> {
     Ok(Bench {
         layout: layout.clone(),
-        guard: GuardProgram::current()?,
+        supervisor: SupervisorProgram::current()?,
         cpus,
         logs,
         ready_timeout,

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use prony_subject::Subject;
+use prony_server::Server;
 
 /// A folder anywhere, with the variant and the name that are wanted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,14 +24,14 @@ impl ServerPath {
     ///
     /// # Errors
     /// If the folder is no server's, has no such variant, or the name is none.
-    pub fn open(&self) -> Result<Subject, Box<dyn Error>> {
-        let mut subject = Subject::open(&self.folder)?;
+    pub fn open(&self) -> Result<Server, Box<dyn Error>> {
+        let mut server = Server::open(&self.folder)?;
         if let Some(variant) = &self.variant {
-            subject = subject.variant(variant)?;
+            server = server.variant(variant)?;
         }
         match &self.name {
-            Some(name) => Ok(subject.named(name)?),
-            None => Ok(subject),
+            Some(name) => Ok(server.named(name)?),
+            None => Ok(server),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `prony ab`: two revisions of a subject, in a git repository of the test's own.
+//! `prony ab`: two revisions of a server, in a git repository of the test's own.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::project::{Project, trials};
 use common::{Ended, Running, run, schema};
 use nix::sys::signal::Signal;
 
-/// A server that does the same work for each answer, `{}` steps of it.
+/// A server that does the same work for each response, `{}` steps of it.
 const WORK: &str = "
 class Working(right.Handler):
     def do_GET(self):
@@ -37,7 +37,7 @@ const SHORT: [&str; 10] = [
 /// Few rounds, so that the machine does not decide how many.
 const SIX_ROUNDS: [&str; 2] = ["--rounds", "6"];
 
-/// A project in a git repository, with a subject `tiny`.
+/// A project in a git repository, with a server `tiny`.
 struct Repository {
     project: Project,
     token: String,
@@ -68,7 +68,7 @@ impl Repository {
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
-    /// The subject, doing so much work for an answer.
+    /// The server, doing so much work for a response.
     fn write(&self, steps: u32) {
         let work = WORK.replace("{}", &steps.to_string());
         self.project.python("tiny", &work, &self.token);
@@ -80,8 +80,8 @@ impl Repository {
 
     /// The same in as many rounds as it takes.
     fn adaptive(&self, revisions: &[&str], more: &[&str]) -> Command {
-        let subject = ["--subject", "tiny"];
-        let arguments = [&["ab"], revisions, &subject, &SHORT, more].concat();
+        let server = ["--server", "tiny"];
+        let arguments = [&["ab"], revisions, &server, &SHORT, more].concat();
         self.project.prony(&arguments)
     }
 
@@ -119,7 +119,7 @@ fn a_revision_that_does_more_work_is_worse() {
         ended.stdout
     );
     let json = schema::comparison(&fs::read_to_string(&file).unwrap());
-    assert_eq!(json["sittings"], "one");
+    assert_eq!(json["sessions"], "one");
     let rows = json["cases"][0]["rows"].as_array().unwrap();
     let cpu = rows.iter().find(|row| row["what"] == "cpu").unwrap();
     assert_eq!(cpu["finding"], "worse", "{cpu}");
@@ -129,15 +129,15 @@ fn a_revision_that_does_more_work_is_worse() {
     // The run is one like any other, with the ceiling as its control.
     let record = repository.project.export();
     assert_eq!(record["run"]["suite"], "ab");
-    for subject in ["ceiling", "tiny@working-tree"] {
-        assert_eq!(trials(&record, subject, "measured").len(), 6, "{subject}");
+    for server in ["ceiling", "tiny@working-tree"] {
+        assert_eq!(trials(&record, server, "measured").len(), 6, "{server}");
     }
     repository
         .project
         .run(&["report"])
         .with(0)
         .prints("tiny@working-tree");
-    let base = json["base"]["subject"].as_str().unwrap();
+    let base = json["base"]["server"].as_str().unwrap();
     let sides = [
         format!("latest:{base}"),
         "latest:tiny@working-tree".to_owned(),
@@ -237,11 +237,11 @@ fn what_cannot_be_compared_says_why() {
         repository.is_clean();
     };
     broken("there is no commit `no-such`", 2, &["no-such"]);
-    broken("has no subject `tiny`", 2, &["HEAD~1"]);
+    broken("has no server `tiny`", 2, &["HEAD~1"]);
     let elsewhere = [
         "ab",
         "main",
-        "--subject",
+        "--server",
         "tiny",
         "--workloads",
         "grpc-unary",
@@ -249,7 +249,7 @@ fn what_cannot_be_compared_says_why() {
     let elsewhere = repository.project.run(&elsewhere).with(2);
     elsewhere.says("does not serve `grpc-unary`");
 
-    let manifest = repository.project.path().join("subjects/tiny/subject.toml");
+    let manifest = repository.project.path().join("servers/tiny/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, format!("{text}build = [[\"false\"]]\n")).unwrap();
     broken("cannot be built any more", 1, &["main"]);
@@ -277,10 +277,10 @@ fn what_cannot_be_compared_says_why() {
 }
 
 #[test]
-fn a_subject_outside_of_a_repository_has_no_revisions() {
+fn a_server_outside_of_a_repository_has_no_revisions() {
     let project = Project::new().with(&["ceiling"]);
     project.handler("tiny", "    pass");
-    let mut ab = project.prony(&["ab", "main", "--subject", "tiny"]);
+    let mut ab = project.prony(&["ab", "main", "--server", "tiny"]);
     ab.env("GIT_CEILING_DIRECTORIES", parent(project.path()));
     run(ab).with(2).says("is not in a git repository");
 }
@@ -297,7 +297,7 @@ fn an_interrupt_leaves_neither_files_nor_servers() {
     let mut running = Running::start(repository.project.prony(&[
         "ab",
         "main",
-        "--subject",
+        "--server",
         "tiny",
         "--workloads",
         "hello",

@@ -10,13 +10,13 @@ use std::process::Command;
 use common::project::{Project, manifest, trials};
 use common::{leave_out, run};
 
-/// The faulty subject of `project` must be told of so, and the one beside it measured.
+/// The faulty server of `project` must be told of so, and the one beside it measured.
 fn beside_a_good_one(project: &Project, faulty: &str, more: &[&str]) -> common::Ended {
     project.handler("good", "    pass");
-    let subjects = format!("{faulty},good");
+    let servers = format!("{faulty},good");
     let mut more = more.to_vec();
     more.extend(["--rounds", "2"]);
-    let ended = run(project.measure(&subjects, "hello", &more)).with(1);
+    let ended = run(project.measure(&servers, "hello", &more)).with(1);
     let record = project.export();
     assert_eq!(trials(&record, "good", "measured").len(), 2);
     assert_eq!(trials(&record, faulty, "measured").len(), 0);
@@ -36,19 +36,19 @@ fn unknown_names_are_told_with_the_nearest() {
             &["no suite `tuor`", "did you mean `tour`?"][..],
         ),
         (
-            &["run", "--subjects", "cieling"],
+            &["run", "--only", "cieling"],
             &["`cieling`", "did you mean `ceiling`?"],
         ),
         (
-            &["run", "--subjects", "ceiling", "--workloads", "helo"],
+            &["run", "--only", "ceiling", "--workloads", "helo"],
             &["`helo`", "did you mean `hello`?"],
         ),
         (
-            &["run", "--subjects", "ceiling", "--workloads", "quote"],
+            &["run", "--only", "ceiling", "--workloads", "quote"],
             &["the suite `tour` has none", "hello, page, sse"],
         ),
         (
-            &["run", "--subjects", "ceiling", "--server-cpus", "one"],
+            &["run", "--only", "ceiling", "--server-cpus", "one"],
             &["`one` is no CPU"],
         ),
         (
@@ -158,23 +158,23 @@ fn a_broken_suite_is_told_with_file_and_line() {
     fs::write(suites.join("workload.toml"), workload).unwrap();
     let line = at(&misspelt, "ronuds");
     project
-        .run(&["run", "misspelt", "--subjects", "ceiling"])
+        .run(&["run", "misspelt", "--only", "ceiling"])
         .with(1)
         .says(&format!("misspelt.toml:{line}: unknown field `ronuds`"))
         .says("did you mean `rounds`?");
     project
-        .run(&["run", "unfinished", "--subjects", "ceiling"])
+        .run(&["run", "unfinished", "--only", "ceiling"])
         .with(1)
         .says("unfinished.toml:1: ");
     project
-        .run(&["run", "workload", "--subjects", "ceiling"])
+        .run(&["run", "workload", "--only", "ceiling"])
         .with(1)
         .says("did you mean `hello`?");
-    // A suite whose subjects are not here.
+    // A suite whose servers are not here.
     project
         .run(&["run", "tour"])
         .with(1)
-        .says("the suite `tour`: there is no subject `nginx`");
+        .says("the suite `tour`: there is no server `nginx`");
     project
         .run(&["list", "suites"])
         .with(1)
@@ -198,7 +198,7 @@ fn outside_of_a_project_it_is_told_what_was_looked_for() {
         command.current_dir(&folder);
         run(command)
             .with(1)
-            .says("subjects/, suites/ and workloads/")
+            .says("servers/, suites/ and workloads/")
             .says("--project");
     }
     let mut command = common::prony(["list", "--project", "nowhere"]);
@@ -206,7 +206,7 @@ fn outside_of_a_project_it_is_told_what_was_looked_for() {
     run(command).with(1).says("nowhere");
     // With it, the place does not matter.
     let project = Project::new().with(&["ceiling"]);
-    let mut command = common::prony(["list", "subjects", "--project"]);
+    let mut command = common::prony(["list", "servers", "--project"]);
     command.arg(project.path()).current_dir(&folder);
     run(command).with(0).prints("ceiling");
 }
@@ -239,7 +239,7 @@ fn a_server_that_cannot_be_executed_is_named() {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up() {
+fn a_server_that_never_responds_is_given_up() {
     let project = Project::new();
     let silent = "
 import socket
@@ -272,13 +272,13 @@ sys.exit('there is no configuration')
 }
 
 #[test]
-fn a_server_that_answers_wrong_is_told_with_what_came() {
+fn a_server_that_responds_wrongly_is_told_with_what_came() {
     let project = Project::new();
     project.handler(
         "wrong",
         "
     def do_GET(self):
-        self.answer('text/plain', b'goodbye')",
+        self.response('text/plain', b'goodbye')",
     );
     beside_a_good_one(&project, "wrong", &[])
         .says("WRONG    wrong × hello: expected 17 bytes")
@@ -345,7 +345,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
             "file is not a folder for the record file file/prony.sqlite",
         ),
         ("file", "is not a record file of Prony"),
-        ("subjects", "is not a record file of Prony"),
+        ("servers", "is not a record file of Prony"),
     ] {
         let more = ["--store", store];
         let ended = run(project.measure("good", "hello", &more))

@@ -245,7 +245,7 @@ fn texts_and_flags_are_told_apart_by_what_they_are() {
 #[test]
 fn values_of_run() {
     let project = Project::new().with(&["ceiling"]);
-    let run: &[&str] = &["run", "--subjects=ceiling", "--workloads=hello"];
+    let run: &[&str] = &["run", "--only=ceiling", "--workloads=hello"];
     let (bare, adaptive): (&[&str], &[&str]) = (&["run"], &["run", "--precision", "3%"]);
     for (command, flag, values, told) in [
         (
@@ -272,7 +272,7 @@ fn values_of_run() {
         (run, "--load-cpus", &["-1", "x"], NO_CPU),
         (run, "--baseline", &["", " "], NO_NAME),
         (run, "--driver", &[""], NO_NAME),
-        (bare, "--subjects", &["", "ceiling,,"], NO_NAME),
+        (bare, "--only", &["", "ceiling,,"], NO_NAME),
         (bare, "--workloads", &["", "hello,"], NO_NAME),
     ] {
         refused(&project, command, flag, values, told);
@@ -284,7 +284,7 @@ fn values_of_run() {
 #[test]
 fn values_of_the_other_commands() {
     let project = Project::new().with(&["ceiling"]);
-    let ab: &[&str] = &["ab", "HEAD", "--subject", "ceiling"];
+    let ab: &[&str] = &["ab", "HEAD", "--server", "ceiling"];
     let compare: &[&str] = &["compare", "latest~1", "latest"];
     let ceiling: &[&str] = &["ceiling", "--service", "fixed:1ms"];
     let bare = |command: &'static str| vec![command];
@@ -302,7 +302,7 @@ fn values_of_the_other_commands() {
         (ab, "--ready-timeout", &["0"], TIMEOUT),
         (ab, "--seed", &["x"], SEED),
         (ab, "--workloads", &[""], NO_NAME),
-        (&["ab", "HEAD"], "--subject", &[""], NO_NAME),
+        (&["ab", "HEAD"], "--server", &[""], NO_NAME),
         (
             ab,
             "--threshold",

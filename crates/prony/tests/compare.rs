@@ -1,4 +1,4 @@
-//! `prony compare`: two runs, or two subjects of one, from the store and from files.
+//! `prony compare`: two runs, or two servers of one, from the store and from files.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::schema;
 /// So far apart that nothing on any machine is called worse.
 const NEVER_WORSE: [&str; 2] = ["--threshold", "1000%"];
 
-/// Two runs of two subjects, one of which is the ceiling.
+/// Two runs of two servers, one of which is the ceiling.
 fn project() -> Project {
     let project = Project::new().with(&["ceiling", "python-httpserver"]);
     for _ in 0..2 {
@@ -41,20 +41,20 @@ fn runs_are_found_in_the_store_and_in_files() {
     let compared = compared.prints("python-httpserver").prints("result: ");
     assert!(compared.stdout.contains("hello, "), "{}", compared.stdout);
     let json = schema::comparison(&fs::read_to_string(path("found.json")).unwrap());
-    assert_eq!(json["sittings"], "two");
+    assert_eq!(json["sessions"], "two");
     assert_eq!(json["cases"].as_array().unwrap().len(), 1);
     assert_eq!(json["cases"][0]["base"], "python-httpserver");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "to-ceiling");
     let markdown = fs::read_to_string(path("pr.md")).unwrap();
     assert!(markdown.starts_with("### Prony: "), "{markdown}");
 
-    // A file is a run as well; the newest run is the one that it holds, so that both are one sitting.
+    // A file is a run as well; the newest run is the one that it holds, so that both are one session.
     let sides = ["compare", "base.json:python-httpserver", "latest:ceiling"];
     let one = project
         .run(&[&sides[..], &NEVER_WORSE, &["--json", "-"]].concat())
         .with(0);
     let json = schema::comparison(&one.stdout);
-    assert_eq!(json["sittings"], "one");
+    assert_eq!(json["sessions"], "one");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "paired");
     assert!(
         one.stderr.contains("BASE  python-httpserver"),
@@ -86,7 +86,7 @@ fn refusals(project: &Project) {
         project.run(&arguments).with(2).says(says);
     };
     refused(&["latest", "latest"], "both sides are the run");
-    refused(&["latest:bun", "latest~1"], "has no subject `bun`");
+    refused(&["latest:bun", "latest~1"], "has no server `bun`");
     refused(&["latest~7", "latest"], "there is no run `latest~7`");
     refused(&["no-such-run", "latest"], "no-such-run");
     refused(&["gone.json", "latest"], "cannot read gone.json");

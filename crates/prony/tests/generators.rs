@@ -42,7 +42,7 @@ duration = ["{{seconds}}"]
 
 [output]
 format = "text"
-ok = {{ pattern = '(\d+) answers' }}
+ok = {{ pattern = '(\d+) responses' }}
 duration = {{ pattern = 'in (\S+)', unit = "written" }}
 "#
     );
@@ -169,7 +169,7 @@ fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
         "word",
         "echo first >&2; echo because >&2; exit 4",
     );
-    script(&project, "good", "word", "echo 50 answers in 1s");
+    script(&project, "good", "word", "echo 50 responses in 1s");
     let ended = run(&project, &["--cases", "hello:2,pipelined:2"]).with(1);
     ended
         .prints("bad: failed: it ended with exit status: 4; its last lines: first")
@@ -183,7 +183,7 @@ fn when_it_is_stopped_what_was_measured_is_shown_and_nothing_runs_on() {
     let hangs = "cd \"$(dirname \"$0\")\"
 [ -e ran ] && { sh -c 'sleep 3600; true' $1; exit; }
 touch ran
-echo 50 answers in 1s";
+echo 50 responses in 1s";
     script(&project, "hangs", &token, hangs);
     let words = generators(&["--cases", "hello:2"]);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -227,7 +227,7 @@ fn a_suite_is_run_with_a_driver() {
 #[test]
 fn a_load_that_a_driver_cannot_make_is_left_out() {
     let project = project(&[]).with(&["ceiling"]);
-    script(&project, "whole", "word", "echo 50 answers in 1s");
+    script(&project, "whole", "word", "echo 50 responses in 1s");
     let short = ["--rounds", "1", "--driver", "whole"];
     common::run(project.measure("ceiling", "hello", &short))
         .with(2)

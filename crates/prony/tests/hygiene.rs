@@ -21,7 +21,7 @@ if os.fork() == 0:
     time.sleep(3600)
 ";
 
-/// The guard, the server, and the one that has left.
+/// The supervisor, the server, and the one that has left.
 const PROCESSES: usize = 3;
 
 /// A run of a stubborn server that is in the middle of a trial; the trials of a round are in the
@@ -97,7 +97,7 @@ fn when_prony_is_stopped_its_servers_die_and_what_was_measured_is_reported() {
 #[test]
 fn two_signals_end_prony_and_its_servers_with_it() {
     let (project, token) = (Project::new(), token());
-    // It accepts connections and says nothing: the check of its answers takes its time.
+    // It accepts connections and says nothing: the check of its responses takes its time.
     let changes = "
 class Slow(right.Handler):
     def do_GET(self):

@@ -41,7 +41,7 @@ fn with_drivers() -> Project {
 /// Every command whose output is its result, short.
 fn printing_commands(url: &str) -> Vec<Vec<&str>> {
     let load = ["load", "-n20", "-c1", url];
-    let (ceiling, hello) = ("--subjects=ceiling", "--workloads=hello");
+    let (ceiling, hello) = ("--only=ceiling", "--workloads=hello");
     vec![
         vec!["--help"],
         vec!["load", "--help"],
@@ -178,8 +178,8 @@ fn a_file_that_cannot_be_written_is_told_before_anything_is_sent() {
             ("no/such/result", "there is no folder `no/such`"),
             ("folder", "cannot write `folder`: it is a folder"),
             (
-                "subjects/ceiling/none/x",
-                "there is no folder `subjects/ceiling/none`",
+                "servers/ceiling/none/x",
+                "there is no folder `servers/ceiling/none`",
             ),
         ] {
             let ended = project.run(&[command, &[flag, file]].concat());

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const TWO: &str = r#"title = "Two servers"
 about = "One load."
 rounds = 1
-subjects = ["one", "other"]
+servers = ["one", "other"]
 [[measure]]
 workloads = ["hello"]
 load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", timeout = "5s" }
@@ -28,8 +28,8 @@ fn project() -> Project {
 }
 
 fn ids(record: &Value) -> Vec<&str> {
-    let subjects = record["run"]["subjects"].as_array().unwrap().iter();
-    subjects.map(|one| one["id"].as_str().unwrap()).collect()
+    let servers = record["run"]["servers"].as_array().unwrap().iter();
+    servers.map(|one| one["id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
     assert_eq!(trials(&record, "ceiling", "measured").len(), 1);
     assert_eq!(record["run"]["baseline"], Value::Null);
 
-    // The suite's other subject is left out, the ceiling is not.
-    project.run(&["run", "two", "--subjects", "one"]).with(0);
+    // The suite's other server is left out, the ceiling is not.
+    project.run(&["run", "two", "--only", "one"]).with(0);
     assert_eq!(ids(&project.export()), ["one", "ceiling"]);
 
     let ended = project.run(&["run", "two", "--no-ceiling"]).with(0);
@@ -51,11 +51,11 @@ fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
     assert_eq!(ids(&project.export()), ["one", "other"]);
 
     // It is no reason to run a suite that the others have nothing to do in.
-    let manifest = project.path().join("subjects/one/subject.toml");
+    let manifest = project.path().join("servers/one/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
-    let idle = project.run(&["run", "two", "--subjects", "one"]).with(2);
-    idle.says("these subjects have nothing to do: one");
+    let idle = project.run(&["run", "two", "--only", "one"]).with(2);
+    idle.says("these servers have nothing to do: one");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn the_baseline_is_recorded_and_must_take_part() {
             "the baseline `ceiling` takes no part in this run of `two`: it has one, other",
         ),
         (
-            &["--baseline", "other", "--subjects", "one"],
+            &["--baseline", "other", "--only", "one"],
             "it has one, ceiling",
         ),
     ] {
@@ -95,7 +95,7 @@ fn the_baseline_is_recorded_and_must_take_part() {
 fn rounds_are_added_up_to_the_most_where_no_interval_is_narrow_enough() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--rounds", "8", "--subjects", "one"]);
+    command.args(["--rounds", "8", "--only", "one"]);
     let ended = run(command)
         .with(0)
         .says("until every comparison is within ±0.001 %");
@@ -126,7 +126,7 @@ fn rounds_are_added_up_to_the_most_where_no_interval_is_narrow_enough() {
 fn a_budget_that_is_spent_ends_the_rounds() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--budget", "1ms", "--subjects", "one"]);
+    command.args(["--budget", "1ms", "--only", "one"]);
     run(command).with(0);
     let record = project.export();
     let end = &record["run"]["adaptive"]["ends"][0];
@@ -187,7 +187,7 @@ fn precision_and_budget_are_told_how_to_be_written() {
 fn an_interrupt_says_how_far_the_rounds_came() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--subjects", "one", "--duration", "200ms"]);
+    command.args(["--only", "one", "--duration", "200ms"]);
     let mut running = Running::start(command);
     running.await_stderr("round 3 (");
     running.signal(Signal::SIGINT);

@@ -94,7 +94,7 @@ fn two_that_verify_the_same_server_at_once_keep_their_logs_apart() {
 #[test]
 fn a_server_that_goes_into_the_background_is_told_once() {
     let project = Project::new();
-    // Its first process ends when it has answered for a while.
+    // Its first process ends when it has responded for a while.
     let changes = "
 if os.fork() != 0:
     while not os.path.exists('asked'):
@@ -202,7 +202,7 @@ fn a_command_may_be_told_where_to_listen_in_its_words() {
         .with(0)
         .prints("right    in-words × quote");
     told_by_words(&project, "in-words", "env = { A = \"{prot}\" }\n");
-    let file = project.path().join("subjects/in-words/subject.toml");
+    let file = project.path().join("servers/in-words/server.toml");
     let place = format!("{}:8: field `env`: ", file.display());
     let ended = project.run(&["verify"]).with(1).prints(&place);
     ended.prints("no placeholder `{prot}`; did you mean `port`?");
@@ -220,19 +220,19 @@ fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
     doctor.prints("get it somewhere");
 }
 
-/// A variant that answers as its variable says.
+/// A variant that responds as its variable says.
 const SPEAKING: &str = "
 WORD = os.environ.get('WORD', 'hello')
 class Changed(right.Handler):
-    def answer(self, content_type, body, headers=()):
-        super().answer(content_type, body.replace(b'hello', WORD.encode()), headers)
+    def response(self, content_type, body, headers=()):
+        super().response(content_type, body.replace(b'hello', WORD.encode()), headers)
 right.Handler = Changed";
 
 #[test]
 fn a_server_has_variants() {
     let project = Project::new();
     project.python("speaks", SPEAKING, "server");
-    let file = project.path().join("subjects/speaks/subject.toml");
+    let file = project.path().join("servers/speaks/server.toml");
     let text = fs::read_to_string(&file).unwrap();
     let variant = "[[variant]]\nname = \"rude\"\nenv = { WORD = \"bah\" }\n";
     fs::write(&file, text + variant).unwrap();
@@ -262,7 +262,7 @@ fn a_server_has_variants() {
 const OWN_SUITE: &str = r#"title = "My own"
 about = "One load."
 rounds = 1
-subjects = ["old", "new"]
+servers = ["old", "new"]
 [[measure]]
 workloads = ["hello"]
 load = { shape = "closed", connections = 2, duration = "100ms", warmup = "20ms", timeout = "5s" }
@@ -274,7 +274,7 @@ fn a_suite_may_lie_anywhere_and_name_servers_that_do() {
     project.handler("mine", "    pass");
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().join("mine");
-    fs::rename(project.path().join("subjects/mine"), &folder).unwrap();
+    fs::rename(project.path().join("servers/mine"), &folder).unwrap();
     let suite = elsewhere.path().join("my-own.toml");
     fs::write(&suite, OWN_SUITE).unwrap();
     let suite = suite.to_str().unwrap();
@@ -287,18 +287,18 @@ fn a_suite_may_lie_anywhere_and_name_servers_that_do() {
     for name in ["old", "new", "ceiling"] {
         assert_eq!(trials(&record, name, "measured").len(), 1, "{name}");
     }
-    let subjects = record["run"]["subjects"].as_array().unwrap();
-    let ids: Vec<&str> = subjects
+    let servers = record["run"]["servers"].as_array().unwrap();
+    let ids: Vec<&str> = servers
         .iter()
         .map(|one| one["id"].as_str().unwrap())
         .collect();
     assert_eq!(ids, ["old", "new", "ceiling"]);
 
     let unknown = project.run(&["run", suite, "--server", &new]).with(1);
-    unknown.says("the suite `my-own`: there is no subject `old`");
+    unknown.says("the suite `my-own`: there is no server `old`");
     let missing = project.run(&["run", "./none.toml"]).with(1);
     missing.says("cannot read ./none.toml");
-    let other = format!("new={}", project.path().join("subjects/ceiling").display());
+    let other = format!("new={}", project.path().join("servers/ceiling").display());
     let twice = project.run(&["run", suite, "--server", &new, "--server", &other]);
     twice.with(2).says("two servers would have the id `new`");
     let shouted = named("NEW");

@@ -1,5 +1,5 @@
 //! Suites beyond the tour: quick runs, all of them at once, published figures, measures of their own
-//! rounds and shapes, and subjects that live elsewhere.
+//! rounds and shapes, and servers that live elsewhere.
 
 mod common;
 
@@ -16,7 +16,7 @@ const SMALL: &str = r#"title = "A small suite"
 about = "Two loads, and a document."
 notes = ["It is small."]
 rounds = 3
-subjects = ["ceiling"]
+servers = ["ceiling"]
 [quick]
 rounds = 1
 duration = "100ms"
@@ -39,14 +39,14 @@ method = "Its method"
 title = "Its table"
 measure = "busy"
 columns = ["rate"]
-rows = [{ name = "First", subject = "ceiling", workload = "hello", rate = [100, 200] }]
+rows = [{ name = "First", server = "ceiling", workload = "hello", rate = [100, 200] }]
 "#;
 
 /// A suite that is short as it is.
 const SHORT: &str = r#"title = "A short suite"
 about = "One load."
 rounds = 1
-subjects = ["ceiling"]
+servers = ["ceiling"]
 [[measure]]
 workloads = ["page"]
 load = { shape = "closed", connections = 4, duration = "100ms", warmup = "20ms", timeout = "5s" }
@@ -115,7 +115,7 @@ fn a_quick_run_says_so_and_has_the_shapes_of_the_whole_one() {
     measured["seed"] = json!(0);
     assert_eq!(table["load"], measured);
     assert_eq!(table["rows"][0]["figures"]["rate"], json!([100.0, 200.0]));
-    let serves = record["run"]["subjects"][0]["serves"].as_array().unwrap();
+    let serves = record["run"]["servers"][0]["serves"].as_array().unwrap();
     assert!(serves.contains(&json!("hello")));
 }
 
@@ -195,7 +195,7 @@ fn what_is_wrong_in_one_suite_does_not_stop_the_others() {
     project.suite("foreign", &SHORT.replace("ceiling", "celing"));
     let ended = project.run(&["run", "--all", "--quick"]).with(1);
     let ended = ended.says("broken.toml:1: ");
-    let ended = ended.says("the suite `foreign`: there is no subject `celing`");
+    let ended = ended.says("the suite `foreign`: there is no server `celing`");
     for (suite, outcome) in [
         ("broken", "failed: "),
         ("foreign", "failed: "),
@@ -242,71 +242,71 @@ fn an_interrupt_ends_all_suites() {
 }
 
 #[test]
-fn a_subject_that_lives_elsewhere_joins_the_suite() {
+fn a_server_that_lives_elsewhere_joins_the_suite() {
     let project = project();
     let elsewhere = Project::new();
     elsewhere.handler("my-server", "    pass");
-    let folder = elsewhere.path().join("subjects/my-server");
+    let folder = elsewhere.path().join("servers/my-server");
     let path = folder.to_str().unwrap();
     project
-        .run(&["run", "short", "--subject", path])
+        .run(&["run", "short", "--server", path])
         .with(0)
         .prints("my-server");
     let record = project.export();
-    for subject in ["ceiling", "my-server"] {
-        assert_eq!(trials(&record, subject, "measured").len(), 1, "{subject}");
+    for server in ["ceiling", "my-server"] {
+        assert_eq!(trials(&record, server, "measured").len(), 1, "{server}");
     }
     // Beside the ones that are named; a folder of the project itself is one of them.
     project.handler("beside", "    pass");
-    let here = project.path().join("subjects/beside");
-    let mut command = project.prony(&["run", "short", "--subjects", "beside", "--subject", path]);
-    command.args(["--subject", here.to_str().unwrap()]);
+    let here = project.path().join("servers/beside");
+    let mut command = project.prony(&["run", "short", "--only", "beside", "--server", path]);
+    command.args(["--server", here.to_str().unwrap()]);
     run(command).with(0);
     let record = project.export();
-    let subjects = record["run"]["subjects"].as_array().unwrap();
-    let ids: Vec<&Value> = subjects.iter().map(|one| &one["id"]).collect();
+    let servers = record["run"]["servers"].as_array().unwrap();
+    let ids: Vec<&Value> = servers.iter().map(|one| &one["id"]).collect();
     assert_eq!(ids, ["beside", "my-server", "ceiling"]);
 
     let clash = Project::new();
     clash.handler("ceiling", "    pass");
-    let clash = clash.path().join("subjects/ceiling");
+    let clash = clash.path().join("servers/ceiling");
     let clash = clash.to_str().unwrap();
-    let ended = project.run(&["run", "short", "--subject", clash]).with(2);
+    let ended = project.run(&["run", "short", "--server", clash]).with(2);
     let ended = ended.says("two servers would have the id `ceiling`: ");
     ended
         .says(clash)
         .says("give one of them another name, for instance --server new=");
-    let nowhere = project.run(&["run", "short", "--subject", "../nowhere"]);
+    let nowhere = project.run(&["run", "short", "--server", "../nowhere"]);
     nowhere.with(1).says("nowhere");
 }
 
 #[test]
-fn a_subject_that_serves_nothing_of_the_suite_is_left_out_and_no_failure() {
+fn a_server_that_serves_nothing_of_the_suite_is_left_out_and_no_failure() {
     let project = project();
     let serves_hello = common::project::manifest(&["true"]).replace(
         r#"["hello", "byte", "page", "page-log", "sse", "sse-20k", "quote"]"#,
         r#"["hello"]"#,
     );
     project.manifest("only-hello", &serves_hello);
-    let ended = project.run(&["run", "short", "--subjects", "ceiling,only-hello"]);
+    let ended = project.run(&["run", "short", "--only", "ceiling,only-hello"]);
     ended
         .with(0)
         .says("left out: only-hello, with none of these workloads");
     let ended = project
-        .run(&["run", "short", "--subjects", "only-hello"])
+        .run(&["run", "short", "--only", "only-hello"])
         .with(2);
-    ended.says("in the suite `short` these subjects have nothing to do: only-hello");
+    ended.says("in the suite `short` these servers have nothing to do: only-hello");
 }
 
 #[test]
-fn a_subject_that_serves_a_part_of_the_suite_is_measured_in_that_part() {
+fn a_server_that_serves_a_part_of_the_suite_is_measured_in_that_part() {
     let project = project();
     project.handler("part", "    pass");
-    let manifest = project.path().join("subjects/part/subject.toml");
+    let manifest = project.path().join("servers/part/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
     project
-        .run(&["run", "small", "--quick", "--subjects", "ceiling,part"])
+        .run(&["run", "small", "--quick", "--only", "ceiling,part"])
         .with(0);
     let record = project.export();
     let measured = trials(&record, "part", "measured");
@@ -330,6 +330,6 @@ fn a_published_table_of_which_nothing_is_measured_is_left_out() {
 #[test]
 fn suites_are_listed_with_what_they_are() {
     let ended = project().run(&["list", "suites"]).with(0);
-    let ended = ended.prints("  small              A small suite (1 subject: hello, byte)");
+    let ended = ended.prints("  small              A small suite (1 server: hello, byte)");
     ended.prints("                     Two loads, and a document.");
 }

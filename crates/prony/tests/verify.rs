@@ -8,7 +8,7 @@ use common::{leave_out, prony, repository, run, toolchains_are_required};
 const WORKLOADS: [&str; 7] = [
     "hello", "byte", "page", "page-log", "sse", "sse-20k", "quote",
 ];
-const SUBJECTS: [&str; 7] = [
+const SERVERS: [&str; 7] = [
     "bun",
     "ceiling",
     "go-nethttp",
@@ -18,12 +18,12 @@ const SUBJECTS: [&str; 7] = [
     "zig-std",
 ];
 
-/// The subjects of the repository that can be verified here.
+/// The servers of the repository that can be verified here.
 fn here() -> Vec<&'static str> {
     if toolchains_are_required() {
-        return SUBJECTS.to_vec();
+        return SERVERS.to_vec();
     }
-    let mut list = prony(["list", "subjects"]);
+    let mut list = prony(["list", "servers"]);
     list.current_dir(repository());
     let listed = run(list).with(0);
     let is_here = |id: &&str| {
@@ -35,30 +35,30 @@ fn here() -> Vec<&'static str> {
         }
         here
     };
-    SUBJECTS.into_iter().filter(is_here).collect()
+    SERVERS.into_iter().filter(is_here).collect()
 }
 
 #[test]
-fn the_subjects_of_the_repository_answer_right() {
-    let subjects = here();
+fn the_servers_of_the_repository_respond_correctly() {
+    let servers = here();
     let mut verify = prony(["verify", "--require-toolchains"]);
-    verify.args(&subjects).current_dir(repository());
+    verify.args(&servers).current_dir(repository());
     let ended = run(verify).with(0);
     let mut right = Vec::new();
-    for subject in &subjects {
+    for server in &servers {
         for workload in WORKLOADS {
-            right.push(format!("right    {subject} × {workload}"));
+            right.push(format!("right    {server} × {workload}"));
         }
     }
     let mut came = ended.lines("right ");
     came.sort_unstable();
     right.sort_unstable();
     assert_eq!(came, right);
-    let all = format!("subjects: {} right, 0 wrong, 0 skipped", subjects.len());
+    let all = format!("servers: {} right, 0 wrong, 0 skipped", servers.len());
     ended.prints(&all);
 }
 
-/// A subject's lie: what is changed in a right server, in which workload it shows, and what must be
+/// A server's lie: what is changed in a right server, in which workload it shows, and what must be
 /// told.
 struct Lie {
     id: &'static str,
@@ -84,8 +84,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "wrong-type",
         methods: "
-    def answer(self, content_type, body, headers=()):
-        super().answer('text/html' if self.path == '/byte' else content_type, body, headers)",
+    def response(self, content_type, body, headers=()):
+        super().response('text/html' if self.path == '/byte' else content_type, body, headers)",
         workload: "byte",
         expected: "content-type text/plain",
         came: "content-type text/html",
@@ -93,10 +93,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "one-byte-off",
         methods: "
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if self.path == '/':
             body = body[:5000] + b'~' + body[5001:]
-        super().answer(content_type, body, headers)",
+        super().response(content_type, body, headers)",
         workload: "page",
         expected: "102400 bytes, at byte 5000: `",
         came: "102400 bytes, at byte 5000: `~",
@@ -104,10 +104,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "obsolete-event",
         methods: "
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if self.path == '/sse':
             body = body.replace(b'datastar-patch-elements', b'datastar-merge-fragments')
-        super().answer(content_type, body, headers)",
+        super().response(content_type, body, headers)",
         workload: "sse",
         expected: "an event named datastar-patch-elements",
         came: "an event named datastar-merge-fragments",
@@ -115,8 +115,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "may-be-cached",
         methods: "
-    def answer(self, content_type, body, headers=()):
-        super().answer(content_type, body, () if self.path == '/sse-20k' else headers)",
+    def response(self, content_type, body, headers=()):
+        super().response(content_type, body, () if self.path == '/sse-20k' else headers)",
         workload: "sse-20k",
         expected: "cache-control: no-cache",
         came: "no cache-control",
@@ -124,8 +124,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "same-quote",
         methods: "
-    def answer(self, content_type, body, headers=()):
-        super().answer(content_type, QUOTES[0] if body in QUOTES else body, headers)",
+    def response(self, content_type, body, headers=()):
+        super().response(content_type, QUOTES[0] if body in QUOTES else body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 1 of 8 lines in 400 responses",
@@ -133,10 +133,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "two-quotes",
         methods: "
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if body in QUOTES:
             body = QUOTES[QUOTES.index(body) % 2]
-        super().answer(content_type, body, headers)",
+        super().response(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 2 of 8 lines in 400 responses",
@@ -145,11 +145,11 @@ const LIES: [Lie; 11] = [
         id: "quotes-in-turn",
         methods: "
     next = 0
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if body in QUOTES:
             body = QUOTES[Changed.next]
             Changed.next = (Changed.next + 1) % len(QUOTES)
-        super().answer(content_type, body, headers)",
+        super().response(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "draws the lines in turn: 399 of 399 followed the line that they usually follow",
@@ -158,13 +158,13 @@ const LIES: [Lie; 11] = [
         id: "cached-quote",
         methods: "
     cached, left = None, 0
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if body in QUOTES:
             if Changed.left == 0:
                 Changed.cached, Changed.left = body, 5
             Changed.left -= 1
             body = Changed.cached
-        super().answer(content_type, body, headers)",
+        super().response(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "3",
@@ -193,7 +193,7 @@ const LIES: [Lie; 11] = [
 ];
 
 #[test]
-fn every_lie_is_told_with_subject_workload_what_was_expected_and_what_came() {
+fn every_lie_is_told_with_server_workload_what_was_expected_and_what_came() {
     let project = Project::new().with(&["ceiling"]);
     for lie in &LIES {
         project.handler(lie.id, lie.methods);
@@ -217,18 +217,14 @@ fn every_lie_is_told_with_subject_workload_what_was_expected_and_what_came() {
         }
     }
     assert_eq!(ended.lines("WRONG").len(), LIES.len(), "{}", ended.all());
-    ended.prints("subjects: 1 right, 11 wrong, 0 skipped");
+    ended.prints("servers: 1 right, 11 wrong, 0 skipped");
 }
 
 /// The repository's `python-httpserver` over HTTP/1.1; with `{close}` in the header of its responses.
 fn over_http_1_1(project: &Project, id: &str, manifest_line: &str, methods: &str) {
     let methods = format!("    protocol_version = 'HTTP/1.1'\n{methods}");
     project.handler(id, &methods);
-    let file = project
-        .path()
-        .join("subjects")
-        .join(id)
-        .join("subject.toml");
+    let file = project.path().join("servers").join(id).join("server.toml");
     let manifest = std::fs::read_to_string(&file).unwrap();
     let wire = format!("wire = \"http/1.1\"\n{manifest_line}");
     let manifest = manifest.replace("wire = \"http/1.0\"\n", &wire);
@@ -276,11 +272,11 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
     let project = Project::new();
     let drawn_once = "
     drawn = None
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if body in QUOTES:
             self.drawn = self.drawn or body
             body = self.drawn
-        super().answer(content_type, body, headers)";
+        super().response(content_type, body, headers)";
     over_http_1_1(&project, "once", "", drawn_once);
     over_http_1_1(&project, "honest", "", "");
     let ended = project.run(&["verify", "--workloads", "quote"]).with(1);
@@ -300,7 +296,7 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
 const QUOTES: &str = r#"
 title = "Quotes"
 about = "Quotes."
-subjects = ["lazy"]
+servers = ["lazy"]
 rounds = 1
 
 [[measure]]
@@ -314,12 +310,12 @@ fn draws_are_tested_under_load_too() {
     // Right as long as it is verified; with a load on it, every draw is the first line.
     let lazy = "
     asked = 0
-    def answer(self, content_type, body, headers=()):
+    def response(self, content_type, body, headers=()):
         if body in QUOTES:
             Changed.asked += 1
             if Changed.asked > 450 or SECOND_START:
                 body = QUOTES[0]
-        super().answer(content_type, body, headers)";
+        super().response(content_type, body, headers)";
     let changes = format!(
         "import pathlib\nflag = pathlib.Path('started')\nSECOND_START = flag.exists()\nflag.touch()\n\
          class Changed(right.Handler):\n    protocol_version = 'HTTP/1.1'\n{lazy}\nright.Handler = Changed\n"
@@ -336,7 +332,7 @@ fn draws_are_tested_under_load_too() {
 fn a_rebuild_runs_the_build_again() {
     let project = Project::new();
     project.handler("mine", "    pass");
-    let file = project.path().join("subjects/mine/subject.toml");
+    let file = project.path().join("servers/mine/server.toml");
     let manifest = std::fs::read_to_string(&file).unwrap();
     let build = "build = [[\"sh\", \"-c\", \"echo x >> ../../times\"]]\n";
     std::fs::write(file, manifest + build).unwrap();
@@ -364,14 +360,14 @@ fn a_rebuild_runs_the_build_again() {
 }
 
 #[test]
-fn what_answers_wrong_is_not_measured_and_not_ranked() {
+fn what_responds_wrongly_is_not_measured_and_not_ranked() {
     let project = Project::new().with(&["ceiling"]);
     for lie in LIES.iter().filter(|lie| lie.workload == "page") {
         project.handler(lie.id, lie.methods);
     }
     project.handler("honest", "    pass");
-    let subjects = "ceiling,one-byte-off,honest";
-    let measure = project.measure(subjects, "hello,page", &["--rounds", "1"]);
+    let servers = "ceiling,one-byte-off,honest";
+    let measure = project.measure(servers, "hello,page", &["--rounds", "1"]);
     let ended = common::run(measure)
         .with(1)
         .says("WRONG    one-byte-off × page: expected 102400 bytes, at byte 5000: `");
@@ -388,7 +384,7 @@ fn what_answers_wrong_is_not_measured_and_not_ranked() {
     );
 
     let record = project.export();
-    let of = |subject, result| trials(&record, subject, result).len();
+    let of = |server, result| trials(&record, server, result).len();
     assert_eq!(
         (of("honest", "measured"), of("ceiling", "measured")),
         (2, 2)
@@ -399,7 +395,7 @@ fn what_answers_wrong_is_not_measured_and_not_ranked() {
 }
 
 #[test]
-fn a_workload_that_a_subject_does_not_claim_is_not_held_against_it() {
+fn a_workload_that_a_server_does_not_claim_is_not_held_against_it() {
     let project = Project::new().with(&["ceiling"]);
     project.handler(
         "hello-only",
@@ -407,7 +403,7 @@ fn a_workload_that_a_subject_does_not_claim_is_not_held_against_it() {
     def do_GET(self):
         super().do_GET() if self.path == '/hello' else self.send_error(404)",
     );
-    let file = project.path().join("subjects/hello-only/subject.toml");
+    let file = project.path().join("servers/hello-only/server.toml");
     let manifest = std::fs::read_to_string(&file).unwrap();
     let list = r#"workloads = ["hello""#;
     let (before, after) = manifest.split_once(list).unwrap();
@@ -423,12 +419,12 @@ fn a_workload_that_a_subject_does_not_claim_is_not_held_against_it() {
 }
 
 #[test]
-fn a_subject_in_a_folder_anywhere_can_be_verified() {
+fn a_server_in_a_folder_anywhere_can_be_verified() {
     let project = Project::new();
     project.handler("mine", "    pass");
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().join("mine");
-    std::fs::rename(project.path().join("subjects/mine"), &folder).unwrap();
+    std::fs::rename(project.path().join("servers/mine"), &folder).unwrap();
     let folder = folder.to_str().unwrap();
     let ended = project.run(&["verify", folder, "--workloads", "hello,quote"]);
     let ended = ended.with(0);

@@ -9,12 +9,12 @@ use common::{Ended, Running, processes, run, schema};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// Few connections, so that a slow server still answers each of them often.
+/// Few connections, so that a slow server still responds each of them often.
 const FEW: &str = r#"
 title = "A few connections"
 about = "What these tests measure."
 rounds = 3
-subjects = ["slow", "ceiling"]
+servers = ["slow", "ceiling"]
 
 [[measure]]
 workloads = ["hello"]
@@ -61,9 +61,9 @@ fn schedule(project: &Project, rate: &str) {
     project.suite("few", &FEW.replace("shape = \"closed\"", &scheduled));
 }
 
-fn measured(project: &Project, subject: &str) -> Vec<Value> {
+fn measured(project: &Project, server: &str) -> Vec<Value> {
     let record = schema::run(&project.run(&["export"]).with(0).stdout);
-    let trials = trials(&record, subject, "measured");
+    let trials = trials(&record, server, "measured");
     trials
         .into_iter()
         .map(|one| one["result"].clone())
@@ -126,7 +126,7 @@ fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
     // The CPU time of its responses is nearly the same on any machine.
     schedule(&project, "40/s");
     project.handler("slow", &handler("0.005"));
-    run_few(&project, &["--subjects", "slow", "--no-ceiling"]).with(0);
+    run_few(&project, &["--only", "slow", "--no-ceiling"]).with(0);
     let fast = measured(&project, "slow");
     assert_eq!(each(&fast, "process"), ["new", "new", "new"]);
     assert!(fast.iter().all(|one| one["startup_ns"].is_u64()));
@@ -163,7 +163,7 @@ fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
     project.handler("slow", &handler(WARMS_UP));
     project.suite("cold", &FEW.replace("\"100ms\"", "\"0s\""));
     project
-        .run(&["run", "cold", "--no-ceiling", "--subjects", "slow"])
+        .run(&["run", "cold", "--no-ceiling", "--only", "slow"])
         .with(0);
     let cold = measured(&project, "slow");
     assert_eq!(cold.len(), 3);
@@ -174,7 +174,7 @@ fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
     }
     run_few(
         &project,
-        &["--subjects", "slow", "--no-ceiling", "--warmup", "50ms"],
+        &["--only", "slow", "--no-ceiling", "--warmup", "50ms"],
     )
     .with(0);
     let exact = measured(&project, "slow");
@@ -220,7 +220,7 @@ right.Handler = Changed
     ended.says("ENDED    slow × hello: the process that was kept running ended with exit code 3");
     let record = schema::run(&project.run(&["export"]).with(0).stdout);
     let trials = record["trials"].as_array().unwrap().iter();
-    let slow = trials.filter(|one| one["trial"]["subject"] == "slow");
+    let slow = trials.filter(|one| one["trial"]["server"] == "slow");
     let slow: Vec<Value> = slow.map(|one| one["result"].clone()).collect();
     assert_eq!(slow[0]["warm_up"]["process"], "new");
     let restarted = |one: &&Value| one["warm_up"]["process"] == "restarted";

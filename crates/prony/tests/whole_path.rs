@@ -14,27 +14,27 @@ const ROUNDS: usize = 2;
 const WORKLOADS: [&str; 3] = ["hello", "page", "sse"];
 
 /// The servers of the repository that need nothing which takes long, and Go's where Go is there.
-fn subjects() -> Vec<&'static str> {
-    let mut subjects = vec!["ceiling", "python-httpserver"];
+fn servers() -> Vec<&'static str> {
+    let mut servers = vec!["ceiling", "python-httpserver"];
     let go = Command::new("go").arg("version").output();
     if go.is_ok_and(|output| output.status.success()) {
-        subjects.push("go-nethttp");
+        servers.push("go-nethttp");
     } else {
         leave_out("go-nethttp", "there is no Go");
     }
-    subjects
+    servers
 }
 
 #[test]
 fn real_servers_are_measured_compared_and_recorded() {
-    let subjects = subjects();
-    let project = Project::new().with(&subjects);
+    let servers = servers();
+    let project = Project::new().with(&servers);
     let ended = project
         .run(&[
             "run",
             "tour",
-            "--subjects",
-            &subjects.join(","),
+            "--only",
+            &servers.join(","),
             "--rounds",
             "2",
             "--duration",
@@ -55,27 +55,23 @@ fn real_servers_are_measured_compared_and_recorded() {
         let cpus = run["run"]["cpus"][side].as_array().unwrap();
         assert!(!cpus.is_empty(), "the CPUs of the {side} are not recorded");
     }
-    order_is_interleaved(&run, &subjects);
-    for subject in &subjects {
-        assert!(
-            ended.stdout.contains(subject),
-            "{subject}: {}",
-            ended.stdout
-        );
-        let measured = trials(&run, subject, "measured");
-        assert_eq!(measured.len(), ROUNDS * WORKLOADS.len(), "{subject}");
+    order_is_interleaved(&run, &servers);
+    for server in &servers {
+        assert!(ended.stdout.contains(server), "{server}: {}", ended.stdout);
+        let measured = trials(&run, server, "measured");
+        assert_eq!(measured.len(), ROUNDS * WORKLOADS.len(), "{server}");
         for trial in measured {
             figures_are_sound(trial);
         }
     }
-    let go = run["run"]["subjects"].as_array().unwrap().iter();
-    for subject in go.filter(|one| one["id"] == "go-nethttp") {
-        assert!(subject["artefact_bytes"].as_u64().unwrap() > 100_000);
-        assert!(subject["version"].is_string());
+    let go = run["run"]["servers"].as_array().unwrap().iter();
+    for server in go.filter(|one| one["id"] == "go-nethttp") {
+        assert!(server["artefact_bytes"].as_u64().unwrap() > 100_000);
+        assert!(server["version"].is_string());
     }
 
     let id = run["run"]["id"].as_str().unwrap();
-    files_are_written(&project, id, &run, &subjects);
+    files_are_written(&project, id, &run, &servers);
     the_report_can_be_had_again(&project, id, &ended.stdout);
     assert_eq!(csv_lines(&project), run["trials"].as_array().unwrap().len());
 }
@@ -85,8 +81,8 @@ fn export(project: &Project) -> Value {
     schema::run(&json.stdout)
 }
 
-/// Each round holds every subject with every workload once and is over before the next.
-fn order_is_interleaved(run: &Value, subjects: &[&str]) {
+/// Each round holds every server with every workload once and is over before the next.
+fn order_is_interleaved(run: &Value, servers: &[&str]) {
     let all = run["trials"].as_array().unwrap();
     for (sequence, one) in all.iter().enumerate() {
         assert_eq!(one["trial"]["sequence"], sequence);
@@ -94,7 +90,7 @@ fn order_is_interleaved(run: &Value, subjects: &[&str]) {
     let round_of = |one: &Value| one["trial"]["round"].as_u64();
     assert!(all.is_sorted_by_key(round_of));
     let trials = first_attempts(run);
-    let a_round = subjects.len() * WORKLOADS.len();
+    let a_round = servers.len() * WORKLOADS.len();
     assert_eq!(trials.len(), ROUNDS * a_round);
     for (place, one) in trials.iter().enumerate() {
         assert_eq!(one["trial"]["round"], place / a_round + 1);
@@ -105,7 +101,7 @@ fn order_is_interleaved(run: &Value, subjects: &[&str]) {
             .iter()
             .map(|one| {
                 (
-                    text(&one["trial"]["subject"]),
+                    text(&one["trial"]["server"]),
                     text(&one["trial"]["workload"]),
                 )
             })
@@ -127,7 +123,7 @@ fn figures_are_sound(trial: &Value) {
     let sum: u64 = outcomes.values().map(count).sum();
     assert_eq!(sum, count(&load["requests"]), "{trial}");
     assert!(count(&outcomes["ok"]) > 0, "{trial}");
-    // At the end of a closed loop some are on their way.
+    // At the end of a closed loop some are in flight.
     let errors = sum - count(&outcomes["ok"]) - count(&outcomes["unfinished"]);
     assert_eq!(errors, 0, "{trial}");
     let server = &result["server"];
@@ -146,12 +142,12 @@ fn figures_are_sound(trial: &Value) {
     }
 }
 
-fn files_are_written(project: &Project, id: &str, run: &Value, subjects: &[&str]) {
+fn files_are_written(project: &Project, id: &str, run: &Value, servers: &[&str]) {
     let folder = project.state("runs").join(id);
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let (markdown, html) = (read("report.md"), read("report.html"));
-    for subject in subjects {
-        assert!(markdown.contains(subject) && html.contains(subject));
+    for server in servers {
+        assert!(markdown.contains(server) && html.contains(server));
     }
     assert!(html.contains("<svg"), "the page has its charts in it");
     assert_eq!(&schema::run(&read("record.json")), run);

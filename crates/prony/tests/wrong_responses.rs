@@ -45,7 +45,7 @@ fn wrong_responses_under_load_end_with_exit_status_1() {
         "1 of 2 servers sent wrong responses under load and is not ranked there: half (hello:";
     assert!(said.contains(sentence), "{said}");
     assert!(
-        said.contains("First wrong answer of half: wrong_status"),
+        said.contains("First wrong response of half: wrong_status"),
         "{said}"
     );
     let row = |id: &str| {

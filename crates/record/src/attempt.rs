@@ -2,27 +2,27 @@
 
 use crate::TrialRecord;
 
-/// The attempt at a round that counts: the last that nothing spoilt; where everything was spoilt, the last. `None` of no
+/// The attempt at a round that counts: the last that nothing disturbed; where everything was noisy, the last. `None` of no
 /// attempts.
 pub fn attempt_that_counts<'a>(
     attempts: impl IntoIterator<Item = &'a TrialRecord>,
 ) -> Option<&'a TrialRecord> {
-    let weight = |one: &&TrialRecord| (one.spoilt.is_empty(), one.attempt, one.trial.sequence);
+    let weight = |one: &&TrialRecord| (one.noisy.is_empty(), one.attempt, one.trial.sequence);
     attempts.into_iter().max_by_key(weight)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spoil;
+    use crate::NoiseCause;
     use crate::sample::failed;
 
     #[test]
-    fn an_attempt_that_nothing_spoilt_counts_whenever_it_was_made() {
-        let attempt = |number, is_spoilt: bool| TrialRecord {
+    fn an_attempt_that_nothing_disturbed_counts_whenever_it_was_made() {
+        let attempt = |number, is_noisy: bool| TrialRecord {
             attempt: number,
-            spoilt: is_spoilt
-                .then_some(Spoil::Steal { share: 0.5 })
+            noisy: is_noisy
+                .then_some(NoiseCause::Steal { share: 0.5 })
                 .into_iter()
                 .collect(),
             ..failed("bun", "")

@@ -131,7 +131,7 @@ impl Default for LatencyHistogram {
     }
 }
 
-/// Latency in nanoseconds: of every answer counted as ok, to 3 significant digits.
+/// Latency in nanoseconds: of every response counted as ok, to 3 significant digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// The shortest.

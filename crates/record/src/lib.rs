@@ -38,7 +38,7 @@ pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::{from_json_slice, from_json_str};
 pub use load::{
     Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
-    Scheduling, Target, Timeline, WarmupResult, WrongAnswer,
+    Scheduling, Target, Timeline, WarmupResult, WrongResponse,
 };
 pub use noise::{
     CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, Outside, OutsideServer, noisy, worst_of,
@@ -47,14 +47,14 @@ pub use outcome::{Outcome, Outcomes};
 pub use percent::parse_percent;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
-    Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, SubjectRecord,
-    SubjectStatus, VerifyResult, VerifyVerdict,
+    Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, ServerRecord,
+    ServerStatus, VerifyResult, VerifyVerdict,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use store::{RunSummary, Store, StoreError};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use trial::{
-    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, ProcessStart, ServerCost, Spoil,
-    Trial, TrialRecord, TrialResult, WarmUp,
+    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, NoiseCause, ProcessStart,
+    ServerCost, Trial, TrialRecord, TrialResult, WarmUp,
 };

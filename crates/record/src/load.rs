@@ -10,19 +10,19 @@ use crate::{Checked, LatencySummary, Outcomes, Schedule, TcpEvents};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "shape")]
 pub enum LoadShape {
-    /// Each connection sends its next request when the answer to the last one is whole.
+    /// Each connection sends its next request when the response to the last one is whole.
     Closed,
-    /// Requests are due at a rate, whatever the answers do, and whichever connection is free takes
+    /// Requests are due at a rate, whatever the responses do, and whichever connection is free takes
     /// the next one. Latency runs from the scheduled arrival.
     Rate(Schedule),
     /// Each connection is a user who thinks for a random time (exponentially distributed), sends a
-    /// request, and waits for its answer before thinking again. Latency runs from the send.
+    /// request, and waits for its response before thinking again. Latency runs from the send.
     UsersClosed {
         /// Mean thinking time, in seconds.
         think_time_s: f64,
     },
     /// Each connection is a user of its own, whose requests arrive at random (a Poisson source), on
-    /// a schedule that no answer moves. An arrival that finds its user still waiting for an answer
+    /// a schedule that no response moves. An arrival that finds its user still waiting for a response
     /// is late, and follows as soon as the user is free. Latency runs from the scheduled arrival.
     UsersOpen {
         /// Mean time between two arrivals of a user, in seconds.
@@ -41,7 +41,7 @@ impl LoadShape {
         }
     }
 
-    /// Whether requests arrive on a schedule that no answer moves, which is what an open loop is.
+    /// Whether requests arrive on a schedule that no response moves, which is what an open loop is.
     pub const fn is_open(&self) -> bool {
         matches!(self, LoadShape::Rate(_) | LoadShape::UsersOpen { .. })
     }
@@ -59,10 +59,10 @@ pub struct LoadSpec {
     /// `None` where no more are opened.
     #[serde(default)]
     pub max_connections: Option<usize>,
-    /// How many requests are on their way over one connection at a time.
+    /// How many requests are in flight over one connection at a time.
     #[serde(default = "one")]
     pub pipeline: usize,
-    /// After how many answers a connection is closed and made anew; `None` to keep it.
+    /// After how many responses a connection is closed and made anew; `None` to keep it.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
     /// How many threads make the load.
@@ -73,10 +73,10 @@ pub struct LoadSpec {
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins, in seconds.
     pub warmup_s: f64,
-    /// How long an answer may take, in seconds from the send; in records of open loops from before
+    /// How long a response may take, in seconds from the send; in records of open loops from before
     /// there was `deadline_s`, from the scheduled arrival.
     pub timeout_s: f64,
-    /// How long an answer may take, in seconds from the scheduled arrival; what could not be sent by
+    /// How long a response may take, in seconds from the scheduled arrival; what could not be sent by
     /// then is shed.
     #[serde(default)]
     pub deadline_s: Option<f64>,
@@ -89,10 +89,10 @@ pub struct LoadSpec {
     /// How many streams are held open beside the load.
     #[serde(default)]
     pub streams: usize,
-    /// Whether the time to the first byte of each answer is measured.
+    /// Whether the time to the first byte of each response is measured.
     #[serde(default)]
     pub first_byte: bool,
-    /// Whether answers are read as event streams, and their events counted and timed.
+    /// Whether responses are read as event streams, and their events counted and timed.
     #[serde(default)]
     pub events: bool,
 }
@@ -169,9 +169,9 @@ pub struct WarmupResult {
     pub outcomes: Outcomes,
 }
 
-/// The first answer that was wrong, to show what "wrong" was.
+/// The first response that was wrong, to show what "wrong" was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WrongAnswer {
+pub struct WrongResponse {
     /// The name of its outcome.
     pub outcome: String,
     /// What was expected and what came.
@@ -230,7 +230,7 @@ pub struct Scheduling {
     pub involuntary_switches: u64,
 }
 
-/// How a load went in the course of time: its ok answers, counted in intervals of one length from the
+/// How a load went in the course of time: its ok responses, counted in intervals of one length from the
 /// first instant of the warm-up on (of the measured part, where there is none).
 ///
 /// Only whole intervals are in it. Its memory is fixed: a load that lasts longer has longer intervals.
@@ -240,9 +240,9 @@ pub struct Timeline {
     pub interval_s: f64,
     /// When the measured part began, in seconds from the first interval's beginning.
     pub measured_from_s: f64,
-    /// Ok answers that came in each interval.
+    /// Ok responses that came in each interval.
     pub ok: Vec<u64>,
-    /// The mean latency of these answers, in nanoseconds; 0 where none came.
+    /// The mean latency of these responses, in nanoseconds; 0 where none came.
     pub latency_mean_ns: Vec<f64>,
 }
 
@@ -268,8 +268,8 @@ pub struct OpenLoop {
     pub rate_ratio: f64,
     /// Ok requests whose scheduled instant had passed when their user (or, in a rate, any
     /// connection) became free.
-    pub late: u64,
-    /// The generator's own lateness: from the instant at which a request was due and its user free
+    pub queued: u64,
+    /// The generator's own delay: from the instant at which a request was due and its user free
     /// to the one at which it was begun; `None` where none was begun.
     pub schedule_lag_ns: Option<LatencySummary>,
     /// The histogram behind `schedule_lag_ns`: HdrHistogram V2, base64.
@@ -330,7 +330,7 @@ pub struct LoadResult {
     pub outcomes: Outcomes,
     /// What the warm-up gave, where there was one.
     pub warmup: Option<WarmupResult>,
-    /// Answers counted as ok, a second.
+    /// Responses counted as ok, a second.
     pub rate_per_s: f64,
     /// Bytes received in the measured part, heads included.
     pub bytes_read: u64,
@@ -338,10 +338,10 @@ pub struct LoadResult {
     pub bytes_written: u64,
     /// Connections made for the load, warm-up included.
     pub connections_opened: u64,
-    /// Of these, the ones made again after a server or an error had closed one.
+    /// Of these, the ones re-run after a server or an error had closed one.
     pub reconnects: u64,
     /// Requests sent again over a new connection, because the server had closed the one that it had
-    /// answered on before, warm-up included. Each still has one outcome.
+    /// responded on before, warm-up included. Each still has one outcome.
     #[serde(default)]
     pub resent: u64,
     /// How often a connection had to wait for a free local port, warm-up included.
@@ -350,16 +350,16 @@ pub struct LoadResult {
     /// What only a load with a schedule has; `None` for a closed loop.
     #[serde(default)]
     pub open: Option<OpenLoop>,
-    /// Whole answers by status, in the measured part.
+    /// Whole responses by status, in the measured part.
     #[serde(deserialize_with = "counts_by_status")]
     pub statuses: BTreeMap<u16, u64>,
     /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
-    /// byte of its answer, ok answers only; `None` where there was none.
+    /// byte of its response, ok responses only; `None` where there was none.
     pub latency_ns: Option<LatencySummary>,
-    /// From the same instant to the first byte of the answer, where that was asked for.
+    /// From the same instant to the first byte of the response, where that was asked for.
     #[serde(default)]
     pub first_byte_ns: Option<LatencySummary>,
-    /// The events of the answers, where they are event streams and were read as such.
+    /// The events of the responses, where they are event streams and were read as such.
     #[serde(default)]
     pub events: Option<Events>,
     /// The streams that were held open beside the load.
@@ -371,8 +371,8 @@ pub struct LoadResult {
     pub histogram: String,
     /// Share (0 to 1) of latencies within one standard deviation of their mean.
     pub within_stdev: f64,
-    /// The first wrong answer, where there was one.
-    pub first_wrong: Option<WrongAnswer>,
+    /// The first wrong response, where there was one.
+    pub first_wrong: Option<WrongResponse>,
     /// How many responses were compared with the expected one; `None` if nothing is expected of them, if another
     /// generator made the load, and in records from before Prony counted.
     #[serde(default)]

@@ -159,7 +159,7 @@ fn a_trial_from_before_there_were_rates_is_read() {
         panic!("it was measured");
     };
     let open = measured.load.open.unwrap();
-    assert_eq!((open.asked, open.late), (0, 7));
+    assert_eq!((open.asked, open.queued), (0, 7));
     assert_eq!(measured.load.events, None);
     assert_eq!(measured.load.generator.cycles, None);
     let TrialResult::Measured(new) = new.result else {

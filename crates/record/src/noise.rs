@@ -3,7 +3,7 @@
 //! The rule looks at the machine alone, never at the figures that a trial gave: who runs trials again because they look
 //! bad, or good, measures what they wish for.
 
-use crate::{CpuNoise, LoadResult, MachineNoise, Scheduling, Spoil};
+use crate::{CpuNoise, LoadResult, MachineNoise, NoiseCause, Scheduling};
 
 /// The greatest share of the CPU time of server or generator that the hypervisor may have given to others.
 pub const MOST_STEAL: f64 = 0.05;
@@ -97,14 +97,14 @@ impl Outside {
 
 /// What made a load of `loaded_s` seconds noisy, by what its groups of CPUs lost: the group that lost most decides.
 /// Empty if nothing did.
-pub fn noisy(losses: &[CpuNoise], loaded_s: f64) -> Vec<Spoil> {
+pub fn noisy(losses: &[CpuNoise], loaded_s: f64) -> Vec<NoiseCause> {
     if loaded_s < LEAST_OBSERVED_S {
         return Vec::new();
     }
     let worst = worst_of(losses);
     let (steal, foreign) = (worst.steal_share, worst.foreign_share);
-    let steal = (steal > MOST_STEAL).then_some(Spoil::Steal { share: steal });
-    let others = (foreign > MOST_FOREIGN).then_some(Spoil::Neighbour { share: foreign });
+    let steal = (steal > MOST_STEAL).then_some(NoiseCause::Steal { share: steal });
+    let others = (foreign > MOST_FOREIGN).then_some(NoiseCause::OtherPrograms { share: foreign });
     steal.into_iter().chain(others).collect()
 }
 
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(noisy(&[lost(MOST_STEAL, MOST_FOREIGN)], 1.0), []);
         let both = [lost(0.06, 0.0), lost(0.0, 0.11)];
         let expected = [
-            Spoil::Steal { share: 0.06 },
-            Spoil::Neighbour { share: 0.11 },
+            NoiseCause::Steal { share: 0.06 },
+            NoiseCause::OtherPrograms { share: 0.11 },
         ];
         assert_eq!(noisy(&both, LEAST_OBSERVED_S), expected);
         assert_eq!(noisy(&both, 0.2), []);

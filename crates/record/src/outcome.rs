@@ -8,28 +8,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// What became of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// The whole answer came, with an expected status and, where it was compared, the right body.
+    /// The whole response came, with an expected status and, where it was compared, the right body.
     Ok,
-    /// The whole answer came, with a status that was not expected.
+    /// The whole response came, with a status that was not expected.
     WrongStatus,
-    /// The whole answer came, with a body that is not the right one.
+    /// The whole response came, with a body that is not the right one.
     WrongBody,
-    /// What came is not an HTTP answer, more came than the answer says it has, or it was whole
+    /// What came is not an HTTP response, more came than the response says it has, or it was whole
     /// before the request was sent whole.
     Malformed,
-    /// The connection was closed in the middle of an answer.
+    /// The connection was closed in the middle of a response.
     Truncated,
     /// The connection could not be made.
     Refused,
-    /// The connection was closed or reset before any byte of the answer came.
+    /// The connection was closed or reset before any byte of the response came.
     Reset,
-    /// No whole answer came within the timeout; counted when the timeout passes.
+    /// No whole response came within the timeout; counted when the timeout passes.
     TimedOut,
     /// The TLS handshake or a TLS record failed.
     TlsFailure,
     /// Not sent, because its deadline had passed before a connection was free.
     Shed,
-    /// Still on its way when the load ended.
+    /// Still in flight when the load ended.
     Unfinished,
 }
 
@@ -66,7 +66,7 @@ impl Outcome {
         }
     }
 
-    /// Whether this outcome speaks against the server: neither a right answer nor a request
+    /// Whether this outcome speaks against the server: neither a expected response nor a request
     /// that the end of the load cut off.
     pub const fn is_error(self) -> bool {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)

@@ -49,8 +49,8 @@ pub struct PublishedTable {
 pub struct PublishedRow {
     /// What the document calls it.
     pub name: String,
-    /// The subject that it is here.
-    pub subject: String,
+    /// The server that it is here.
+    pub server: String,
     /// The workload.
     pub workload: String,
     /// What was published: a value for each round, or one. A figure of the table's columns that is
@@ -73,7 +73,7 @@ pub enum RoundSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PublishedFigure {
-    /// Ok answers a second.
+    /// Ok responses a second.
     Rate,
     /// Bytes received a second, heads included.
     Transfer,
@@ -96,7 +96,7 @@ pub enum PublishedFigure {
     LateRequests,
     /// Requests that failed.
     Errors,
-    /// From the spawn of the server to its first right answer, in nanoseconds.
+    /// From the spawn of the server to its first expected response, in nanoseconds.
     Startup,
     /// Size of what the build makes, in bytes.
     ArtefactBytes,

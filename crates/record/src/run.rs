@@ -1,4 +1,4 @@
-//! A run: one suite on one machine, with the subjects that took part.
+//! A run: one suite on one machine, with the servers that took part.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,13 +36,13 @@ pub struct Run {
     pub machine: Machine,
     /// Which CPUs did what.
     pub cpus: CpuAssignment,
-    /// The subjects that were asked for, in the suite's order, whatever became of them.
-    pub subjects: Vec<SubjectRecord>,
+    /// The servers that were asked for, in the suite's order, whatever became of them.
+    pub servers: Vec<ServerRecord>,
     /// The document that the suite grew from, with what it published, where there is one.
     #[serde(default)]
     pub published: Option<Published>,
-    /// The subject that was chosen for the others' ratios to be taken to; `None` for the reference server, or where that
-    /// took no part the first subject.
+    /// The server that was chosen for the others' ratios to be taken to; `None` for the reference server, or where that
+    /// took no part the first server.
     #[serde(default)]
     pub baseline: Option<String>,
     /// How the rounds were decided on, where they were added as needed; `None` where their number was set.
@@ -169,9 +169,9 @@ pub struct Machine {
     pub tcp_settings: Vec<String>,
 }
 
-/// A subject as it took part in a run.
+/// A server as it took part in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SubjectRecord {
+pub struct ServerRecord {
     /// Its id: the name of its folder.
     pub id: String,
     /// Programming language.
@@ -191,7 +191,7 @@ pub struct SubjectRecord {
     /// How long its build took, in seconds; `None` where an earlier build was used or there is none.
     pub build_s: Option<f64>,
     /// Whether it took part.
-    pub status: SubjectStatus,
+    pub status: ServerStatus,
     /// The workloads that it serves. Empty in records of Prony 0.1.
     #[serde(default)]
     pub serves: Vec<String>,
@@ -199,10 +199,10 @@ pub struct SubjectRecord {
     pub verified: Vec<VerifyResult>,
 }
 
-/// Whether a subject took part, and if not, why.
+/// Whether a server took part, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "status")]
-pub enum SubjectStatus {
+pub enum ServerStatus {
     /// It was built and could be measured.
     Ready,
     /// Its toolchain is not here.
@@ -238,9 +238,9 @@ pub struct VerifyResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum VerifyVerdict {
-    /// The answer is right.
+    /// The response is right.
     Right,
-    /// The answer is wrong.
+    /// The response is wrong.
     Wrong {
         /// What was expected.
         expected: String,

@@ -28,19 +28,19 @@ pub(crate) fn run(id: &str) -> Run {
             server: vec![0],
             load: vec![1],
         },
-        subjects: vec![
-            subject("go-nethttp", SubjectStatus::Ready),
-            subject("bun", SubjectStatus::Ready),
-            subject(
+        servers: vec![
+            server("go-nethttp", ServerStatus::Ready),
+            server("bun", ServerStatus::Ready),
+            server(
                 "zig-std",
-                SubjectStatus::Skipped {
+                ServerStatus::Skipped {
                     missing: "zig".into(),
                     install: "get zig".into(),
                 },
             ),
-            subject(
+            server(
                 "rust-axum",
-                SubjectStatus::BuildFailed {
+                ServerStatus::BuildFailed {
                     output: "error".into(),
                 },
             ),
@@ -77,7 +77,7 @@ fn published() -> Published {
             notes: vec!["Its rounds were run one after the other.".into()],
             rows: vec![PublishedRow {
                 name: "Go".into(),
-                subject: "go-nethttp".into(),
+                server: "go-nethttp".into(),
                 workload: "hello".into(),
                 figures: BTreeMap::from([(PublishedFigure::Rate, vec![100.5, 99.5])]),
             }],
@@ -85,8 +85,8 @@ fn published() -> Published {
     }
 }
 
-fn subject(id: &str, status: SubjectStatus) -> SubjectRecord {
-    SubjectRecord {
+fn server(id: &str, status: ServerStatus) -> ServerRecord {
+    ServerRecord {
         id: id.into(),
         language: "Language".into(),
         framework: "Framework".into(),
@@ -114,10 +114,10 @@ fn subject(id: &str, status: SubjectStatus) -> SubjectRecord {
     }
 }
 
-fn trial(subject: &str, round: u32) -> Trial {
+fn trial(server: &str, round: u32) -> Trial {
     Trial {
         sequence: round,
-        subject: subject.into(),
+        server: server.into(),
         workload: "hello".into(),
         load: load_spec(),
         round,
@@ -137,12 +137,12 @@ fn load_spec() -> LoadSpec {
     }
 }
 
-pub(crate) fn failed(subject: &str, message: &str) -> TrialRecord {
+pub(crate) fn failed(server: &str, message: &str) -> TrialRecord {
     TrialRecord {
-        trial: trial(subject, 1),
+        trial: trial(server, 1),
         started_at: "2026-11-21T20:31:00Z".into(),
         attempt: 1,
-        spoilt: Vec::new(),
+        noisy: Vec::new(),
         result: TrialResult::Failed {
             kind: FailureKind::ServerExited,
             message: message.into(),
@@ -150,15 +150,15 @@ pub(crate) fn failed(subject: &str, message: &str) -> TrialRecord {
     }
 }
 
-pub(crate) fn measured(subject: &str, round: u32) -> TrialRecord {
+pub(crate) fn measured(server: &str, round: u32) -> TrialRecord {
     TrialRecord {
-        trial: trial(subject, round),
+        trial: trial(server, round),
         started_at: "2026-11-21T20:31:00Z".into(),
         attempt: 2,
-        spoilt: vec![
-            Spoil::Steal { share: 0.1 },
-            Spoil::Neighbour { share: 0.2 },
-            Spoil::WarmUp { rise: 0.3 },
+        noisy: vec![
+            NoiseCause::Steal { share: 0.1 },
+            NoiseCause::OtherPrograms { share: 0.2 },
+            NoiseCause::WarmUp { rise: 0.3 },
         ],
         result: TrialResult::Measured(Measurement {
             load: load_result(),
@@ -236,7 +236,7 @@ pub(crate) fn load_result() -> LoadResult {
             asked: 110,
             sent: 99,
             rate_ratio: 0.9,
-            late: 7,
+            queued: 7,
             schedule_lag_ns: histogram.summary(),
             schedule_lag_histogram: histogram.to_base64(),
             most_connections: 80,
@@ -256,9 +256,9 @@ pub(crate) fn load_result() -> LoadResult {
         connect_ns: None,
         histogram: histogram.to_base64(),
         within_stdev: 0.58,
-        first_wrong: Some(WrongAnswer {
+        first_wrong: Some(WrongResponse {
             outcome: "timed_out".into(),
-            detail: "no answer within 2 s".into(),
+            detail: "no response within 2 s".into(),
         }),
         checked: Some(Checked {
             compared: 40,

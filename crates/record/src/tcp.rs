@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The kernel's shortest retransmission timeout (`TCP_RTO_MIN`), in nanoseconds: no timeout costs less.
 pub const SHORTEST_TIMEOUT_NS: u64 = 200_000_000;
-/// How long a SYN waits for its answer before it is sent again (`TCP_TIMEOUT_INIT`), in nanoseconds. It doubles each
+/// How long a SYN waits for its response before it is sent again (`TCP_TIMEOUT_INIT`), in nanoseconds. It doubles each
 /// time. The kernel's timers end up to a few percent early.
 const SYN_TIMEOUT_NS: u64 = 950_000_000;
 

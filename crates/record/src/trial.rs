@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CpuWaits, LoadResult, LoadSpec, Outcome, Scheduling};
 
-/// One subject × workload × load × round.
+/// One server × workload × load × round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Its place in the run's order, from 0.
     pub sequence: u32,
-    /// The subject's id.
-    pub subject: String,
+    /// The server's id.
+    pub server: String,
     /// The workload's id.
     pub workload: String,
     /// The load.
@@ -26,12 +26,12 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Which attempt at the trial this was, from 1: a spoilt trial is made again, and both are kept.
+    /// Which attempt at the trial this was, from 1: a noisy trial is re-run, and both are kept.
     #[serde(default = "first")]
     pub attempt: u32,
-    /// What spoilt it; empty where nothing did.
+    /// What noisy it; empty where nothing did.
     #[serde(default)]
-    pub spoilt: Vec<Spoil>,
+    pub noisy: Vec<NoiseCause>,
     /// What came of it.
     pub result: TrialResult,
 }
@@ -40,18 +40,18 @@ const fn first() -> u32 {
     1
 }
 
-/// What spoilt a trial. It is judged by the machine, or by the course of the load, and never by whether a figure is
+/// What noisy a trial. It is judged by the machine, or by the course of the load, and never by whether a figure is
 /// high or low, so that making the trial again favours nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
-pub enum Spoil {
+pub enum NoiseCause {
     /// The hypervisor gave the CPUs of server or generator to others.
     Steal {
         /// That share (0 to 1) of the CPU time of the group that lost more.
         share: f64,
     },
     /// Other programs of this machine used the CPUs of server or generator.
-    Neighbour {
+    OtherPrograms {
         /// That share (0 to 1) of the CPU time of the group that lost more.
         share: f64,
     },
@@ -62,21 +62,21 @@ pub enum Spoil {
     },
 }
 
-impl Spoil {
-    /// Whether something outside of the trial did it, which may be over when it is made again.
+impl NoiseCause {
+    /// Whether something outside of the trial did it, which may be over when it is re-run.
     pub fn is_from_outside(&self) -> bool {
         match self {
-            Spoil::Steal { .. } | Spoil::Neighbour { .. } => true,
-            Spoil::WarmUp { .. } => false,
+            NoiseCause::Steal { .. } | NoiseCause::OtherPrograms { .. } => true,
+            NoiseCause::WarmUp { .. } => false,
         }
     }
 
     /// The name used in JSON and CSV.
     pub const fn name(&self) -> &'static str {
         match self {
-            Spoil::Steal { .. } => "steal",
-            Spoil::Neighbour { .. } => "neighbour",
-            Spoil::WarmUp { .. } => "warm-up",
+            NoiseCause::Steal { .. } => "steal",
+            NoiseCause::OtherPrograms { .. } => "other-programs",
+            NoiseCause::WarmUp { .. } => "warm-up",
         }
     }
 }
@@ -101,9 +101,9 @@ pub enum TrialResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The subject failed verification of this workload, so it was not loaded.
+    /// The server failed verification of this workload, so it was not loaded.
     NotVerified,
-    /// The server could not be started, or never gave a right answer.
+    /// The server could not be started, or never gave a expected response.
     NotReady,
     /// The server's process ended during the load.
     ServerExited,
@@ -111,8 +111,8 @@ pub enum FailureKind {
     Load,
     /// What the server counted and what the client counted do not agree.
     NotReconciled,
-    /// Under load no answer was ok.
-    NoAnswer,
+    /// Under load no response was ok.
+    NoResponse,
     /// Under load, lines that are to be drawn at random for each request were not.
     NotDrawn,
 }
@@ -126,7 +126,7 @@ impl FailureKind {
             FailureKind::ServerExited => "server-exited",
             FailureKind::Load => "load",
             FailureKind::NotReconciled => "not-reconciled",
-            FailureKind::NoAnswer => "no-answer",
+            FailureKind::NoResponse => "no-response",
             FailureKind::NotDrawn => "not-drawn",
         }
     }
@@ -139,7 +139,7 @@ pub struct Measurement {
     pub load: LoadResult,
     /// What it cost the server.
     pub server: ServerCost,
-    /// From the spawn of the server's process to its first right answer, in nanoseconds; `None` if an earlier trial
+    /// From the spawn of the server's process to its first expected response, in nanoseconds; `None` if an earlier trial
     /// started the process, whose startup is there.
     pub startup_ns: Option<u64>,
     /// How the server was warmed up; `None` if the load has no warm-up, and in records from before Prony looked.
@@ -157,8 +157,8 @@ impl Measurement {
         self.load.loaded_s()
     }
 
-    /// Ok answers, those of the warm-up included: what the server spent is counted with it.
-    pub fn answers(&self) -> u64 {
+    /// Ok responses, those of the warm-up included: what the server spent is counted with it.
+    pub fn responses(&self) -> u64 {
         let warmup = self.load.warmup.as_ref();
         self.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok])
     }
@@ -170,10 +170,10 @@ impl Measurement {
         self.load.outcomes.wrong() + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
     }
 
-    /// What one ok answer cost of `cost`, which is counted with the warm-up; `None` where no answer was ok.
-    pub fn per_answer(&self, cost: f64) -> Option<f64> {
-        let answers = self.answers();
-        (answers > 0).then(|| cost / answers as f64)
+    /// What one ok response cost of `cost`, which is counted with the warm-up; `None` where no response was ok.
+    pub fn per_response(&self, cost: f64) -> Option<f64> {
+        let responses = self.responses();
+        (responses > 0).then(|| cost / responses as f64)
     }
 
     /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
@@ -328,7 +328,7 @@ pub struct CpuNoise {
 pub struct LogLines {
     /// Lines the server wrote during the load.
     pub written: u64,
-    /// At least this many were owed: one for every whole answer.
+    /// At least this many were owed: one for every whole response.
     pub least: u64,
     /// At most this many: one for every request that was started.
     pub most: u64,

@@ -17,7 +17,7 @@ pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use comparison::{
     Absence, Attempts, Comparison, CostFigures, CourseTrial, EnoughRounds, EventFigures, Figures,
     GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind, OpenFigures, Percentile, Quiet, RateOrder,
-    Relative, Row, Seen, Standing, SubjectLabel, Table, WarmingFigures, Why, WorstRound,
+    Relative, Row, Seen, ServerLabel, Standing, Table, WarmingFigures, Why, WorstRound,
     WrongResponses,
 };
 pub use html::html;

@@ -10,9 +10,9 @@ fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {
     tables.find(|table| table.workload == workload).unwrap()
 }
 
-fn row<'a>(table: &'a Table, subject: &str) -> &'a Row {
+fn row<'a>(table: &'a Table, server: &str) -> &'a Row {
     let mut rows = table.rows.iter();
-    rows.find(|row| row.subject.id == subject).unwrap()
+    rows.find(|row| row.server.id == server).unwrap()
 }
 
 fn changed(change: impl Fn(&mut TrialRecord)) -> (Run, Vec<TrialRecord>) {
@@ -68,7 +68,7 @@ fn the_same_workload_under_another_load_has_its_own_table() {
 
 #[test]
 fn percentiles_come_from_merged_histograms() {
-    // Four rounds of quick answers and one of slow ones: the median of all is quick, where an
+    // Four rounds of quick responses and one of slow ones: the median of all is quick, where an
     // average of the five medians would lie between, and p90 is slow.
     let comparison = compare(|record| {
         let slow = record.trial.round == 5;
@@ -99,15 +99,15 @@ fn a_histogram_that_cannot_be_read_is_flagged() {
 }
 
 #[test]
-fn a_percentile_is_shown_where_ten_answers_lie_beyond_it() {
+fn a_percentile_is_shown_where_ten_responses_lie_beyond_it() {
     let (run, mut trials) = changed(|_| {});
-    trials.retain(|record| record.trial.subject == "bun" && record.trial.workload == "hello");
-    let of_rounds = |answers: u64| {
+    trials.retain(|record| record.trial.server == "bun" && record.trial.workload == "hello");
+    let of_rounds = |responses: u64| {
         let mut trials = trials.clone();
         for record in &mut trials {
             if let TrialResult::Measured(measured) = &mut record.result {
                 let mut histogram = LatencyHistogram::new();
-                (0..answers).for_each(|i| histogram.record(1_000 + i));
+                (0..responses).for_each(|i| histogram.record(1_000 + i));
                 measured.load.histogram = histogram.to_base64();
             }
         }
@@ -115,7 +115,7 @@ fn a_percentile_is_shown_where_ten_answers_lie_beyond_it() {
         let figures = row(table(&comparison, "hello"), "bun").figures.clone();
         Percentile::ALL.map(|percentile| figures.percentile(percentile).is_some())
     };
-    assert_eq!(of_rounds(3), [false; 4]); // 15 answers in 5 rounds.
+    assert_eq!(of_rounds(3), [false; 4]); // 15 responses in 5 rounds.
     assert_eq!(of_rounds(4), [true, false, false, false]);
     assert_eq!(of_rounds(199), [true, true, false, false]);
     assert_eq!(of_rounds(200), [true, true, true, false]);
@@ -141,7 +141,7 @@ fn the_intervals_of_percentiles_hold_them() {
 }
 
 #[test]
-fn cpu_is_shared_out_over_the_answers_of_warm_up_and_measurement() {
+fn cpu_is_shared_out_over_the_responses_of_warm_up_and_measurement() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
             (measured.server.cpu_user_s, measured.server.cpu_system_s) = (0.5, 1.5);
@@ -176,25 +176,23 @@ fn memory_is_the_most_and_rate_the_median_of_the_rounds() {
 #[test]
 fn nobody_is_missing_in_silence() {
     let comparison = compare(|record| {
-        let gone = (
-            record.trial.subject.as_str(),
-            record.trial.workload.as_str(),
-        ) == ("bun", "quote");
+        let gone =
+            (record.trial.server.as_str(), record.trial.workload.as_str()) == ("bun", "quote");
         if gone {
             record.result = TrialResult::Failed {
                 kind: prony_record::FailureKind::NotReady,
-                message: "no right answer within 10 s".into(),
+                message: "no expected response within 10 s".into(),
             };
         }
     });
     for table in &comparison.tables {
-        for subject in &sample::run().subjects {
-            let shown = table.rows.iter().any(|row| row.subject.id == subject.id);
+        for server in &sample::run().servers {
+            let shown = table.rows.iter().any(|row| row.server.id == server.id);
             let told = comparison.absences.iter().any(|absence| {
                 let workload = absence.why.workload();
-                absence.subject.id == subject.id && workload.is_none_or(|w| w == table.workload)
+                absence.server.id == server.id && workload.is_none_or(|w| w == table.workload)
             });
-            assert!(shown != told, "{} on {}", subject.id, table.workload);
+            assert!(shown != told, "{} on {}", server.id, table.workload);
         }
     }
     let whys: Vec<_> = comparison
@@ -213,12 +211,12 @@ fn nobody_is_missing_in_silence() {
 }
 
 #[test]
-fn a_workload_without_trials_for_a_ready_subject_is_told() {
+fn a_workload_without_trials_for_a_ready_server_is_told() {
     let mut trials = sample::trials();
-    trials.retain(|r| !(r.trial.subject == "go-nethttp" && r.trial.workload == "quote"));
+    trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
     let comparison = Comparison::of(&sample::run(), &trials);
     let told = comparison.absences.iter().any(|absence| {
-        absence.subject.id == "go-nethttp"
+        absence.server.id == "go-nethttp"
             && absence.why
                 == Why::NotTried {
                     workload: "quote".into(),
@@ -245,22 +243,22 @@ fn a_run_without_trials_compares_to_nothing_but_its_absences() {
 }
 
 #[test]
-fn a_subject_is_not_missed_where_it_does_not_serve() {
+fn a_server_is_not_missed_where_it_does_not_serve() {
     let mut run = sample::run();
     let go = run
-        .subjects
+        .servers
         .iter_mut()
         .find(|s| s.id == "go-nethttp")
         .unwrap();
     go.serves.retain(|workload| workload != "quote");
-    let zig = run.subjects.iter_mut().find(|s| s.id == "zig-std").unwrap();
+    let zig = run.servers.iter_mut().find(|s| s.id == "zig-std").unwrap();
     zig.serves = vec!["hello".into()];
     let mut trials = sample::trials();
-    trials.retain(|r| !(r.trial.subject == "go-nethttp" && r.trial.workload == "quote"));
+    trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
     let comparison = Comparison::of(&run, &trials);
-    let told = |subject: &str, workload: &str| {
+    let told = |server: &str, workload: &str| {
         let mut absences = comparison.absences.iter();
-        absences.any(|a| a.subject.id == subject && a.is_from(table(&comparison, workload)))
+        absences.any(|a| a.server.id == server && a.is_from(table(&comparison, workload)))
     };
     assert!(!told("go-nethttp", "quote"));
     assert!(told("zig-std", "hello") && !told("zig-std", "quote"));
@@ -271,7 +269,7 @@ fn a_failure_under_one_load_is_not_one_under_another() {
     let (run, mut trials) = sample::documents::hydragen();
     for record in &mut trials {
         let open = record.trial.load.connections == 500;
-        if open && record.trial.subject == "go-fasthttp" {
+        if open && record.trial.server == "go-fasthttp" {
             record.result = TrialResult::Failed {
                 kind: prony_record::FailureKind::ServerExited,
                 message: "gone".into(),
@@ -316,7 +314,7 @@ fn an_open_loop_is_ordered_by_latency_and_ranks_nobody() {
     let go = row(open, "go-nethttp");
     assert_eq!(go.standing, Standing::Offered);
     let schedule = go.figures.open.unwrap();
-    assert_eq!(schedule.late, 7 + 8 + 9); // Of three rounds.
+    assert_eq!(schedule.queued, 7 + 8 + 9); // Of three rounds.
     let lag = schedule.lag.unwrap();
     assert!(lag.p50_ns < lag.p99_ns && !lag.of_worst_round);
     assert!(

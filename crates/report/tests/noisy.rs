@@ -1,10 +1,10 @@
-//! What a comparison says of a noisy machine, of trials that were made again, and of rounds that were added as needed.
+//! What a comparison says of a noisy machine, of trials that were re-run, and of rounds that were added as needed.
 
 mod sample;
 
 use std::sync::LazyLock;
 
-use prony_record::{EnoughRounds, FailureKind, Spoil, TrialRecord, TrialResult};
+use prony_record::{EnoughRounds, FailureKind, NoiseCause, TrialRecord, TrialResult};
 use prony_report::{Comparison, NoiseKind, Row, Table, html, markdown, terminal};
 use sample::documents::Records;
 use sample::noisy::{BURSTS, NEVER_QUIET, ROUNDS, lose};
@@ -17,13 +17,13 @@ fn hello(comparison: &Comparison) -> &Table {
     tables.find(|table| table.workload == "hello").unwrap()
 }
 
-fn row<'a>(table: &'a Table, subject: &str) -> &'a Row {
+fn row<'a>(table: &'a Table, server: &str) -> &'a Row {
     let mut rows = table.rows.iter();
-    rows.find(|row| row.subject.id == subject).unwrap()
+    rows.find(|row| row.server.id == server).unwrap()
 }
 
 fn is_bun(record: &TrialRecord) -> bool {
-    record.trial.subject == "bun" && record.trial.workload == "hello"
+    record.trial.server == "bun" && record.trial.workload == "hello"
 }
 
 /// The comparison of one table after a change to its trials.
@@ -35,20 +35,20 @@ fn compare(change: impl Fn(&mut TrialRecord)) -> Comparison {
 }
 
 #[test]
-fn figures_rest_on_attempts_that_were_not_spoilt() {
+fn figures_rest_on_attempts_that_were_not_noisy() {
     let bun = &row(hello(&COMPARED), "bun").figures;
     assert_eq!(bun.rate.n, ROUNDS as usize);
     let attempts = &bun.attempts;
-    assert_eq!((attempts.spoilt, attempts.again), (4, 3));
-    assert_eq!(attempts.rounds_on_spoilt, 1);
-    assert_eq!(attempts.causes, ["a neighbour"]);
+    assert_eq!((attempts.noisy, attempts.again), (4, 3));
+    assert_eq!(attempts.rounds_on_noisy, 1);
+    assert_eq!(attempts.causes, ["another program"]);
     let flags = row(hello(&COMPARED), "bun").flags();
     assert!(
-        flags.contains(&"4 trials were spoilt, 3 made again".to_owned()),
+        flags.contains(&"4 trials were noisy, 3 re-run".to_owned()),
         "{flags:?}"
     );
     assert!(
-        flags.contains(&"1 round rests on a spoilt trial (a neighbour)".to_owned()),
+        flags.contains(&"1 round rests on a noisy trial (another program)".to_owned()),
         "{flags:?}"
     );
     let go = &row(hello(&COMPARED), "go-nethttp").figures;
@@ -56,7 +56,7 @@ fn figures_rest_on_attempts_that_were_not_spoilt() {
 }
 
 #[test]
-fn of_a_round_that_was_always_spoilt_the_last_attempt_counts() {
+fn of_a_round_that_was_always_noisy_the_last_attempt_counts() {
     // Whatever the others gave, and in whatever order they are on record.
     let rate = |of: fn(u32, u32) -> f64| {
         let (run, mut trials) = NOISY.clone();
@@ -73,11 +73,11 @@ fn of_a_round_that_was_always_spoilt_the_last_attempt_counts() {
             .rate
             .median
     };
-    let spoilt_first = |round: u32, attempt: u32| match BURSTS.contains(&round) && attempt == 1 {
+    let noisy_first = |round: u32, attempt: u32| match BURSTS.contains(&round) && attempt == 1 {
         true => 1.0,
         false => 100.0,
     };
-    assert_eq!(rate(spoilt_first), 100.0);
+    assert_eq!(rate(noisy_first), 100.0);
     assert_eq!(rate(|_, attempt| f64::from(attempt)), 1.0); // Seven rounds of ten have one attempt.
     let (run, mut trials) = NOISY.clone();
     trials.retain(|record| is_bun(record) && record.trial.round == NEVER_QUIET);
@@ -93,7 +93,7 @@ fn of_a_round_that_was_always_spoilt_the_last_attempt_counts() {
 }
 
 #[test]
-fn an_attempt_that_failed_unspoilt_fails_its_round() {
+fn an_attempt_that_failed_without_noise_fails_its_round() {
     let comparison = compare(|record| {
         if is_bun(record) && record.trial.round == BURSTS[0] && record.attempt == 2 {
             record.result = TrialResult::Failed {
@@ -110,9 +110,9 @@ fn an_attempt_that_failed_unspoilt_fails_its_round() {
 fn a_noisy_machine_is_told_on_top() {
     let quiet = &COMPARED.quiet;
     assert!(quiet.is_noisy());
-    assert_eq!((quiet.trials, quiet.spoilt), (85, 8));
+    assert_eq!((quiet.trials, quiet.noisy), (85, 8));
     assert_eq!(
-        (quiet.by_neighbour, quiet.by_steal, quiet.by_warm_up),
+        (quiet.by_other_programs, quiet.by_steal, quiet.by_warm_up),
         (8, 0, 0)
     );
     assert_eq!(quiet.again, 6);
@@ -127,7 +127,9 @@ fn a_noisy_machine_is_told_on_top() {
     assert_eq!(quiet.frequency_mhz, Some((1_800.0, 3_400.0)));
     for text in texts(&NOISY) {
         assert!(
-            text.contains("This machine was noisy: 8 of 85 trials were spoilt (8 by a neighbour)")
+            text.contains(
+                "This machine was noisy: 8 of 85 trials were noisy (8 by another program)"
+            )
         );
         assert!(text.contains("The CPUs ran at 1800–3400 MHz"));
     }
@@ -148,10 +150,10 @@ fn a_quiet_machine_is_not_called_noisy() {
     let quiet = (sample::run(), sample::trials());
     let comparison = Comparison::of(&quiet.0, &quiet.1);
     assert!(!comparison.quiet.is_noisy());
-    assert_eq!(comparison.quiet.spoilt, 0);
+    assert_eq!(comparison.quiet.noisy, 0);
     for text in texts(&quiet) {
         assert!(!text.contains("was noisy"));
-        assert!(text.contains("trials was spoilt."));
+        assert!(text.contains("trials was noisy."));
     }
 }
 
@@ -159,7 +161,7 @@ fn a_quiet_machine_is_not_called_noisy() {
 fn a_trial_that_was_still_warming_up_does_not_make_the_machine_noisy() {
     let mut records = (sample::run(), sample::trials());
     for record in &mut records.1 {
-        record.spoilt = vec![Spoil::WarmUp { rise: 0.2 }];
+        record.noisy = vec![NoiseCause::WarmUp { rise: 0.2 }];
     }
     let comparison = Comparison::of(&records.0, &records.1);
     assert!(!comparison.quiet.is_noisy());
@@ -170,20 +172,20 @@ fn a_trial_that_was_still_warming_up_does_not_make_the_machine_noisy() {
 fn a_figure_that_follows_the_noise_is_flagged_and_no_other() {
     let lost = |round: u32| f64::from(round) / 100.0;
     let comparison = compare(|record| {
-        record.spoilt.clear();
+        record.noisy.clear();
         let round = record.trial.round;
-        let subject = record.trial.subject.clone();
+        let server = record.trial.server.clone();
         if let TrialResult::Measured(trial) = &mut record.result {
             lose(trial, lost(round));
             trial.load.rate_per_s = 1_000.0
-                * match subject.as_str() {
+                * match server.as_str() {
                     "bun" => 1.0 - lost(round),
                     "mine" => 1.0 + lost(round), // Better with more noise: not for the noise.
                     _ => [1.0, 0.9, 1.1, 1.05, 0.95][round as usize % 5],
                 };
         }
     });
-    let follows = |subject: &str| row(hello(&comparison), subject).figures.follows_noise;
+    let follows = |server: &str| row(hello(&comparison), server).figures.follows_noise;
     assert!((follows("bun").unwrap() + 1.0).abs() < 1e-9);
     assert_eq!((follows("mine"), follows("go-nethttp")), (None, None));
     let flags = row(hello(&comparison), "bun").flags();
@@ -197,16 +199,16 @@ fn a_figure_that_follows_the_noise_is_flagged_and_no_other() {
 fn the_trials_stand_in_the_order_in_which_they_were_made() {
     let course = &hello(&COMPARED).course;
     assert_eq!(course.len(), 40 + BURSTS.len());
-    let spoilt: Vec<usize> = (0..course.len()).filter(|&i| course[i].spoilt).collect();
-    assert_eq!(spoilt.len(), 4);
-    for &i in &spoilt {
-        assert_eq!(course[i].subject, "bun");
+    let noisy: Vec<usize> = (0..course.len()).filter(|&i| course[i].noisy).collect();
+    assert_eq!(noisy.len(), 4);
+    for &i in &noisy {
+        assert_eq!(course[i].server, "bun");
         assert!(course[i].relative.unwrap() < 0.8 && course[i].loss >= 0.3);
     }
     assert_eq!(
-        course[spoilt[0] + 1].subject,
+        course[noisy[0] + 1].server,
         "bun",
-        "made again at once in this sample"
+        "re-run at once in this sample"
     );
 }
 
@@ -240,7 +242,7 @@ fn ratios_are_taken_to_the_baseline_of_the_run() {
 #[test]
 fn without_rounds_in_common_there_is_no_ratio() {
     let (run, mut trials) = NOISY.clone();
-    trials.retain(|record| (record.trial.round > 5) == (record.trial.subject == "go-nethttp"));
+    trials.retain(|record| (record.trial.round > 5) == (record.trial.server == "go-nethttp"));
     let go = row(hello(&Comparison::of(&run, &trials)), "go-nethttp").clone();
     assert_eq!((go.share_of_ceiling, go.of_baseline), (None, None));
 }

@@ -4,7 +4,7 @@ mod sample;
 
 use std::sync::LazyLock;
 
-use prony_record::{Run, SubjectStatus, TrialResult};
+use prony_record::{Run, ServerStatus, TrialResult};
 use prony_report::{ChartKind, Comparison, chart_files, chart_svg, html, markdown, terminal};
 use sample::documents::{self, Records};
 
@@ -57,17 +57,17 @@ fn hostile() -> Records {
     run.command = vec![SCRIPT.into()];
     run.machine.cpu_model = SCRIPT.into();
     run.machine.tcp_settings = vec![SCRIPT.into()];
-    for subject in &mut run.subjects {
-        subject.framework = SCRIPT.into();
-        if let SubjectStatus::BuildFailed { output } = &mut subject.status {
+    for server in &mut run.servers {
+        server.framework = SCRIPT.into();
+        if let ServerStatus::BuildFailed { output } = &mut server.status {
             *output = SCRIPT.into();
         }
     }
     let id = format!("{SCRIPT}|`*");
-    run.subjects[1].id = id.clone();
+    run.servers[1].id = id.clone();
     for record in &mut trials {
-        if record.trial.subject == "rust-hyper" {
-            record.trial.subject = id.clone();
+        if record.trial.server == "rust-hyper" {
+            record.trial.server = id.clone();
         }
         if record.trial.workload == "quote" {
             record.trial.workload = SCRIPT.into();
@@ -143,10 +143,10 @@ fn elements(markup: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_subject_is_in_every_report() {
+fn every_server_is_in_every_report() {
     for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
-        for subject in &PLAIN.run.subjects {
-            assert!(text.contains(&subject.id), "{} in {name}", subject.id);
+        for server in &PLAIN.run.servers {
+            assert!(text.contains(&server.id), "{} in {name}", server.id);
         }
         assert!(
             text.contains("apt-get install -y zig"),
@@ -247,7 +247,7 @@ fn a_chart_has_every_row_of_its_table() {
     for kind in ChartKind::ALL {
         let svg = chart_svg(kind, &comparison.tables[0]);
         for row in &comparison.tables[0].rows {
-            assert!(svg.contains(&row.subject.id));
+            assert!(svg.contains(&row.server.id));
         }
     }
 }
@@ -293,8 +293,8 @@ fn the_terminal_shows_ranks_and_leaves_unranked_rows_without_a_number() {
         .lines()
         .skip_while(|line| !line.starts_with("page "))
         .collect();
-    let rank_of = |subject: &str| {
-        let line = page.iter().find(|line| line.contains(subject)).unwrap();
+    let rank_of = |server: &str| {
+        let line = page.iter().find(|line| line.contains(server)).unwrap();
         line.split_whitespace().next().unwrap().to_owned()
     };
     assert_eq!(

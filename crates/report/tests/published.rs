@@ -16,9 +16,9 @@ fn table(records: &Records, number: usize) -> DocumentTable {
     comparison.published.unwrap().tables[number - 1].clone()
 }
 
-fn row<'a>(table: &'a DocumentTable, subject: &str, workload: &str) -> &'a DocumentRow {
+fn row<'a>(table: &'a DocumentTable, server: &str, workload: &str) -> &'a DocumentRow {
     let mut rows = table.rows.iter();
-    rows.find(|row| row.subject == subject && row.workload == workload)
+    rows.find(|row| row.server == server && row.workload == workload)
         .unwrap()
 }
 
@@ -37,9 +37,9 @@ fn source(run: &mut Run) -> &mut PublishedTable {
 /// Changes every measurement.
 fn each(trials: &mut [TrialRecord], change: impl Fn(&str, usize, &mut Measurement)) {
     for record in trials {
-        let (subject, round) = (record.trial.subject.clone(), record.trial.round as usize);
+        let (server, round) = (record.trial.server.clone(), record.trial.round as usize);
         if let TrialResult::Measured(measured) = &mut record.result {
-            change(&subject, round, measured);
+            change(&server, round, measured);
         }
     }
 }
@@ -88,8 +88,8 @@ fn rows_stand_in_the_document_s_order_and_others_below() {
 fn each_round_and_their_mean_are_shown() {
     let (run, mut trials) = documents::zap();
     let rates = [100_000.0, 130_000.0, 160_000.0];
-    each(&mut trials, |subject, round, measured| {
-        if subject == "go-nethttp" {
+    each(&mut trials, |server, round, measured| {
+        if server == "go-nethttp" {
             measured.load.rate_per_s = rates[round - 1];
         }
     });
@@ -179,7 +179,7 @@ fn late_requests_are_those_of_a_round() {
 }
 
 #[test]
-fn shares_are_of_the_same_subject_s_base() {
+fn shares_are_of_the_same_server_s_base() {
     let (run, mut trials) = documents::datastar();
     for record in &mut trials {
         let page = record.trial.workload == "page-log";
@@ -213,9 +213,9 @@ fn shares_are_of_the_same_subject_s_base() {
 fn the_order_is_counted_in_pairs() {
     let (run, mut trials) = documents::zap();
     // Published: Zig, Go, Rust, Python. Here Go before Zig; Rust and Go cannot be told apart.
-    each(&mut trials, |subject, round, measured| {
+    each(&mut trials, |server, round, measured| {
         let step = round as f64;
-        measured.load.rate_per_s = match subject {
+        measured.load.rate_per_s = match server {
             "zig-epoll" => 500.0 + step,
             "go-nethttp" => 600.0 + 10.0 * step,
             "rust-threadpool" => 625.0 - 6.0 * step,
@@ -245,10 +245,10 @@ fn the_order_is_counted_in_pairs() {
 #[test]
 fn for_a_latency_less_is_better() {
     let (run, mut trials) = documents::zap();
-    each(&mut trials, |subject, _, measured| {
+    each(&mut trials, |server, _, measured| {
         let mut histogram = LatencyHistogram::new();
         // The document's own order, from Zig to Python.
-        histogram.record(match subject {
+        histogram.record(match server {
             "zig-epoll" => 300_000,
             "go-nethttp" => 600_000,
             "rust-threadpool" => 1_000_000,
@@ -297,8 +297,8 @@ fn one_round_tells_nothing_apart() {
 /// How the order of the rates held where the generator limited one row in every round.
 fn with_limited(limited: &str) -> (Records, Held) {
     let (run, mut trials) = documents::zap();
-    each(&mut trials, |subject, _, measured| {
-        measured.load.generator.client_limited = subject == limited;
+    each(&mut trials, |server, _, measured| {
+        measured.load.generator.client_limited = server == limited;
     });
     let records = (run, trials);
     let rate = held(&table(&records, 1), Rate).clone();
@@ -346,15 +346,15 @@ fn the_published_order_of_rates_is_that_of_the_ranks() {
 fn a_row_that_was_not_asked_at_its_rate_tells_nothing_apart() {
     let (run, mut trials) = documents::hydragen();
     let before = held(&table(&(run.clone(), trials.clone()), 2), LatencyMax).untold;
-    each(&mut trials, |subject, round, measured| {
+    each(&mut trials, |server, round, measured| {
         if let Some(open) = &mut measured.load.open
-            && (subject, round) == ("go-fasthttp", 2)
+            && (server, round) == ("go-fasthttp", 2)
         {
             open.rate_ratio = 0.9;
         }
     });
     let table = table(&(run, trials), 2);
-    let known = |subject| row(&table, subject, "byte").known[&LatencyMax];
+    let known = |server| row(&table, server, "byte").known[&LatencyMax];
     assert_eq!(known("go-fasthttp"), Known::Nothing);
     assert_eq!(known("go-nethttp"), Known::Exactly);
     assert!(held(&table, LatencyMax).untold > before);
@@ -393,7 +393,7 @@ fn a_row_that_was_not_measured_stays_and_says_why() {
 fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
     let (run, mut trials) = documents::zap();
     for record in &mut trials {
-        match (record.trial.subject.as_str(), record.trial.round) {
+        match (record.trial.server.as_str(), record.trial.round) {
             ("go-nethttp", 2) | ("rust-threadpool", _) => fail(record),
             _ => {}
         }

@@ -13,9 +13,9 @@ static RATES: LazyLock<Comparison> = LazyLock::new(|| {
     Comparison::of(&run, &trials)
 });
 
-fn row<'a>(table: &'a Table, subject: &str) -> &'a Row {
+fn row<'a>(table: &'a Table, server: &str) -> &'a Row {
     let mut rows = table.rows.iter();
-    rows.find(|row| row.subject.id == subject).unwrap()
+    rows.find(|row| row.server.id == server).unwrap()
 }
 
 fn named<'a>(comparison: &'a Comparison, name: &str) -> &'a Table {
@@ -123,7 +123,7 @@ fn records_that_did_not_count_what_was_due_are_not_marked() {
         "go-nethttp",
     );
     let schedule = open.figures.open.unwrap();
-    assert!(schedule.kept.is_none() && schedule.rate_made() && schedule.late > 0);
+    assert!(schedule.kept.is_none() && schedule.rate_made() && schedule.queued > 0);
     assert!(!named(&comparison, "byte, 500 users, open loop").has_kept());
     assert!(named(&RATES, POISSON).has_kept());
     assert!(open.flags().is_empty());
@@ -203,7 +203,7 @@ fn pipelined_requests_count_as_many_at_a_time() {
     let comparison = Comparison::of(&run, &trials);
     let flags = row(named(&comparison, name), "bun").flags();
     assert!(
-        flags[0].contains("of 1,024 requests were being answered at a time"),
+        flags[0].contains("of 1,024 requests were being served at a time"),
         "{flags:?}"
     );
     let users = named(&comparison, "hello, 500 users, closed loop");

@@ -10,9 +10,9 @@ fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {
     tables.find(|table| table.workload == workload).unwrap()
 }
 
-fn row<'a>(table: &'a Table, subject: &str) -> &'a Row {
+fn row<'a>(table: &'a Table, server: &str) -> &'a Row {
     let mut rows = table.rows.iter();
-    rows.find(|row| row.subject.id == subject).unwrap()
+    rows.find(|row| row.server.id == server).unwrap()
 }
 
 /// The comparison of two tables after a change to their trials.
@@ -44,7 +44,7 @@ fn bands_say_what_the_rounds_tell_apart() {
         let drift = [1.0, 1.3, 0.7, 1.2, 0.9][record.trial.round as usize - 1];
         if let TrialResult::Measured(measured) = &mut record.result {
             let round = f64::from(record.trial.round);
-            measured.load.rate_per_s = match record.trial.subject.as_str() {
+            measured.load.rate_per_s = match record.trial.server.as_str() {
                 "rust-hyper" => 10_200.0 * drift,
                 "rust-axum" => (10_000.0 + round) * drift,
                 "bun" => 5_000.0 * drift * (1.0 + 0.1 * round.sin()),
@@ -55,8 +55,8 @@ fn bands_say_what_the_rounds_tell_apart() {
         }
     });
     let quote = table(&comparison, "quote");
-    let band = |subject: &str| {
-        row(quote, subject)
+    let band = |server: &str| {
+        row(quote, server)
             .band()
             .map(|band| (band.best, band.worst))
     };
@@ -80,7 +80,7 @@ fn bands_say_what_the_rounds_tell_apart() {
 fn a_client_limited_row_is_marked_and_nobody_is_surely_ahead_of_it() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
-            measured.load.rate_per_s = match record.trial.subject.as_str() {
+            measured.load.rate_per_s = match record.trial.server.as_str() {
                 "rust-hyper" => 7_000.0, // Client-limited on hello.
                 "ceiling" => 20_000.0,
                 "rust-axum" => 10_000.0,
@@ -114,7 +114,7 @@ fn a_client_limited_row_is_marked_and_nobody_is_surely_ahead_of_it() {
 fn rows_at_the_ceiling_are_marked_and_not_told_apart() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
-            measured.load.rate_per_s = match record.trial.subject.as_str() {
+            measured.load.rate_per_s = match record.trial.server.as_str() {
                 "ceiling" => 10_000.0,
                 "rust-hyper" => 9_900.0,
                 "rust-axum" => 9_100.0,
@@ -124,9 +124,9 @@ fn rows_at_the_ceiling_are_marked_and_not_told_apart() {
         }
     });
     let quote = table(&comparison, "quote");
-    for subject in ["rust-hyper", "rust-axum"] {
-        let row = row(quote, subject);
-        assert!(matches!(row.standing, Standing::AtLeast(_)), "{subject}");
+    for server in ["rust-hyper", "rust-axum"] {
+        let row = row(quote, server);
+        assert!(matches!(row.standing, Standing::AtLeast(_)), "{server}");
         let band = row.band().unwrap();
         assert_eq!((band.best, band.worst), (1, 2));
         assert!(
@@ -158,20 +158,21 @@ fn requests_per_cpu_second_rank_by_themselves() {
     // The fastest burns the most CPU.
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
-            let answers = measured.load.outcomes[Outcome::Ok];
-            let answers = answers + measured.load.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
-            let each = match record.trial.subject.as_str() {
+            let responses = measured.load.outcomes[Outcome::Ok];
+            let responses =
+                responses + measured.load.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
+            let each = match record.trial.server.as_str() {
                 "rust-axum" => 20e-6,
                 "python-httpserver" => 10e-6,
                 _ => 15e-6,
             };
             let varied = each * (1.0 + 0.001 * f64::from(record.trial.round));
             (measured.server.cpu_user_s, measured.server.cpu_system_s) =
-                (0.0, answers as f64 * varied);
+                (0.0, responses as f64 * varied);
         }
     });
     let quote = table(&comparison, "quote");
-    let band = |subject: &str| row(quote, subject).cpu_band.unwrap();
+    let band = |server: &str| row(quote, server).cpu_band.unwrap();
     assert_eq!(
         (
             band("python-httpserver").best,
@@ -186,17 +187,17 @@ fn requests_per_cpu_second_rank_by_themselves() {
 }
 
 #[test]
-fn wrong_answers_under_load_cost_the_rank() {
+fn wrong_responses_under_load_cost_the_rank() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result
-            && record.trial.subject == "rust-axum"
+            && record.trial.server == "rust-axum"
             && record.trial.round == 4
         {
             measured.load.outcomes[Outcome::WrongBody] = 1;
         }
     });
     let row = row(table(&comparison, "quote"), "rust-axum");
-    assert_eq!(row.standing, Standing::WrongAnswers);
+    assert_eq!(row.standing, Standing::WrongResponses);
     assert!(row.flags()[0].starts_with("wrong responses: 1 of "));
     assert_eq!((row.band(), row.cpu_band), (None, None));
 }
@@ -206,7 +207,7 @@ fn any_wrong_response_is_said_of_its_server() {
     let wrong = |outcome: Outcome, in_warm_up: bool| {
         compare(move |record| {
             if let TrialResult::Measured(measured) = &mut record.result
-                && (record.trial.subject.as_str(), record.trial.round) == ("bun", 2)
+                && (record.trial.server.as_str(), record.trial.round) == ("bun", 2)
             {
                 match (&mut measured.load.warmup, in_warm_up) {
                     (Some(warmup), true) => warmup.outcomes[outcome] = 61,
@@ -222,7 +223,7 @@ fn any_wrong_response_is_said_of_its_server() {
     ] {
         let comparison = wrong(outcome, in_warm_up);
         let bun = row(table(&comparison, "quote"), "bun");
-        assert_eq!(bun.standing, Standing::WrongAnswers, "{outcome:?}");
+        assert_eq!(bun.standing, Standing::WrongResponses, "{outcome:?}");
         assert_eq!(bun.figures.wrong.unwrap().wrong, 61);
         let told = prony_report::wrong_responses(&comparison).unwrap();
         assert!(
@@ -262,19 +263,19 @@ fn a_server_that_still_warms_up_is_a_lower_bound_in_rate_and_cost() {
     };
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
-            measured.load.rate_per_s = match record.trial.subject.as_str() {
+            measured.load.rate_per_s = match record.trial.server.as_str() {
                 "ceiling" => 20_000.0,
                 "rust-axum" => 10_000.0,
                 "bun" => 3_400.0,
                 _ => 100.0,
             } + f64::from(record.trial.round);
-            measured.warm_up = (record.trial.subject == "bun").then_some(warm_up);
+            measured.warm_up = (record.trial.server == "bun").then_some(warm_up);
         }
     });
     let quote = table(&comparison, "quote");
     let bun = row(quote, "bun");
     assert_eq!(bun.flags()[0], "still warming up: at least 3.40 k req/s");
-    let band = |subject: &str| row(quote, subject).band().unwrap();
+    let band = |server: &str| row(quote, server).band().unwrap();
     assert_eq!((band("bun").best, band("bun").worst), (1, 2));
     assert_eq!((band("rust-axum").best, band("rust-axum").worst), (1, 2));
     assert_eq!(bun.cpu_band.unwrap().best, 1, "nobody is surely cheaper");
@@ -294,7 +295,7 @@ fn rows_ten_times_apart_are_ranked_by_two_rounds() {
                 "rust-hyper",
             ]
             .iter()
-            .position(|id| *id == record.trial.subject);
+            .position(|id| *id == record.trial.server);
             let noise =
                 1.0 + 0.03 * f64::from(record.trial.round) * (place.unwrap_or(5) as f64).sin();
             measured.load.rate_per_s = 10_f64.powi(place.unwrap_or(7) as i32 + 1) * noise;
@@ -302,7 +303,7 @@ fn rows_ten_times_apart_are_ranked_by_two_rounds() {
     }
     let comparison = Comparison::of(&sample::run(), &trials);
     let quote = table(&comparison, "quote");
-    for (place, subject) in [
+    for (place, server) in [
         "rust-hyper",
         "rust-axum",
         "go-nethttp",
@@ -312,8 +313,8 @@ fn rows_ten_times_apart_are_ranked_by_two_rounds() {
     .iter()
     .enumerate()
     {
-        let band = row(quote, subject).band().unwrap();
-        assert_eq!((band.best, band.worst), (place + 1, place + 1), "{subject}");
+        let band = row(quote, server).band().unwrap();
+        assert_eq!((band.best, band.worst), (place + 1, place + 1), "{server}");
     }
 }
 
@@ -324,7 +325,7 @@ fn too_few_rounds_are_said_with_how_many_would_do() {
         trials.retain(|record| record.trial.workload == "quote" && record.trial.round <= rounds);
         for record in &mut trials {
             if let TrialResult::Measured(measured) = &mut record.result {
-                let id = record.trial.subject.as_str();
+                let id = record.trial.server.as_str();
                 let place = id.len() as f64;
                 let noise = 0.1 * (7.0 * place + f64::from(record.trial.round)).sin();
                 let factor = if id == "ceiling" { 100.0 } else { 1.0 };

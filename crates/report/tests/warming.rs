@@ -11,7 +11,7 @@ fn warmed(record: &mut TrialRecord) {
         return;
     };
     let is_first = record.trial.round == 1;
-    let is_slow = record.trial.subject == "bun";
+    let is_slow = record.trial.server == "bun";
     let is_kept = is_slow && !is_first;
     let takes_s = if is_slow { 8.0 } else { 0.2 };
     measured.warm_up = Some(WarmUp {
@@ -37,9 +37,9 @@ fn comparison(change: impl Fn(&mut TrialRecord)) -> Comparison {
     Comparison::of(&sample::run(), &trials)
 }
 
-fn row<'a>(comparison: &'a Comparison, subject: &str) -> &'a Row {
+fn row<'a>(comparison: &'a Comparison, server: &str) -> &'a Row {
     let mut rows = comparison.tables.iter().flat_map(|table| &table.rows);
-    rows.find(|row| row.subject.id == subject).unwrap()
+    rows.find(|row| row.server.id == server).unwrap()
 }
 
 #[test]
@@ -80,15 +80,15 @@ fn of_a_run_that_was_not_warmed_up_nothing_is_said() {
 }
 
 #[test]
-fn the_startup_of_a_process_is_not_lost_with_a_spoilt_attempt() {
+fn the_startup_of_a_process_is_not_lost_with_a_noisy_attempt() {
     let mut trials = sample::trials();
-    trials.retain(|record| record.trial.workload == "hello" && record.trial.subject == "bun");
+    trials.retain(|record| record.trial.workload == "hello" && record.trial.server == "bun");
     trials.iter_mut().for_each(warmed);
     // The first attempt of the first round started the process; the second, which counts, found it running.
     let mut again = trials[1].clone();
     again.trial.round = trials[0].trial.round;
     again.attempt = 2;
-    trials[0].spoilt = vec![prony_record::Spoil::Steal { share: 0.5 }];
+    trials[0].noisy = vec![prony_record::NoiseCause::Steal { share: 0.5 }];
     trials.push(again);
     let comparison = Comparison::of(&sample::run(), &trials);
     let bun = &row(&comparison, "bun").figures;

@@ -31,7 +31,7 @@ pub fn bootstrap(rounds: usize, statistic: impl Fn(&[usize]) -> Option<f64>) -> 
 /// that leaving out one round after the other gives (the jackknife), of logarithms where all is positive: of fewer
 /// than eight rounds the draws do not say enough.
 ///
-/// Simulated for a p99 of merged rounds of 500 answers: it holds the truth in 93 to 97 of 100 cases from two rounds
+/// Simulated for a p99 of merged rounds of 500 responses: it holds the truth in 93 to 97 of 100 cases from two rounds
 /// on, as long as the rounds' own p99s differ by 10 % or less. Where they differ by 20 % it does in 91 to 94, where
 /// by 30 % in 85 to 93; and where one round in ten is far worse than all others, no interval of ten rounds can know.
 ///

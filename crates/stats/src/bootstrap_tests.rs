@@ -60,7 +60,7 @@ fn a_high_percentile_of_merged_rounds_is_held() {
 
 /// How often the interval of the 95th percentile of merged rounds holds the true one, where rounds differ by `spread`.
 fn share_held(rounds: usize, spread: f64) -> f64 {
-    const ANSWERS: usize = 100;
+    const RESPONSES: usize = 100;
     // The logarithms of latencies are normal, of variance 1 within a round and spread² among them.
     let truth = (1.6449 * (1.0 + spread * spread).sqrt()).exp();
     let mut random = fastrand::Rng::with_seed(8);
@@ -68,7 +68,7 @@ fn share_held(rounds: usize, spread: f64) -> f64 {
         let latencies: Vec<Vec<f64>> = (0..rounds)
             .map(|_| {
                 let round = spread * Noise::Normal.draw(&mut random);
-                (0..ANSWERS)
+                (0..RESPONSES)
                     .map(|_| (round + Noise::Normal.draw(&mut random)).exp())
                     .collect()
             })

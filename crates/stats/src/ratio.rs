@@ -34,7 +34,7 @@ impl Ratio {
         Some(Ratio::of(shift::paired(&logs?)?))
     }
 
-    /// Of two sittings that have no rounds in common.
+    /// Of two sessions that have no rounds in common.
     pub fn unpaired(values: &[f64], baseline: &[f64]) -> Option<Ratio> {
         let logs =
             |values: &[f64]| -> Option<Vec<f64>> { values.iter().copied().map(log).collect() };

@@ -264,7 +264,7 @@ fn rounds_that_get_faster_and_faster_are_seen_and_noise_is_not() {
 }
 
 proptest! {
-    /// Whatever the counts, it answers, and in time.
+    /// Whatever the counts, it responds, and in time.
     #[test]
     fn any_course_is_judged(
         steps in prop::collection::vec((0.0f64..0.5, 0.0f64..1e6, 0.0f64..2.0), 0..200),

@@ -2,7 +2,7 @@
 
 use prony_record::{LoadSpec, Trial};
 
-/// One workload under one load: what is measured of each subject, and how many times.
+/// One workload under one load: what is measured of each server, and how many times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     /// The workload's id.
@@ -20,11 +20,11 @@ pub struct Measure {
 #[derive(Clone, Debug)]
 pub struct Plan {
     measures: Vec<Measure>,
-    /// Which subject takes part in which measure, in the order of the last round.
+    /// Which server takes part in which measure, in the order of the last round.
     order: Vec<(String, usize)>,
     random: fastrand::Rng,
     load_seeds: fastrand::Rng,
-    /// The subject of the last round's first trial.
+    /// The server of the last round's first trial.
     opener: Option<String>,
     round: u32,
 }
@@ -39,23 +39,23 @@ pub struct Planned {
 }
 
 impl Plan {
-    /// Every subject with every measure that it takes part in once a round, as long as the measure
+    /// Every server with every measure that it takes part in once a round, as long as the measure
     /// has rounds left, in an order drawn anew for each round, so that what drifts on the machine
-    /// hits all alike. No subject opens two rounds running (where the second has another). The loads
-    /// of a round all have one seed, so that every subject meets the same arrivals, and each round
+    /// hits all alike. No server opens two rounds running (where the second has another). The loads
+    /// of a round all have one seed, so that every server meets the same arrivals, and each round
     /// has another. All of that is drawn from `seed`.
     pub fn interleaved(
-        subjects: &[String],
+        servers: &[String],
         measures: &[Measure],
         takes_part: impl Fn(&str, &Measure) -> bool,
         seed: u64,
     ) -> Self {
         let indices = 0..measures.len();
-        let order = subjects
+        let order = servers
             .iter()
-            .flat_map(|subject| indices.clone().map(move |measure| (subject, measure)))
-            .filter(|&(subject, measure)| takes_part(subject, &measures[measure]))
-            .map(|(subject, measure)| (subject.clone(), measure));
+            .flat_map(|server| indices.clone().map(move |measure| (server, measure)))
+            .filter(|&(server, measure)| takes_part(server, &measures[measure]))
+            .map(|(server, measure)| (server.clone(), measure));
         Self {
             measures: measures.to_vec(),
             order: order.collect(),
@@ -84,12 +84,12 @@ impl Plan {
         self.round = round;
         self.random.shuffle(&mut self.order);
         change_opener(&mut self.order, self.opener.as_ref(), &mut self.random);
-        self.opener = self.order.first().map(|(subject, _)| subject.clone());
+        self.opener = self.order.first().map(|(server, _)| server.clone());
         let load_seed = self.load_seeds.u64(..);
-        let planned = |(sequence, (subject, measure)): (usize, &(String, usize))| Planned {
+        let planned = |(sequence, (server, measure)): (usize, &(String, usize))| Planned {
             trial: Trial {
                 sequence: sequence as u32,
-                subject: subject.clone(),
+                server: server.clone(),
                 workload: measures[*measure].workload.clone(),
                 load: LoadSpec {
                     seed: load_seed,
@@ -115,9 +115,9 @@ impl Plan {
     }
 }
 
-/// Swaps the first trial with one of another subject, where `last` would open again.
+/// Swaps the first trial with one of another server, where `last` would open again.
 fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &mut fastrand::Rng) {
-    if order.first().map(|(subject, _)| subject) != last {
+    if order.first().map(|(server, _)| server) != last {
         return;
     }
     let others: Vec<usize> = (0..order.len())
@@ -161,48 +161,48 @@ mod tests {
     }
 
     /// What is measured, apart from when.
-    fn subject_matter(trial: &Trial) -> (&str, &str, usize) {
-        (&trial.subject, &trial.workload, trial.load.connections)
+    fn matter(trial: &Trial) -> (&str, &str, usize) {
+        (&trial.server, &trial.workload, trial.load.connections)
     }
 
     /// A part of all combinations: `absent` says which are left out.
     fn partly(absent: &BTreeSet<(usize, usize)>) -> impl Fn(&str, &Measure) -> bool {
-        move |subject, measure| {
-            let subject: usize = subject[1..].parse().unwrap();
-            !absent.contains(&(subject, measure.load.connections))
+        move |server, measure| {
+            let server: usize = server[1..].parse().unwrap();
+            !absent.contains(&(server, measure.load.connections))
         }
     }
 
     fn rounds_of(trials: &[Trial]) -> Vec<Vec<(&str, &str, usize)>> {
         trials
             .chunk_by(|a, b| a.round == b.round)
-            .map(|round| round.iter().map(subject_matter).collect())
+            .map(|round| round.iter().map(matter).collect())
             .collect()
     }
 
     proptest! {
         #[test]
         fn every_round_holds_what_takes_part_and_has_rounds_left_once_and_ends_before_the_next(
-            subjects in 0usize..6,
+            servers in 0usize..6,
             rounds in prop::collection::vec(0u32..8, 0..6),
             absent in prop::collection::btree_set((0usize..6, 1usize..7), 0..12),
             seed: u64,
         ) {
-            let (names, measures) = (names("s", subjects), measures(&rounds));
+            let (names, measures) = (names("s", servers), measures(&rounds));
             let takes_part = partly(&absent);
             let plan = Plan::interleaved(&names, &measures, &takes_part, seed).trials(u32::MAX);
             let mut counts = BTreeMap::new();
             for (i, trial) in plan.iter().enumerate() {
                 prop_assert_eq!(trial.sequence as usize, i);
                 prop_assert!(i == 0 || plan[i - 1].round <= trial.round);
-                *counts.entry((subject_matter(trial), trial.round)).or_insert(0) += 1;
+                *counts.entry((matter(trial), trial.round)).or_insert(0) += 1;
             }
             prop_assert!(counts.values().all(|&count| count == 1));
             let mut expected = 0;
-            for subject in &names {
-                for measure in measures.iter().filter(|measure| takes_part(subject, measure)) {
+            for server in &names {
+                for measure in measures.iter().filter(|measure| takes_part(server, measure)) {
                     expected += measure.rounds as usize;
-                    let matter = (subject.as_str(), &*measure.workload, measure.load.connections);
+                    let matter = (server.as_str(), &*measure.workload, measure.load.connections);
                     for round in 1..=measure.rounds {
                         prop_assert!(counts.contains_key(&(matter, round)));
                     }
@@ -224,18 +224,18 @@ mod tests {
         }
 
         #[test]
-        fn rounds_that_follow_each_other_differ_and_no_subject_opens_both(
-            subjects in 2usize..6,
+        fn rounds_that_follow_each_other_differ_and_no_server_opens_both(
+            servers in 2usize..6,
             rounds in prop::collection::vec(0u32..7, 1..4),
             absent in prop::collection::btree_set((0usize..6, 1usize..5), 0..6),
             seed: u64,
         ) {
             let measures = measures(&rounds);
-            let plan = Plan::interleaved(&names("s", subjects), &measures, partly(&absent), seed)
+            let plan = Plan::interleaved(&names("s", servers), &measures, partly(&absent), seed)
                 .trials(u32::MAX);
             for pair in rounds_of(&plan).windows(2) {
                 let opener = pair[0][0].0;
-                if pair[1].iter().any(|(subject, ..)| *subject != opener) {
+                if pair[1].iter().any(|(server, ..)| *server != opener) {
                     prop_assert_ne!(pair[1][0].0, opener);
                 }
             }
@@ -317,12 +317,12 @@ mod tests {
     #[test]
     fn a_seed_gives_the_order_that_it_always_gave() {
         let plan = Plan::interleaved(&names("s", 3), &measures(&[2]), |_, _| true, 42);
-        let order: Vec<String> = plan.trials(9).into_iter().map(|one| one.subject).collect();
+        let order: Vec<String> = plan.trials(9).into_iter().map(|one| one.server).collect();
         assert_eq!(order, ["s0", "s2", "s1", "s1", "s2", "s0"]);
     }
 
     #[test]
-    fn a_single_subject_opens_every_round() {
+    fn a_single_server_opens_every_round() {
         let plan = Plan::interleaved(&names("s", 1), &measures(&[3]), |_, _| true, 7);
         let plan = plan.trials(u32::MAX);
         assert_eq!(plan.len(), 3);

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use prony_subject::nearest;
+use prony_server::nearest;
 
 use crate::unknown_name::UnknownName;
 

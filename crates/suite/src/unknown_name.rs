@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use prony_subject::nearest;
+use prony_server::nearest;
 
 /// A name that nothing has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownName {
-    /// What it should have been the name of: `workload`, `suite`, `subject`.
+    /// What it should have been the name of: `workload`, `suite`, `server`.
     pub kind: &'static str,
     /// The name.
     pub name: String,
@@ -50,18 +50,18 @@ impl fmt::Display for UnknownName {
 mod tests {
     use super::*;
 
-    const SUBJECTS: [&str; 4] = ["ceiling", "go-nethttp", "rust-axum", "rust-hyper"];
+    const SERVERS: [&str; 4] = ["ceiling", "go-nethttp", "rust-axum", "rust-hyper"];
 
     #[test]
     fn the_text_offers_the_nearest_or_else_all() {
-        let text = |name| UnknownName::new("subject", name, SUBJECTS).to_string();
+        let text = |name| UnknownName::new("server", name, SERVERS).to_string();
         assert_eq!(
             text("axum"),
-            "there is no subject `axum`; did you mean `rust-axum`?"
+            "there is no server `axum`; did you mean `rust-axum`?"
         );
         assert_eq!(
             text("zzz"),
-            "there is no subject `zzz`; there are: ceiling, go-nethttp, rust-axum, rust-hyper"
+            "there is no server `zzz`; there are: ceiling, go-nethttp, rust-axum, rust-hyper"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Workloads: a request and its one right answer.
+//! Workloads: a request and its one expected response.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::message::Message;
 use crate::toml_file::{self, FileError};
 use crate::unknown_name::UnknownName;
 
-/// A request and its one right answer.
+/// A request and its one expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// The name of its file, without `.toml`.
@@ -23,8 +23,8 @@ pub struct Workload {
     pub origin: String,
     /// What is asked.
     pub request: Request,
-    /// What the answer must be.
-    pub answer: ExpectedAnswer,
+    /// What the response must be.
+    pub response: DeclaredResponse,
 }
 
 /// What is asked of the server.
@@ -90,10 +90,10 @@ impl TryFrom<RequestFields> for Request {
     }
 }
 
-/// What the answer must be.
+/// What the response must be.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ExpectedAnswer {
+pub struct DeclaredResponse {
     /// The status code.
     #[serde(deserialize_with = "status")]
     pub status: u16,
@@ -133,7 +133,7 @@ struct WorkloadFile {
     about: String,
     origin: String,
     request: Request,
-    answer: ExpectedAnswer,
+    response: DeclaredResponse,
 }
 
 impl Workload {
@@ -146,7 +146,7 @@ impl Workload {
             about: file.about,
             origin: file.origin,
             request: file.request,
-            answer: file.answer,
+            response: file.response,
         })
     }
 }
@@ -245,7 +245,7 @@ origin = "datastar"
 [request]
 method = "GET"
 path = "/sse"
-[answer]
+[response]
 status = 200
 content_type = "text/event-stream"
 body = { datastar_patch_of = "page-100k.html" }
@@ -278,14 +278,14 @@ log_lines = 1
         );
         let (method, path) = ("GET".into(), "/sse".into());
         assert_eq!(sse.request, Request::Http { method, path });
-        let answer = &sse.answer;
-        assert_eq!((answer.status, answer.log_lines), (200, 1));
-        assert_eq!(answer.content_type, "text/event-stream");
+        let response = &sse.response;
+        assert_eq!((response.status, response.log_lines), (200, 1));
+        assert_eq!(response.content_type, "text/event-stream");
         assert_eq!(
-            answer.body,
+            response.body,
             ExpectedBody::DatastarPatchOf("page-100k.html".into())
         );
-        assert_eq!(answer.headers["cache-control"], "no-cache");
+        assert_eq!(response.headers["cache-control"], "no-cache");
     }
 
     #[test]
@@ -309,7 +309,7 @@ log_lines = 1
                 "\"ok\"",
                 "sse.toml:8: invalid type: string \"ok\", expected u16",
             ),
-            ("[answer]", "[answer", "sse.toml:7: "),
+            ("[response]", "[response", "sse.toml:7: "),
         ] {
             let error = read(&SSE.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}\nlacks {said}");
@@ -322,7 +322,7 @@ origin = "hydragen"
 [request]
 grpc = "prony.echo.v1.Echo/Unary"
 message = { 1 = "r" }
-[answer]
+[response]
 status = 200
 content_type = "application/grpc"
 headers = { "grpc-status" = "0" }
@@ -338,7 +338,7 @@ body = { message = { 1 = "r" } }
         };
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");
         assert_eq!(message.encode(), b"\x0a\x01r");
-        assert_eq!(call.answer.body, ExpectedBody::Message(message.clone()));
+        assert_eq!(call.response.body, ExpectedBody::Message(message.clone()));
         for (from, to, said) in [
             (
                 "Echo/Unary",
@@ -372,7 +372,7 @@ body = { message = { 1 = "r" } }
     }
 
     #[test]
-    fn an_unknown_id_is_answered_with_the_nearest() {
+    fn an_unknown_id_gets_a_response_with_the_nearest() {
         let workloads = read(SSE).unwrap();
         assert_eq!(workloads.select(["sse"]).unwrap().len(), 1);
         let error = workloads.select(["sse", "sse-2k"]).unwrap_err();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_record::{Published, PublishedFigure, PublishedRow};
-use prony_subject::{Catalogue, Layout, Wire};
-use prony_suite::{Changes, RightAnswer, Suite, SuiteLoad, Workloads};
+use prony_server::{Catalogue, Layout, Wire};
+use prony_suite::{Changes, ExpectedResponse, Suite, SuiteLoad, Workloads};
 
 const SUITES: [&str; 5] = ["datastar", "franklin", "hydragen", "tour", "zap"];
 
@@ -23,12 +23,12 @@ fn published(id: &str) -> Published {
 }
 
 #[test]
-fn every_workload_has_a_right_answer() {
+fn every_workload_has_a_expected_response() {
     let folder = repository().join("workloads");
     let workloads = Workloads::read(&folder).unwrap();
     assert!(workloads.iter().count() >= 8);
     for workload in workloads.iter() {
-        let right = RightAnswer::new(workload, &folder.join("assets")).unwrap();
+        let right = ExpectedResponse::new(workload, &folder.join("assets")).unwrap();
         assert_eq!(right.drawn_lines().is_some(), workload.id == "quote");
     }
 }
@@ -46,24 +46,24 @@ fn every_suite_can_be_read_and_names_workloads_that_there_are() {
 }
 
 #[test]
-fn every_subject_of_a_suite_is_there_and_has_something_to_do_in_it() {
+fn every_server_of_a_suite_is_there_and_has_something_to_do_in_it() {
     let layout = Layout::at(repository());
     let catalogue = Catalogue::read(&layout).unwrap();
     for id in SUITES {
         let suite = suite(id);
-        assert_eq!(suite.subjects[0], "ceiling", "{id}: the reference is first");
-        for subject in catalogue.select(&suite.subjects).unwrap() {
-            let served = &subject.manifest.workloads;
+        assert_eq!(suite.servers[0], "ceiling", "{id}: the reference is first");
+        for server in catalogue.select(&suite.servers).unwrap() {
+            let served = &server.manifest.workloads;
             let in_suite = suite.workloads();
             assert!(
                 in_suite.iter().any(|one| served.contains(&one.to_string())),
                 "{id}: {} serves none of its workloads",
-                subject.id
+                server.id
             );
             // Only the suite that says so measures a server of less than all.
             let serves_all = in_suite.iter().all(|one| served.contains(&one.to_string()));
-            assert!(serves_all || id == "hydragen", "{id}: {}", subject.id);
-            assert!(subject.manifest.wire != Wire::Grpc || id == "hydragen");
+            assert!(serves_all || id == "hydragen", "{id}: {}", server.id);
+            assert!(server.manifest.wire != Wire::Grpc || id == "hydragen");
         }
     }
 }
@@ -126,7 +126,7 @@ const ADDED: [(&str, PublishedFigure); 2] = [
 ];
 
 #[test]
-fn every_row_of_a_document_has_its_subject_and_each_of_its_figures_a_column() {
+fn every_row_of_a_document_has_its_server_and_each_of_its_figures_a_column() {
     for (id, tables, rows) in [
         ("zap", 2, 8),
         ("datastar", 1, 13),
@@ -154,9 +154,9 @@ fn every_row_of_a_document_has_its_subject_and_each_of_its_figures_a_column() {
     assert!(suite("tour").published_on(NonZeroUsize::MIN).is_none());
 }
 
-fn row<'a>(published: &'a Published, table: usize, subject: &str) -> &'a PublishedRow {
+fn row<'a>(published: &'a Published, table: usize, server: &str) -> &'a PublishedRow {
     let mut rows = published.tables[table].rows.iter();
-    rows.find(|row| row.subject == subject).unwrap()
+    rows.find(|row| row.server == server).unwrap()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -168,15 +168,15 @@ fn mean(values: &[f64]) -> f64 {
 fn published_figures_are_those_of_the_documents() {
     use PublishedFigure::*;
     let zap = published("zap");
-    for (subject, rate) in [
+    for (server, rate) in [
         ("zig-epoll", 649_692.133),
         ("go-nethttp", 501_901.01),
         ("python-httpserver", 4_263.81),
         ("rust-threadpool", 133_726.963),
     ] {
-        let rates = &row(&zap, 0, subject).figures[&Rate];
-        assert_eq!(rates.len(), 3, "{subject}");
-        assert!((mean(rates) - rate).abs() < 0.001, "{subject}");
+        let rates = &row(&zap, 0, server).figures[&Rate];
+        assert_eq!(rates.len(), 3, "{server}");
+        assert!((mean(rates) - rate).abs() < 0.001, "{server}");
     }
     let mebibytes = |count: f64| count * 1024.0 * 1024.0;
     let near = |came: f64, expected: f64| {
@@ -185,8 +185,8 @@ fn published_figures_are_those_of_the_documents() {
             "{came}, not {expected}"
         );
     };
-    let figure = |published: &Published, table, subject, figure| {
-        row(published, table, subject).figures[&figure][0]
+    let figure = |published: &Published, table, server, figure| {
+        row(published, table, server).figures[&figure][0]
     };
     near(figure(&zap, 0, "zig-epoll", Transfer), mebibytes(96.17));
     near(
@@ -219,13 +219,13 @@ fn the_shares_of_datastar_are_of_the_workload_that_the_suite_names() {
     use PublishedFigure::{Transfer, TransferShare};
     let datastar = published("datastar");
     let table = &datastar.tables[0];
-    let of = |subject: &str, workload: &str| {
+    let of = |server: &str, workload: &str| {
         let mut rows = table.rows.iter();
-        rows.find(|row| row.subject == subject && row.workload == workload)
+        rows.find(|row| row.server == server && row.workload == workload)
     };
     let plain = table.share_of.as_deref().unwrap();
     for row in table.rows.iter().filter(|row| row.workload == "sse") {
-        let whole = &of(&row.subject, plain).unwrap().figures[&Transfer];
+        let whole = &of(&row.server, plain).unwrap().figures[&Transfer];
         let share = row.figures[&Transfer][0] / whole[0];
         let published = row.figures[&TransferShare][0];
         assert!((share - published).abs() < 0.006, "{}: {share}", row.name);

@@ -1,4 +1,4 @@
-//! Verdicts that an answer rests on, as they are confirmed by trying their rates again.
+//! Verdicts that a response rests on, as they are confirmed by trying their rates again.
 
 use super::Tried;
 

@@ -3,21 +3,21 @@
 //!
 //! It **approaches** the capacity by one coarse bisection. Then it **repeats** fine ones, each of which
 //! begins where the ones before it have ended, and looks outwards again in growing steps: a wrong step of
-//! the one (a trial that a busy machine has spoilt) is undone by the next. Each gives one finding, and
+//! the one (a trial that a busy machine has noisy) is undone by the next. Each gives one finding, and
 //! the findings give the capacity with its interval.
 //!
 //! If that is narrow enough, the search **confirms** it: the server must hold as far below the capacity as the precision
 //! allows, and fail as far above. Otherwise a server that holds each rate at one time and fails at another would give
 //! findings that lie close together, since each begins where the last one ended. If it is too wide, findings that
-//! contradict each other are confirmed, and more are looked for, up to twice as many. What is too wide then is no answer.
+//! contradict each other are confirmed, and more are looked for, up to twice as many. What is too wide then is no found.
 
-mod answer;
 mod bracket;
 mod confirm;
 mod finding;
+mod found;
 
-pub use answer::{Answer, Precision};
 pub use bracket::{LEAST_RATE, MOST_RATE};
+pub use found::{Found, Precision};
 
 use prony_stats::{Estimate, median};
 
@@ -68,11 +68,11 @@ pub enum Step {
 
 /// What is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
+enum Server {
     /// Two findings that contradict each other.
     Findings,
-    /// The answer.
-    Answer,
+    /// The found.
+    Found,
 }
 
 /// The search.
@@ -84,15 +84,15 @@ pub struct Search {
     /// The fine bisection of now; `None` while it approaches.
     fine: Option<Bracket>,
     /// What is confirmed now, and of what.
-    confirming: Option<(Subject, Confirming)>,
+    confirming: Option<(Server, Confirming)>,
     findings: Vec<Finding>,
     /// How many findings there were, those included that were not confirmed.
     found: usize,
-    /// The lowest and the highest rate that any of them ended at, or that contradicted an answer.
+    /// The lowest and the highest rate that any of them ended at, or that contradicted an found.
     extremes: Option<(f64, f64)>,
     /// Rates of findings whose verdict was confirmed.
     confirmed: Vec<f64>,
-    /// Whether the answer of now was confirmed.
+    /// Whether the response of now was confirmed.
     is_confirmed: bool,
     /// Whether it was contradicted.
     is_contradicted: bool,
@@ -104,7 +104,7 @@ pub struct Search {
     limited: usize,
     /// How many rates stayed undecided outside of a bracket.
     undecided: u32,
-    ended: Option<Answer>,
+    ended: Option<Found>,
 }
 
 impl Search {
@@ -169,7 +169,7 @@ impl Search {
                 failed: LEAST_RATE,
             }),
             Err(Closed::Nothing) => {
-                self.ended = Some(Answer::Nothing {
+                self.ended = Some(Found::Nothing {
                     tried_per_s: LEAST_RATE,
                 });
             }
@@ -216,13 +216,13 @@ impl Search {
         let is_enough = self.findings.len() >= wanted;
         let is_last = self.found >= MOST_FINDINGS * wanted;
         let precise = self.narrow().filter(|_| is_enough);
-        if let Some(Answer::Capacity { per_s, .. }) = precise {
-            return self.confirm_answer(per_s);
+        if let Some(Found::Capacity { per_s, .. }) = precise {
+            return self.confirm_response(per_s);
         }
         if let Some((failed, held)) = self.contradiction().filter(|_| is_enough || is_last) {
             let is_confirmed = |rate| self.confirmed.contains(&rate);
             if !(is_confirmed(failed) && is_confirmed(held)) {
-                self.confirming = Some((Subject::Findings, Confirming::new(failed, held)));
+                self.confirming = Some((Server::Findings, Confirming::new(failed, held)));
                 return;
             }
             // No interval that is narrow enough holds both.
@@ -237,13 +237,13 @@ impl Search {
         }
     }
 
-    fn confirm_answer(&mut self, per_s: f64) {
+    fn confirm_response(&mut self, per_s: f64) {
         let share = self.precision.share;
         let (below, above) = (per_s * (1.0 - share), per_s * (1.0 + share));
         if below < LEAST_RATE || above > MOST_RATE {
             return self.end();
         }
-        self.confirming = Some((Subject::Answer, Confirming::new(above, below)));
+        self.confirming = Some((Server::Found, Confirming::new(above, below)));
     }
 
     fn end(&mut self) {
@@ -260,23 +260,23 @@ impl Search {
     }
 
     fn tried_again(&mut self, outcome: Tried) {
-        let Some((subject, confirming)) = &mut self.confirming else {
+        let Some((server, confirming)) = &mut self.confirming else {
             return;
         };
-        let subject = *subject;
+        let server = *server;
         if let Some(decided) = confirming.tried(outcome) {
-            match subject {
-                Subject::Findings => self.decided_finding(decided),
-                Subject::Answer => self.decided_answer(decided),
+            match server {
+                Server::Findings => self.decided_finding(decided),
+                Server::Found => self.decided_response(decided),
             }
         }
         if self.confirms().is_some() {
             return;
         }
         self.confirming = None;
-        match subject {
-            Subject::Findings => self.go_on(),
-            Subject::Answer => {
+        match server {
+            Server::Findings => self.go_on(),
+            Server::Found => {
                 self.is_confirmed = !(self.is_contradicted || self.is_unseen);
                 self.end();
             }
@@ -296,7 +296,7 @@ impl Search {
         }
     }
 
-    fn decided_answer(&mut self, decided: Decided) {
+    fn decided_response(&mut self, decided: Decided) {
         let rate = decided.expected.rate;
         self.is_unseen |= !decided.seen;
         if !decided.stands {
@@ -306,14 +306,14 @@ impl Search {
     }
 
     /// The approach has seen the server fail, so a fine bisection that ends at the generator's limit may be
-    /// a moment's, and is made again: unless that happens more often than not.
+    /// a moment's, and is re-run: unless that happens more often than not.
     fn was_limited(&mut self, held: Option<f64>, at: f64) {
         self.limited += 1;
         if self.fine.is_some() && self.limited <= self.findings.len() + 1 {
             self.begin_fine();
             return;
         }
-        self.ended = Some(Answer::AtLeast {
+        self.ended = Some(Found::AtLeast {
             per_s: held,
             limited_at_per_s: at,
         });
@@ -337,7 +337,7 @@ impl Search {
     }
 
     /// What is known by now.
-    pub fn answer(&self) -> Answer {
+    pub fn result(&self) -> Found {
         if let Some(ended) = &self.ended {
             return ended.clone();
         }
@@ -345,7 +345,7 @@ impl Search {
             return precise;
         }
         let (held, upper) = self.approach.ends();
-        let between = |held_per_s, failed_per_s| Answer::Between {
+        let between = |held_per_s, failed_per_s| Found::Between {
             held_per_s,
             failed_per_s,
         };
@@ -360,22 +360,22 @@ impl Search {
     }
 
     /// The capacity, if nothing contradicts it.
-    fn precise(&self) -> Option<Answer> {
+    fn precise(&self) -> Option<Found> {
         self.narrow().filter(|_| !self.is_contradicted)
     }
 
     /// The capacity, if it is as exact as asked, and most findings stand.
-    fn narrow(&self) -> Option<Answer> {
+    fn narrow(&self) -> Option<Found> {
         let most_stand = self.findings.len() as f64 >= LEAST_STANDING * self.found as f64;
         let capacity = self.capacity().filter(|_| most_stand);
-        capacity.filter(|answer| self.precision.is_met(answer))
+        capacity.filter(|found| self.precision.is_met(found))
     }
 
     /// Where the bisections ended; without one, what the approach has seen.
-    fn imprecise(&self) -> Answer {
+    fn imprecise(&self) -> Found {
         let (held, upper) = self.approach.ends();
         let (low, high) = self.extremes.unzip();
-        Answer::Imprecise {
+        Found::Imprecise {
             low_per_s: low.or(held),
             high_per_s: high.or(upper.map(|upper| upper.rate)),
             findings_per_s: self.rates(Finding::middle),
@@ -384,10 +384,10 @@ impl Search {
 
     /// A finding is only as sharp as its bracket, and all of them may lie on one side of the truth. So the
     /// interval reaches from where they held to where they failed.
-    fn capacity(&self) -> Option<Answer> {
+    fn capacity(&self) -> Option<Found> {
         let findings_per_s = self.rates(Finding::middle);
         let middle = Estimate::of(&findings_per_s)?;
-        Some(Answer::Capacity {
+        Some(Found::Capacity {
             per_s: middle.median,
             low_per_s: Estimate::of(&self.rates(|finding| finding.held))?.low,
             high_per_s: Estimate::of(&self.rates(|finding| finding.failed))?.high,

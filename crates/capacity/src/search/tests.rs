@@ -27,7 +27,7 @@ impl Noisy {
         }
     }
 
-    fn answers(&mut self, rate: f64) -> Tried {
+    fn responses(&mut self, rate: f64) -> Tried {
         let away = (rate / self.capacity - 1.0) / self.blur;
         match self.random.f64() < 1.0 / (1.0 + away.exp()) {
             true => Tried::Held,
@@ -36,8 +36,8 @@ impl Noisy {
     }
 }
 
-/// Searches to the end; the answer, and how many rates were tried.
-fn search(start: f64, seed: u64, mut server: impl FnMut(f64) -> Tried) -> (Answer, usize) {
+/// Searches to the end; the found, and how many rates were tried.
+fn search(start: f64, seed: u64, mut server: impl FnMut(f64) -> Tried) -> (Found, usize) {
     let mut search = Search::new(start, PRECISION, seed);
     let mut tries = 0;
     while let Step::Try { rate, .. } = search.next() {
@@ -46,12 +46,12 @@ fn search(start: f64, seed: u64, mut server: impl FnMut(f64) -> Tried) -> (Answe
         tries += 1;
         assert!(tries < 400, "it does not end");
     }
-    (search.answer(), tries)
+    (search.result(), tries)
 }
 
-fn capacity(answer: &Answer) -> (f64, f64, f64) {
-    match answer {
-        Answer::Capacity {
+fn capacity(found: &Found) -> (f64, f64, f64) {
+    match found {
+        Found::Capacity {
             per_s,
             low_per_s,
             high_per_s,
@@ -69,8 +69,8 @@ proptest! {
         seed: u64,
     ) {
         let mut server = Noisy::new(true_capacity, 1e-9, seed);
-        let (answer, tries) = search(true_capacity * guess, seed, |rate| server.answers(rate));
-        let (found, low, high) = capacity(&answer);
+        let (found, tries) = search(true_capacity * guess, seed, |rate| server.responses(rate));
+        let (found, low, high) = capacity(&found);
         prop_assert!((found / true_capacity - 1.0).abs() < 0.011, "{found}");
         prop_assert!(low <= true_capacity && true_capacity <= high, "{low} to {high}");
         prop_assert!(high / low < 1.041, "{low} to {high}");
@@ -96,7 +96,7 @@ proptest! {
             let mut rates = Vec::new();
             search(4000.0, seed, |rate| {
                 rates.push(rate);
-                server.answers(rate)
+                server.responses(rate)
             });
             rates
         };
@@ -110,53 +110,53 @@ fn with_noise_it_finds_the_capacity_nearly_always() {
         let (mut off, mut uncovered, mut refused, mut tries_in_all) = (0, 0, 0, 0);
         for seed in 0..500 {
             let mut server = Noisy::new(2000.0, blur, seed);
-            let (answer, tries) = search(1300.0, seed, |rate| server.answers(rate));
+            let (found, tries) = search(1300.0, seed, |rate| server.responses(rate));
             tries_in_all += tries;
-            if matches!(answer, Answer::Imprecise { .. }) {
+            if matches!(found, Found::Imprecise { .. }) {
                 refused += 1;
                 continue;
             }
-            let (found, low, high) = capacity(&answer);
+            let (found, low, high) = capacity(&found);
             off += usize::from((found / 2000.0 - 1.0).abs() > 0.05);
             uncovered += usize::from(!(low..=high).contains(&2000.0));
         }
         assert!(off <= 5, "{blur}: {off} of 500 are off by more than 5 %");
         // The interval claims to miss no more than 1 of 20.
         assert!(uncovered <= 25, "{blur}: {uncovered} of 500 intervals miss");
-        assert!(refused <= 30, "{blur}: {refused} of 500 give no answer");
+        assert!(refused <= 30, "{blur}: {refused} of 500 give no response");
         assert!(tries_in_all / 500 <= 45, "{blur}: {tries_in_all}");
     }
 }
 
 #[test]
-fn a_trial_that_is_spoilt_misleads_one_finding_at_most() {
-    for spoilt in 0..12 {
+fn a_trial_that_is_noisy_misleads_one_finding_at_most() {
+    for noisy in 0..12 {
         let mut server = Noisy::new(2000.0, 1e-9, 1);
         let mut number = 0;
-        let (answer, _) = search(1300.0, 7, |rate| {
+        let (found, _) = search(1300.0, 7, |rate| {
             number += 1;
-            match number - 1 == spoilt {
+            match number - 1 == noisy {
                 true => Tried::Failed,
-                false => server.answers(rate),
+                false => server.responses(rate),
             }
         });
-        let (found, ..) = capacity(&answer);
-        assert!((found / 2000.0 - 1.0).abs() < 0.02, "{spoilt}: {found}");
+        let (found, ..) = capacity(&found);
+        assert!((found / 2000.0 - 1.0).abs() < 0.02, "{noisy}: {found}");
     }
 }
 
 #[test]
 fn where_the_generator_is_the_limit_no_capacity_is_told() {
-    let (answer, _) = search(100.0, 1, |rate| match rate <= 5000.0 {
+    let (found, _) = search(100.0, 1, |rate| match rate <= 5000.0 {
         true => Tried::Held,
         false => Tried::Limited,
     });
-    let Answer::AtLeast {
+    let Found::AtLeast {
         per_s: Some(held),
         limited_at_per_s,
-    } = answer
+    } = found
     else {
-        panic!("{answer:?}");
+        panic!("{found:?}");
     };
     assert!(held <= 5000.0 && 5000.0 < limited_at_per_s && limited_at_per_s / held < 1.101);
 }
@@ -164,7 +164,7 @@ fn where_the_generator_is_the_limit_no_capacity_is_told() {
 #[test]
 fn a_generator_that_is_the_limit_for_a_moment_takes_no_findings_away() {
     let mut number = 0;
-    let (answer, _) = search(1300.0, 7, |rate| {
+    let (found, _) = search(1300.0, 7, |rate| {
         number += 1;
         match (rate <= 2000.0, number) {
             (true, _) => Tried::Held,
@@ -172,11 +172,11 @@ fn a_generator_that_is_the_limit_for_a_moment_takes_no_findings_away() {
             (false, _) => Tried::Failed,
         }
     });
-    let (found, ..) = capacity(&answer);
+    let (found, ..) = capacity(&found);
     assert!((found / 2000.0 - 1.0).abs() < 0.011, "{found}");
     // After the approach for good: nothing was ever found.
     let mut number = 0;
-    let (answer, tries) = search(1300.0, 7, |rate| {
+    let (found, tries) = search(1300.0, 7, |rate| {
         number += 1;
         match (rate <= 2000.0, number) {
             (true, _) => Tried::Held,
@@ -184,27 +184,27 @@ fn a_generator_that_is_the_limit_for_a_moment_takes_no_findings_away() {
             (false, _) => Tried::Failed,
         }
     });
-    assert!(matches!(answer, Answer::AtLeast { per_s: Some(held), .. } if held <= 2000.0));
+    assert!(matches!(found, Found::AtLeast { per_s: Some(held), .. } if held <= 2000.0));
     assert!(tries < 30, "{tries}");
 }
 
 #[test]
 fn where_nothing_holds_it_says_so() {
-    let (answer, tries) = search(1000.0, 1, |_| Tried::Failed);
-    assert_eq!(answer, Answer::Nothing { tried_per_s: 1.0 });
+    let (found, tries) = search(1000.0, 1, |_| Tried::Failed);
+    assert_eq!(found, Found::Nothing { tried_per_s: 1.0 });
     assert!(tries < 15, "{tries}");
 }
 
 #[test]
 fn it_can_be_asked_at_any_time() {
     let mut search = Search::new(1000.0, PRECISION, 1);
-    let between = |held_per_s, failed_per_s| Answer::Between {
+    let between = |held_per_s, failed_per_s| Found::Between {
         held_per_s,
         failed_per_s,
     };
-    assert_eq!(search.answer(), between(None, None));
+    assert_eq!(search.result(), between(None, None));
     search.tried(1000.0, Tried::Failed);
-    assert_eq!(search.answer(), between(None, Some(1000.0)));
+    assert_eq!(search.result(), between(None, Some(1000.0)));
     let Step::Try {
         rate,
         purpose: Purpose::Approach,
@@ -213,33 +213,31 @@ fn it_can_be_asked_at_any_time() {
         panic!();
     };
     search.tried(rate, Tried::Held);
-    assert_eq!(search.answer(), between(Some(rate), Some(1000.0)));
+    assert_eq!(search.result(), between(Some(rate), Some(1000.0)));
     let mut server = Noisy::new(900.0, 1e-9, 1);
     while search.findings() < 2 {
         let Step::Try { rate, .. } = search.next() else {
             panic!();
         };
-        search.tried(rate, server.answers(rate));
+        search.tried(rate, server.responses(rate));
         // What the approach has seen is known while the first finding is looked for, too.
-        let is_known = match search.answer() {
-            Answer::Between {
+        let is_known = match search.result() {
+            Found::Between {
                 held_per_s: Some(held),
                 failed_per_s: Some(failed),
             } => held <= 900.0 && 900.0 < failed,
-            Answer::Capacity { .. } => search.findings() > 0,
+            Found::Capacity { .. } => search.findings() > 0,
             _ => false,
         };
-        assert!(is_known, "{:?}", search.answer());
+        assert!(is_known, "{:?}", search.result());
     }
-    let answer = search.answer();
-    assert!(
-        matches!(&answer, Answer::Capacity { findings_per_s, .. } if findings_per_s.len() == 2)
-    );
+    let found = search.result();
+    assert!(matches!(&found, Found::Capacity { findings_per_s, .. } if findings_per_s.len() == 2));
 }
 
-fn imprecise(answer: &Answer) -> (f64, f64) {
-    match answer {
-        Answer::Imprecise {
+fn imprecise(found: &Found) -> (f64, f64) {
+    match found {
+        Found::Imprecise {
             low_per_s: Some(low),
             high_per_s: Some(high),
             ..
@@ -248,8 +246,8 @@ fn imprecise(answer: &Answer) -> (f64, f64) {
     }
 }
 
-/// The answer of a search on a server whose capacity is another one for each thing that is looked for.
-fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Answer {
+/// The response of a search on a server whose capacity is another one for each thing that is looked for.
+fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Found {
     let (mut looked_for, mut capacity) = (Purpose::Approach, next());
     let mut search = Search::new(9000.0, PRECISION, seed);
     let mut tries = 0;
@@ -262,30 +260,30 @@ fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Answer {
         tries += 1;
         assert!(tries < 300, "it does not end");
     }
-    search.answer()
+    search.result()
 }
 
 /// As one server gave them.
 const CHANGING: [f64; 3] = [10_200.0, 6_400.0, 39_500.0];
 
 #[test]
-fn a_server_that_holds_another_rate_each_time_gives_no_answer() {
+fn a_server_that_holds_another_rate_each_time_gives_no_response() {
     for seed in 0..50 {
         let mut capacities = CHANGING.into_iter().cycle();
-        let answer = changing(seed, || capacities.next().unwrap());
-        let (low, high) = imprecise(&answer);
+        let found = changing(seed, || capacities.next().unwrap());
+        let (low, high) = imprecise(&found);
         assert!((6000.0..6400.0).contains(&low), "{seed}: {low}");
         assert!((39_500.0..41_500.0).contains(&high), "{seed}: {high}");
     }
     // In any order.
-    let (mut answered, searches) = (0, 500);
+    let (mut decided, searches) = (0, 500);
     for seed in 0..searches {
         let mut random = fastrand::Rng::with_seed(seed);
-        let answer = changing(seed, || random.choice(CHANGING).unwrap());
-        answered += usize::from(matches!(answer, Answer::Capacity { .. }));
+        let found = changing(seed, || random.choice(CHANGING).unwrap());
+        decided += usize::from(matches!(found, Found::Capacity { .. }));
     }
     // By chance all findings of a search may see the same one.
-    assert!(answered <= 10, "{answered} of {searches}");
+    assert!(decided <= 10, "{decided} of {searches}");
 }
 
 #[test]
@@ -306,7 +304,7 @@ fn a_finding_that_is_contradicted_and_not_confirmed_is_none() {
             let held = rate <= 2000.0 * factor;
             search.tried(rate, if held { Tried::Held } else { Tried::Failed });
         }
-        let (found, low, high) = capacity(&search.answer());
+        let (found, low, high) = capacity(&search.result());
         assert!((found / 2000.0 - 1.0).abs() < 0.02, "{from}: {found}");
         assert!(low <= 2000.0 && 2000.0 < high);
         assert!(
@@ -317,12 +315,12 @@ fn a_finding_that_is_contradicted_and_not_confirmed_is_none() {
 }
 
 #[test]
-fn a_server_that_holds_each_rate_half_of_the_time_gives_no_answer_most_times() {
+fn a_server_that_holds_each_rate_half_of_the_time_gives_no_response_most_times() {
     // Each try holds 2000 or 3000 by chance. Findings lie close together, since each begins where the last one ended.
     let (mut misled, searches) = (0, 300);
     for seed in 0..searches {
         let mut random = fastrand::Rng::with_seed(seed);
-        let (answer, tries) = search(1500.0, seed, |rate| {
+        let (found, tries) = search(1500.0, seed, |rate| {
             let capacity = if random.bool() { 2000.0 } else { 3000.0 };
             if rate <= capacity {
                 Tried::Held
@@ -331,10 +329,10 @@ fn a_server_that_holds_each_rate_half_of_the_time_gives_no_answer_most_times() {
             }
         });
         assert!(tries < 200, "{seed}: {tries}");
-        match answer {
-            Answer::Capacity { .. } => misled += 1,
+        match found {
+            Found::Capacity { .. } => misled += 1,
             _ => {
-                let (low, high) = imprecise(&answer);
+                let (low, high) = imprecise(&found);
                 assert!((1600.0..3000.0).contains(&low) && (2000.0..3600.0).contains(&high));
             }
         }
@@ -365,7 +363,7 @@ fn a_rate_that_stays_undecided_in_a_bracket_leaves_it_wide() {
 }
 
 #[test]
-fn a_single_finding_is_an_answer_only_where_one_was_asked_for() {
+fn a_single_finding_is_a_response_only_where_one_was_asked_for() {
     let mut server = Noisy::new(2000.0, 1e-9, 1);
     let mut first_finding = |repeats| {
         let precision = Precision {
@@ -377,10 +375,10 @@ fn a_single_finding_is_an_answer_only_where_one_was_asked_for() {
             let Step::Try { rate, .. } = search.next() else {
                 panic!()
             };
-            search.tried(rate, server.answers(rate));
+            search.tried(rate, server.responses(rate));
         }
-        search.answer()
+        search.result()
     };
-    assert!(matches!(first_finding(1), Answer::Capacity { coverage, .. } if coverage == 0.0));
-    assert!(matches!(first_finding(6), Answer::Between { .. }));
+    assert!(matches!(first_finding(1), Found::Capacity { coverage, .. } if coverage == 0.0));
+    assert!(matches!(first_finding(6), Found::Between { .. }));
 }

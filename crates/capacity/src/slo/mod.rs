@@ -20,14 +20,14 @@ pub struct Slo {
 /// One bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Clause {
-    /// A figure of the latency, from the scheduled arrival, of ok answers, stays below this.
+    /// A figure of the latency, from the scheduled arrival, of ok responses, stays below this.
     Latency {
         /// Which figure.
         statistic: Statistic,
         /// What it stays below.
         below: Duration,
     },
-    /// The share (0 to 1) of requests without a right answer stays below this.
+    /// The share (0 to 1) of requests without a expected response stays below this.
     Errors {
         /// What it stays below.
         below: f64,
@@ -45,7 +45,7 @@ pub enum Statistic {
     Max,
 }
 
-/// The bound on errors of an SLO that names none: what answers wrongly is fast at times, and holds
+/// The bound on errors of an SLO that names none: what responds wrongly is fast at times, and holds
 /// nothing.
 const ERRORS_UNLESS_SAID: f64 = 0.001;
 
@@ -91,12 +91,12 @@ impl Slo {
 /// What of a load an SLO looks at.
 pub struct Figures {
     latency: LatencyHistogram,
-    /// Share (0 to 1) of the requests without a right answer.
+    /// Share (0 to 1) of the requests without a expected response.
     pub errors: f64,
 }
 
 impl Figures {
-    /// Of a load. What was `unfinished` when it ended by itself had no answer within the time allowed
+    /// Of a load. What was `unfinished` when it ended by itself had no response within the time allowed
     /// either, so it counts as an error; where the load was cut short it does not.
     ///
     /// # Errors

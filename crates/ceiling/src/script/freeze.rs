@@ -8,7 +8,7 @@ use super::ScriptError;
 /// The server stands still for some time at the end of every period. The first period begins with
 /// the first arrival.
 ///
-/// What is on its way then goes on when the freeze is over. An answer that is due at the instant at
+/// What is in flight then goes on when the freeze is over. A response that is due at the instant at
 /// which the freeze begins still leaves; a request that arrives at that instant waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {

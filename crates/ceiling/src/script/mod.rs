@@ -2,7 +2,7 @@
 //!
 //! The server is one queue with one worker or several: requests are begun in order of arrival, each by
 //! the worker that is free first, and each takes one for a time that the script says. While the server is
-//! frozen nothing happens in it. When an answer leaves follows from the script and the arrivals alone
+//! frozen nothing happens in it. When a response leaves follows from the script and the arrivals alone
 //! (the recursions of Lindley and, for several workers, of Kiefer and Wolfowitz), so the latency of every
 //! request of an open load, and any percentile of them, can be computed without measuring anything.
 //!
@@ -23,7 +23,7 @@ pub use timeline::Timeline;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-/// When a server answers.
+/// When a server responds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// When it stands still; `None` for never.
@@ -55,12 +55,12 @@ impl Script {
     }
 
     /// The true latency of each request of an open load: from its arrival, which must not be before
-    /// the one before it, to the instant at which its answer is due.
+    /// the one before it, to the instant at which its response is due.
     pub fn latencies(&self, arrivals: impl IntoIterator<Item = Duration>) -> Latencies {
         let mut timeline = self.timeline();
         arrivals
             .into_iter()
-            .map(|arrival| timeline.answer_due(arrival) - arrival)
+            .map(|arrival| timeline.response_due(arrival) - arrival)
             .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! When each answer is due, as the requests come in.
+//! When each response is due, as the requests come in.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Freeze, ServiceTimes};
 
-/// A scripted server's time: told each arrival, it says when the answer is due.
+/// A scripted server's time: told each arrival, it says when the response is due.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     freeze: Option<Freeze>,
@@ -25,9 +25,9 @@ impl Timeline {
         }
     }
 
-    /// When the answer to the next request is due, which arrives after all that came before it. With
-    /// several workers it may be due before the answer to an earlier one.
-    pub fn answer_due(&mut self, arrival: Duration) -> Duration {
+    /// When the response to the next request is due, which arrives after all that came before it. With
+    /// several workers it may be due before the response to an earlier one.
+    pub fn response_due(&mut self, arrival: Duration) -> Duration {
         let Reverse(free_at) = self.free_at.pop().unwrap_or_default();
         let start = arrival.max(free_at);
         let work = self.times.next().unwrap_or_default();
@@ -79,7 +79,7 @@ mod tests {
         let service = Service::Listed([us(5), us(1), us(10), us(1)].into());
         let mut timeline = script(service).timeline();
         let due: Vec<Duration> = [us(0), us(2), us(20), us(25)]
-            .map(|arrival| timeline.answer_due(arrival))
+            .map(|arrival| timeline.response_due(arrival))
             .into();
         assert_eq!(due, [us(5), us(6), us(30), us(31)]);
     }
@@ -112,7 +112,7 @@ mod tests {
     fn several_workers_serve_several_at_a_time_and_a_short_one_may_overtake() {
         let service = Service::Listed([us(10), us(2), us(5), us(1)].into());
         let mut timeline = with_workers(2, service).timeline();
-        let due = [us(0), us(1), us(2), us(9)].map(|arrival| timeline.answer_due(arrival));
+        let due = [us(0), us(1), us(2), us(9)].map(|arrival| timeline.response_due(arrival));
         // The third waits for the second until 3, the fourth for nobody: at 8 a worker is free.
         assert_eq!(due, [us(10), us(3), us(8), us(10)]);
     }
@@ -172,7 +172,7 @@ mod tests {
         };
         let arrivals = [us(0), us(85), us(88), us(95), us(96), us(130)];
         let mut timeline = script.timeline();
-        let due = arrivals.map(|arrival| timeline.answer_due(arrival));
+        let due = arrivals.map(|arrival| timeline.response_due(arrival));
         // The third is half done when the freeze begins: it has 1 µs of its 4 left then.
         assert_eq!(due, [us(4), us(89), us(103), us(107), us(111), us(134)]);
     }
@@ -188,7 +188,7 @@ mod tests {
             let (mut now, mut served) = (Duration::ZERO, Vec::<(Duration, Duration)>::new());
             for (gap, work) in requests {
                 now += us(gap);
-                let due = timeline.answer_due(now);
+                let due = timeline.response_due(now);
                 let begin = due - us(work);
                 prop_assert!(begin >= now);
                 let busy = |at: Duration| {
@@ -210,7 +210,7 @@ mod tests {
             let mut before = Duration::ZERO;
             for (gap, work) in requests {
                 now += us(gap);
-                let due = timeline.answer_due(now);
+                let due = timeline.response_due(now);
                 prop_assert_eq!(due, now.max(before) + us(work));
                 before = due;
             }

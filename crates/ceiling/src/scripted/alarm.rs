@@ -1,4 +1,4 @@
-//! The clock of the script, and the timer that rings when an answer is due.
+//! The clock of the script, and the timer that rings when a response is due.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One connection: the requests that came over it, and the answers that go out when they are due.
+//! One connection: the requests that came over it, and the responses that go out when they are due.
 
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
-use crate::answers::{Answers, Reply};
 use crate::date::Date;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
+use crate::responses::{Reply, Responses};
 
 /// So many requests of one connection may wait. A client that sends more of them is no measurement but
 /// an attack.
@@ -25,13 +25,13 @@ pub struct Connection {
     input: Vec<u8>,
     /// The reply to the request whose body is being skipped.
     reply: Option<Reply>,
-    /// Requests that were read and are not answered.
+    /// Requests that were read and are without a response.
     waiting: usize,
-    /// When the answer to the last request leaves.
+    /// When the response to the last request leaves.
     last_leaves: Duration,
-    /// Answers that are due and that the socket has not taken yet.
+    /// Responses that are due and that the socket has not taken yet.
     output: Output,
-    /// No request is read any more, and the last answer ends the connection.
+    /// No request is read any more, and the last response ends the connection.
     closing: bool,
     /// The client has ended its side.
     ended: bool,
@@ -72,7 +72,7 @@ impl Connection {
         !self.ended
     }
 
-    /// When the answer to a request that was just read leaves, which is due at `due`: answers over one
+    /// When the response to a request that was just read leaves, which is due at `due`: responses over one
     /// connection leave in the order of their requests, though one of several workers may be done with a
     /// later one first.
     pub fn leaves_after_those_before(&mut self, due: Duration) -> Duration {
@@ -140,30 +140,30 @@ impl Connection {
         read
     }
 
-    /// Sends the answer to the first request that waits.
-    pub fn answer(
+    /// Sends the response to the first request that waits.
+    pub fn response(
         &mut self,
         reply: Reply,
-        answers: &Answers,
+        responses: &Responses,
         date: &Date,
         random: &mut fastrand::Rng,
     ) -> Fate {
         self.waiting -= 1;
-        answers.write(reply, date, random, &mut self.output);
-        self.send(answers)
+        responses.write(reply, date, random, &mut self.output);
+        self.send(responses)
     }
 
     /// Sends what the socket has not taken yet.
-    pub fn send(&mut self, answers: &Answers) -> Fate {
-        match self.output.send(self.socket.as_raw_fd(), answers.page()) {
+    pub fn send(&mut self, responses: &Responses) -> Fate {
+        match self.output.send(self.socket.as_raw_fd(), responses.page()) {
             Ok(Sent::All) => self.fate(),
             Ok(Sent::Blocked) => Fate::Stays,
             Err(_) => Fate::Over,
         }
     }
 
-    /// After the last answer our side is closed, and what the client still sends is read until it
-    /// closes its own: closing with bytes unread would reset the connection and could lose the answer.
+    /// After the last response our side is closed, and what the client still sends is read until it
+    /// closes its own: closing with bytes unread would reset the connection and could lose the response.
     fn fate(&mut self) -> Fate {
         let is_done = self.closing && self.waiting == 0 && self.output.is_empty();
         match is_done && (self.ended || self.socket.shutdown(Shutdown::Write).is_err()) {

@@ -1,10 +1,10 @@
-//! A server that answers by a [`Script`]: slowly, and at instants that are known beforehand.
+//! A server that responds by a [`Script`]: slowly, and at instants that are known beforehand.
 //!
 //! One thread serves one queue of all requests, whatever they ask for, and plays all the workers of the
-//! script: to be served is to wait. It reads requests as they come, frozen or not, and sends each answer
+//! script: to be served is to wait. It reads requests as they come, frozen or not, and sends each response
 //! at the instant that follows from the script and the arrivals, or after those of the same connection
 //! that came before it.
-//! A timer that rings late makes one answer late and none after it, since every instant is computed
+//! A timer that rings late makes one response late and none after it, since every instant is computed
 //! from arrivals alone. While it waits it uses no CPU, unless it is told to spin.
 
 mod alarm;
@@ -19,38 +19,38 @@ use std::time::{Duration, SystemTime};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::CeilingError;
-use crate::answers::Answers;
 use crate::config::Config;
 use crate::date::Date;
+use crate::responses::Responses;
 use crate::script::Script;
 use crate::server::listen_at;
 use queue::Queue;
 
 /// What became of one request. All times count from the first arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct Responded {
     /// When it had been read.
     pub arrived: Duration,
-    /// When its answer was due. Where an earlier request of the same connection takes longer, which only
-    /// several workers can make happen, it leaves with that one's answer.
+    /// When its response was due. Where an earlier request of the same connection takes longer, which only
+    /// several workers can make happen, it leaves with that one's response.
     pub due: Duration,
-    /// When the answer was with the kernel.
+    /// When the response was with the kernel.
     pub left: Duration,
 }
 
-impl Answered {
-    /// How late the answer left.
-    pub fn lateness(&self) -> Duration {
+impl Responded {
+    /// How late the response left.
+    pub fn delay(&self) -> Duration {
         self.left.saturating_sub(self.due)
     }
 }
 
-/// A server that listens, and answers by its script once it is run.
+/// A server that listens, and responses by its script once it is run.
 #[derive(Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
     listener: TcpListener,
-    answers: Arc<Answers>,
+    responses: Arc<Responses>,
     script: Script,
     spin: bool,
 }
@@ -62,12 +62,12 @@ impl ScriptedServer {
     /// # Errors
     /// Where an asset cannot be read, or it cannot listen there.
     pub fn bind(config: &Config, script: Script) -> Result<Self, CeilingError> {
-        let answers = Arc::new(Answers::new(config)?);
+        let responses = Arc::new(Responses::new(config)?);
         let (address, listener) = listen_at(config)?;
         Ok(Self {
             address,
             listener,
-            answers,
+            responses,
             script,
             spin: false,
         })
@@ -85,22 +85,22 @@ impl ScriptedServer {
         self.address
     }
 
-    /// Serves, with request lines going to `log` and every answer told to `on_answer` when it has
+    /// Serves, with request lines going to `log` and every response told to `on_response` when it has
     /// left, until something fails that leaves no way to go on.
     ///
     /// # Errors
     /// What failed.
-    pub fn run(self, log: File, on_answer: impl FnMut(Answered)) -> Result<(), CeilingError> {
+    pub fn run(self, log: File, on_response: impl FnMut(Responded)) -> Result<(), CeilingError> {
         allow_many_connections();
         let date = Date::new(SystemTime::now());
         let Self {
             listener,
-            answers,
+            responses,
             script,
             spin,
             ..
         } = self;
-        Queue::new(listener, answers, date, log, script, spin)?.run(on_answer)
+        Queue::new(listener, responses, date, log, script, spin)?.run(on_response)
     }
 }
 

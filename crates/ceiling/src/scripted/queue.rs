@@ -1,4 +1,4 @@
-//! The queue: arrivals in, answers out when they are due.
+//! The queue: arrivals in, responses out when they are due.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -10,20 +10,20 @@ use std::time::{Duration, SystemTime};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use super::Answered;
+use super::Responded;
 use super::alarm::Alarm;
 use super::connection::{Connection, Fate};
 use crate::CeilingError;
-use crate::answers::{Answers, Reply};
 use crate::date::Date;
+use crate::responses::{Reply, Responses};
 use crate::script::{Script, Timeline};
 
 /// The marks of the listener and the alarm; connections have numbers that never come again.
 const LISTENER: u64 = u64::MAX;
 const ALARM: u64 = u64::MAX - 1;
 const EVENTS_A_TURN: usize = 256;
-/// Answers that are sent before arrivals are looked for again, which may be many after a freeze.
-const ANSWERS_A_TURN: usize = 32;
+/// Responses that are sent before arrivals are looked for again, which may be many after a freeze.
+const RESPONSES_A_TURN: usize = 32;
 /// Received at once, in bytes.
 const RECEIVE: usize = 64 * 1024;
 /// How long to leave off accepting where the system had no room for one more connection.
@@ -37,7 +37,7 @@ pub struct Queue {
     alarm: Alarm,
     timeline: Timeline,
     has_begun: bool,
-    /// By the instants at which their answers leave; of the same instant in the order of their arrival.
+    /// By the instants at which their responses leave; of the same instant in the order of their arrival.
     waiting: BTreeMap<(Duration, u64), Waiting>,
     arrivals: u64,
     connections: HashMap<u64, Connection>,
@@ -45,13 +45,13 @@ pub struct Queue {
     accept_again: bool,
     /// Busy-wait for events and instants, while there is a client.
     spin: bool,
-    answers: Arc<Answers>,
+    responses: Arc<Responses>,
     date: Date,
     log: File,
     random: fastrand::Rng,
 }
 
-/// A request that waits for the instant of its answer.
+/// A request that waits for the instant of its response.
 #[derive(Debug)]
 struct Waiting {
     connection: u64,
@@ -64,7 +64,7 @@ impl Queue {
     /// `listener` must not block.
     pub fn new(
         listener: TcpListener,
-        answers: Arc<Answers>,
+        responses: Arc<Responses>,
         date: Date,
         log: File,
         script: Script,
@@ -87,7 +87,7 @@ impl Queue {
             next_number: 0,
             accept_again: false,
             spin,
-            answers,
+            responses,
             date,
             log,
             random: fastrand::Rng::new(),
@@ -95,7 +95,7 @@ impl Queue {
     }
 
     /// Serves until something fails that leaves no way to go on.
-    pub fn run(mut self, mut on_answer: impl FnMut(Answered)) -> Result<(), CeilingError> {
+    pub fn run(mut self, mut on_response: impl FnMut(Responded)) -> Result<(), CeilingError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut buffer = vec![0; RECEIVE];
         loop {
@@ -117,7 +117,7 @@ impl Queue {
             if accept {
                 self.accept_all();
             }
-            self.answer_what_is_due(&mut on_answer)?;
+            self.response_what_is_due(&mut on_response)?;
         }
     }
 
@@ -149,7 +149,7 @@ impl Queue {
             false => Fate::Stays,
         };
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLOUT) {
-            fate = connection.send(&self.answers);
+            fate = connection.send(&self.responses);
         }
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLIN) {
             let mut requests = Vec::new();
@@ -176,7 +176,7 @@ impl Queue {
                 Duration::ZERO
             }
         };
-        let due = self.timeline.answer_due(arrived);
+        let due = self.timeline.response_due(arrived);
         let leaves = connection.leaves_after_those_before(due);
         self.arrivals += 1;
         let request = Waiting {
@@ -189,11 +189,11 @@ impl Queue {
         Ok(())
     }
 
-    fn answer_what_is_due(
+    fn response_what_is_due(
         &mut self,
-        on_answer: &mut impl FnMut(Answered),
+        on_response: &mut impl FnMut(Responded),
     ) -> Result<(), CeilingError> {
-        for _ in 0..ANSWERS_A_TURN {
+        for _ in 0..RESPONSES_A_TURN {
             let now = self.alarm.now()?;
             let Some(next) = self.waiting.first_entry() else {
                 break;
@@ -202,8 +202,8 @@ impl Queue {
                 break;
             }
             let request = next.remove();
-            if self.answer(&request)? {
-                on_answer(Answered {
+            if self.response(&request)? {
+                on_response(Responded {
                     arrived: request.arrived,
                     due: request.due,
                     left: self.alarm.now()?,
@@ -213,8 +213,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Whether there was still somebody to answer.
-    fn answer(&mut self, request: &Waiting) -> Result<bool, CeilingError> {
+    /// Whether there was still somebody to respond.
+    fn response(&mut self, request: &Waiting) -> Result<bool, CeilingError> {
         let Some(mut connection) = self.connections.remove(&request.connection) else {
             return Ok(false);
         };
@@ -222,7 +222,8 @@ impl Queue {
             writeln!(self.log, "{method} {path}").map_err(CeilingError::Log)?;
         }
         let before = interest_in(&connection);
-        let fate = connection.answer(request.reply, &self.answers, &self.date, &mut self.random);
+        let fate =
+            connection.response(request.reply, &self.responses, &self.date, &mut self.random);
         self.put_back(request.connection, connection, before, fate)?;
         Ok(true)
     }

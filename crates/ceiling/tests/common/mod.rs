@@ -10,7 +10,7 @@ use std::time::Duration;
 use prony_ceiling::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
-/// Long enough for any answer; a server that never answers fails the test instead of stopping it.
+/// Long enough for any response; a server that never responds fails the test instead of stopping it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Running {
@@ -67,13 +67,13 @@ pub struct Client {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub head: String,
     pub body: String,
 }
 
-impl Answer {
+impl Response {
     pub fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (field, value) = line.split_once(':')?;
@@ -98,34 +98,34 @@ impl Client {
         self.socket.write_all(bytes.as_ref()).unwrap();
     }
 
-    pub fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
-        self.answer()
+        self.response()
     }
 
-    pub fn answer(&mut self) -> Answer {
-        let mut answer = self.head();
-        let length: usize = answer.field("content-length").unwrap().parse().unwrap();
+    pub fn response(&mut self) -> Response {
+        let mut response = self.head();
+        let length: usize = response.field("content-length").unwrap().parse().unwrap();
         while self.input.len() < length {
-            assert!(self.receive(), "the answer was cut short");
+            assert!(self.receive(), "the response was cut short");
         }
-        answer.body = String::from_utf8(self.input.drain(..length).collect()).unwrap();
-        answer
+        response.body = String::from_utf8(self.input.drain(..length).collect()).unwrap();
+        response
     }
 
-    /// An answer's head; no byte of a body is taken.
-    pub fn head(&mut self) -> Answer {
+    /// A response's head; no byte of a body is taken.
+    pub fn head(&mut self) -> Response {
         let end = loop {
             match self.input.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 Some(at) => break at + 4,
-                None => assert!(self.receive(), "the connection ended without an answer"),
+                None => assert!(self.receive(), "the connection ended without a response"),
             }
         };
         let head = String::from_utf8(self.input.drain(..end).collect()).unwrap();
         let status = head.strip_prefix("HTTP/1.1 ").unwrap()[..3]
             .parse()
             .unwrap();
-        Answer {
+        Response {
             status,
             head,
             body: String::new(),

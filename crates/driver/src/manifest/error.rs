@@ -81,7 +81,7 @@ pub enum Problem {
     },
     /// None or several of the ways in which a tool tells how many requests it made.
     #[error(
-        "`[output]` must have one of `ok`, `answers`, `requests` and `requests_per_s`, and only one: that is what the tool counts"
+        "`[output]` must have one of `ok`, `responses`, `requests` and `requests_per_s`, and only one: that is what the tool counts"
     )]
     Count,
     /// A tool that makes a rate, and does not say where its latency begins.

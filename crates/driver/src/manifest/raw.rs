@@ -69,7 +69,7 @@ pub struct RawOutput {
     #[serde(default)]
     pub ok: Option<Spanned<RawCount>>,
     #[serde(default)]
-    pub answers: Option<Spanned<RawCount>>,
+    pub responses: Option<Spanned<RawCount>>,
     #[serde(default)]
     pub requests: Option<Spanned<RawCount>>,
     #[serde(default)]

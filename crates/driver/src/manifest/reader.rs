@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use prony_subject::nearest;
+use prony_server::nearest;
 use regex::Regex;
 use toml::Spanned;
 
@@ -136,7 +136,7 @@ fn output(raw: &RawOutput) -> Result<Output> {
     let format = raw.format;
     let counted = [
         (&raw.ok, Counted::Ok as fn(_) -> _),
-        (&raw.answers, Counted::Answers),
+        (&raw.responses, Counted::Responses),
         (&raw.requests, Counted::Requests),
         (&raw.requests_per_s, Counted::RequestsPerS),
     ];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_subject::nearest;
+use prony_server::nearest;
 
 use super::Problem;
 

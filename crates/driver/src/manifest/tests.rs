@@ -12,7 +12,7 @@ after = ["{url}"]
 
 [output]
 format = "text"
-answers = { pattern = '(\d+) answers' }
+responses = { pattern = '(\d+) responses' }
 duration = { pattern = 'in (\S+)', unit = "written" }
 "#;
 
@@ -53,13 +53,13 @@ fn faults_are_told_with_their_line() {
             "driver.toml:8: there is no placeholder `{rate}` here",
         ),
         (
-            r"(\d+) answers",
-            r"(\d+ answers",
+            r"(\d+) responses",
+            r"(\d+ responses",
             "driver.toml:12: this is no regular expression",
         ),
         (
-            r"(\d+) answers",
-            r"\d+ answers",
+            r"(\d+) responses",
+            r"\d+ responses",
             "driver.toml:12: this pattern needs a group",
         ),
         (
@@ -84,12 +84,12 @@ fn faults_are_told_with_their_line() {
             "`[arguments]` needs `duration` or `requests`",
         ),
         (
-            "answers = ",
+            "responses = ",
             "wrong_status = ",
             "`[output]` must have one of `ok`",
         ),
         (
-            "answers = ",
+            "responses = ",
             "ok = { pattern = '(a)' }\nanswers = ",
             "`[output]` must have one of `ok`",
         ),

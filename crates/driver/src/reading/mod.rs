@@ -31,10 +31,10 @@ pub struct Output {
 /// What a tool counts.
 #[derive(Clone, Debug)]
 pub(crate) enum Counted {
-    /// Answers with an expected status.
+    /// Responses with an expected status.
     Ok(CountField),
-    /// Whole answers, whatever their status.
-    Answers(CountField),
+    /// Whole responses, whatever their status.
+    Responses(CountField),
     /// All requests that ended, errors included.
     Requests(CountField),
     /// The same, a second.
@@ -65,11 +65,11 @@ pub enum RateLatency {
 /// What a tool told of a load. What it did not tell is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Told {
-    /// Answers with an expected status, as far as the tool tells them apart.
+    /// Responses with an expected status, as far as the tool tells them apart.
     pub ok: u64,
-    /// Whole answers with another status.
+    /// Whole responses with another status.
     pub wrong_status: Option<u64>,
-    /// Requests on their way when the load ended.
+    /// Requests in flight when the load ended.
     pub unfinished: Option<u64>,
     /// Errors by the tool's own words.
     pub errors: BTreeMap<String, u64>,
@@ -103,7 +103,7 @@ pub struct Latency {
 }
 
 impl Told {
-    /// Answers with an expected status, a second.
+    /// Responses with an expected status, a second.
     pub fn rate_per_s(&self) -> f64 {
         if self.duration_s > 0.0 {
             self.ok as f64 / self.duration_s
@@ -159,9 +159,9 @@ impl Output {
         let failed = wrong_status.unwrap_or(0) + errors.values().sum::<u64>();
         let ok = match &self.counted {
             Counted::Ok(field) => field.read(&text).map(whole),
-            Counted::Answers(field) => {
-                let answers = field.read(&text).map(whole);
-                answers.map(|answers| answers.saturating_sub(wrong_status.unwrap_or(0)))
+            Counted::Responses(field) => {
+                let responses = field.read(&text).map(whole);
+                responses.map(|responses| responses.saturating_sub(wrong_status.unwrap_or(0)))
             }
             Counted::Requests(field) => field
                 .read(&text)
@@ -180,7 +180,7 @@ impl Output {
             bytes_read: bytes(&self.bytes_read),
             body_bytes: bytes(&self.body_bytes),
             latency: match ok {
-                // Without one right answer what a tool writes as its latency is no measurement.
+                // Without one expected response what a tool writes as its latency is no measurement.
                 Some(0) | None => Latency::default(),
                 Some(_) => self.latency.read(&text),
             },

@@ -1,4 +1,4 @@
-//! What is asked of the ring, and what it answers.
+//! What is asked of the ring, and what it responds.
 
 use nix::errno::Errno;
 
@@ -7,7 +7,7 @@ use super::buffers::Chunk;
 /// How a slot is to receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receive {
-    /// Whatever comes, in small buffers, until the socket is closed: for answers that fit into one.
+    /// Whatever comes, in small buffers, until the socket is closed: for responses that fit into one.
     Many,
     /// What comes next, once, in a large buffer, and no more than `at_most` bytes of it.
     Once {

@@ -218,7 +218,7 @@ impl Ring {
     }
 
     /// Takes bytes to be sent: copies as many as there is room for, [`SEND_ROOM`] at most, and queues their sending.
-    /// Returns how many were taken: 0 while an earlier send of the slot is on its way. [`Completion::Sent`] tells when
+    /// Returns how many were taken: 0 while an earlier send of the slot is in flight. [`Completion::Sent`] tells when
     /// it is done.
     ///
     /// # Panics

@@ -18,7 +18,7 @@ pub(super) struct Slot {
     pub(super) skipped: u64,
     /// Whether the last receive left something unread, as far as the kernel has said.
     pub(super) has_more: bool,
-    /// The bytes that are on their way. The kernel reads them while `sending`: then they are neither changed nor freed.
+    /// The bytes that are in flight. The kernel reads them while `sending`: then they are neither changed nor freed.
     pub(super) send_buffer: Vec<u8>,
     pub(super) sending: bool,
     /// How many of them are gone.

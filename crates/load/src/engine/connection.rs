@@ -39,16 +39,16 @@ pub(super) struct InFlight {
     /// bounds it.
     pub(super) deadline: Nanoseconds,
     /// Whether its scheduled instant had passed when its user became free.
-    pub(super) late: bool,
+    pub(super) queued: bool,
     /// Whether it was sent before, over a connection that the server had closed.
     pub(super) resent: bool,
     /// Whether it was the last one that its connection may carry.
     pub(super) last: bool,
-    /// Whether anything of its answer has come.
-    pub(super) answer_begun: bool,
-    /// When its last event came, where its answer is an event stream.
+    /// Whether anything of its response has come.
+    pub(super) response_begun: bool,
+    /// When its last event came, where its response is an event stream.
     pub(super) last_event: Option<Nanoseconds>,
-    /// Where its answer is being kept to be looked at.
+    /// Where its response is being kept to be looked at.
     pub(super) sample: Option<Box<Sample>>,
 }
 
@@ -58,13 +58,13 @@ pub(super) struct Connection<W> {
     pub(super) role: Role,
     pub(super) activity: Activity,
     pub(super) wire: W,
-    /// The requests that it is there for, in the order of their answers.
+    /// The requests that it is there for, in the order of their responses.
     pub(super) in_flight: VecDeque<InFlight>,
     /// How many of these the wire has been asked to send.
     pub(super) asked: usize,
-    /// Requests since it was connected, and answers that came whole.
+    /// Requests since it was connected, and responses that came whole.
     pub(super) requests: u64,
-    pub(super) answers: u64,
+    pub(super) responses: u64,
     /// Failures to connect, one after the other.
     pub(super) refusals: u32,
     /// Whether it was ever connected.
@@ -88,7 +88,7 @@ impl<W> Connection<W> {
             in_flight: VecDeque::new(),
             asked: 0,
             requests: 0,
-            answers: 0,
+            responses: 0,
             refusals: 0,
             was_connected: false,
             excess: None,
@@ -118,6 +118,6 @@ impl<W> Connection<W> {
         }
         self.asked = 0;
         self.requests = 0;
-        self.answers = 0;
+        self.responses = 0;
     }
 }

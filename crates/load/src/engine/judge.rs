@@ -1,4 +1,4 @@
-//! Whether an answer counts as ok.
+//! Whether a response counts as ok.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use crate::wire::h1::{Collect, Whole};
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;
 
-/// Judges answers: every one by its status, its length and, if it is short, its body; the sampled ones whole.
+/// Judges responses: every one by its status, its length and, if it is short, its body; the sampled ones whole.
 pub(super) struct Judge<'a> {
     /// `None` if there is nothing to compare.
     sampling: Option<&'a Sampling>,
@@ -28,7 +28,7 @@ pub(super) struct Judge<'a> {
     tickets: Rc<()>,
 }
 
-/// An answer that is being kept, to be compared.
+/// A response that is being kept, to be compared.
 #[derive(Debug, Default)]
 pub(super) struct Sample {
     pub(super) collect: Collect,
@@ -52,12 +52,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The next answer is sampled in any case: a phase of the load begins.
+    /// The next response is sampled in any case: a phase of the load begins.
     pub(super) fn begin_phase(&mut self) {
         self.sampler.begin_phase();
     }
 
-    /// What keeps the answer to the request that is sent now, if it is to be looked at whole.
+    /// What keeps the response to the request that is sent now, if it is to be looked at whole.
     #[inline]
     pub(super) fn sample_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
         let takes_next = self.sampler.takes_next(now);
@@ -69,7 +69,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// `Err` with the outcome and what was wrong, where the answer is not ok. `body` is what the wire kept of a short
+    /// `Err` with the outcome and what was wrong, where the response is not ok. `body` is what the wire kept of a short
     /// one.
     #[inline]
     pub(super) fn verdict(
@@ -125,7 +125,7 @@ impl<'a> Judge<'a> {
 fn compare(sample: Collect, sampling: &Sampling) -> Result<(), (Outcome, String)> {
     sampling
         .check
-        .check(&sample.into_answer())
+        .check(&sample.into_response())
         .map_err(|mismatch| (Outcome::WrongBody, mismatch.to_string()))
 }
 
@@ -166,7 +166,7 @@ mod tests {
         });
         let mut kept = sample(&plan).unwrap().collect;
         (0..1000).for_each(|_| kept.body(&[b'x'; 10_000]));
-        let kept = kept.into_answer();
+        let kept = kept.into_response();
         assert_eq!((kept.body.len(), kept.body.capacity() < 100), (6, true));
     }
 

@@ -83,8 +83,8 @@ pub enum LoadError {
 
 /// Files a process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
-/// From here on an answer is long, in bytes.
-const LONG_ANSWER: u64 = 32 * 1024;
+/// From here on a response is long, in bytes.
+const LONG_RESPONSE: u64 = 32 * 1024;
 /// Makes another source of random numbers of the seed, for the responses that are compared.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 /// How often the observer is told how far the load is.
@@ -212,7 +212,7 @@ fn work(
     let slots = share.most_connections + share.streams;
     let choice = shared.plan.event_loop;
     let takes_epoll = match choice {
-        EventLoopChoice::Auto => answers_are_long(shared.plan),
+        EventLoopChoice::Auto => responses_are_long(shared.plan),
         EventLoopChoice::IoUring => false,
         EventLoopChoice::Epoll => true,
     };
@@ -227,13 +227,13 @@ fn work(
     work_over(shared, index, share, place, pacer, epoll)
 }
 
-/// Whether the right answers are known to be long: those cost less over epoll, where the head is read
+/// Whether the expected responses are known to be long: those cost less over epoll, where the head is read
 /// and the rest thrown away as it comes (docs/architecture.md).
-fn answers_are_long(plan: &LoadPlan) -> bool {
+fn responses_are_long(plan: &LoadPlan) -> bool {
     let check = plan.sampling.as_ref().map(|sampling| &sampling.check);
     check
         .and_then(|check| check.body_length())
-        .is_some_and(|length| length >= LONG_ANSWER)
+        .is_some_and(|length| length >= LONG_RESPONSE)
 }
 
 /// Gives the worker its wires.

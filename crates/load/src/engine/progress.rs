@@ -14,7 +14,7 @@ pub struct Progress {
     pub at_s: f64,
     /// Whether measuring has begun in every worker.
     pub measuring: bool,
-    /// Answers counted as ok in the phase the load is in.
+    /// Responses counted as ok in the phase the load is in.
     pub ok: u64,
     /// Requests that ended in an error in that phase.
     pub errors: u64,

@@ -80,7 +80,7 @@ fn open_loop(plan: &LoadPlan, tally: &Tally, workers: &[WorkerResult]) -> Option
         asked: schedule.asked,
         sent: schedule.sent,
         rate_ratio: per(schedule.sent as f64, schedule.asked as f64),
-        late: schedule.late,
+        queued: schedule.queued,
         schedule_lag_ns: schedule.lag.summary(),
         schedule_lag_histogram: schedule.lag.to_base64(),
         most_connections: count(workers, |counts| counts.most),

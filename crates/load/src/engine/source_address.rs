@@ -8,7 +8,7 @@ use crate::target::Endpoint;
 /// Local addresses that connections are spread over, in turn.
 ///
 /// Between one local address and one server there are some 28,000 ports, and a port that has just
-/// been used rests for a while. A server that closes after each answer would use them up within a
+/// been used rests for a while. A server that closes after each response would use them up within a
 /// second or two. The loopback network has 16 million addresses, each with ports of its own.
 #[derive(Debug)]
 pub(super) struct SourceAddresses {

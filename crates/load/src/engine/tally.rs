@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{Checked, LatencyHistogram, Outcome, Outcomes, WrongAnswer};
+use prony_record::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 
 use super::clock::Nanoseconds;
 
@@ -14,18 +14,18 @@ pub(super) struct Tally {
     /// The sum of all latencies; it wraps round.
     pub(super) latency_sum: Nanoseconds,
     pub(super) connect: LatencyHistogram,
-    /// To the first byte of each answer, where that is measured.
+    /// To the first byte of each response, where that is measured.
     pub(super) first_byte: LatencyHistogram,
     pub(super) schedule: ScheduleTally,
-    /// The events of the load's answers.
+    /// The events of the load's responses.
     pub(super) events: EventTally,
     /// The streams that are held open beside the load.
     pub(super) streams: StreamTally,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     statuses: Box<[u64; 1000]>,
-    pub(super) first_wrong: Option<WrongAnswer>,
-    /// The answers that were compared whole.
+    pub(super) first_wrong: Option<WrongResponse>,
+    /// The responses that were compared whole.
     pub(super) checked: Checked,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct ScheduleTally {
     pub(super) asked: u64,
     pub(super) sent: u64,
     /// Ok requests whose instant had passed when their user became free.
-    pub(super) late: u64,
+    pub(super) queued: u64,
     /// Requests that found every connection busy, and no more might be opened.
     pub(super) bound_hits: u64,
     /// For how long a request had been due, at the end, that was not begun though a connection was free.
@@ -73,7 +73,7 @@ impl Tally {
             schedule: ScheduleTally {
                 asked: 0,
                 sent: 0,
-                late: 0,
+                queued: 0,
                 bound_hits: 0,
                 behind_by: 0,
                 lag: LatencyHistogram::new(),
@@ -93,9 +93,9 @@ impl Tally {
     }
 
     #[inline]
-    pub(super) fn ok(&mut self, latency: Nanoseconds, late: bool) {
+    pub(super) fn ok(&mut self, latency: Nanoseconds, queued: bool) {
         self.outcomes[Outcome::Ok] += 1;
-        self.schedule.late += u64::from(late);
+        self.schedule.queued += u64::from(queued);
         self.latency.record(latency);
         self.latency_sum = self.latency_sum.wrapping_add(latency);
     }
@@ -110,7 +110,7 @@ impl Tally {
     /// Keeps what was wrong with the first request that was.
     pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         if outcome.is_error() && self.first_wrong.is_none() {
-            self.first_wrong = Some(WrongAnswer {
+            self.first_wrong = Some(WrongResponse {
                 outcome: outcome.name().into(),
                 detail: detail(),
             });
@@ -175,7 +175,7 @@ impl ScheduleTally {
     fn merge(&mut self, other: &Self) {
         self.asked += other.asked;
         self.sent += other.sent;
-        self.late += other.late;
+        self.queued += other.queued;
         self.bound_hits += other.bound_hits;
         self.behind_by = self.behind_by.max(other.behind_by);
         self.lag.merge(&other.lag);
@@ -195,7 +195,7 @@ impl EventTally {
         }
     }
 
-    /// Counts events that came together at `now`, in an answer whose latency runs from `from` and whose
+    /// Counts events that came together at `now`, in a response whose latency runs from `from` and whose
     /// last event came at `before`.
     pub(super) fn came(
         &mut self,

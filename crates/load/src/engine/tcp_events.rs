@@ -26,17 +26,17 @@ pub(super) fn tell(result: &mut LoadResult, before: Option<TcpEvents>) {
 /// How many requests took as long as a retransmission timeout, and how long the slowest took, in nanoseconds.
 fn slow(result: &LoadResult) -> Option<(u64, u64)> {
     let latency = LatencyHistogram::from_base64(&result.histogram).ok()?;
-    let answered = latency
+    let responded = latency
         .counted()
         .filter(|(ns, _)| *ns >= SHORTEST_TIMEOUT_NS);
-    let answered: u64 = answered.map(|(_, count)| count).sum();
+    let responded: u64 = responded.map(|(_, count)| count).sum();
     let timed_out = result.outcomes[Outcome::TimedOut];
     let slowest = latency.summary().map_or(0, |latency| latency.max);
     let waited = match timed_out {
         0 => 0,
         _ => (result.load.timeout_s * 1e9) as u64,
     };
-    Some((answered + timed_out, slowest.max(waited)))
+    Some((responded + timed_out, slowest.max(waited)))
 }
 
 /// Each group of counters is two lines that begin alike: names, and their values.

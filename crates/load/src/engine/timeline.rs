@@ -10,9 +10,9 @@ const FIRST_INTERVAL: Nanoseconds = 10_000_000;
 /// So many intervals there are at the most. Where one more is needed, neighbours merge and all become twice as long.
 const MOST_INTERVALS: usize = 512;
 
-/// What one worker's answers were, interval by interval from the first instant of the load on.
+/// What one worker's responses were, interval by interval from the first instant of the load on.
 ///
-/// A tally counts anyway, so nothing is done for an answer: at the end of each interval what the tally has counted since
+/// A tally counts anyway, so nothing is done for a response: at the end of each interval what the tally has counted since
 /// the last one is taken over.
 #[derive(Debug)]
 pub(super) struct TimelineRecorder {
@@ -21,20 +21,20 @@ pub(super) struct TimelineRecorder {
     /// When the last interval ends.
     ends: Nanoseconds,
     /// The last one is not over.
-    intervals: Vec<Answers>,
+    intervals: Vec<Responses>,
     /// What the tally had counted when it was last looked at.
-    seen: Answers,
+    seen: Responses,
 }
 
-/// Ok answers of some time.
+/// Ok responses of some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Answers {
+struct Responses {
     count: u64,
     /// The sum of their latencies. A tally's sum may wrap round; that of an interval is too short to.
     latency: Nanoseconds,
 }
 
-impl Answers {
+impl Responses {
     fn of(tally: &Tally) -> Self {
         Self {
             count: tally.outcomes[Outcome::Ok],
@@ -66,13 +66,13 @@ impl TimelineRecorder {
     /// Begins with the load.
     pub(super) fn begin(began: Nanoseconds) -> Self {
         let mut intervals = Vec::with_capacity(MOST_INTERVALS);
-        intervals.push(Answers::default());
+        intervals.push(Responses::default());
         Self {
             began,
             interval: FIRST_INTERVAL,
             ends: began + FIRST_INTERVAL,
             intervals,
-            seen: Answers::default(),
+            seen: Responses::default(),
         }
     }
 
@@ -85,24 +85,24 @@ impl TimelineRecorder {
     /// Takes what was counted before `now`, and begins the interval of `now`.
     #[cold]
     pub(super) fn take(&mut self, now: Nanoseconds, tally: &Tally) {
-        self.add_counted(Answers::of(tally));
+        self.add_counted(Responses::of(tally));
         while now >= self.ends {
             if self.intervals.len() == MOST_INTERVALS {
                 self.interval *= 2;
                 halve(&mut self.intervals);
             }
-            self.intervals.push(Answers::default());
+            self.intervals.push(Responses::default());
             self.ends = self.began + self.interval * self.intervals.len() as u64;
         }
     }
 
     /// Takes what was counted by a tally that is now followed by an empty one.
     pub(super) fn take_last_of(&mut self, tally: &Tally) {
-        self.add_counted(Answers::of(tally));
-        self.seen = Answers::default();
+        self.add_counted(Responses::of(tally));
+        self.seen = Responses::default();
     }
 
-    fn add_counted(&mut self, counted: Answers) {
+    fn add_counted(&mut self, counted: Responses) {
         if let Some(last) = self.intervals.last_mut() {
             last.add(counted.since(self.seen));
         }
@@ -126,7 +126,7 @@ pub(super) struct WorkerTimeline {
     interval: Nanoseconds,
     lasted: Nanoseconds,
     /// The last one was not over when the load was.
-    intervals: Vec<Answers>,
+    intervals: Vec<Responses>,
 }
 
 impl WorkerTimeline {
@@ -145,23 +145,23 @@ pub(super) fn merge(mut workers: Vec<WorkerTimeline>, measured_from: Nanoseconds
     let interval = longest.unwrap_or(FIRST_INTERVAL);
     let lasted = workers.iter().map(|worker| worker.lasted).max();
     let whole = lasted.unwrap_or(0) / interval;
-    let mut all = vec![Answers::default(); whole as usize];
+    let mut all = vec![Responses::default(); whole as usize];
     for worker in &mut workers {
         worker.coarsen_to(interval);
-        for (sum, answers) in all.iter_mut().zip(&worker.intervals) {
-            sum.add(*answers);
+        for (sum, responses) in all.iter_mut().zip(&worker.intervals) {
+            sum.add(*responses);
         }
     }
     Timeline {
         interval_s: seconds(interval),
         measured_from_s: seconds(measured_from),
-        ok: all.iter().map(|answers| answers.count).collect(),
-        latency_mean_ns: all.iter().map(Answers::mean_latency).collect(),
+        ok: all.iter().map(|responses| responses.count).collect(),
+        latency_mean_ns: all.iter().map(Responses::mean_latency).collect(),
     }
 }
 
 /// Merges each two neighbours.
-fn halve(intervals: &mut Vec<Answers>) {
+fn halve(intervals: &mut Vec<Responses>) {
     let half = intervals.len().div_ceil(2);
     for at in 0..half {
         let mut merged = intervals[2 * at];
@@ -193,8 +193,8 @@ mod tests {
             }
         }
 
-        /// An answer that comes `after` the beginning, as a worker counts it.
-        fn answer(&mut self, after: Nanoseconds, latency: Nanoseconds) {
+        /// A response that comes `after` the beginning, as a worker counts it.
+        fn response(&mut self, after: Nanoseconds, latency: Nanoseconds) {
             self.pass(after);
             self.tally.ok(latency, false);
         }
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_counted_in_the_interval_in_which_they_came() {
+    fn responses_are_counted_in_the_interval_in_which_they_came() {
         let mut load = Load::begin();
         for (after, latency) in [(0, 5), (9_999_999, 7), (10 * MS, 100), (35 * MS, 40)] {
-            load.answer(after, latency);
+            load.response(after, latency);
         }
         load.begin_measuring();
         for (after, latency) in [(36 * MS, 80), (49 * MS, 1), (51 * MS, 1)] {
-            load.answer(after, latency);
+            load.response(after, latency);
         }
         let timeline = merge(vec![load.end(52 * MS)], 35 * MS);
         assert_eq!(timeline.ok, [2, 1, 0, 2, 1], "the last is not whole");
@@ -241,7 +241,7 @@ mod tests {
         let mut load = Load::begin();
         let seconds = 3600;
         for second in 0..seconds {
-            load.answer(second * 1000 * MS + 500 * MS, second * MS);
+            load.response(second * 1000 * MS + 500 * MS, second * MS);
         }
         let recorded = load.end(seconds * 1000 * MS);
         assert!(recorded.intervals.len() <= MOST_INTERVALS);
@@ -255,10 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_leaves_intervals_without_answers() {
+    fn a_stall_leaves_intervals_without_responses() {
         let mut load = Load::begin();
-        load.answer(MS, 1);
-        load.answer(4_000_000 * MS, 2);
+        load.response(MS, 1);
+        load.response(4_000_000 * MS, 2);
         let timeline = merge(vec![load.end(5_000_000 * MS)], 0);
         assert_eq!(timeline.ok.iter().sum::<u64>(), 2);
         assert_eq!(timeline.ok[0], 1);
@@ -269,11 +269,11 @@ mod tests {
     #[test]
     fn workers_merge_in_the_intervals_of_the_longest() {
         let mut long = Load::begin();
-        long.answer(6000 * MS, 9);
+        long.response(6000 * MS, 9);
         let long = long.end(6060 * MS);
         let mut short = Load::begin();
         for after in [5, 15, 25, 35, 45] {
-            short.answer(after * MS, 3);
+            short.response(after * MS, 3);
         }
         let short = short.end(50 * MS);
         let timeline = merge(vec![short, long], 0);
@@ -288,7 +288,7 @@ mod tests {
         let mut load = Load::begin();
         load.tally.latency_sum = u64::MAX - 1;
         load.recorder.seen.latency = u64::MAX - 1;
-        load.answer(MS, 10);
+        load.response(MS, 10);
         let timeline = merge(vec![load.end(10 * MS)], 0);
         assert_eq!(timeline.latency_mean_ns, [10.0]);
     }

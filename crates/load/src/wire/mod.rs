@@ -9,7 +9,7 @@ use h1::{Collect, Eaten, OnClose, Whole};
 
 /// The client's side of one connection: what is to be sent, and what came of the bytes received.
 ///
-/// Answers come in the order of their requests. The event loop owns the socket: it sends what
+/// Responses come in the order of their requests. The event loop owns the socket: it sends what
 /// [`Wire::unsent`] holds, and gives [`Wire::eat`] what it received.
 pub trait Wire {
     /// A new connection: all of the last one is forgotten, and what the protocol begins with is to
@@ -25,14 +25,14 @@ pub trait Wire {
     /// `length` bytes of [`Wire::unsent`] were sent.
     fn sent(&mut self, length: usize);
 
-    /// Whether the request of the last whole answer was sent whole before that answer came.
-    fn was_sent_before_answer(&self) -> bool;
+    /// Whether the request of the last whole response was sent whole before that response came.
+    fn was_sent_before_response(&self) -> bool;
 
-    /// Eats what was received, up to the end of the first answer that is due, keeping that answer in
+    /// Eats what was received, up to the end of the first response that is due, keeping that response in
     /// `keep` where it is to be looked at. There may be more to send afterwards.
     ///
     /// # Errors
-    /// Where it is no answer: the connection is of no use any more.
+    /// Where it is no response: the connection is of no use any more.
     fn eat(&mut self, bytes: &[u8], keep: Option<&mut Collect>) -> Result<Eaten, Fault>;
 
     /// How many events of an event stream have come since that was last asked; 0 where they are not
@@ -41,7 +41,7 @@ pub trait Wire {
         0
     }
 
-    /// The body of the last whole answer, if the wire keeps short bodies and it was not longer than those.
+    /// The body of the last whole response, if the wire keeps short bodies and it was not longer than those.
     fn short_body(&self) -> Option<&[u8]> {
         None
     }
@@ -66,13 +66,13 @@ pub struct Which {
     pub last: bool,
 }
 
-/// Why there will be no answer on a connection.
+/// Why there will be no response on a connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// What came is no HTTP/1.1 answer.
+    /// What came is no HTTP/1.1 response.
     #[error(transparent)]
     H1(#[from] h1::Malformed),
-    /// What came is no HTTP/2, or no answer to a gRPC call.
+    /// What came is no HTTP/2, or no response to a gRPC call.
     #[error(transparent)]
     Grpc(#[from] grpc::Malformed),
     /// The server ended the call or the connection by a frame that says so, with the error code's name.

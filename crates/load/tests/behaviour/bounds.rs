@@ -73,10 +73,10 @@ fn interrupted(plan: &LoadPlan) -> (LoadResult, Duration) {
 
 #[test]
 fn the_first_interrupt_ends_any_load_with_its_result() {
-    let answering = ScriptedServer::answering(HELLO, After::Keep);
+    let responding = ScriptedServer::responding(HELLO, After::Keep);
     let (_listener, silent) = hanging();
     for shape in largest() {
-        for address in [answering.address(), silent] {
+        for address in [responding.address(), silent] {
             for deadline in [None, Some(Duration::from_millis(1))] {
                 let mut plan = plan(address, shape.clone());
                 plan.deadline = deadline.filter(|_| shape.is_open());

@@ -1,4 +1,4 @@
-//! Servers that close connections after whole answers, announced or not: none of that is an error.
+//! Servers that close connections after whole responses, announced or not: none of that is an error.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -33,8 +33,8 @@ fn load_over(
     result
 }
 
-/// Answers the first request on a connection, and closes on the second instead of answering it.
-fn one_answer_a_connection() -> ScriptedServer {
+/// Responses the first request on a connection, and closes on the second instead of responding it.
+fn one_response_a_connection() -> ScriptedServer {
     ScriptedServer::start(|stream, number| {
         if number == 1 {
             return After::Close;
@@ -45,9 +45,9 @@ fn one_answer_a_connection() -> ScriptedServer {
 }
 
 #[test]
-fn a_close_that_no_answer_announced_is_no_error() {
+fn a_close_that_no_response_announced_is_no_error() {
     // What the seed's Rust server did: 1.35 million "read errors" of wrk.
-    let server = ScriptedServer::answering(HELLO, After::Close);
+    let server = ScriptedServer::responding(HELLO, After::Close);
     let result = load(&server, "GET", 300);
     assert_eq!(
         result.outcomes[Outcome::Ok],
@@ -64,17 +64,17 @@ fn a_close_that_no_answer_announced_is_no_error() {
 
 #[test]
 fn a_request_that_crossed_with_the_close_is_sent_again_once() {
-    let server = one_answer_a_connection();
+    let server = one_response_a_connection();
     let result = load(&server, "GET", 30);
     assert_eq!(result.outcomes[Outcome::Ok], 30, "{:?}", result.first_wrong);
-    // Three connections answer one request each, and every other request needs a new connection.
+    // Three connections response one request each, and every other request needs a new connection.
     assert_eq!((result.resent, result.reconnects), (27, 27));
     assert_eq!(server.requests(), 30 + 27);
 }
 
 #[test]
 fn what_must_not_be_done_twice_is_not_sent_twice() {
-    let server = one_answer_a_connection();
+    let server = one_response_a_connection();
     let result = load_over(1, &server, "POST", 30);
     assert_eq!(result.resent, 0);
     assert_eq!(server.requests(), 30);
@@ -83,8 +83,8 @@ fn what_must_not_be_done_twice_is_not_sent_twice() {
 }
 
 #[test]
-fn a_server_that_never_answers_is_not_asked_again() {
-    let server = ScriptedServer::answering("", After::Close);
+fn a_server_that_never_responds_is_not_asked_again() {
+    let server = ScriptedServer::responding("", After::Close);
     let result = load(&server, "GET", 30);
     assert_eq!((result.outcomes[Outcome::Reset], result.resent), (30, 0));
     assert_eq!(server.requests(), 30);
@@ -92,10 +92,10 @@ fn a_server_that_never_answers_is_not_asked_again() {
 
 #[test]
 fn a_request_is_sent_again_once_and_no_more() {
-    // The first answer is the only one ever.
-    let answered = Arc::new(AtomicBool::new(false));
+    // The first response is the only one ever.
+    let responded = Arc::new(AtomicBool::new(false));
     let server = ScriptedServer::start(move |stream, _| {
-        if answered.swap(true, std::sync::atomic::Ordering::SeqCst) {
+        if responded.swap(true, std::sync::atomic::Ordering::SeqCst) {
             return After::Close;
         }
         stream.write_all(HELLO.as_bytes()).unwrap();
@@ -108,10 +108,10 @@ fn a_request_is_sent_again_once_and_no_more() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_not_asked_for_again() {
+fn a_response_that_breaks_off_is_not_asked_for_again() {
     let server = ScriptedServer::start(|stream, number| {
-        let answer = if number == 0 { HELLO } else { &HELLO[..20] };
-        stream.write_all(answer.as_bytes()).unwrap();
+        let response = if number == 0 { HELLO } else { &HELLO[..20] };
+        stream.write_all(response.as_bytes()).unwrap();
         // Time for what was sent to be read before the close.
         thread::sleep(Duration::from_millis(5));
         if number == 0 {
@@ -126,7 +126,7 @@ fn an_answer_that_breaks_off_is_not_asked_for_again() {
 }
 
 #[test]
-fn connections_made_again_come_from_several_local_addresses() {
+fn connections_re_run_come_from_several_local_addresses() {
     let peers = Arc::new(Mutex::new(BTreeSet::new()));
     let seen = peers.clone();
     let server = ScriptedServer::start(move |stream, _| {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{Answer, AnswerCheck, LoadPlan, Mismatch, SampleChoice, Sampling, run};
+use prony_load::{LoadPlan, Mismatch, Response, ResponseCheck, SampleChoice, Sampling, run};
 use prony_record::{Ended, LoadResult, Outcome};
 
 use socket2::{Domain, Socket, Type};
@@ -60,9 +60,9 @@ fn load_and_reconcile(plan: &LoadPlan, server: &ScriptedServer) -> LoadResult {
 }
 
 #[test]
-fn every_framing_of_an_answer_is_read() {
+fn every_framing_of_a_response_is_read() {
     let long_body = "x".repeat(100_000);
-    let answers = [
+    let responses = [
         ("length", HELLO.to_owned()),
         (
             "empty",
@@ -95,9 +95,9 @@ fn every_framing_of_an_answer_is_read() {
             ),
         ),
     ];
-    for (name, answer) in answers {
-        let bytes = answer.len() as u64;
-        let server = ScriptedServer::answering(answer, After::Keep);
+    for (name, response) in responses {
+        let bytes = response.len() as u64;
+        let server = ScriptedServer::responding(response, After::Keep);
         let result = load_and_reconcile(&plan(&server, 50), &server);
         assert_eq!(result.outcomes[Outcome::Ok], 50, "{name}");
         assert_eq!(result.bytes_read, 50 * bytes, "{name}");
@@ -111,7 +111,7 @@ fn every_framing_of_an_answer_is_read() {
 }
 
 #[test]
-fn answers_that_come_byte_by_byte_are_whole() {
+fn responses_that_come_byte_by_byte_are_whole() {
     let server = ScriptedServer::start(|stream, _| {
         for byte in HELLO.as_bytes() {
             stream.write_all(&[*byte]).unwrap();
@@ -123,9 +123,9 @@ fn answers_that_come_byte_by_byte_are_whole() {
 }
 
 #[test]
-fn an_answer_to_head_has_no_body() {
+fn a_response_to_head_has_no_body() {
     let server =
-        ScriptedServer::answering("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", After::Keep);
+        ScriptedServer::responding("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", After::Keep);
     let result = load_and_reconcile(&plan_with(&server, "HEAD", &[], b"", 30), &server);
     assert_eq!(result.outcomes[Outcome::Ok], 30);
 }
@@ -133,23 +133,23 @@ fn an_answer_to_head_has_no_body() {
 #[test]
 fn a_body_is_sent_whole_however_long() {
     let body = vec![b'b'; 8 * 1024 * 1024];
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load_and_reconcile(&plan_with(&server, "POST", &["X-A: b"], &body, 6), &server);
     assert_eq!(result.outcomes[Outcome::Ok], 6);
     assert!(result.bytes_written > 6 * body.len() as u64);
 }
 
 #[test]
-fn closes_after_whole_answers_are_reconnects_and_no_errors() {
+fn closes_after_whole_responses_are_reconnects_and_no_errors() {
     let closing = [
         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
         "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\n\r\nuntil the connection closes",
     ];
-    for answer in closing {
-        let server = ScriptedServer::answering(answer, After::Close);
+    for response in closing {
+        let server = ScriptedServer::responding(response, After::Close);
         let result = load_and_reconcile(&plan(&server, 40), &server);
-        assert_eq!(result.outcomes[Outcome::Ok], 40, "{answer:?}");
+        assert_eq!(result.outcomes[Outcome::Ok], 40, "{response:?}");
         assert_eq!(result.outcomes.errors(), 0, "{:?}", result.first_wrong);
         assert_eq!(result.reconnects, result.connections_opened - 3);
         assert!(
@@ -158,7 +158,7 @@ fn closes_after_whole_answers_are_reconnects_and_no_errors() {
             result.reconnects
         );
     }
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let asked = plan_with(&server, "GET", &["Connection: close"], b"", 10);
     assert!(load_and_reconcile(&asked, &server).reconnects >= 7);
 }
@@ -168,45 +168,48 @@ fn only_outcome(outcome: Outcome, server: &ScriptedServer) -> LoadResult {
     let result = load_and_reconcile(&plan(server, 12), server);
     assert_eq!(result.outcomes[outcome], 12, "{:?}", result.outcomes);
     assert_eq!(result.first_wrong.as_ref().unwrap().outcome, outcome.name());
-    assert_eq!(result.latency_ns, None, "no latency without an ok answer");
+    assert_eq!(result.latency_ns, None, "no latency without an ok response");
     result
 }
 
 #[test]
-fn wrong_answers_have_the_outcome_that_fits() {
+fn wrong_responses_have_the_outcome_that_fits() {
     let error = "HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno";
     let wrong = only_outcome(
         Outcome::WrongStatus,
-        &ScriptedServer::answering(error, After::Keep),
+        &ScriptedServer::responding(error, After::Keep),
     );
     assert_eq!(wrong.statuses[&500], 12);
     assert_eq!(wrong.rate_per_s, 0.0);
     let garbage = "220 mail.example ESMTP\r\n";
     only_outcome(
         Outcome::Malformed,
-        &ScriptedServer::answering(garbage, After::Keep),
+        &ScriptedServer::responding(garbage, After::Keep),
     );
     let excess = format!("{HELLO}{HELLO}");
     only_outcome(
         Outcome::Malformed,
-        &ScriptedServer::answering(excess, After::Keep),
+        &ScriptedServer::responding(excess, After::Keep),
     );
-    only_outcome(Outcome::Reset, &ScriptedServer::answering("", After::Close));
+    only_outcome(
+        Outcome::Reset,
+        &ScriptedServer::responding("", After::Close),
+    );
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\nhalf";
     only_outcome(
         Outcome::Truncated,
-        &ScriptedServer::answering(half, After::Close),
+        &ScriptedServer::responding(half, After::Close),
     );
     let half_head = "HTTP/1.1 200 OK\r\nContent-Le";
     only_outcome(
         Outcome::Truncated,
-        &ScriptedServer::answering(half_head, After::Close),
+        &ScriptedServer::responding(half_head, After::Close),
     );
 }
 
 #[test]
-fn an_answer_that_never_comes_is_timed_out_when_the_timeout_passes() {
-    let server = ScriptedServer::answering("HTTP/1.1 200 OK\r\n", After::Keep);
+fn a_response_that_never_comes_is_timed_out_when_the_timeout_passes() {
+    let server = ScriptedServer::responding("HTTP/1.1 200 OK\r\n", After::Keep);
     let mut plan = plan(&server, 6);
     plan.timeout = Duration::from_millis(150);
     let result = load_and_reconcile(&plan, &server);
@@ -239,7 +242,7 @@ fn where_nothing_listens_every_request_is_refused_and_it_still_ends() {
     bound
         .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
         .unwrap();
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 9);
     plan.endpoint = bound.local_addr().unwrap().as_socket().unwrap().into();
     let result = load(&plan);
@@ -256,7 +259,7 @@ fn where_nothing_listens_every_request_is_refused_and_it_still_ends() {
 
 #[test]
 fn warm_up_is_counted_apart() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 100);
     plan.warmup = Duration::from_millis(100);
     let result = load_and_reconcile(&plan, &server);
@@ -268,7 +271,7 @@ fn warm_up_is_counted_apart() {
 
 #[test]
 fn an_interrupt_ends_it_and_keeps_what_was_measured() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 1);
     (plan.requests, plan.duration) = (None, Some(Duration::from_secs(3600)));
     let interrupt = AtomicBool::new(false);
@@ -287,9 +290,9 @@ fn an_interrupt_ends_it_and_keeps_what_was_measured() {
 /// Every body must be the one given.
 struct Exactly(&'static str);
 
-impl AnswerCheck for Exactly {
-    fn check(&self, answer: &Answer) -> Result<(), Mismatch> {
-        let came = String::from_utf8_lossy(&answer.body).into_owned();
+impl ResponseCheck for Exactly {
+    fn check(&self, response: &Response) -> Result<(), Mismatch> {
+        let came = String::from_utf8_lossy(&response.body).into_owned();
         if came == self.0 {
             Ok(())
         } else {
@@ -306,9 +309,9 @@ impl AnswerCheck for Exactly {
 }
 
 #[test]
-fn sampled_answers_are_compared_and_all_lengths_are() {
+fn sampled_responses_are_compared_and_all_lengths_are() {
     let outcomes = |every: u64, second: &'static str| {
-        // Every second answer on a connection is another one.
+        // Every second response on a connection is another one.
         let server = ScriptedServer::start(move |stream, number| {
             let body = if number % 2 == 0 { "hello" } else { second };
             let length = body.len();
@@ -351,8 +354,8 @@ fn sampled_answers_are_compared_and_all_lengths_are() {
 #[derive(Default)]
 struct Counting(AtomicU64);
 
-impl AnswerCheck for Counting {
-    fn check(&self, _: &Answer) -> Result<(), Mismatch> {
+impl ResponseCheck for Counting {
+    fn check(&self, _: &Response) -> Result<(), Mismatch> {
         self.0.fetch_add(1, SeqCst);
         Ok(())
     }
@@ -360,7 +363,7 @@ impl AnswerCheck for Counting {
 
 #[test]
 fn however_seldom_the_measured_part_is_sampled_too() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 5);
     (plan.connections, plan.threads) = (1, 1);
     plan.warmup = Duration::from_millis(50);
@@ -375,7 +378,7 @@ fn however_seldom_the_measured_part_is_sampled_too() {
 
 #[test]
 fn connections_and_requests_that_do_not_divide_are_all_made() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 1001);
     (plan.connections, plan.threads) = (7, 4);
     let result = load_and_reconcile(&plan, &server);

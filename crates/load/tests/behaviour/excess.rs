@@ -57,7 +57,7 @@ fn server(excess: &'static [u8], after: After) -> ScriptedServer {
 
 #[test]
 fn bytes_that_come_with_a_response_make_it_malformed() {
-    let server = ScriptedServer::answering([HELLO, b"!"].concat(), After::Keep);
+    let server = ScriptedServer::responding([HELLO, b"!"].concat(), After::Keep);
     for shape in shapes() {
         let result = load(&plan(&server, shape));
         assert_eq!(result.outcomes[Outcome::Malformed], 12, "{result:?}");
@@ -86,8 +86,8 @@ fn bytes_that_come_later_make_the_next_request_malformed() {
 fn bytes_beyond_a_body_that_is_not_read_are_seen_all_the_same() {
     const BODY: usize = 200_000;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n");
-    let answer = [head.as_bytes(), &[b'x'; BODY + 2]].concat();
-    at_least_every_other_is_malformed(&ScriptedServer::answering(answer, After::Keep));
+    let response = [head.as_bytes(), &[b'x'; BODY + 2]].concat();
+    at_least_every_other_is_malformed(&ScriptedServer::responding(response, After::Keep));
 }
 
 #[test]

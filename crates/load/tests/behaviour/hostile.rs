@@ -74,11 +74,11 @@ fn a_body_that_the_server_stops_reading_is_one_reset() {
 }
 
 #[test]
-fn an_answer_before_the_request_is_whole_is_not_ok() {
+fn a_response_before_the_request_is_whole_is_not_ok() {
     let address = server(|mut stream| {
         let _ = stream.read(&mut [0; 1024]);
         let _ = stream.write_all(HELLO);
-        // Reads no more, but leaves the answer time to be read.
+        // Reads no more, but leaves the response time to be read.
         thread::sleep(Duration::from_secs(3600));
     });
     let body = vec![b'b'; 16 * 1024 * 1024];
@@ -99,7 +99,7 @@ fn an_answer_before_the_request_is_whole_is_not_ok() {
 }
 
 #[test]
-fn connections_that_cannot_be_made_again_are_no_reconnects() {
+fn connections_that_cannot_be_re_run_are_no_reconnects() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let server = thread::spawn(move || {
@@ -146,7 +146,7 @@ fn endless(head: &'static [u8], piece: Vec<u8>) -> SocketAddr {
 }
 
 #[test]
-fn an_answer_without_end_does_not_keep_the_load_from_ending() {
+fn a_response_without_end_does_not_keep_the_load_from_ending() {
     let until_close = endless(b"HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 1 << 20]);
     let length = endless(
         b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999999999\r\n\r\n",
@@ -163,7 +163,7 @@ fn an_answer_without_end_does_not_keep_the_load_from_ending() {
 }
 
 #[test]
-fn an_answer_without_end_is_timed_out_and_starves_nobody() {
+fn a_response_without_end_is_timed_out_and_starves_nobody() {
     // Costly to read: the server is always ahead.
     let interims = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(40_000);
     let chunks = b"1\r\nx\r\n".repeat(150_000);
@@ -183,7 +183,7 @@ fn an_answer_without_end_is_timed_out_and_starves_nobody() {
 }
 
 #[test]
-fn a_server_that_will_not_answer_from_the_start_is_a_reset_at_once() {
+fn a_server_that_will_not_respond_from_the_start_is_a_reset_at_once() {
     let address = server(|stream| {
         stream.shutdown(Shutdown::Write).unwrap();
         // The connection stays: nothing more will ever come of it.
@@ -228,13 +228,10 @@ fn heads_and_chunk_extensions_without_end_are_malformed() {
 #[test]
 fn chunks_of_another_size_than_they_say_are_malformed() {
     for chunks in ["6\r\nhello\r\n0\r\n\r\n", "4\r\nhello\r\n0\r\n\r\n"] {
-        let answer = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
-        let address =
-            server(
-                move |mut stream| {
-                    while read_head(&mut stream) && stream.write_all(answer.as_bytes()).is_ok() {}
-                },
-            );
+        let response = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
+        let address = server(move |mut stream| {
+            while read_head(&mut stream) && stream.write_all(response.as_bytes()).is_ok() {}
+        });
         let result = load(&plan(address, 9));
         assert_eq!(
             result.outcomes[Outcome::Malformed],

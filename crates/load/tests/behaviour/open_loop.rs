@@ -39,7 +39,7 @@ fn slow_server(delay: Duration) -> ScriptedServer {
 
 #[test]
 fn the_budget_is_spent_at_the_rate_of_the_schedule() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     // 50 users with an arrival each 100 ms: 500 a second.
     let result = load(&plan(&server, 50, 0.1, 500));
     assert_eq!(
@@ -63,13 +63,17 @@ fn the_budget_is_spent_at_the_rate_of_the_schedule() {
 fn late_arrivals_are_counted_and_their_wait_is_latency() {
     let delay = Duration::from_millis(30);
     let server = slow_server(delay);
-    // One user whose arrivals come 10 ms apart, where each answer takes 30 ms.
+    // One user whose arrivals come 10 ms apart, where each response takes 30 ms.
     let result = load(&plan(&server, 1, 0.01, 40));
     assert_eq!(result.outcomes[Outcome::Ok], 40);
     let open = result.open.unwrap();
-    assert!((25..40).contains(&open.late), "nearly all: {}", open.late);
+    assert!(
+        (25..40).contains(&open.queued),
+        "nearly all: {}",
+        open.queued
+    );
     let latency = result.latency_ns.unwrap();
-    // 40 answers take 1.2 s, their arrivals 0.4 s: the last one waits for the rest.
+    // 40 responses take 1.2 s, their arrivals 0.4 s: the last one waits for the rest.
     assert!(latency.max > 400_000_000, "{}", latency.max);
     assert!(latency.min >= delay.as_nanos() as u64);
     // All that waiting is the server's: the generator itself was not late.
@@ -78,7 +82,7 @@ fn late_arrivals_are_counted_and_their_wait_is_latency() {
 }
 
 #[test]
-fn what_is_not_answered_by_its_deadline_is_an_error() {
+fn what_is_without_a_response_by_its_deadline_is_an_error() {
     let server = slow_server(Duration::from_millis(30));
     let mut plan = plan(&server, 1, 0.01, 60);
     plan.deadline = Some(Duration::from_millis(100));
@@ -113,7 +117,7 @@ fn the_deadline_runs_from_the_scheduled_arrival() {
 
 #[test]
 fn a_connection_is_made_when_its_user_first_needs_it() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load(&plan(&server, 60, 5.0, 3));
     assert_eq!(result.outcomes[Outcome::Ok], 3);
     assert!(
@@ -125,7 +129,7 @@ fn a_connection_is_made_when_its_user_first_needs_it() {
 
 #[test]
 fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error() {
-    let server = ScriptedServer::answering(HELLO, After::Close);
+    let server = ScriptedServer::responding(HELLO, After::Close);
     let result = load(&plan(&server, 4, 0.02, 60));
     assert_eq!(result.outcomes[Outcome::Ok], 60, "{:?}", result.first_wrong);
     assert_eq!(server.requests(), 60);
@@ -134,7 +138,7 @@ fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error() {
 
 #[test]
 fn warm_up_takes_nothing_of_the_budget() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 10, 0.01, 50);
     plan.warmup = Duration::from_millis(100);
     let result = load(&plan);
@@ -146,7 +150,7 @@ fn warm_up_takes_nothing_of_the_budget() {
 
 #[test]
 fn an_open_load_ends_by_time_with_its_users_waiting() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 5, 0.02, 1);
     (plan.requests, plan.duration) = (None, Some(Duration::from_millis(300)));
     let result = load(&plan);
@@ -161,7 +165,7 @@ fn an_open_load_ends_by_time_with_its_users_waiting() {
 
 #[test]
 fn where_nothing_listens_every_arrival_is_refused() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let bound = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
     bound.bind(&any.into()).unwrap();
@@ -173,7 +177,7 @@ fn where_nothing_listens_every_arrival_is_refused() {
 
 #[test]
 fn a_think_time_of_nothing_is_refused() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     for think_time_s in [0.0, -1.0, 1e-9, f64::NAN, f64::INFINITY] {
         let error = plan(&server, 1, think_time_s, 1).validate().unwrap_err();
         assert!(matches!(error, PlanError::Zero { .. }), "{think_time_s}");

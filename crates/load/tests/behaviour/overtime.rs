@@ -57,13 +57,13 @@ fn a_load_goes_on_until_each_connection_can_have_had_a_response() {
 
 #[test]
 fn a_load_that_had_a_response_ends_in_time() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load(&short(server.address(), true));
     assert!(result.duration_s < 5.0, "{}", result.duration_s);
 }
 
 #[test]
-fn a_server_that_never_answers_is_timed_out() {
+fn a_server_that_never_responds_is_timed_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut plan = short(listener.local_addr().unwrap(), true);
     plan.timeout = Duration::from_millis(500);

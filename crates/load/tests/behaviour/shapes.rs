@@ -43,7 +43,7 @@ fn slow_server(delay: Duration) -> ScriptedServer {
 
 #[test]
 fn a_rate_sends_what_is_asked_when_it_is_asked() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     for (arrivals, threads) in [
         (Arrivals::Even, 1),
         (Arrivals::Even, 2),
@@ -73,7 +73,7 @@ fn a_rate_sends_what_is_asked_when_it_is_asked() {
 
 #[test]
 fn a_rate_goes_through_its_stages() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let stage = |from_per_s, to_per_s, duration_s| Stage {
         from_per_s,
         to_per_s,
@@ -127,7 +127,7 @@ fn arrivals_wait_where_no_more_connections_may_be_opened_and_that_is_counted() {
     let open = result.open.unwrap();
     assert_eq!(open.most_connections, 2);
     assert!((30..40).contains(&open.bound_hits), "{}", open.bound_hits);
-    assert_eq!(open.late, open.bound_hits);
+    assert_eq!(open.queued, open.bound_hits);
     // 40 at 25 ms each take a second, and they were due within 200 ms: the last waited for the rest.
     assert!(result.latency_ns.unwrap().max > 700_000_000);
     assert!(
@@ -154,7 +154,7 @@ fn what_a_rate_cannot_send_in_time_is_shed() {
 }
 
 #[test]
-fn a_rate_that_ends_by_time_waits_for_its_late_answers() {
+fn a_rate_that_ends_by_time_waits_for_its_late_responses() {
     let server = slow_server(Duration::from_millis(200));
     let mut plan = plan(&server, even(100.0), 1);
     plan.requests = None;
@@ -173,7 +173,7 @@ fn a_rate_that_ends_by_time_waits_for_its_late_answers() {
 
 #[test]
 fn the_warm_up_of_a_rate_is_apart() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, even(500.0), 50);
     plan.warmup = Duration::from_millis(200);
     plan.max_connections = 50;
@@ -186,7 +186,7 @@ fn the_warm_up_of_a_rate_is_apart() {
 
 #[test]
 fn a_request_that_waits_for_its_connection_is_timed_out_all_the_same() {
-    // A queue of one that nobody empties: whoever comes after it gets no answer from the kernel.
+    // A queue of one that nobody empties: whoever comes after it gets no response from the kernel.
     let listener =
         socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
@@ -214,7 +214,7 @@ fn a_request_that_waits_for_its_connection_is_timed_out_all_the_same() {
 
 #[test]
 fn busy_waiting_is_no_work() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, even(200.0), 60);
     plan.spin = true;
     plan.max_connections = 20;
@@ -238,8 +238,8 @@ fn a_burst_comes_at_once() {
 }
 
 #[test]
-fn so_many_requests_are_on_their_way_as_the_pipeline_is_deep() {
-    // The server answers when it has four, and all four at once: with fewer it would never answer.
+fn so_many_requests_are_in_flight_as_the_pipeline_is_deep() {
+    // The server responds when it has four, and all four at once: with fewer it would never respond.
     let server = ScriptedServer::start(|stream, number| {
         if number % 4 == 3 {
             let _ = stream.write_all(&HELLO.repeat(4));
@@ -285,7 +285,7 @@ fn a_close_in_the_middle_of_a_pipeline_costs_no_request() {
 
 #[test]
 fn a_connection_is_made_anew_after_so_many_requests() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, LoadShape::Closed, 50);
     (plan.connections, plan.max_connections) = (1, 1);
     plan.requests_per_connection = NonZeroU64::new(5);
@@ -297,7 +297,7 @@ fn a_connection_is_made_anew_after_so_many_requests() {
 
 #[test]
 fn users_who_think_send_less() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let shape = LoadShape::UsersClosed { think_time_s: 0.01 };
     let result = load(&plan(&server, shape, 150));
     assert_eq!(result.outcomes[Outcome::Ok], 150);
@@ -315,12 +315,12 @@ fn a_unix_socket_is_loaded_like_any_other() {
     let server = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut buffer = [0; 4096];
-        let mut answered = 0;
+        let mut responded = 0;
         while stream.read(&mut buffer).unwrap_or(0) > 0 {
-            answered += 1;
+            responded += 1;
             let _ = stream.write_all(HELLO);
         }
-        answered
+        responded
     });
     let request = prony_load::Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
     let plan = LoadPlan {
@@ -341,7 +341,7 @@ fn a_unix_socket_is_loaded_like_any_other() {
 
 #[test]
 fn the_loop_that_ran_and_what_it_cost_are_told() {
-    let server = ScriptedServer::answering(HELLO, After::Keep);
+    let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load(&plan(&server, LoadShape::Closed, 200));
     let generator = &result.generator;
     assert_eq!(generator.event_loop, crate::EVENT_LOOP.to_string());

@@ -1,4 +1,4 @@
-//! A server whose accept queue overflows: the kernel's counters explain how slow its answers are.
+//! A server whose accept queue overflows: the kernel's counters explain how slow its responses are.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -14,7 +14,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::plans::plan_to;
 
-/// Takes a connection every `pause`, with a queue of one beside it, and answers one request on each.
+/// Takes a connection every `pause`, with a queue of one beside it, and responses one request on each.
 struct SlowAcceptor {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -109,7 +109,7 @@ fn an_accept_queue_that_overflows_explains_a_second_of_latency() {
 
 #[test]
 fn a_load_that_is_not_slow_has_counts_and_nothing_to_explain() {
-    let server = super::scripted::ScriptedServer::answering(
+    let server = super::scripted::ScriptedServer::responding(
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         super::scripted::After::Keep,
     );

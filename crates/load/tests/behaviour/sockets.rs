@@ -72,7 +72,7 @@ fn a_server_that_resets_at_once_is_there() {
     }
 }
 
-/// Answers each request in pieces; the last byte of each piece that is `true` is urgent.
+/// Responses each request in pieces; the last byte of each piece that is `true` is urgent.
 fn in_pieces(mut stream: TcpStream, pieces: &[(&[u8], bool)], pause: Duration) {
     stream.set_nodelay(true).unwrap();
     let mut request = Vec::new();

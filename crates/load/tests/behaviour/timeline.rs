@@ -14,7 +14,7 @@ use super::scripted::{After, ScriptedServer};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
-/// A load by time, with a warm-up, of a server that rests a little before each answer.
+/// A load by time, with a warm-up, of a server that rests a little before each response.
 fn timed(server: &ScriptedServer, warmup_ms: u64, duration_ms: u64) -> LoadPlan {
     LoadPlan {
         warmup: Duration::from_millis(warmup_ms),
@@ -56,7 +56,7 @@ fn the_intervals_add_up_to_the_outcomes() {
     let warmed_up = result.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
     let all = warmed_up + result.outcomes[Outcome::Ok];
     let in_intervals: u64 = timeline.ok.iter().sum();
-    // What came in the unfinished last interval is not in it: of three connections and 0.2 ms an answer, 150 at the most.
+    // What came in the unfinished last interval is not in it: of three connections and 0.2 ms a response, 150 at the most.
     assert!(
         (all.saturating_sub(150)..=all).contains(&in_intervals),
         "{in_intervals} of {all}"
@@ -99,10 +99,10 @@ fn the_mean_latency_of_the_intervals_is_that_of_the_load() {
 
 #[test]
 fn a_server_that_becomes_slow_is_seen() {
-    let answered = Arc::new(AtomicU64::new(0));
+    let responded = Arc::new(AtomicU64::new(0));
     let server = ScriptedServer::start(move |stream, _| {
         // The first 100 at once, the others late.
-        if answered.fetch_add(1, SeqCst) >= 100 {
+        if responded.fetch_add(1, SeqCst) >= 100 {
             thread::sleep(Duration::from_millis(30));
         }
         let _ = stream.write_all(HELLO);
@@ -120,7 +120,7 @@ fn a_server_that_becomes_slow_is_seen() {
         timeline.latency_mean_ns[slow.unwrap()] >= 30e6,
         "{timeline:?}"
     );
-    // Thirty late answers over three connections take 300 ms.
+    // Thirty late responses over three connections take 300 ms.
     assert!(timeline.ok.len() >= 29, "{timeline:?}");
     assert!(result.outcomes[Outcome::Ok] == 130);
 }
@@ -133,7 +133,7 @@ fn the_generators_scheduling_is_that_of_its_workers() {
         assert!(!std::path::Path::new("/proc/self/schedstat").exists());
         return;
     };
-    // Workers that wait for slow answers sleep.
+    // Workers that wait for slow responses sleep.
     assert!(scheduling.voluntary_switches > 0, "{scheduling:?}");
     assert!(scheduling.run_queue_wait_s >= 0.0, "{scheduling:?}");
 }

@@ -1,4 +1,4 @@
-//! `prony ceiling`: the reference server, as the subject `ceiling` runs it, or a slow one whose true
+//! `prony ceiling`: the reference server, as the server `ceiling` runs it, or a slow one whose true
 //! latencies are known.
 
 use std::error::Error;
@@ -26,8 +26,8 @@ Where it listens and what it serves comes from the environment: HOST, PORT, CPUS
 folder workloads/assets).
 
 With --freeze or --service it is another server: one queue, in which requests are served in order
-of arrival, by one worker or by several (--workers). To be served is to wait: it costs no CPU. The instant of every answer follows from the arrivals, so the true latencies of a load
-can be computed, and --truth does. When it is stopped it says how late its answers left.
+of arrival, by one worker or by several (--workers). To be served is to wait: it costs no CPU. The instant of every response follows from the arrivals, so the true latencies of a load
+can be computed, and --truth does. When it is stopped it says how late its responses left.
 
 Examples:
   export HOST=127.0.0.1 PORT=8080 CPUS=1 ASSETS=workloads/assets
@@ -136,21 +136,21 @@ fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
         server = server.spin();
     }
     let log = io::stdout().as_fd().try_clone_to_owned()?;
-    let lateness = Arc::new(Mutex::new(LatencyHistogram::new()));
+    let delay = Arc::new(Mutex::new(LatencyHistogram::new()));
     let (ends, end) = channel();
     tell_signals(ends.clone())?;
-    let record = lateness.clone();
+    let record = delay.clone();
     thread::spawn(move || {
-        let result = server.run(log.into(), |answered| {
-            let lateness = answered.lateness().as_nanos();
+        let result = server.run(log.into(), |responded| {
+            let delay = responded.delay().as_nanos();
             let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
-            record.record(u64::try_from(lateness).unwrap_or(u64::MAX));
+            record.record(u64::try_from(delay).unwrap_or(u64::MAX));
         });
         // Nobody listens any more where a signal came first.
         let _ = ends.send(End::Server(result));
     });
     let end = end.recv();
-    say_lateness(&lateness.lock().unwrap_or_else(PoisonError::into_inner));
+    say_delay(&delay.lock().unwrap_or_else(PoisonError::into_inner));
     match end {
         Ok(End::Server(result)) => Ok(result?),
         Ok(End::Signal) | Err(_) => Ok(()),
@@ -166,9 +166,9 @@ fn tell_signals(ends: Sender<End>) -> io::Result<()> {
     Ok(())
 }
 
-fn say_lateness(lateness: &LatencyHistogram) {
-    let Some(summary) = lateness.summary() else {
-        errln!("answered no request");
+fn say_delay(delay: &LatencyHistogram) {
+    let Some(summary) = delay.summary() else {
+        errln!("responded no request");
         return;
     };
     let [p50, p90, p99, p999, max] = [
@@ -180,9 +180,9 @@ fn say_lateness(lateness: &LatencyHistogram) {
     ]
     .map(microseconds);
     errln!(
-        "answered {} requests; the answers left late by: p50 {p50} µs, p90 {p90} µs, \
+        "responded {} requests; the responses left late by: p50 {p50} µs, p90 {p90} µs, \
          p99 {p99} µs, p99.9 {p999} µs, at most {max} µs",
-        lateness.count(),
+        delay.count(),
     );
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::Args;
-use prony_subject::{Catalogue, Doctor, GuardProgram, ToolReport, ToolState, Toolbox};
+use prony_server::{Catalogue, Doctor, SupervisorProgram, ToolReport, ToolState, Toolbox};
 
 use crate::exit::{FAILURE, Outcome};
 use crate::project;
@@ -34,15 +34,15 @@ pub struct Arguments {
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
-    let guard = GuardProgram::current()?;
+    let supervisor = SupervisorProgram::current()?;
     let examine = || {
-        let toolbox = Toolbox::new(&layout, &guard);
+        let toolbox = Toolbox::new(&layout, &supervisor);
         Doctor::examine(
             &toolbox,
             catalogue
-                .subjects
+                .servers
                 .iter()
-                .flat_map(|subject| &subject.manifest.needs),
+                .flat_map(|server| &server.manifest.needs),
         )
     };
     let mut doctor = examine();
@@ -57,7 +57,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 }
 
 fn show(doctor: &Doctor) -> ExitCode {
-    outln!("Toolchains of the subjects");
+    outln!("Toolchains of the servers");
     doctor.toolchains.iter().for_each(show_tool);
     outln!("Tools that Prony can be compared with, or measure with");
     doctor.extras.iter().for_each(show_tool);
@@ -122,7 +122,10 @@ fn confirmed() -> io::Result<bool> {
         return Ok(false);
     }
     out!("Run this? [y/N] ");
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let mut response = String::new();
+    io::stdin().lock().read_line(&mut response)?;
+    Ok(matches!(
+        response.trim().to_lowercase().as_str(),
+        "y" | "yes"
+    ))
 }

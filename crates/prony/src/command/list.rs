@@ -1,10 +1,10 @@
-//! `prony list`: the suites, subjects and workloads there are.
+//! `prony list`: the suites, servers and workloads there are.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_subject::{Availability, Catalogue, GuardProgram, Layout, Subject, Toolbox};
+use prony_server::{Availability, Catalogue, Layout, Server, SupervisorProgram, Toolbox};
 use prony_suite::{Request, Suite, Workloads};
 
 use crate::exit::{FAILURE, Outcome};
@@ -13,8 +13,8 @@ use crate::project;
 const EXAMPLES: &str = "\
 Examples:
   prony list             everything
-  prony list suites      what each suite measures, of how many subjects, and how long it takes
-  prony list subjects    the servers, and whether their toolchains are here
+  prony list suites      what each suite measures, of how many servers, and how long it takes
+  prony list servers    the servers, and whether their toolchains are here
 
 Exit status: 0, or 1 where a manifest or suite cannot be read (the others are listed).";
 
@@ -30,7 +30,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum What {
     Suites,
-    Subjects,
+    Servers,
     Workloads,
 }
 
@@ -42,8 +42,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if wanted(What::Suites) {
         suites(&layout, &mut broken)?;
     }
-    if wanted(What::Subjects) {
-        subjects(&layout, &mut broken)?;
+    if wanted(What::Servers) {
+        servers(&layout, &mut broken)?;
     }
     if wanted(What::Workloads) {
         outln!("Workloads");
@@ -70,11 +70,11 @@ fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::
     for id in Suite::ids(&layout.suites())? {
         match Suite::read(&layout.suites(), &id) {
             Ok(suite) => {
-                let subjects = suite.subjects.len();
-                let s = if subjects == 1 { "" } else { "s" };
+                let servers = suite.servers.len();
+                let s = if servers == 1 { "" } else { "s" };
                 let workloads = suite.workloads().join(", ");
                 let (id, title) = (&suite.id, &suite.title);
-                outln!("  {id:18} {title} ({subjects} subject{s}: {workloads})");
+                outln!("  {id:18} {title} ({servers} server{s}: {workloads})");
                 outln!("  {:18} {}", "", suite.about);
             }
             Err(error) => broken.push(error.to_string()),
@@ -84,19 +84,19 @@ fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::
     Ok(())
 }
 
-fn subjects(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
+fn servers(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
     let catalogue = Catalogue::read(layout)?;
-    let toolbox = Toolbox::new(layout, &GuardProgram::current()?);
-    outln!("Subjects");
-    for subject in &catalogue.subjects {
-        let manifest = &subject.manifest;
+    let toolbox = Toolbox::new(layout, &SupervisorProgram::current()?);
+    outln!("Servers");
+    for server in &catalogue.servers {
+        let manifest = &server.manifest;
         outln!(
             "  {:18} {:10} {:18} {:10} {}",
-            subject.id,
+            server.id,
             manifest.language,
             manifest.framework,
             manifest.class.name(),
-            availability(&toolbox, subject),
+            availability(&toolbox, server),
         );
     }
     outln!();
@@ -109,8 +109,8 @@ fn subjects(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std
     Ok(())
 }
 
-fn availability(toolbox: &Toolbox, subject: &Subject) -> String {
-    let unmet = subject
+fn availability(toolbox: &Toolbox, server: &Server) -> String {
+    let unmet = server
         .manifest
         .needs
         .iter()

@@ -36,13 +36,13 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build, verify, load and compare the subjects of a suite
+    /// Build, verify, load and compare the servers of a suite
     Run(run::Arguments),
     /// Put load on a server that already runs, with wrk's flags
     Load(Box<load::Arguments>),
-    /// Check every workload's answer of every subject, without load
+    /// Check every workload's response of every server, without load
     Verify(verify::Arguments),
-    /// Show the suites, subjects and workloads there are
+    /// Show the suites, servers and workloads there are
     List(list::Arguments),
     /// Show which toolchains are here, which are missing, and how to get them
     Doctor(doctor::Arguments),
@@ -50,15 +50,15 @@ enum Command {
     Report(report::Arguments),
     /// Write a recorded run as JSON or CSV
     Export(export::Arguments),
-    /// Compare two runs, or two subjects of one: improved, worse, no change, or too noisy to say
+    /// Compare two runs, or two servers of one: improved, worse, no change, or too noisy to say
     Compare(compare::Arguments),
-    /// Build two git revisions of a subject, measure them interleaved, and compare them
+    /// Build two git revisions of a server, measure them interleaved, and compare them
     Ab(ab::Arguments),
     /// Compare load generators: wrk, oha, h2load and others, and Prony itself
     Generators(generators::Arguments),
     /// Measure the machine's own limits: clock, wake-ups, loopback, the engine, schedule lag
     Calibrate(calibrate::Arguments),
-    /// Serve as the built-in reference server (the subject `ceiling`)
+    /// Serve as the built-in reference server (the server `ceiling`)
     #[command(hide = true)]
     Ceiling(ceiling::Arguments),
 }

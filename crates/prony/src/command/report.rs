@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use prony_record::{Run, Store};
 use prony_report::Comparison;
-use prony_subject::Layout;
+use prony_server::Layout;
 
 use crate::exit::Outcome;
 use crate::project;
@@ -76,11 +76,11 @@ fn own_folder(layout: &Layout, run: &Run) -> Result<PathBuf, Box<dyn Error>> {
 fn list(store: &Store) -> Result<(), prony_record::StoreError> {
     for run in store.runs()? {
         outln!(
-            "{:34} {:12} {:20} {} subjects, {} trials, {} failed",
+            "{:34} {:12} {:20} {} servers, {} trials, {} failed",
             run.id,
             run.end.name(),
             run.started_at,
-            run.subjects,
+            run.servers,
             run.trials,
             run.failed_trials,
         );

@@ -1,4 +1,4 @@
-//! `prony verify [SUBJECT…]`: right or wrong, without load.
+//! `prony verify [SERVER…]`: right or wrong, without load.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use prony_record::{SubjectStatus, VerifyResult, VerifyVerdict};
-use prony_subject::{Catalogue, FreePorts, Layout, Subject};
+use prony_record::{ServerStatus, VerifyResult, VerifyVerdict};
+use prony_server::{Catalogue, FreePorts, Layout, Server};
 use prony_suite::Workloads;
-use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_subject};
+use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_server};
 
 use super::run::run_id;
 use crate::arguments;
@@ -17,27 +17,27 @@ use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
 use crate::interrupt;
 use crate::project;
 use crate::server_path::ServerPath;
-use crate::view::subject_status;
+use crate::view::server_status;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony verify                          every subject, every workload
+  prony verify                          every server, every workload
   prony verify go-nethttp bun           these two
   prony verify --workloads sse,quote    only these workloads
-  prony verify ../my-server             a subject's folder anywhere
+  prony verify ../my-server             a server's folder anywhere
   prony verify --rebuild ../my-server   rebuild it first
   prony verify ../my-server@fast        a variant of it
 
-Exit status: 0 where every answer was right (a subject whose toolchain is missing is skipped),
-1 where one was wrong or a subject failed, 130 where you stopped it.";
+Exit status: 0 where every response was right (a server whose toolchain is missing is skipped),
+1 where one was wrong or a server failed, 130 where you stopped it.";
 
 /// What to verify.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Ids of subjects, or folders ([NAME=]FOLDER[@VARIANT]); all subjects if none is given
+    /// Ids of servers, or folders ([NAME=]FOLDER[@VARIANT]); all servers if none is given
     #[arg(value_parser = arguments::name)]
-    subjects: Vec<String>,
+    servers: Vec<String>,
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
@@ -47,12 +47,12 @@ pub struct Arguments {
     /// Build the servers again, even if nothing has changed
     #[arg(long)]
     rebuild: bool,
-    /// Fail where a toolchain is missing, instead of skipping its subjects
+    /// Fail where a toolchain is missing, instead of skipping its servers
     #[arg(long)]
     require_toolchains: bool,
 }
 
-/// What came of one subject.
+/// What came of one server.
 #[derive(PartialEq, Eq)]
 enum Verdict {
     Right,
@@ -61,13 +61,13 @@ enum Verdict {
     Interrupted,
 }
 
-/// Builds, starts and asks the subjects one after the other.
+/// Builds, starts and asks the servers one after the other.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
-    let outside = outside(&arguments.subjects)?;
-    let subjects = select(&catalogue, &outside, &arguments.subjects)?;
-    let workloads = project::workloads(&layout, &subjects)?;
+    let outside = outside(&arguments.servers)?;
+    let servers = select(&catalogue, &outside, &arguments.servers)?;
+    let workloads = project::workloads(&layout, &servers)?;
     let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
     layout.make_state()?;
     let interrupt = interrupt::on_signals()?;
@@ -79,36 +79,36 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         freshness: project::freshness(arguments.rebuild),
         ..project::bench(&layout, cpus, logs, arguments.ready_timeout)?
     };
-    let prepared = prepare(&bench, &subjects, &interrupt, &mut |event| {
+    let prepared = prepare(&bench, &servers, &interrupt, &mut |event| {
         if let Event::Preparing {
-            subject,
+            server,
             step: "building",
         } = event
         {
-            errln!("preparing {subject}");
+            errln!("preparing {server}");
         }
     });
     let mut verdicts = Vec::new();
-    // A broken manifest is a failure where all subjects were asked for.
-    if arguments.subjects.is_empty() {
+    // A broken manifest is a failure where all servers were asked for.
+    if arguments.servers.is_empty() {
         for broken in &catalogue.broken {
             outln!("FAILED   {}: {}", broken.id, broken.error);
             verdicts.push(Verdict::Wrong);
         }
     }
-    for (subject, prepared) in subjects.iter().zip(&prepared) {
-        verdicts.push(verify_one(&bench, subject, prepared, &tasks, &interrupt));
+    for (server, prepared) in servers.iter().zip(&prepared) {
+        verdicts.push(verify_one(&bench, server, prepared, &tasks, &interrupt));
     }
     // The folders are empty if everything was right; if not, they stay.
     let _ = [&bench.logs, &folder].map(std::fs::remove_dir);
-    if prepared.len() < subjects.len() || verdicts.contains(&Verdict::Interrupted) {
+    if prepared.len() < servers.len() || verdicts.contains(&Verdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(exit_code(&verdicts, arguments.require_toolchains))
 }
 
-/// The subjects that were given as folders.
-fn outside(names: &[String]) -> Result<Vec<Subject>, Box<dyn Error>> {
+/// The servers that were given as folders.
+fn outside(names: &[String]) -> Result<Vec<Server>, Box<dyn Error>> {
     let folders = names.iter().filter(|name| ServerPath::is_meant(name));
     folders
         .map(|text| {
@@ -120,16 +120,16 @@ fn outside(names: &[String]) -> Result<Vec<Subject>, Box<dyn Error>> {
 
 fn select<'a>(
     catalogue: &'a Catalogue,
-    outside: &'a [Subject],
+    outside: &'a [Server],
     names: &[String],
-) -> Result<Vec<&'a Subject>, Box<dyn Error>> {
+) -> Result<Vec<&'a Server>, Box<dyn Error>> {
     let is_id = |name: &&String| !ServerPath::is_meant(name);
     let ids: Vec<&String> = names.iter().filter(is_id).collect();
-    let mut subjects: Vec<&Subject> = outside.iter().collect();
-    if subjects.is_empty() || !ids.is_empty() {
-        subjects.extend(catalogue.select(&ids).map_err(project::not_selected)?);
+    let mut servers: Vec<&Server> = outside.iter().collect();
+    if servers.is_empty() || !ids.is_empty() {
+        servers.extend(catalogue.select(&ids).map_err(project::not_selected)?);
     }
-    Ok(subjects)
+    Ok(servers)
 }
 
 fn tasks(
@@ -152,23 +152,23 @@ fn tasks(
 
 fn verify_one(
     bench: &Bench,
-    subject: &Subject,
+    server: &Server,
     prepared: &Prepared,
     tasks: &[Task],
     interrupt: &std::sync::atomic::AtomicBool,
 ) -> Verdict {
-    let id = &subject.id;
+    let id = &server.id;
     let Some(built) = &prepared.built else {
         return not_asked(id, &prepared.record.status);
     };
-    match verify_subject(bench, subject, built, tasks, &mut FreePorts, interrupt) {
+    match verify_server(bench, server, built, tasks, &mut FreePorts, interrupt) {
         Verification::Interrupted => Verdict::Interrupted,
-        Verification::NotStarted(reason) => not_asked(id, &SubjectStatus::StartFailed { reason }),
+        Verification::NotStarted(reason) => not_asked(id, &ServerStatus::StartFailed { reason }),
         Verification::Ended { verified, reason } => {
             show(id, verified);
-            not_asked(id, &SubjectStatus::StartFailed { reason })
+            not_asked(id, &ServerStatus::StartFailed { reason })
         }
-        Verification::Answered { verified, logs } => {
+        Verification::Responded { verified, logs } => {
             let verdict = show(id, verified);
             if let Some(logs) = logs {
                 outln!("  its logs {}", logs.paths());
@@ -193,14 +193,14 @@ fn show(id: &str, results: Vec<VerifyResult>) -> Verdict {
     verdict
 }
 
-fn not_asked(id: &str, status: &SubjectStatus) -> Verdict {
-    if let Some(line) = subject_status::line(id, status) {
+fn not_asked(id: &str, status: &ServerStatus) -> Verdict {
+    if let Some(line) = server_status::line(id, status) {
         outln!("{line}");
     }
     match status {
-        SubjectStatus::Skipped { .. } => Verdict::Skipped,
-        SubjectStatus::BuildFailed { .. } | SubjectStatus::StartFailed { .. } => Verdict::Wrong,
-        SubjectStatus::Ready => Verdict::Right,
+        ServerStatus::Skipped { .. } => Verdict::Skipped,
+        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => Verdict::Wrong,
+        ServerStatus::Ready => Verdict::Right,
     }
 }
 
@@ -208,7 +208,7 @@ fn exit_code(verdicts: &[Verdict], require_toolchains: bool) -> ExitCode {
     let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
     let (wrong, skipped) = (count(Verdict::Wrong), count(Verdict::Skipped));
     outln!(
-        "subjects: {} right, {wrong} wrong, {skipped} skipped",
+        "servers: {} right, {wrong} wrong, {skipped} skipped",
         count(Verdict::Right)
     );
     if wrong > 0 || (require_toolchains && skipped > 0) {

@@ -9,7 +9,7 @@ use prony_capacity::{
 use prony_load::{LoadPlan, Progress};
 use prony_report::format;
 
-use super::spoilt;
+use super::noisy;
 
 /// Shows how far a search has come.
 pub struct CapacityProgress {
@@ -55,7 +55,7 @@ impl CapacityProgress {
             }
             Event::Unsettled(came) => {
                 self.say(&format!(
-                    "the server answers no request right any more: {came}"
+                    "the server responds no request right any more: {came}"
                 ));
             }
         }
@@ -129,7 +129,7 @@ fn outcome(attempt: &Attempt) -> String {
 /// What made an attempt noisy; `None` if nothing did.
 pub fn noisy_by(attempt: &Attempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
-    let by: Vec<String> = noise.noisy.iter().map(spoilt::by).collect();
+    let by: Vec<String> = noise.noisy.iter().map(noisy::by).collect();
     Some(by.join(", and "))
 }
 

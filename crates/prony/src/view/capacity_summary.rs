@@ -2,8 +2,8 @@
 
 use std::fmt::{Result, Write};
 
-use prony_capacity::{Answer, Attempt, CapacityResult, Ended, Judgement, per_second, supports};
-use prony_record::{Arrivals, LatencySummary, LoadShape, Spoil};
+use prony_capacity::{Attempt, CapacityResult, Ended, Found, Judgement, per_second, supports};
+use prony_record::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_report::format;
 
 use super::capacity_progress::noisy_by;
@@ -20,7 +20,7 @@ pub fn text(result: &CapacityResult, requests: Option<&str>) -> String {
 
 fn write_summary(out: &mut String, result: &CapacityResult, requests: Option<&str>) -> Result {
     write_conditions(out, result, requests)?;
-    write_answer(out, result)?;
+    write_response(out, result)?;
     write_noise(out, result)?;
     write_slow(out, result)?;
     write_curve(out, result)?;
@@ -47,9 +47,9 @@ fn write_conditions(out: &mut String, result: &CapacityResult, requests: Option<
     writeln!(out, "  asked: {}", result.slo)
 }
 
-fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
-    match &result.answer {
-        Answer::Capacity {
+fn write_response(out: &mut String, result: &CapacityResult) -> Result {
+    match &result.found {
+        Found::Capacity {
             per_s,
             low_per_s,
             high_per_s,
@@ -72,12 +72,12 @@ fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
             let unless = if *confirmed { "" } else { ", not confirmed" };
             writeln!(out, "{unless}")
         }
-        Answer::Imprecise {
+        Found::Imprecise {
             low_per_s,
             high_per_s,
             findings_per_s,
         } => write_imprecise(out, result, (*low_per_s, *high_per_s), findings_per_s.len()),
-        Answer::AtLeast {
+        Found::AtLeast {
             per_s,
             limited_at_per_s,
         } => {
@@ -92,7 +92,7 @@ fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
                 why_limited(result)
             )
         }
-        Answer::Nothing { tried_per_s } => {
+        Found::Nothing { tried_per_s } => {
             writeln!(
                 out,
                 "Capacity: none. Not even {} holds{}",
@@ -100,14 +100,14 @@ fn write_answer(out: &mut String, result: &CapacityResult) -> Result {
                 why_last(result)
             )
         }
-        Answer::Between {
+        Found::Between {
             held_per_s,
             failed_per_s,
         } => writeln!(out, "Capacity: {}", between(*held_per_s, *failed_per_s)),
     }
 }
 
-/// An interval that is wider than was asked for is no answer.
+/// An interval that is wider than was asked for is no response.
 fn write_imprecise(
     out: &mut String,
     result: &CapacityResult,
@@ -154,7 +154,7 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
     if noisy.is_empty() {
         return Ok(());
     }
-    let worst = |of: fn(&Spoil) -> Option<f64>| {
+    let worst = |of: fn(&NoiseCause) -> Option<f64>| {
         let causes = noisy.iter().filter_map(|attempt| attempt.noise.as_ref());
         let shares: Vec<f64> = causes
             .flat_map(|noise| &noise.noisy)
@@ -163,12 +163,12 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
         let most = shares.iter().copied().fold(0.0, f64::max);
         (!shares.is_empty()).then(|| (shares.len(), format::share(most)))
     };
-    let steal = worst(|spoil| match spoil {
-        Spoil::Steal { share } => Some(*share),
+    let steal = worst(|cause| match cause {
+        NoiseCause::Steal { share } => Some(*share),
         _ => None,
     });
-    let others = worst(|spoil| match spoil {
-        Spoil::Neighbour { share } => Some(*share),
+    let others = worst(|cause| match cause {
+        NoiseCause::OtherPrograms { share } => Some(*share),
         _ => None,
     });
     let steal = steal
@@ -308,7 +308,7 @@ fn write_end(out: &mut String, result: &CapacityResult) -> Result {
         ),
         Ended::Unsettled => writeln!(
             out,
-            "  After the last of them the server answered no request right: this is what was known by then."
+            "  After the last of them the server responded no request right: this is what was known by then."
         ),
         Ended::Interrupted => writeln!(out, "  Stopped: this is what was known by then."),
     }
@@ -316,13 +316,13 @@ fn write_end(out: &mut String, result: &CapacityResult) -> Result {
 
 /// How many findings there are of those asked for.
 fn of_all(result: &CapacityResult) -> String {
-    let found = match &result.answer {
-        Answer::Capacity { findings_per_s, .. } | Answer::Imprecise { findings_per_s, .. } => {
+    let found = match &result.found {
+        Found::Capacity { findings_per_s, .. } | Found::Imprecise { findings_per_s, .. } => {
             findings_per_s.len()
         }
         _ => 0,
     };
-    let is_capacity = matches!(result.answer, Answer::Capacity { .. });
+    let is_capacity = matches!(result.found, Found::Capacity { .. });
     match is_capacity && found >= result.repeats as usize {
         true => " before the curve was whole".into(),
         false => format!(" after {found} of {} findings", result.repeats),

@@ -38,10 +38,10 @@ enum Rate {
 /// What was asked for and what was made in the last second.
 struct Scheduled {
     stages: Vec<Stage>,
-    /// When the schedule ends. Answers may still come.
+    /// When the schedule ends. Responses may still come.
     ends: Option<Duration>,
-    /// How many answers there were when, the oldest first.
-    answers: VecDeque<(Duration, u64)>,
+    /// How many responses there were when, the oldest first.
+    responses: VecDeque<(Duration, u64)>,
 }
 
 /// By what the end of the load is known.
@@ -61,7 +61,7 @@ impl LoadProgress {
             LoadShape::Rate(schedule) => Rate::Scheduled(Scheduled {
                 stages: schedule.stages.clone(),
                 ends: plan.duration,
-                answers: VecDeque::from([(Duration::ZERO, 0)]),
+                responses: VecDeque::from([(Duration::ZERO, 0)]),
             }),
             _ => Rate::Mean,
         };
@@ -128,7 +128,7 @@ fn style() -> ProgressStyle {
 }
 
 impl Rate {
-    /// The rate as it is shown, with `ok` answers after `elapsed`.
+    /// The rate as it is shown, with `ok` responses after `elapsed`.
     fn now(&mut self, ok: u64, elapsed: Duration) -> String {
         match self {
             Rate::Mean => format::rate(per_second(ok as f64, elapsed)),
@@ -143,13 +143,17 @@ impl Rate {
 impl Scheduled {
     /// The rates, asked for and made, of the last second.
     fn now(&mut self, ok: u64, elapsed: Duration) -> (f64, f64) {
-        self.answers.push_back((elapsed, ok));
+        self.responses.push_back((elapsed, ok));
         let since = elapsed.saturating_sub(NOW);
         // The newest that is a second old stays: it is what the others are held against.
-        while self.answers.get(1).is_some_and(|&(when, _)| when <= since) {
-            self.answers.pop_front();
+        while self
+            .responses
+            .get(1)
+            .is_some_and(|&(when, _)| when <= since)
+        {
+            self.responses.pop_front();
         }
-        let (then, before) = self.answers[0];
+        let (then, before) = self.responses[0];
         let ends = self.ends.unwrap_or(Duration::MAX);
         let due = |when: Duration| due_by(&self.stages, when.min(ends).as_secs_f64());
         let asked = per_second(due(elapsed) - due(then), elapsed - then);
@@ -191,7 +195,7 @@ mod tests {
         let mut scheduled = Scheduled {
             stages: vec![ramp],
             ends: Some(Duration::from_secs(5)),
-            answers: VecDeque::from([(Duration::ZERO, 0)]),
+            responses: VecDeque::from([(Duration::ZERO, 0)]),
         };
         let at = |tenths: u64| Duration::from_millis(tenths * 100);
         assert_eq!(scheduled.now(0, at(0)), (0.0, 0.0));
@@ -203,8 +207,8 @@ mod tests {
         let (asked, made) = scheduled.now(50, at(50));
         assert!((asked - 45.0).abs() < 1e-9, "{asked}");
         assert_eq!(made, 10.0);
-        assert!(scheduled.answers.len() <= 12);
-        // The schedule is over, and answers still come.
+        assert!(scheduled.responses.len() <= 12);
+        // The schedule is over, and responses still come.
         assert_eq!(scheduled.now(60, at(60)), (0.0, 10.0));
     }
 }

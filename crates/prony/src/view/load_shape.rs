@@ -41,10 +41,10 @@ pub fn besides(load: &LoadSpec) -> Vec<String> {
             requests(load.pipeline as u64)
         ));
     }
-    if let Some(answers) = load.requests_per_connection {
+    if let Some(responses) = load.requests_per_connection {
         parts.push(format!(
             "a new connection after {}",
-            plural(answers as usize, "answer")
+            plural(responses as usize, "response")
         ));
     }
     if let Some(deadline) = load.deadline_s {
@@ -228,7 +228,7 @@ mod tests {
         };
         assert_eq!(
             besides(&all).join("; "),
-            "16 requests at a time over a connection; a new connection after 1 answer; deadline 0.1 s after \
+            "16 requests at a time over a connection; a new connection after 1 response; deadline 0.1 s after \
              the scheduled arrival; 2,000 streams held open beside it; busy-waiting"
         );
     }

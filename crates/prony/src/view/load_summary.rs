@@ -93,7 +93,7 @@ fn write_outcomes(out: &mut String, result: &LoadResult) -> Result {
     if unfinished > 0 {
         writeln!(
             out,
-            "  On their way when the load ended: {}",
+            "  In flight when the load ended: {}",
             format::exact(unfinished)
         )?;
     }
@@ -148,7 +148,7 @@ fn write_detours(out: &mut String, result: &LoadResult) -> Result {
     if result.resent > 0 {
         writeln!(
             out,
-            "  {} sent again, because the server had closed the connection after an answer",
+            "  {} sent again, because the server had closed the connection after a response",
             counted(result.resent, "request"),
         )?;
     }

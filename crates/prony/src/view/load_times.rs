@@ -13,7 +13,7 @@ use super::plural;
 /// The latency in wrk's columns; with its distribution where asked for.
 pub fn write_latency(out: &mut String, result: &LoadResult, distribution: bool) -> Result {
     let Some(latency) = &result.latency_ns else {
-        return writeln!(out, "  Latency: no answer was ok");
+        return writeln!(out, "  Latency: no response was ok");
     };
     let label = format!("Latency ({})", load_shape::latency(&result.load));
     let width = label.len();
@@ -84,7 +84,7 @@ pub fn write_schedule(out: &mut String, result: &LoadResult) -> Result {
     let Some(open) = &result.open else {
         return Ok(());
     };
-    let late = format!("{} late", format::exact(open.late));
+    let late = format!("{} late", format::exact(open.queued));
     match open.asked {
         // Nothing was due.
         0 => writeln!(out, "  Schedule: {late}")?,

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::Progress;
-use prony_record::{FailureKind, SubjectRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
+use prony_record::{FailureKind, ServerRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
 use prony_suite::run::{Attempt, Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Planned};
 
 use super::time_left::TimeLeft;
-use super::{plural, spoilt, subject_status, suites_table, warm_up};
+use super::{noisy, plural, server_status, suites_table, warm_up};
 
-/// How many spoilt trials are told of one by one: on a noisy machine it may be nearly all.
-const SPOILT_TOLD: usize = 10;
+/// How many noisy trials are told of one by one: on a noisy machine it may be nearly all.
+const NOISY_TOLD: usize = 10;
 /// How many steps of the bar a trial is.
 const A_TRIAL: u64 = 1000;
 
@@ -24,7 +24,7 @@ const A_TRIAL: u64 = 1000;
 pub struct RunProgress {
     bar: ProgressBar,
     on_terminal: bool,
-    /// What each subject that is being prepared is at.
+    /// What each server that is being prepared is at.
     preparing: BTreeMap<String, String>,
     rounds: u32,
     adaptive: Option<AdaptiveRounds>,
@@ -39,10 +39,10 @@ pub struct RunProgress {
     time_left: TimeLeft,
     round_since: Instant,
     trial_since: Instant,
-    /// Attempts that were spoilt, and those that were made again.
-    spoilt: usize,
-    made_again: usize,
-    /// Failures that were shown in full: subject, workload and kind.
+    /// Attempts that were noisy, and those that were re-run.
+    noisy: usize,
+    re_run: usize,
+    /// Failures that were shown in full: server, workload and kind.
     failures: BTreeSet<(String, String, &'static str)>,
 }
 
@@ -71,8 +71,8 @@ impl RunProgress {
             time_left: TimeLeft::default(),
             round_since: Instant::now(),
             trial_since: Instant::now(),
-            spoilt: 0,
-            made_again: 0,
+            noisy: 0,
+            re_run: 0,
             failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
@@ -80,15 +80,15 @@ impl RunProgress {
             "{} ({}): {}, {}, {}, seed {}",
             request.suite.title,
             request.suite.id,
-            plural(request.subjects.len(), "subject"),
+            plural(request.servers.len(), "server"),
             plural(request.tasks.len(), "workload"),
             rounds(request),
             request.seed,
         ));
         view.line(&format!(
             "servers on CPU {}, load on CPU {}{}",
-            prony_subject::format_cpu_list(&cpus.server),
-            prony_subject::format_cpu_list(&cpus.load),
+            prony_server::format_cpu_list(&cpus.server),
+            prony_server::format_cpu_list(&cpus.load),
             if cpus.shared() {
                 ": they share CPUs, which blurs every figure"
             } else {
@@ -101,24 +101,24 @@ impl RunProgress {
     /// Shows an event.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Preparing { subject, step } => {
+            Event::Preparing { server, step } => {
                 self.preparing
-                    .insert((*subject).to_owned(), (*step).to_owned());
+                    .insert((*server).to_owned(), (*step).to_owned());
                 self.show_preparing();
             }
-            Event::Prepared { subject } => {
-                self.preparing.remove(&subject.id);
-                self.line(&prepared(subject));
+            Event::Prepared { server } => {
+                self.preparing.remove(&server.id);
+                self.line(&prepared(server));
                 self.show_preparing();
             }
-            Event::Verifying { subject } => {
+            Event::Verifying { server } => {
                 self.bar
-                    .set_message(format!("checking the answers of {subject}"));
+                    .set_message(format!("checking the responses of {server}"));
             }
-            Event::Verified { subject, logs } => {
-                verified(subject).iter().for_each(|line| self.line(line));
+            Event::Verified { server, logs } => {
+                verified(server).iter().for_each(|line| self.line(line));
                 if let Some(logs) = logs {
-                    self.line(&format!("logs     {}: {}", subject.id, logs.paths()));
+                    self.line(&format!("logs     {}: {}", server.id, logs.paths()));
                 }
             }
             Event::Planned { trials } => self.planned(trials),
@@ -132,14 +132,14 @@ impl RunProgress {
         }
     }
 
-    /// Tells what was spoilt, and clears the line that moves.
+    /// Tells what was noisy, and clears the line that moves.
     pub fn finish(self) {
-        if self.spoilt > 0 {
+        if self.noisy > 0 {
             self.line(&format!(
-                "{} of {} spoilt, {} made again",
-                self.spoilt,
+                "{} of {} noisy, {} re-run",
+                self.noisy,
                 plural(self.done as usize, "trial"),
-                self.made_again
+                self.re_run
             ));
         }
         self.bar.finish_and_clear();
@@ -158,7 +158,7 @@ impl RunProgress {
         let steps: Vec<String> = self
             .preparing
             .iter()
-            .map(|(subject, step)| format!("{subject}: {step}"))
+            .map(|(server, step)| format!("{server}: {step}"))
             .collect();
         self.bar.set_message(steps.join("   "));
     }
@@ -252,10 +252,10 @@ impl RunProgress {
         // The trial's own load is still to come.
         self.trial_since = Instant::now();
         let Trial {
-            subject, workload, ..
+            server, workload, ..
         } = &attempt.trial;
         self.bar.set_message(format!(
-            "round {}: warming up {subject} on {workload}: {} s so far (at most {} s)   {} left",
+            "round {}: warming up {server} on {workload}: {} s so far (at most {} s)   {} left",
             self.round_text(),
             so_far.as_secs(),
             attempt.warmup_limit_s,
@@ -267,7 +267,7 @@ impl RunProgress {
         self.bar.set_message(format!(
             "round {}: {} × {} ({})   {} left",
             self.round_text(),
-            trial.subject,
+            trial.server,
             trial.workload,
             trial.load.shape.name(),
             self.time_left(),
@@ -290,16 +290,16 @@ impl RunProgress {
             self.expect([&record.trial].into_iter());
         }
         self.come_to(0.0);
-        self.made_again += usize::from(again);
+        self.re_run += usize::from(again);
         if let Some(line) = warm_up::line(record) {
             self.line(&line);
         }
-        if let Some(line) = spoilt::line(record, again) {
-            self.spoilt += 1;
-            match self.spoilt {
-                ..=SPOILT_TOLD => self.line(&line),
-                count if count == SPOILT_TOLD + 1 => {
-                    self.line("spoilt   another one; those that follow are in the record");
+        if let Some(line) = noisy::line(record, again) {
+            self.noisy += 1;
+            match self.noisy {
+                ..=NOISY_TOLD => self.line(&line),
+                count if count == NOISY_TOLD + 1 => {
+                    self.line("noisy   another one; those that follow are in the record");
                 }
                 _ => {}
             }
@@ -312,16 +312,16 @@ impl RunProgress {
     /// The first failure of a kind in full, with the server's last lines; the ones like it in a line.
     fn failed(&mut self, trial: &Trial, kind: FailureKind, message: &str) {
         let Trial {
-            subject,
+            server,
             workload,
             round,
             ..
         } = trial;
         let kind = kind.name();
-        let head = format!("FAILED   {subject} × {workload}, round {round} ({kind})");
+        let head = format!("FAILED   {server} × {workload}, round {round} ({kind})");
         let is_new = self
             .failures
-            .insert((subject.clone(), workload.clone(), kind));
+            .insert((server.clone(), workload.clone(), kind));
         if is_new {
             self.line(&format!("{head}: {message}"));
         } else {
@@ -361,7 +361,7 @@ fn rounds(request: &RunRequest<'_>) -> String {
 fn kept_ended(trial: &Trial, exit: &str) -> String {
     format!(
         "ENDED    {} × {}: the process that was kept running {exit} between two trials; Prony starts and warms up another",
-        trial.subject, trial.workload
+        trial.server, trial.workload
     )
 }
 
@@ -369,14 +369,14 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-fn prepared(subject: &SubjectRecord) -> String {
-    subject_status::line(&subject.id, &subject.status).unwrap_or_else(|| ready(subject))
+fn prepared(server: &ServerRecord) -> String {
+    server_status::line(&server.id, &server.status).unwrap_or_else(|| ready(server))
 }
 
-fn ready(subject: &SubjectRecord) -> String {
-    let id = &subject.id;
-    let version = subject.version.as_deref().unwrap_or("");
-    match subject.build_s {
+fn ready(server: &ServerRecord) -> String {
+    let id = &server.id;
+    let version = server.version.as_deref().unwrap_or("");
+    match server.build_s {
         Some(seconds) => format!(
             "built    {id} {version} in {}",
             format::seconds((seconds * 10.0).round() / 10.0)
@@ -385,23 +385,23 @@ fn ready(subject: &SubjectRecord) -> String {
     }
 }
 
-fn verified(subject: &SubjectRecord) -> Vec<String> {
-    if let Some(line) = subject_status::line(&subject.id, &subject.status) {
+fn verified(server: &ServerRecord) -> Vec<String> {
+    if let Some(line) = server_status::line(&server.id, &server.status) {
         return vec![line];
     }
-    let wrong = subject
+    let wrong = server
         .verified
         .iter()
         .filter_map(|result| match &result.verdict {
             VerifyVerdict::Right => None,
             VerifyVerdict::Wrong { expected, came } => Some(format!(
                 "WRONG    {} × {}: expected {expected}; came {came}",
-                subject.id, result.workload
+                server.id, result.workload
             )),
         });
     let wrong: Vec<String> = wrong.collect();
     if wrong.is_empty() {
-        return vec![format!("verified {}", subject.id)];
+        return vec![format!("verified {}", server.id)];
     }
     wrong
 }

@@ -13,7 +13,7 @@ const UNKNOWN: Duration = Duration::from_secs(2);
 /// The trials of a run that are still to be made, and how long those took that are over.
 #[derive(Default)]
 pub struct TimeLeft {
-    subjects: Vec<String>,
+    servers: Vec<String>,
     /// The workloads with their loads.
     measures: Vec<(String, LoadSpec)>,
     /// What is left.
@@ -24,8 +24,8 @@ pub struct TimeLeft {
 
 #[derive(Clone, Copy, PartialEq)]
 struct Kind {
-    /// The same for trials of one subject.
-    subject: usize,
+    /// The same for trials of one server.
+    server: usize,
     /// The same for trials of one workload under one load.
     measure: usize,
     planned: Option<Duration>,
@@ -61,17 +61,17 @@ impl TimeLeft {
         if let Some(place) = self.trials.iter().position(|one| *one == kind) {
             self.trials.remove(place);
         }
-        let combination = (kind.subject, kind.measure);
+        let combination = (kind.server, kind.measure);
         let seen = self.by_combination.entry(combination).or_default();
         seen.add(took);
         self.by_measure.entry(kind.measure).or_default().add(took);
     }
 
     fn kind(&mut self, trial: &Trial) -> Kind {
-        let subject = place(
-            &mut self.subjects,
-            |one| *one == trial.subject,
-            || trial.subject.clone(),
+        let server = place(
+            &mut self.servers,
+            |one| *one == trial.server,
+            || trial.server.clone(),
         );
         let measure = place(
             &mut self.measures,
@@ -79,7 +79,7 @@ impl TimeLeft {
             || (trial.workload.clone(), trial.load.clone()),
         );
         Kind {
-            subject,
+            server,
             measure,
             planned: planned(&trial.load),
         }
@@ -92,7 +92,7 @@ impl TimeLeft {
     }
 
     fn expected(&self, kind: &Kind) -> Duration {
-        let seen = self.by_combination.get(&(kind.subject, kind.measure));
+        let seen = self.by_combination.get(&(kind.server, kind.measure));
         let of_the_load = || kind.planned.map(|load| load + BESIDE_THE_LOAD);
         let like_it = || self.by_measure.get(&kind.measure).map(Mean::get);
         seen.map(Mean::get)
@@ -120,7 +120,7 @@ fn planned(load: &LoadSpec) -> Option<Duration> {
             Some(requests as f64 * think_time_s / load.connections as f64)
         }
         LoadShape::Rate(schedule) => seconds_until_due(schedule, requests as f64),
-        // Here each request waits for the server's answer to the one before.
+        // Here each request waits for the server's response to the one before.
         LoadShape::Closed | LoadShape::UsersClosed { .. } => None,
     };
     let measured_s = match load.requests {
@@ -175,8 +175,8 @@ mod tests {
             rounds,
             warmup_limit_s: 0.0,
         };
-        let subjects = ["a".to_owned(), "b".to_owned()];
-        Plan::interleaved(&subjects, &[measure], |_, _| true, 1).trials(rounds)
+        let servers = ["a".to_owned(), "b".to_owned()];
+        Plan::interleaved(&servers, &[measure], |_, _| true, 1).trials(rounds)
     }
 
     fn time_left(trials: &[Trial]) -> TimeLeft {
@@ -252,11 +252,11 @@ mod tests {
     fn what_took_long_is_expected_to_take_long_again() {
         let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
         let mut left = time_left(&trials);
-        let seconds = |trial: &Trial| if trial.subject == "a" { 9 } else { 1 };
-        let of_round_1 = |id: &'static str| trials.iter().find(move |one| one.subject == id);
+        let seconds = |trial: &Trial| if trial.server == "a" { 9 } else { 1 };
+        let of_round_1 = |id: &'static str| trials.iter().find(move |one| one.server == id);
         let first = of_round_1("a").unwrap();
         left.done(first, Duration::from_secs(seconds(first)));
-        // The other subject's first trial is taken to be like this one's.
+        // The other server's first trial is taken to be like this one's.
         assert_eq!(left.left(), Duration::from_secs(45));
         let second = of_round_1("b").unwrap();
         left.done(second, Duration::from_secs(seconds(second)));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_is_made_again_is_one_more() {
+    fn a_trial_that_is_re_run_is_one_more() {
         let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 1);
         let mut left = time_left(&trials);
         for trial in &trials {

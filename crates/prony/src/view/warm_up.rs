@@ -13,7 +13,7 @@ pub fn line(record: &TrialRecord) -> Option<String> {
     let (head, said) = told(measurement.warm_up.as_ref()?)?;
     Some(format!(
         "{head:<8} {} × {}, round {}: {said}",
-        trial.subject, trial.workload, trial.round
+        trial.server, trial.workload, trial.round
     ))
 }
 

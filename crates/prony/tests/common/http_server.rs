@@ -13,7 +13,7 @@ pub struct Received {
     pub body: Vec<u8>,
 }
 
-/// It answers 200 to everything, over connections that stay open.
+/// It responses 200 to everything, over connections that stay open.
 pub struct HttpServer {
     pub address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
@@ -32,7 +32,7 @@ impl HttpServer {
                 thread::spawn(move || {
                     // What was read too much belongs to the next request.
                     let mut reader = BufReader::new(&stream);
-                    while answer(&mut reader, &all).is_some() {}
+                    while response(&mut reader, &all).is_some() {}
                 });
             }
         });
@@ -58,7 +58,7 @@ impl HttpServer {
 }
 
 /// `None` where no more comes.
-fn answer(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> Option<()> {
+fn response(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> Option<()> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();

@@ -1,4 +1,4 @@
-//! A project of a test's own: the repository's suites and workloads, and the subjects that the test
+//! A project of a test's own: the repository's suites and workloads, and the servers that the test
 //! gives it. All that Prony makes goes with it when the test is over.
 
 use std::fs;
@@ -25,10 +25,10 @@ from right import *
 ";
 
 impl Project {
-    /// One without subjects.
+    /// One without servers.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("subjects")).unwrap();
+        fs::create_dir(folder.path().join("servers")).unwrap();
         fs::create_dir(folder.path().join("suites")).unwrap();
         let repository = repository().canonicalize().unwrap();
         symlink(
@@ -64,25 +64,25 @@ impl Project {
         fs::remove_file(self.path().join("suites").join(format!("{id}.toml"))).unwrap();
     }
 
-    /// Takes subjects of the repository.
+    /// Takes servers of the repository.
     pub fn with(self, ids: &[&str]) -> Self {
-        let subjects = repository().canonicalize().unwrap().join("subjects");
+        let servers = repository().canonicalize().unwrap().join("servers");
         for id in ids {
-            symlink(subjects.join(id), self.path().join("subjects").join(id)).unwrap();
+            symlink(servers.join(id), self.path().join("servers").join(id)).unwrap();
         }
         self
     }
 
-    /// A subject with this manifest.
+    /// A server with this manifest.
     pub fn manifest(&self, id: &str, manifest: &str) -> PathBuf {
-        let folder = self.path().join("subjects").join(id);
+        let folder = self.path().join("servers").join(id);
         fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("subject.toml");
+        let file = folder.join("server.toml");
         fs::write(&file, manifest).unwrap();
         file
     }
 
-    /// A subject that a command runs.
+    /// A server that a command runs.
     pub fn command(&self, id: &str, run: &[&str]) -> PathBuf {
         self.manifest(id, &manifest(run))
     }
@@ -91,8 +91,8 @@ impl Project {
     /// processes.
     pub fn python(&self, id: &str, changes: &str, argument: &str) {
         self.command(id, &["python3", "server.py", argument]);
-        let folder = self.path().join("subjects").join(id);
-        let right = repository().join("subjects/python-httpserver/server.py");
+        let folder = self.path().join("servers").join(id);
+        let right = repository().join("servers/python-httpserver/server.py");
         fs::copy(right, folder.join("right.py")).unwrap();
         let server = format!("{PRELUDE}\n{changes}\nright.main()\n");
         fs::write(folder.join("server.py"), server).unwrap();
@@ -116,13 +116,13 @@ impl Project {
         run(self.prony(arguments))
     }
 
-    /// `prony run` of subjects with one workload, short trials and more arguments.
-    pub fn measure(&self, subjects: &str, workloads: &str, more: &[&str]) -> Command {
+    /// `prony run` of servers with one workload, short trials and more arguments.
+    pub fn measure(&self, servers: &str, workloads: &str, more: &[&str]) -> Command {
         let mut command = self.prony(&["run", "tour", "--warmup", "20ms"]);
         if !more.contains(&"--duration") {
             command.args(["--duration", "100ms"]);
         }
-        command.args(["--subjects", subjects, "--workloads", workloads]);
+        command.args(["--only", servers, "--workloads", workloads]);
         command.args(more);
         command
     }
@@ -150,14 +150,14 @@ run = {run:?}
 }
 
 /// The trials of an exported run, with the results that are `measured` or `failed`.
-pub fn trials<'a>(record: &'a Value, subject: &str, result: &str) -> Vec<&'a Value> {
+pub fn trials<'a>(record: &'a Value, server: &str, result: &str) -> Vec<&'a Value> {
     let trials = first_attempts(record).into_iter();
     trials
-        .filter(|one| one["trial"]["subject"] == subject && one["result"]["result"] == result)
+        .filter(|one| one["trial"]["server"] == server && one["result"]["result"] == result)
         .collect()
 }
 
-/// The first attempt at each trial of an exported run: how many were spoilt and made again depends on
+/// The first attempt at each trial of an exported run: how many were noisy and re-run depends on
 /// what else the machine is doing.
 pub fn first_attempts(record: &Value) -> Vec<&Value> {
     let trials = record["trials"].as_array().unwrap();

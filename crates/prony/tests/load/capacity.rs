@@ -49,7 +49,7 @@ fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
         let folder = tempfile::tempdir().unwrap();
         let mut command = load(folder.path(), &["--find-capacity", "-t1", "--seed=1"]);
         command.args(["--warmup", "200ms", "-d1s", "--arrivals", "even"]);
-        // What is served too late for a tenth of the answers is no moment's stall.
+        // What is served too late for a tenth of the responses is no moment's stall.
         command.args(["--slo", "p90<40ms,errors<1%", "--repeats", "3"]);
         command.args([
             "--curve-steps",
@@ -64,7 +64,7 @@ fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
             .arg(server.url("hello"));
         let ended = run(command);
         let result = written(&folder);
-        let found = result["answer"]["per_s"].as_f64();
+        let found = result["response"]["per_s"].as_f64();
         if found.is_none() && is_refused(&ended, &result) {
             return;
         }
@@ -86,7 +86,7 @@ fn is_refused(ended: &Ended, result: &Value) -> bool {
     let attempts = result["attempts"].as_array().unwrap();
     let of = |attempt: &&Value| attempt["noise"]["noisy"].as_array().map_or(0, Vec::len) > 0;
     let noisy = attempts.iter().filter(of).count();
-    let is_refused = result["answer"]["known"] == "imprecise" && noisy > 0;
+    let is_refused = result["response"]["known"] == "imprecise" && noisy > 0;
     if is_refused {
         assert_eq!(ended.code, Some(4), "{}", ended.all());
         assert!(ended.stdout.contains("Capacity: too noisy to say: "));
@@ -119,8 +119,8 @@ fn tells(ended: &Ended, result: &Value) {
     }
     assert_eq!(result["ended"], "complete");
     assert_eq!(result["load"]["arrivals"], "even");
-    assert_eq!(result["answer"]["confirmed"], true);
-    let findings = result["answer"]["findings_per_s"].as_array().unwrap();
+    assert_eq!(result["response"]["confirmed"], true);
+    let findings = result["response"]["findings_per_s"].as_array().unwrap();
     assert!((3..=6).contains(&findings.len()), "{findings:?}");
     for attempt in result["attempts"].as_array().unwrap() {
         assert_eq!(attempt["noise"]["server"], "seen", "{attempt}");
@@ -147,7 +147,7 @@ fn where_nothing_holds_it_says_so_and_why() {
     if is_refused(&ended, &result) {
         return;
     }
-    assert_eq!(result["answer"]["known"], "nothing", "{}", ended.all());
+    assert_eq!(result["response"]["known"], "nothing", "{}", ended.all());
     assert!(result["curve"].as_array().unwrap().is_empty());
     ended
         .with(1)
@@ -201,20 +201,20 @@ fn a_server_that_is_gone_ends_the_search() {
         .end()
         .with(1)
         .prints("Capacity: not found yet; ")
-        .prints("After the last of them the server answered no request right")
-        .says("the server answers no request right any more: ");
+        .prints("After the last of them the server responded no request right")
+        .says("the server responds no request right any more: ");
     assert_eq!(written(&folder)["ended"], "unsettled");
 }
 
 #[test]
-fn a_server_that_answers_wrong_is_told() {
+fn a_server_that_responds_wrongly_is_told() {
     let server = Ceiling::start();
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), &SHORT);
     command.arg(server.url("no-such-path"));
     run(command)
         .with(1)
-        .says("error: no answer was right: ")
+        .says("error: no response was right: ")
         .says("404");
 }
 

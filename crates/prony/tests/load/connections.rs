@@ -51,7 +51,7 @@ fn a_connection_lasts_for_so_many_requests() {
     let flags = ["--requests-per-connection", "5", "-c1", "-t1", "-n20"];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
     assert!(
-        shown.contains("a new connection after 5 answers"),
+        shown.contains("a new connection after 5 responses"),
         "{shown}"
     );
     assert_eq!(result["load"]["requests_per_connection"], 5);
@@ -91,7 +91,7 @@ fn connections_come_from_the_addresses_that_are_given() {
             let peer = stream.peer_addr().unwrap().ip().to_string();
             let peers = Arc::clone(&peers);
             thread::spawn(move || {
-                while answer(&mut stream, &|| {
+                while response(&mut stream, &|| {
                     peers.lock().unwrap().insert(peer.clone());
                 }) {}
             });
@@ -118,7 +118,7 @@ fn a_socket_in_the_file_system_is_loaded() {
     // It ends with the test's process.
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || while answer(&mut stream, &|| ()) {});
+            thread::spawn(move || while response(&mut stream, &|| ()) {});
         }
     });
     let flags = ["--unix-socket", path.to_str().unwrap(), "-c2", "-n30"];
@@ -129,8 +129,8 @@ fn a_socket_in_the_file_system_is_loaded() {
     assert_eq!(outcome(&result, "ok"), 30);
 }
 
-/// Answers a request whose head comes in one piece; `false` where no more comes.
-fn answer(stream: &mut (impl Read + Write), seen: &dyn Fn()) -> bool {
+/// Responses a request whose head comes in one piece; `false` where no more comes.
+fn response(stream: &mut (impl Read + Write), seen: &dyn Fn()) -> bool {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     while !head.ends_with(b"\r\n\r\n") {

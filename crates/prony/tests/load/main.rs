@@ -1,6 +1,5 @@
 //! `prony load`, as its users run it, on servers that run.
 
-mod answers;
 mod bounds;
 mod capacity;
 mod command_line;
@@ -8,6 +7,7 @@ mod command_line;
 mod common;
 mod connections;
 mod requests;
+mod responses;
 mod shapes;
 mod slow_accept;
 mod streams;

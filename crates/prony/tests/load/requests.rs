@@ -132,7 +132,7 @@ fn a_call_is_sent_as_grpc() {
         "-c1",
     ];
     let mut command = load(folder.path(), &flags);
-    // Nobody answers.
+    // Nobody responses.
     command.args(["-n1", "--timeout", "300ms", "--json", "result.json", &url]);
     run(command)
         .with(1)

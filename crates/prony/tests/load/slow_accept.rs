@@ -11,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 use crate::common::{run, schema};
 use crate::{load, loaded};
 
-/// Takes a connection every 25 ms, with a queue of one beside it, and answers one request on each. It ends with the
+/// Takes a connection every 25 ms, with a queue of one beside it, and responses one request on each. It ends with the
 /// test's process.
 fn slow_acceptor() -> String {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -60,7 +60,7 @@ fn a_second_of_latency_is_explained_by_the_syns_that_were_sent_again() {
 fn a_rate_that_fails_for_an_accept_queue_says_so() {
     let url = slow_acceptor();
     let folder = tempfile::tempdir().unwrap();
-    // Each answer takes 25 ms or longer.
+    // Each response takes 25 ms or longer.
     let mut command = load(folder.path(), &["--find-capacity", "--no-keepalive", "-t1"]);
     command.args(["--slo", "p50<5ms", "--warmup", "50ms", "-d240ms", "-c80"]);
     command.args(["--budget", "20s", "--json", "result.json", &url]);

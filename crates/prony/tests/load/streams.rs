@@ -1,4 +1,4 @@
-//! Event streams: those of a load's answers, and those that are held open beside it.
+//! Event streams: those of a load's responses, and those that are held open beside it.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,11 +8,11 @@ use std::time::Duration;
 use crate::{Ceiling, loaded, outcome};
 
 #[test]
-fn the_events_of_answers_are_counted() {
+fn the_events_of_responses_are_counted() {
     let ceiling = Ceiling::start();
     let (shown, result) = loaded(&["--sse", "-n40", "-c2", &ceiling.url("sse-20k")]);
     assert_eq!(outcome(&result, "ok"), 40);
-    // Each answer is one event.
+    // Each response is one event.
     assert_eq!(result["events"]["count"], 40);
     assert!(shown.contains("  40 events, "), "{shown}");
     assert!(shown.contains("  First event: p50 "), "{shown}");

@@ -83,8 +83,8 @@ fn a_number_of_requests_is_the_servers_count() {
     assert_eq!(outcome(&result, "ok"), 1000);
     assert_eq!(result["ended"], "requests");
     assert_eq!(result["statuses"]["200"], 1000);
-    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".len();
-    assert_eq!(result["bytes_read"], 1000 * answer);
+    let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".len();
+    assert_eq!(result["bytes_read"], 1000 * response);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_warm_up_is_told_and_not_counted() {
 }
 
 #[test]
-fn requests_that_are_never_answered_time_out() {
+fn requests_that_are_never_responded_time_out() {
     let folder = tempfile::tempdir().unwrap();
     // The kernel accepts connections for it, and nobody reads.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -152,7 +152,7 @@ fn requests_that_are_never_answered_time_out() {
     run(command)
         .with(1)
         .prints("timed out")
-        .prints("no answer was ok");
+        .prints("no response was ok");
     let result = result(folder.path(), "result.json");
     assert!(outcome(&result, "timed_out") >= 3, "{result}");
     assert_eq!(outcome(&result, "ok"), 0);

@@ -1,15 +1,15 @@
 //! A trial's line in the CSV.
 
 use crate::{
-    LoadShape, Measurement, Outcome, Run, Schedule, Scheduling, Spoil, SubjectRecord, TrialRecord,
-    TrialResult,
+    LoadShape, Measurement, NoiseCause, Outcome, Run, Schedule, Scheduling, ServerRecord,
+    TrialRecord, TrialResult,
 };
 
 /// One trial and what its line is made of.
 pub(super) struct Line<'a> {
     pub run: &'a Run,
     pub record: &'a TrialRecord,
-    pub subject: Option<&'a SubjectRecord>,
+    pub server: Option<&'a ServerRecord>,
     pub measured: Option<&'a Measurement>,
 }
 
@@ -44,11 +44,11 @@ impl Line<'_> {
             self.run.id.clone(),
             trial.sequence.to_string(),
             self.record.started_at.clone(),
-            trial.subject.clone(),
-            self.of_subject(|subject| subject.language.clone()),
-            self.of_subject(|subject| subject.framework.clone()),
-            self.of_subject(|subject| subject.version.clone().unwrap_or_default()),
-            self.of_subject(|subject| subject.class.clone()),
+            trial.server.clone(),
+            self.of_server(|server| server.language.clone()),
+            self.of_server(|server| server.framework.clone()),
+            self.of_server(|server| server.version.clone().unwrap_or_default()),
+            self.of_server(|server| server.class.clone()),
             trial.workload.clone(),
             trial.load.shape.name().to_owned(),
             trial.load.connections.to_string(),
@@ -114,13 +114,13 @@ impl Line<'_> {
             self.of(|m| m.server.peak_memory_bytes),
             self.of(|m| m.server.processes),
             text(self.measured.and_then(|m| m.startup_ns)),
-            self.of_subject(|s| s.artefact_bytes.map_or(String::new(), |b| b.to_string())),
+            self.of_server(|s| s.artefact_bytes.map_or(String::new(), |b| b.to_string())),
             self.of(|m| m.noise.steal_share),
             self.of(|m| m.noise.idle_share),
             self.measured
                 .and_then(|m| m.log_lines)
                 .map_or(String::new(), |lines| lines.written.to_string()),
-            self.of_subject(|subject| subject.source_hash.clone()),
+            self.of_server(|server| server.source_hash.clone()),
         ]
     }
 
@@ -136,7 +136,7 @@ impl Line<'_> {
             },
             self.of(|m| m.load.resent),
             self.of(|m| m.load.port_waits),
-            text(open.map(|open| open.late)),
+            text(open.map(|open| open.queued)),
             text(lag.map(|lag| lag.p50)),
             text(lag.map(|lag| lag.p99)),
         ]
@@ -222,10 +222,10 @@ impl Line<'_> {
     }
 
     fn attempt(&self) -> Vec<String> {
-        let spoilt = self.record.spoilt.iter().map(Spoil::name);
+        let noisy = self.record.noisy.iter().map(NoiseCause::name);
         vec![
             self.record.attempt.to_string(),
-            spoilt.collect::<Vec<_>>().join(" "),
+            noisy.collect::<Vec<_>>().join(" "),
         ]
     }
 
@@ -278,8 +278,8 @@ impl Line<'_> {
             .map_or(String::new(), |measured| figure(measured).to_string())
     }
 
-    fn of_subject(&self, text: impl Fn(&SubjectRecord) -> String) -> String {
-        self.subject.map_or(String::new(), text)
+    fn of_server(&self, text: impl Fn(&ServerRecord) -> String) -> String {
+        self.server.map_or(String::new(), text)
     }
 }
 

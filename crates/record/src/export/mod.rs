@@ -13,9 +13,9 @@ pub use columns::CSV_COLUMNS;
 use line::Line;
 
 /// What the `schema` field of an exported run says.
-pub const RUN_SCHEMA: &str = "prony-run/1";
+pub const RUN_SCHEMA: &str = "prony-run/2";
 
-/// A run and its trials as one JSON document: `{"schema": "prony-run/1", "run": …, "trials": […]}`.
+/// A run and its trials as one JSON document: `{"schema": "prony-run/2", "run": …, "trials": […]}`.
 pub fn export_json(run: &Run, trials: &[TrialRecord]) -> Value {
     json!({ "schema": RUN_SCHEMA, "run": run, "trials": trials })
 }
@@ -35,10 +35,10 @@ pub fn export_csv(run: &Run, trials: &[TrialRecord], mut writer: impl Write) -> 
         let line = Line {
             run,
             record,
-            subject: run
-                .subjects
+            server: run
+                .servers
                 .iter()
-                .find(|subject| subject.id == record.trial.subject),
+                .find(|server| server.id == record.trial.server),
             measured: match &record.result {
                 TrialResult::Measured(measurement) => Some(measurement),
                 TrialResult::Failed { .. } => None,
@@ -89,7 +89,7 @@ mod tests {
             let column = CSV_COLUMNS.iter().position(|c| *c == name).unwrap();
             lines[line].split(',').nth(column).unwrap().to_owned()
         };
-        assert_eq!(field(1, "subject"), "go-nethttp");
+        assert_eq!(field(1, "server"), "go-nethttp");
         assert_eq!(field(2, "round"), "2");
         assert_eq!(field(1, "ok"), "100");
         assert_eq!(field(1, "timed_out"), "2");
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(field(1, "schedule_lag_p50_ns"), "5003");
         for (name, value) in [
             ("attempt", "2"),
-            ("spoilt", "steal neighbour warm-up"),
+            ("noisy", "steal other programs warm-up"),
             ("generator_run_queue_wait_s", "0.02"),
             ("generator_voluntary_switches", "30"),
             ("generator_involuntary_switches", "4"),

@@ -78,6 +78,15 @@ pub enum StoreError {
         /// The newest schema version of this program.
         known: i64,
     },
+    /// An older Prony wrote it.
+    #[error(
+        "an older Prony wrote the record file {}, and this one cannot read it; move it away, or name another path with --store",
+        path.display()
+    )]
+    OlderSchema {
+        /// The record file.
+        path: PathBuf,
+    },
     /// Another process holds it.
     #[error(
         "the record file {} is being written by another process; wait until that is done, or name another path",

@@ -79,8 +79,7 @@ impl Store {
             owner => (store, owner?),
         };
         match owner {
-            Owner::Prony(schema::VERSION) => Ok(store),
-            Owner::Prony(_) => Self::open(path),
+            Owner::Prony(_) => Ok(store),
             Owner::Nobody | Owner::Other => Err(StoreError::NoRuns {
                 path: path.to_owned(),
             }),
@@ -137,13 +136,16 @@ impl Store {
                 found,
                 known: schema::VERSION,
             }),
+            Owner::Prony(found) if found < schema::VERSION => Err(StoreError::OlderSchema {
+                path: self.path.clone(),
+            }),
             owner => Ok(owner),
         }
     }
 
     fn prepare_for_writing(&mut self) -> Result<(), StoreError> {
         let prepared = set_durability(&self.connection)
-            .and_then(|()| schema::migrate(&mut self.connection))
+            .and_then(|()| schema::create_tables(&mut self.connection))
             .and_then(|()| write::trial_write(&self.connection));
         self.sqlite(prepared)
     }

@@ -20,8 +20,8 @@ pub struct RunSummary {
     pub finished_at: Option<String>,
     /// How it ended.
     pub end: RunEnd,
-    /// How many subjects were asked for.
-    pub subjects: u32,
+    /// How many servers were asked for.
+    pub servers: u32,
     /// How many trials it holds, failed ones included.
     pub trials: u32,
     /// How many of them gave no figures.
@@ -29,7 +29,7 @@ pub struct RunSummary {
 }
 
 const RUNS: &str = "
-    SELECT run.id, suite, title, run.started_at, finished_at, \"end\", subjects,
+    SELECT run.id, suite, title, run.started_at, finished_at, \"end\", servers,
         count(trial.id), count(trial.id) FILTER (WHERE trial.result <> 'measured')
     FROM run LEFT JOIN trial ON trial.run = run.id
     GROUP BY run.id
@@ -130,7 +130,7 @@ fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
         finished_at: row.get(4)?,
         // Of a word that this version does not know, the least is claimed.
         end: RunEnd::from_name(&end).unwrap_or(RunEnd::Open),
-        subjects: row.get(6)?,
+        servers: row.get(6)?,
         trials: row.get(7)?,
         failed_trials: row.get(8)?,
     })

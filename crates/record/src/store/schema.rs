@@ -1,15 +1,14 @@
-//! The tables of the record file, and how an older file becomes one of today.
+//! The tables of the record file.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 /// Marks an SQLite file as Prony's (`file(1)` and SQLite read it as `application_id`).
 pub(super) const APPLICATION_ID: i64 = 0x5072_6e79;
 
-/// What each schema version adds to the one before; `user_version` counts how many were applied.
-const MIGRATIONS: [&str; 1] = [include_str!("schema-1.sql")];
+/// The schema version of this program, kept in `user_version`. Version 1 used another vocabulary; no migration exists.
+pub(super) const VERSION: i64 = 2;
 
-/// The newest schema version of this program.
-pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
+const TABLES: &str = include_str!("schema.sql");
 
 /// Whose file it is.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,16 +33,13 @@ pub(super) fn owner(connection: &Connection) -> rusqlite::Result<Owner> {
     })
 }
 
-/// Brings the tables up to [`VERSION`], in one transaction.
-pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Creates the tables in one transaction, unless they exist.
+pub(super) fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Read inside the transaction: another process may have done the work meanwhile.
-    let done: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let missing = MIGRATIONS.iter().skip(usize::try_from(done).unwrap_or(0));
-    for sql in missing {
-        transaction.execute_batch(sql)?;
-    }
-    if done < VERSION {
+    // Read inside the transaction: another process may have created them meanwhile.
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found == 0 {
+        transaction.execute_batch(TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }

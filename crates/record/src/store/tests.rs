@@ -43,7 +43,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(store.trials(&run.id).unwrap(), trials);
     let summary = &store.runs().unwrap()[0];
     assert_eq!((summary.trials, summary.failed_trials), (2, 1));
-    assert_eq!((summary.subjects, summary.end), (4, RunEnd::Complete));
+    assert_eq!((summary.servers, summary.end), (4, RunEnd::Complete));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn the_columns_hold_what_one_filters_by() {
     let found: (i64, f64, i64) = store
         .connection
         .query_row(
-            "SELECT p99_ns, rate_per_s, errors FROM trial WHERE run = 'r' AND subject = 'bun'
+            "SELECT p99_ns, rate_per_s, errors FROM trial WHERE run = 'r' AND server = 'bun'
              AND workload = 'hello' AND round = 2 AND result = 'measured' AND NOT client_limited",
             [],
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
@@ -83,7 +83,7 @@ fn the_latest_run_is_the_one_started_last() {
 }
 
 #[test]
-fn an_unknown_run_is_answered_with_the_nearest() {
+fn an_unknown_run_gets_a_response_with_the_nearest() {
     let (_folder, path) = place();
     let store = Store::open(path).unwrap();
     store
@@ -291,6 +291,24 @@ fn a_newer_prony_s_file_is_refused() {
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn an_older_prony_s_file_is_refused_and_left_as_it_is() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    store
+        .connection
+        .pragma_update(None, "user_version", 1)
+        .unwrap();
+    drop(store);
+    let before = fs::read(&path).unwrap();
+    for opened in [Store::open(&path), Store::open_read(&path)] {
+        let error = opened.unwrap_err();
+        assert!(matches!(error, StoreError::OlderSchema { .. }), "{error:?}");
+        assert!(error.to_string().contains("--store"), "{error}");
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[test]

@@ -11,22 +11,22 @@ use crate::{Run, RunEnd, TrialRecord, TrialResult};
 
 const INSERT_RUN: &str = "
     INSERT INTO run (id, suite, title, started_at, finished_at, \"end\", prony_version, rounds,
-        cpu_model, kernel, subjects, record)
+        cpu_model, kernel, servers, record)
     VALUES (:id, :suite, :title, :started_at, :finished_at, :end, :prony_version, :rounds,
-        :cpu_model, :kernel, :subjects, :record)";
+        :cpu_model, :kernel, :servers, :record)";
 
 const UPDATE_RUN: &str = "
     UPDATE run SET suite = :suite, title = :title, started_at = :started_at,
         finished_at = :finished_at, \"end\" = :end, prony_version = :prony_version,
-        rounds = :rounds, cpu_model = :cpu_model, kernel = :kernel, subjects = :subjects,
+        rounds = :rounds, cpu_model = :cpu_model, kernel = :kernel, servers = :servers,
         record = :record
     WHERE id = :id";
 
 const INSERT_TRIAL: &str = "
-    INSERT INTO trial (run, sequence, subject, workload, shape, connections, round, started_at,
+    INSERT INTO trial (run, sequence, server, workload, shape, connections, round, started_at,
         result, requests, errors, rate_per_s, p50_ns, p99_ns, p999_ns, server_cpu_s,
         peak_memory_bytes, startup_ns, client_limited, record)
-    VALUES (:run, :sequence, :subject, :workload, :shape, :connections, :round, :started_at,
+    VALUES (:run, :sequence, :server, :workload, :shape, :connections, :round, :started_at,
         :result, :requests, :errors, :rate_per_s, :p50_ns, :p99_ns, :p999_ns, :server_cpu_s,
         :peak_memory_bytes, :startup_ns, :client_limited, :record)";
 
@@ -47,7 +47,7 @@ impl Store {
         }
     }
 
-    /// Writes a run again, for instance when its subjects have been built and verified.
+    /// Writes a run again, for instance when its servers have been built and verified.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`] where it was never begun; else what keeps the file from being written.
@@ -97,7 +97,7 @@ impl Store {
                 ":rounds": run.rounds,
                 ":cpu_model": run.machine.cpu_model,
                 ":kernel": run.machine.kernel,
-                ":subjects": integer(run.subjects.len() as u64),
+                ":servers": integer(run.servers.len() as u64),
                 ":record": json,
             },
         );
@@ -125,7 +125,7 @@ fn insert_trial(
         .execute(named_params! {
             ":run": run,
             ":sequence": trial.sequence,
-            ":subject": trial.subject,
+            ":server": trial.server,
             ":workload": trial.workload,
             ":shape": trial.load.shape.name(),
             ":connections": integer(trial.load.connections as u64),

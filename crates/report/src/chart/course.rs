@@ -19,8 +19,8 @@ pub(super) fn frame(table: &Table) -> Frame {
     let mut rows: Vec<FrameRow> = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
-            label: row.subject.id.clone(),
-            value: spoilt(row),
+            label: row.server.id.clone(),
+            value: noisy(row),
             note: String::new(),
             marks: trials(table, row, &scale),
         })
@@ -42,10 +42,10 @@ pub(super) fn frame(table: &Table) -> Frame {
     }
 }
 
-fn spoilt(row: &Row) -> String {
-    match row.figures.attempts.spoilt {
+fn noisy(row: &Row) -> String {
+    match row.figures.attempts.noisy {
         0 => String::new(),
-        n => format!("{n} spoilt"),
+        n => format!("{n} noisy"),
     }
 }
 
@@ -57,7 +57,7 @@ fn placed<'a>(table: &'a Table, scale: &'a Scale) -> impl Iterator<Item = (f64, 
 
 fn trials(table: &Table, row: &Row, scale: &Scale) -> Markup {
     let (left, right) = (x(scale, 0.0), x(scale, f64::MAX));
-    let own = placed(table, scale).filter(|(_, trial)| trial.subject == row.subject.id);
+    let own = placed(table, scale).filter(|(_, trial)| trial.server == row.server.id);
     html! {
         line class="grid" x1=(left) x2=(right) y1="0" y2="0" {}
         @for (place, trial) in own {
@@ -69,8 +69,8 @@ fn trials(table: &Table, row: &Row, scale: &Scale) -> Markup {
 }
 
 fn class(base: &'static str, trial: &CourseTrial) -> String {
-    match trial.spoilt {
-        true => format!("{base} spoilt"),
+    match trial.noisy {
+        true => format!("{base} noisy"),
         false => base.to_owned(),
     }
 }
@@ -111,15 +111,15 @@ fn legend(table: &Table) -> Markup {
     html! {
         circle class="dot" cx="158" cy="10" r="3" {}
         text class="tick" x="166" y="14" { (figure(table)) " against its row's median, ±20 % at the edges" }
-        circle class="dot spoilt" cx="520" cy="10" r="3" {}
-        text class="tick" x="528" y="14" { "spoilt" }
+        circle class="dot noisy" cx="520" cy="10" r="3" {}
+        text class="tick" x="528" y="14" { "noisy" }
     }
 }
 
 fn description(table: &Table) -> String {
-    let spoilt = table.course.iter().filter(|trial| trial.spoilt).count();
+    let noisy = table.course.iter().filter(|trial| trial.noisy).count();
     format!(
-        "{} trials from left to right as they were made, a dot each: its {} against the median of its row. {spoilt} were spoilt. \
+        "{} trials from left to right as they were made, a dot each: its {} against the median of its row. {noisy} were noisy. \
          The lowest row shows the share of their CPU time that server or generator lost to others: {} at most.",
         table.course.len(),
         figure(table),

@@ -1,4 +1,4 @@
-//! Ok answers for a second of the server's CPU time, the best first: a dot for the median, a whisker for the interval.
+//! Ok responses for a second of the server's CPU time, the best first: a dot for the median, a whisker for the interval.
 
 use maud::{Markup, html};
 
@@ -17,7 +17,7 @@ pub(super) fn frame(table: &Table) -> Frame {
         .by_cpu()
         .into_iter()
         .map(|row| FrameRow {
-            label: row.subject.id.clone(),
+            label: row.server.id.clone(),
             value: shown(row),
             note: note(row),
             marks: marks(row, &scale),
@@ -41,7 +41,7 @@ fn shown(row: &Row) -> String {
 
 fn note(row: &Row) -> String {
     match (row.standing, row.cpu_band) {
-        (Standing::WrongAnswers, _) => "wrong answers".to_owned(),
+        (Standing::WrongResponses, _) => "wrong responses".to_owned(),
         (_, Some(band)) => format!("rank {}", prose::band(Some(band))),
         (_, None) if row.is_reference() => "reference".to_owned(),
         (_, None) => String::new(),
@@ -61,7 +61,7 @@ fn description(table: &Table) -> String {
     let rows: Vec<String> = table
         .by_cpu()
         .into_iter()
-        .map(|row| format!("{} {} {}", row.subject.id, shown(row), note(row)))
+        .map(|row| format!("{} {} {}", row.server.id, shown(row), note(row)))
         .collect();
     format!(
         "Median and interval over rounds; user and kernel time, whole process tree: {}.",

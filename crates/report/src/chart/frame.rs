@@ -1,4 +1,4 @@
-//! What all charts share: title, axis, grid, and a row a subject with its figure at the end.
+//! What all charts share: title, axis, grid, and a row a server with its figure at the end.
 
 use maud::{Markup, html};
 

@@ -12,7 +12,7 @@ pub(super) fn frame(table: &Table) -> Frame {
     let rows = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
-            label: row.subject.id.clone(),
+            label: row.server.id.clone(),
             value: shown(row, Percentile::P50),
             note: format!("p99 {}", shown(row, Percentile::P99)),
             marks: marks(row, &scale),
@@ -88,7 +88,7 @@ fn description(table: &Table) -> String {
                     format!("{} {}", percentile.name(), format::duration(value))
                 })
                 .collect();
-            format!("{} {}", row.subject.id, points.join(", "))
+            format!("{} {}", row.server.id, points.join(", "))
         })
         .collect();
     format!(

@@ -12,7 +12,7 @@ pub(super) fn frame(table: &Table) -> Frame {
     let rows = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
-            label: row.subject.id.clone(),
+            label: row.server.id.clone(),
             value: format::bytes(row.figures.peak_memory_bytes as f64),
             note: String::new(),
             marks: marks(row, &scale),
@@ -43,7 +43,7 @@ fn description(table: &Table) -> String {
         .into_iter()
         .map(|row| {
             let bytes = format::bytes(row.figures.peak_memory_bytes as f64);
-            format!("{} {bytes}", row.subject.id)
+            format!("{} {bytes}", row.server.id)
         })
         .collect();
     format!(

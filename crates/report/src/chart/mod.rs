@@ -1,4 +1,4 @@
-//! Charts as SVG: a row a subject, figures along one axis.
+//! Charts as SVG: a row a server, figures along one axis.
 //!
 //! In the HTML page they take their colours from the page; alone ([`chart_svg`]) they carry their
 //! own, on a light ground.
@@ -22,11 +22,11 @@ use frame::Frame;
 /// Which chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartKind {
-    /// Ok answers a second, with intervals, the ceiling as a line.
+    /// Ok responses a second, with intervals, the ceiling as a line.
     Throughput,
     /// Latency from p50 to p99.9, logarithmic.
     Latency,
-    /// Ok answers for a second of the server's CPU time, with intervals.
+    /// Ok responses for a second of the server's CPU time, with intervals.
     Cpu,
     /// Peak memory of the server.
     Memory,

@@ -1,4 +1,4 @@
-//! Ok answers a second: a dot for the median, a whisker for the interval, the ceiling as a line.
+//! Ok responses a second: a dot for the median, a whisker for the interval, the ceiling as a line.
 
 use maud::{Markup, html};
 
@@ -12,7 +12,7 @@ pub(super) fn frame(table: &Table) -> Frame {
     let rows: Vec<FrameRow> = in_order(table)
         .into_iter()
         .map(|row| FrameRow {
-            label: row.subject.id.clone(),
+            label: row.server.id.clone(),
             value: format::count(row.figures.rate.median),
             note: note(row),
             marks: marks(row, &scale),
@@ -38,7 +38,7 @@ fn note(row: &Row) -> String {
             let bound = row.bounds.iter().find(|bound| bound.binds());
             bound.map_or(String::new(), |bound| bound.name().to_owned())
         }
-        Standing::WrongAnswers => "wrong answers".to_owned(),
+        Standing::WrongResponses => "wrong responses".to_owned(),
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn bar(scale: &Scale, value: f64, spread: Option<(f64, f64)>, counts:
 fn ceiling(table: &Table, scale: &Scale, rows: usize) -> Markup {
     html! {
         @if let Some(row) = table.ceiling() {
-            (ceiling_line(x(scale, row.figures.rate.median), &row.subject.id, rows_end(rows, ROW)))
+            (ceiling_line(x(scale, row.figures.rate.median), &row.server.id, rows_end(rows, ROW)))
         }
     }
 }
@@ -79,7 +79,7 @@ fn description(table: &Table) -> String {
             let interval = format::count_interval(rate.low, rate.high);
             format!(
                 "{} {} ({interval})",
-                row.subject.id,
+                row.server.id,
                 format::rate(rate.median)
             )
         })

@@ -1,24 +1,23 @@
 //! Who is missing from which table, and why. Nobody is missing in silence.
 
 use prony_record::{
-    FailureKind, LoadSpec, Run, SubjectRecord, SubjectStatus, TrialRecord, TrialResult,
-    VerifyVerdict,
+    FailureKind, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict,
 };
 
-use super::{SubjectLabel, Table};
+use super::{ServerLabel, Table};
 
-/// A subject that is missing from one table or all that it could be in.
+/// A server that is missing from one table or all that it could be in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
-    /// The subject.
-    pub subject: SubjectLabel,
+    /// The server.
+    pub server: ServerLabel,
     /// The workloads that it serves; empty where that is not known. It is not missing from others.
     pub serves: Vec<String>,
     /// Why.
     pub why: Why,
 }
 
-/// Why a subject is missing.
+/// Why a server is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {
     /// Its toolchain is not here.
@@ -81,7 +80,7 @@ impl Absence {
     }
 }
 
-/// Whether a subject that serves these can be asked for the workload. Old records do not tell.
+/// Whether a server that serves these can be asked for the workload. Old records do not tell.
 fn can_serve(serves: &[String], workload: &str) -> bool {
     serves.is_empty() || serves.iter().any(|served| served == workload)
 }
@@ -137,69 +136,69 @@ impl Why {
 }
 
 pub(super) fn absences(run: &Run, trials: &[TrialRecord], tables: &[Table]) -> Vec<Absence> {
-    run.subjects
+    run.servers
         .iter()
-        .flat_map(|subject| {
-            reasons(subject, trials, tables)
+        .flat_map(|server| {
+            reasons(server, trials, tables)
                 .into_iter()
-                .map(move |why| absence(subject, why))
+                .map(move |why| absence(server, why))
         })
         .collect()
 }
 
-fn absence(subject: &SubjectRecord, why: Why) -> Absence {
+fn absence(server: &ServerRecord, why: Why) -> Absence {
     Absence {
-        subject: SubjectLabel::from(subject),
-        serves: subject.serves.clone(),
+        server: ServerLabel::from(server),
+        serves: server.serves.clone(),
         why,
     }
 }
 
-fn reasons(subject: &SubjectRecord, trials: &[TrialRecord], tables: &[Table]) -> Vec<Why> {
-    if let Some(why) = not_ready(&subject.status) {
+fn reasons(server: &ServerRecord, trials: &[TrialRecord], tables: &[Table]) -> Vec<Why> {
+    if let Some(why) = not_ready(&server.status) {
         return vec![why];
     }
-    let mut reasons: Vec<Why> = wrong(subject).collect();
+    let mut reasons: Vec<Why> = wrong(server).collect();
     for table in tables {
-        let told = |why: &Why| absence(subject, why.clone()).is_from(table);
-        let served = can_serve(&subject.serves, &table.workload);
-        if served && !has_row(table, subject) && !reasons.iter().any(told) {
-            reasons.push(no_figures(subject, trials, &table.workload, &table.load));
+        let told = |why: &Why| absence(server, why.clone()).is_from(table);
+        let served = can_serve(&server.serves, &table.workload);
+        if served && !has_row(table, server) && !reasons.iter().any(told) {
+            reasons.push(no_figures(server, trials, &table.workload, &table.load));
         }
     }
     reasons
 }
 
-/// Why there are no figures of a subject for one workload under one load, in a word or two.
+/// Why there are no figures of a server for one workload under one load, in a word or two.
 pub(crate) fn why_absent(
     run: &Run,
     trials: &[TrialRecord],
-    subject: &str,
+    server: &str,
     workload: &str,
     load: &LoadSpec,
 ) -> &'static str {
-    let Some(subject) = run.subjects.iter().find(|record| record.id == subject) else {
+    let Some(server) = run.servers.iter().find(|record| record.id == server) else {
         return "not asked for";
     };
-    let wrong = || wrong(subject).find(|why| why.workload() == Some(workload));
-    match not_ready(&subject.status).or_else(wrong) {
+    let wrong = || wrong(server).find(|why| why.workload() == Some(workload));
+    match not_ready(&server.status).or_else(wrong) {
         Some(why) => why.label(),
-        None if !can_serve(&subject.serves, workload) => "does not serve it",
-        None => no_figures(subject, trials, workload, load).label(),
+        None if !can_serve(&server.serves, workload) => "does not serve it",
+        None => no_figures(server, trials, workload, load).label(),
     }
 }
 
-fn not_ready(status: &SubjectStatus) -> Option<Why> {
+fn not_ready(status: &ServerStatus) -> Option<Why> {
     match status.clone() {
-        SubjectStatus::Skipped { missing, install } => Some(Why::Skipped { missing, install }),
-        SubjectStatus::BuildFailed { output } => Some(Why::BuildFailed { output }),
-        SubjectStatus::StartFailed { reason } => Some(Why::StartFailed { reason }),
-        SubjectStatus::Ready => None,
+        ServerStatus::Skipped { missing, install } => Some(Why::Skipped { missing, install }),
+        ServerStatus::BuildFailed { output } => Some(Why::BuildFailed { output }),
+        ServerStatus::StartFailed { reason } => Some(Why::StartFailed { reason }),
+        ServerStatus::Ready => None,
     }
 }
 
-fn wrong(subject: &SubjectRecord) -> impl Iterator<Item = Why> {
-    subject
+fn wrong(server: &ServerRecord) -> impl Iterator<Item = Why> {
+    server
         .verified
         .iter()
         .filter_map(|verified| match &verified.verdict {
@@ -212,13 +211,13 @@ fn wrong(subject: &SubjectRecord) -> impl Iterator<Item = Why> {
         })
 }
 
-fn has_row(table: &Table, subject: &SubjectRecord) -> bool {
-    table.rows.iter().any(|row| row.subject.id == subject.id)
+fn has_row(table: &Table, server: &ServerRecord) -> bool {
+    table.rows.iter().any(|row| row.server.id == server.id)
 }
 
-/// Of a subject that was ready and right.
+/// Of a server that was ready and right.
 fn no_figures(
-    subject: &SubjectRecord,
+    server: &ServerRecord,
     trials: &[TrialRecord],
     workload: &str,
     load: &LoadSpec,
@@ -226,7 +225,7 @@ fn no_figures(
     let mut failures = trials.iter().filter_map(|record| {
         let trial = &record.trial;
         let here =
-            trial.subject == subject.id && trial.workload == workload && trial.load.same_load(load);
+            trial.server == server.id && trial.workload == workload && trial.load.same_load(load);
         match &record.result {
             TrialResult::Failed { kind, message } if here => Some((*kind, message)),
             _ => None,

@@ -1,14 +1,14 @@
-//! How many requests of a closed loop were being answered at a time: a check of its latency.
+//! How many requests of a closed loop were being served at a time: a check of its latency.
 
 use prony_record::{LoadShape, LoadSpec, Measurement, Outcome};
 
 use super::figures::reconnects_per_request;
 use crate::format;
 
-/// How many requests of a closed loop awaited an answer that came, at a time.
+/// How many requests of a closed loop awaited a response that came, at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Awaiting {
-    /// In the mean: by Little's law, the ok answers a second times their mean latency.
+    /// In the mean: by Little's law, the ok responses a second times their mean latency.
     mean: f64,
     /// How many there could be.
     possible: usize,
@@ -18,7 +18,7 @@ pub(super) struct Awaiting {
     reconnecting: bool,
 }
 
-/// Where fewer than this share awaited answers, the latency is not that of all.
+/// Where fewer than this share awaited responses, the latency is not that of all.
 const MOST_AWAITING: f64 = 0.7;
 
 impl Awaiting {
@@ -26,7 +26,7 @@ impl Awaiting {
     pub fn of(rounds: &[&Measurement]) -> Option<Self> {
         let load = &rounds.first()?.load.load;
         let total = |of: fn(&Measurement) -> f64| rounds.iter().map(|round| of(round)).sum::<f64>();
-        let answering_ns = total(|round| {
+        let responding_ns = total(|round| {
             let ok = round.load.outcomes[Outcome::Ok] as f64;
             round
                 .load
@@ -39,7 +39,7 @@ impl Awaiting {
             .find(|round| round.load.latency_ns.is_some())?;
         let measured_ns = total(|round| round.load.duration_s * 1e9);
         (load.shape == LoadShape::Closed && measured_ns > 0.0).then(|| Self {
-            mean: answering_ns / measured_ns,
+            mean: responding_ns / measured_ns,
             possible: load.connections * load.pipeline,
             of: match load.pipeline {
                 1 => "connections",
@@ -60,7 +60,7 @@ impl Awaiting {
             false => "the others waited longer than any latency tells",
         };
         Some(format!(
-            "about {mean} of {} {} were being answered at a time: {others}",
+            "about {mean} of {} {} were being served at a time: {others}",
             format::exact(self.possible as u64),
             self.of
         ))

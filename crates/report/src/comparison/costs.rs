@@ -1,4 +1,4 @@
-//! What an answer and a connection cost the server: figures that a noisy machine blurs least.
+//! What a response and a connection cost the server: figures that a noisy machine blurs least.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use prony_stats::Estimate;
 use super::figures::{estimate, over};
 use super::rounds::Rounds;
 
-/// What an answer and a connection cost the server. Costs and answers both have the warm-up in them.
+/// What a response and a connection cost the server. Costs and responses both have the warm-up in them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostFigures {
-    /// CPU time for one ok answer, in nanoseconds; `None` where no answer was ok.
+    /// CPU time for one ok response, in nanoseconds; `None` where no response was ok.
     pub cpu_ns_per_request: Option<Estimate>,
-    /// Ok answers for one second of CPU time.
+    /// Ok responses for one second of CPU time.
     pub requests_per_cpu_s: Option<Estimate>,
     /// The same by round.
     pub(crate) requests_per_cpu_s_by_round: BTreeMap<u32, f64>,
-    /// Instructions for one ok answer, in user mode and in the kernel; `None` where they were not counted.
+    /// Instructions for one ok response, in user mode and in the kernel; `None` where they were not counted.
     pub instructions_per_request: Option<Estimate>,
-    /// CPU cycles for one ok answer, likewise.
+    /// CPU cycles for one ok response, likewise.
     pub cycles_per_request: Option<Estimate>,
-    /// Joules of the processor's packages for one ok answer: of server, generator and all else together.
+    /// Joules of the processor's packages for one ok response: of server, generator and all else together.
     pub joules_per_request: Option<Estimate>,
     /// By how many bytes the server grew for one connection, to the most that it held; `None` where that is not
     /// known, or it shrank.
@@ -34,22 +34,22 @@ impl CostFigures {
         let over = |figure: fn(&Measurement) -> Option<f64>| over(&measurements, figure);
         let per_cpu_s = rounds.by_round(requests_per_cpu_s);
         Self {
-            cpu_ns_per_request: over(|round| round.per_answer(round.server.cpu_s() * 1e9)),
+            cpu_ns_per_request: over(|round| round.per_response(round.server.cpu_s() * 1e9)),
             requests_per_cpu_s: estimate(&per_cpu_s),
             requests_per_cpu_s_by_round: per_cpu_s,
             instructions_per_request: over(|round| {
-                round.per_answer(round.server.instructions? as f64)
+                round.per_response(round.server.instructions? as f64)
             }),
-            cycles_per_request: over(|round| round.per_answer(round.server.cycles? as f64)),
-            joules_per_request: over(|round| round.per_answer(round.noise.energy_j?)),
+            cycles_per_request: over(|round| round.per_response(round.server.cycles? as f64)),
+            joules_per_request: over(|round| round.per_response(round.noise.energy_j?)),
             growth_per_connection: over(growth_per_connection),
         }
     }
 }
 
 fn requests_per_cpu_s(round: &Measurement) -> Option<f64> {
-    let (answers, cpu_s) = (round.answers(), round.server.cpu_s());
-    (answers > 0 && cpu_s > 0.0).then(|| answers as f64 / cpu_s)
+    let (responses, cpu_s) = (round.responses(), round.server.cpu_s());
+    (responses > 0 && cpu_s > 0.0).then(|| responses as f64 / cpu_s)
 }
 
 /// Held streams are connections too.

@@ -10,15 +10,15 @@ use prony_stats::spearman;
 /// A trial, one attempt, as it stands in the course of its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourseTrial {
-    /// The subject's id.
-    pub subject: String,
+    /// The server's id.
+    pub server: String,
     /// The figure that rows are compared by, as a ratio to the median of the row: the rate, in an open
     /// loop the median latency. `None` where the trial gave none.
     pub relative: Option<f64>,
     /// The share (0 to 1) of their CPU time that server or generator, whichever lost more, lost to others.
     pub loss: f64,
-    /// Whether it was spoilt.
-    pub spoilt: bool,
+    /// Whether it was noisy.
+    pub noisy: bool,
 }
 
 /// The figure that rows are compared by.
@@ -38,12 +38,12 @@ pub(super) fn course(records: &[&TrialRecord], open: bool) -> Vec<CourseTrial> {
         .iter()
         .map(|record| {
             let trial = of(record, open);
-            let middle = middle(records, &record.trial.subject, open);
+            let middle = middle(records, &record.trial.server, open);
             CourseTrial {
-                subject: record.trial.subject.clone(),
+                server: record.trial.server.clone(),
                 relative: trial.0.zip(middle).map(|(figure, middle)| figure / middle),
                 loss: trial.1,
-                spoilt: !record.spoilt.is_empty(),
+                noisy: !record.noisy.is_empty(),
             }
         })
         .collect()
@@ -57,10 +57,10 @@ fn of(record: &TrialRecord, open: bool) -> (Option<f64>, f64) {
 }
 
 /// The median of a row.
-fn middle(records: &[&TrialRecord], subject: &str, open: bool) -> Option<f64> {
+fn middle(records: &[&TrialRecord], server: &str, open: bool) -> Option<f64> {
     let own = records
         .iter()
-        .filter(|record| record.trial.subject == subject);
+        .filter(|record| record.trial.server == server);
     let rounds = Rounds::of(own.copied());
     let values = rounds.by_round(|round| compared(round, open));
     median(&values.into_values().collect::<Vec<_>>())

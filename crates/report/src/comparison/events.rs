@@ -32,7 +32,7 @@ pub struct HeldFigures {
 }
 
 impl EventFigures {
-    /// Of the answers; `None` where they were not read as event streams.
+    /// Of the responses; `None` where they were not read as event streams.
     pub(super) fn of(rounds: &[&Measurement]) -> Option<Self> {
         Self::among(rounds, |load| load.events.as_ref())
     }

@@ -1,4 +1,4 @@
-//! The figures of one subject under one load, over all its rounds.
+//! The figures of one server under one load, over all its rounds.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use super::wrong::WrongResponses;
 use crate::bound::{self, Bound};
 use crate::format;
 
-/// What the measured rounds of one subject gave together.
+/// What the measured rounds of one server gave together.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// Ok answers a second.
+    /// Ok responses a second.
     pub rate: Estimate,
     /// What rows are compared by, by round: the rate, in an open loop the median latency.
     pub(crate) compared: BTreeMap<u32, f64>,
-    /// Latency in nanoseconds, of the histograms of all rounds merged; `None` where no answer was ok.
+    /// Latency in nanoseconds, of the histograms of all rounds merged; `None` where no response was ok.
     pub latency: Option<LatencySummary>,
     /// The interval of its median over the rounds.
     p50_interval: Option<(f64, f64)>,
@@ -34,7 +34,7 @@ pub struct Figures {
     p99_interval: Option<(f64, f64)>,
     /// Share (0 to 1) of those latencies within one standard deviation of their mean.
     pub within_stdev: Option<f64>,
-    /// How many answers the latency rests on.
+    /// How many responses the latency rests on.
     pub latency_count: u64,
     /// Rounds whose histogram could not be read, and so is not in the latency.
     pub unreadable_histograms: usize,
@@ -42,15 +42,15 @@ pub struct Figures {
     pub transfer_per_s: f64,
     /// What became of the requests of all rounds, warm-ups not counted.
     pub outcomes: Outcomes,
-    /// What an answer and a connection cost the server.
+    /// What a response and a connection cost the server.
     pub costs: CostFigures,
     /// The most memory that the server held in any round, in bytes.
     pub peak_memory_bytes: u64,
-    /// From the spawn of the server to its first right answer, in nanoseconds.
+    /// From the spawn of the server to its first expected response, in nanoseconds.
     pub startup_ns: Option<Estimate>,
     /// What it took to warm the server up.
     pub warming: WarmingFigures,
-    /// Connections made again, for one request.
+    /// Connections re-run, for one request.
     pub reconnects_per_request: f64,
     /// Requests sent again over a new connection, because the server had closed the old one in
     /// order; of all rounds.
@@ -59,12 +59,12 @@ pub struct Figures {
     pub port_waits: u64,
     /// What only an open loop has; `None` for a closed one.
     pub open: Option<OpenFigures>,
-    /// Whether the connections of a closed loop awaited answers all the time; `None` for the other
+    /// Whether the connections of a closed loop awaited responses all the time; `None` for the other
     /// shapes.
     pub(super) awaiting: Option<Awaiting>,
-    /// From the start of the latency to the first byte of the answer, where that was asked for.
+    /// From the start of the latency to the first byte of the response, where that was asked for.
     pub first_byte: Option<WorstRound>,
-    /// What the event streams brought, where answers were read as such.
+    /// What the event streams brought, where responses were read as such.
     pub events: Option<EventFigures>,
     /// The streams that were held open beside the load, where there were some.
     pub held: Option<HeldFigures>,
@@ -72,7 +72,7 @@ pub struct Figures {
     pub generator: GeneratorFigures,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
-    /// How often trials were spoilt, and what the figures rest on.
+    /// How often trials were noisy, and what the figures rest on.
     pub attempts: Attempts,
     /// How strongly the figure is the worse the more of the machine was lost to others (-1 to 1); `None`
     /// where chance may have made it seem so.
@@ -83,7 +83,7 @@ pub struct Figures {
     pub steal_share: f64,
     /// The responses that were wrong; `None` if none was.
     pub wrong: Option<WrongResponses>,
-    /// The first wrong answer, where there was one.
+    /// The first wrong response, where there was one.
     pub first_wrong: Option<String>,
 }
 
@@ -146,12 +146,12 @@ impl Figures {
         })
     }
 
-    /// Ok answers for one second of server CPU time, the median of the rounds.
+    /// Ok responses for one second of server CPU time, the median of the rounds.
     pub fn requests_per_cpu_s(&self) -> Option<f64> {
         Some(self.costs.requests_per_cpu_s?.median)
     }
 
-    /// A latency percentile in nanoseconds, where at least ten answers were counted beyond it.
+    /// A latency percentile in nanoseconds, where at least ten responses were counted beyond it.
     pub fn percentile(&self, percentile: Percentile) -> Option<f64> {
         let (beyond, value) = match (percentile, self.latency.as_ref()?) {
             (Percentile::P50, latency) => (0.5, latency.p50),
@@ -159,7 +159,7 @@ impl Figures {
             (Percentile::P99, latency) => (0.01, latency.p99),
             (Percentile::P999, latency) => (0.001, latency.p999),
         };
-        self.has_answers_beyond(beyond).then_some(value as f64)
+        self.has_responses_beyond(beyond).then_some(value as f64)
     }
 
     /// The 95 % interval of a percentile over the rounds; `None` where the percentile is not shown, for a single
@@ -173,8 +173,8 @@ impl Figures {
         }
     }
 
-    /// Whether enough answers were counted for ten to lie in the slowest `share` (0 to 1).
-    pub(crate) fn has_answers_beyond(&self, share: f64) -> bool {
+    /// Whether enough responses were counted for ten to lie in the slowest `share` (0 to 1).
+    pub(crate) fn has_responses_beyond(&self, share: f64) -> bool {
         supports_percentile(self.latency_count, share)
     }
 
@@ -281,7 +281,7 @@ pub(super) fn estimate(by_round: &BTreeMap<u32, f64>) -> Option<Estimate> {
     Estimate::of(&by_round.values().copied().collect::<Vec<_>>())
 }
 
-/// The first wrong answer that one of these tells of.
+/// The first wrong response that one of these tells of.
 fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
     let mut told = rounds
         .iter()

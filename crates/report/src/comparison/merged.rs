@@ -50,7 +50,7 @@ impl Merged {
     }
 }
 
-/// For every value of any round: how many answers of one round were no greater.
+/// For every value of any round: how many responses of one round were no greater.
 fn running_sum(values: &[u64], round: &[(u64, u64)]) -> Vec<u64> {
     let mut counted = round.iter().peekable();
     let mut sum = 0;
@@ -68,7 +68,7 @@ fn running_sum(values: &[u64], round: &[(u64, u64)]) -> Vec<u64> {
 pub(super) struct Draws {
     /// Every value of any round, ascending.
     values: Vec<u64>,
-    /// For each round and value: how many of its answers were no greater.
+    /// For each round and value: how many of its responses were no greater.
     up_to: Vec<Vec<u64>>,
 }
 
@@ -78,7 +78,7 @@ impl Draws {
         bootstrap(self.up_to.len(), |drawn| self.value_at(quantile, drawn))
     }
 
-    /// The least value that at least `quantile` of the drawn rounds' answers do not exceed.
+    /// The least value that at least `quantile` of the drawn rounds' responses do not exceed.
     fn value_at(&self, quantile: f64, drawn: &[usize]) -> Option<f64> {
         let sum_at = |place: usize| -> u64 { drawn.iter().map(|&it| self.up_to[it][place]).sum() };
         let total = sum_at(self.values.len().checked_sub(1)?);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_without_answers_have_no_percentile() {
+    fn rounds_without_responses_have_no_percentile() {
         let nothing = encoded(&[]);
         let merged = Merged::of([nothing.as_str(), nothing.as_str(), "none"]);
         assert_eq!(merged.draws().value_at(0.5, &[0, 1]), None);

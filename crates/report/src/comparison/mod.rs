@@ -58,7 +58,7 @@ pub struct Comparison {
     pub quiet: Quiet,
 }
 
-/// How the subjects did under one load on one workload.
+/// How the servers did under one load on one workload.
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The workload's id.
@@ -75,7 +75,7 @@ pub struct Table {
     /// The ranked rows by median, then the unranked ones by median. In an open loop, where the rate is
     /// the offered one, by median latency.
     pub rows: Vec<Row>,
-    /// The subject that the run's ratios are taken to; `None` where none was chosen, where it is not in this table, and
+    /// The server that the run's ratios are taken to; `None` where none was chosen, where it is not in this table, and
     /// for the reference server, whose share each row has anyway.
     pub baseline: Option<String>,
     /// Who is told apart from whom by the rate; `None` for an open loop, where the rate is the offered one.
@@ -86,11 +86,11 @@ pub struct Table {
     pub enough: Option<EnoughRounds>,
 }
 
-/// One subject's row.
+/// One server's row.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The subject.
-    pub subject: SubjectLabel,
+    /// The server.
+    pub server: ServerLabel,
     /// Its rank band, or why it has none.
     pub standing: Standing,
     /// Its figures.
@@ -99,13 +99,13 @@ pub struct Row {
     pub bounds: Vec<Bound>,
     /// It is the built-in reference server, which the others are held against.
     pub is_ceiling: bool,
-    /// Ok answers a second as a share of the reference server's, by the rounds that both have; `None` where there
+    /// Ok responses a second as a share of the reference server's, by the rounds that both have; `None` where there
     /// is none, in an open loop, and for itself.
     pub share_of_ceiling: Option<Relative>,
-    /// Ok answers a second, in an open loop the median latency, as a ratio to the baseline's, by the rounds that
+    /// Ok responses a second, in an open loop the median latency, as a ratio to the baseline's, by the rounds that
     /// both have; `None` where the table has no baseline, and for itself.
     pub of_baseline: Option<Relative>,
-    /// Its band by requests per second of CPU time; `None` for reference servers, where answers were wrong, and where
+    /// Its band by requests per second of CPU time; `None` for reference servers, where responses were wrong, and where
     /// no CPU time is known.
     pub cpu_band: Option<Band>,
 }
@@ -123,12 +123,12 @@ pub enum Standing {
     /// The load is an open loop, in which the rate is the one that was offered.
     Offered,
     /// Responses under load were wrong, so its rate is of something else.
-    WrongAnswers,
+    WrongResponses,
 }
 
-/// What is told of a subject wherever it is shown.
+/// What is told of a server wherever it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubjectLabel {
+pub struct ServerLabel {
     /// Its id.
     pub id: String,
     /// Programming language.
@@ -159,7 +159,7 @@ impl Comparison {
     pub fn wrong_servers(&self) -> Vec<&str> {
         let rows = self.tables.iter().flat_map(|table| &table.rows);
         let wrong = rows.filter(|row| row.figures.wrong.is_some());
-        let mut servers: Vec<&str> = wrong.map(|row| row.subject.id.as_str()).collect();
+        let mut servers: Vec<&str> = wrong.map(|row| row.server.id.as_str()).collect();
         servers.sort_unstable();
         servers.dedup();
         servers
@@ -170,7 +170,7 @@ impl Comparison {
         self.tables.iter().any(|table| !table.is_open())
     }
 
-    /// Whether a table is of users who wait for their answers and think.
+    /// Whether a table is of users who wait for their responses and think.
     pub fn has_users_closed(&self) -> bool {
         let thinks = |table: &Table| matches!(table.load.shape, LoadShape::UsersClosed { .. });
         self.tables.iter().any(thinks)
@@ -204,7 +204,7 @@ impl Comparison {
         self.tables.iter().enumerate().filter(first).count()
     }
 
-    /// What a subject is missing from: the name of the table or of the workload; `None` for all.
+    /// What a server is missing from: the name of the table or of the workload; `None` for all.
     pub fn missing_from(&self, why: &Why) -> Option<String> {
         let load = match why {
             Why::Failed { load, .. } | Why::NotTried { load, .. } => Some(load),
@@ -248,7 +248,7 @@ impl Table {
         self.rows.iter().any(|row| kept(row).is_some())
     }
 
-    /// Whether its answers were read as event streams.
+    /// Whether its responses were read as event streams.
     pub fn has_events(&self) -> bool {
         self.rows.iter().any(|row| row.figures.events.is_some())
     }
@@ -258,7 +258,7 @@ impl Table {
         self.rows.iter().any(|row| row.figures.first_byte.is_some())
     }
 
-    /// The rows by the requests that they answer for a second of CPU time, those without last.
+    /// The rows by the requests that they respond for a second of CPU time, those without last.
     pub fn by_cpu(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         let place = |row: &Row| row.figures.requests_per_cpu_s().unwrap_or(0.0);
@@ -288,7 +288,7 @@ impl Row {
         match self.standing {
             Standing::Ranked(band) => Some(band),
             Standing::AtLeast(band) => band,
-            Standing::Reference | Standing::Offered | Standing::WrongAnswers => None,
+            Standing::Reference | Standing::Offered | Standing::WrongResponses => None,
         }
     }
 
@@ -306,14 +306,14 @@ impl Row {
     /// What its figures of a kind say of the server.
     pub fn known(&self, kind: FigureKind) -> Known {
         match self.standing {
-            Standing::WrongAnswers => Known::Nothing,
+            Standing::WrongResponses => Known::Nothing,
             _ => known(&self.bounds, kind),
         }
     }
 
     /// Whether it is a reference server (whose rate may be a lower bound besides).
     pub fn is_reference(&self) -> bool {
-        self.subject.is_reference()
+        self.server.is_reference()
     }
 
     /// What the reader must know of this row, a few words each.
@@ -329,7 +329,7 @@ impl Row {
     fn after_standing(&self, flags: Vec<String>) -> Vec<String> {
         let standing = match self.standing {
             Standing::Reference => Some("reference".to_owned()),
-            Standing::WrongAnswers => Some(match self.figures.wrong {
+            Standing::WrongResponses => Some(match self.figures.wrong {
                 Some(wrong) => format!("wrong responses: {}", prose::wrong_of(wrong)),
                 None => "wrong responses".to_owned(),
             }),
@@ -346,7 +346,7 @@ impl Row {
     }
 }
 
-impl SubjectLabel {
+impl ServerLabel {
     /// Whether it is a reference server.
     pub fn is_reference(&self) -> bool {
         self.class == "reference"
@@ -364,8 +364,8 @@ impl SubjectLabel {
     }
 }
 
-impl From<&prony_record::SubjectRecord> for SubjectLabel {
-    fn from(record: &prony_record::SubjectRecord) -> Self {
+impl From<&prony_record::ServerRecord> for ServerLabel {
+    fn from(record: &prony_record::ServerRecord) -> Self {
         Self {
             id: record.id.clone(),
             language: record.language.clone(),

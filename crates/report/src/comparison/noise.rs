@@ -1,6 +1,6 @@
 //! How quiet the machine was while a run was made.
 
-use prony_record::{Measurement, Scheduling, Spoil, TrialRecord, TrialResult};
+use prony_record::{Measurement, NoiseCause, Scheduling, TrialRecord, TrialResult};
 use prony_stats::median;
 
 /// How quiet the machine was, over every attempt at every trial.
@@ -8,14 +8,14 @@ use prony_stats::median;
 pub struct Quiet {
     /// Trials that gave figures, every attempt counted.
     pub trials: usize,
-    /// Of these, the ones that were spoilt.
-    pub spoilt: usize,
-    /// Trials that were made again after a spoilt one.
+    /// Of these, the ones that were noisy.
+    pub noisy: usize,
+    /// Trials that were re-run after a noisy one.
     pub again: usize,
-    /// Trials that the hypervisor spoilt.
+    /// Trials that the hypervisor noisy.
     pub by_steal: usize,
-    /// Trials that other programs spoilt.
-    pub by_neighbour: usize,
+    /// Trials that other programs noisy.
+    pub by_other_programs: usize,
     /// Trials that were measured before the server had warmed up.
     pub by_warm_up: usize,
     /// The mean share (0 to 1) of their CPU time that server or generator, whichever lost more, lost to others.
@@ -35,7 +35,7 @@ pub struct Seen {
     pub median: f64,
     /// The greatest of the trials.
     pub worst: f64,
-    /// The trial with the greatest: subject, workload and round.
+    /// The trial with the greatest: server, workload and round.
     pub worst_in: (String, String, u32),
 }
 
@@ -106,8 +106,8 @@ pub(super) fn loss(trial: &Measurement) -> f64 {
     shares.reduce(f64::max).unwrap_or(trial.noise.steal_share)
 }
 
-/// From this share of spoilt trials on the machine is called noisy.
-const NOISY_SPOILT: f64 = 0.1;
+/// From this share of noisy trials on the machine is called noisy.
+const NOISY_NOISY: f64 = 0.1;
 /// From this mean loss on the machine is called noisy.
 const NOISY_LOSS: f64 = 0.02;
 
@@ -119,19 +119,19 @@ impl Quiet {
             .filter_map(|record| Some((record, measured(record)?)))
             .collect();
         let losses: f64 = trials.iter().map(|(_, trial)| loss(trial)).sum();
-        let by = |is: fn(&Spoil) -> bool| {
-            let spoilt = trials
+        let by = |is: fn(&NoiseCause) -> bool| {
+            let noisy = trials
                 .iter()
-                .filter(|(record, _)| record.spoilt.iter().any(is));
-            spoilt.count()
+                .filter(|(record, _)| record.noisy.iter().any(is));
+            noisy.count()
         };
         Self {
             trials: trials.len(),
-            spoilt: by(|_| true),
+            noisy: by(|_| true),
             again: records.iter().filter(|record| record.attempt > 1).count(),
-            by_steal: by(|spoil| matches!(spoil, Spoil::Steal { .. })),
-            by_neighbour: by(|spoil| matches!(spoil, Spoil::Neighbour { .. })),
-            by_warm_up: by(|spoil| matches!(spoil, Spoil::WarmUp { .. })),
+            by_steal: by(|cause| matches!(cause, NoiseCause::Steal { .. })),
+            by_other_programs: by(|cause| matches!(cause, NoiseCause::OtherPrograms { .. })),
+            by_warm_up: by(|cause| matches!(cause, NoiseCause::WarmUp { .. })),
             mean_loss: losses / trials.len().max(1) as f64,
             seen: NoiseKind::ALL
                 .into_iter()
@@ -146,8 +146,8 @@ impl Quiet {
 
     /// Whether so much was lost to others that the report must begin with it.
     pub fn is_noisy(&self) -> bool {
-        let by_others = (self.by_steal + self.by_neighbour) as f64;
-        by_others > NOISY_SPOILT * self.trials as f64 || self.mean_loss > NOISY_LOSS
+        let by_others = (self.by_steal + self.by_other_programs) as f64;
+        by_others > NOISY_NOISY * self.trials as f64 || self.mean_loss > NOISY_LOSS
     }
 }
 
@@ -170,6 +170,6 @@ fn seen(kind: NoiseKind, trials: &[(&TrialRecord, &Measurement)]) -> Option<Seen
         kind,
         median: median(&values)?,
         worst,
-        worst_in: (trial.subject.clone(), trial.workload.clone(), trial.round),
+        worst_in: (trial.server.clone(), trial.workload.clone(), trial.round),
     })
 }

@@ -11,15 +11,15 @@ use crate::format;
 pub struct OpenFigures {
     /// Ok requests whose instant had passed when their user, or in a rate any connection, became
     /// free; of all rounds.
-    pub late: u64,
-    /// The generator's own lateness; `None` where no request was begun.
+    pub queued: u64,
+    /// The generator's own delay; `None` where no request was begun.
     pub lag: Option<Lag>,
     /// What was made of the requests that were asked for; `None` in records from before they were
     /// counted.
     pub kept: Option<Kept>,
 }
 
-/// The generator's own lateness.
+/// The generator's own delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lag {
     /// The median, in nanoseconds.
@@ -45,7 +45,7 @@ pub struct Kept {
     pub most_connections: u64,
 }
 
-/// Where the generator's own lateness is more than this share of the latency, it is worth a word.
+/// Where the generator's own delay is more than this share of the latency, it is worth a word.
 const LAG_WORTH_TELLING: f64 = 0.2;
 /// Where less than this share of the requests asked for was begun, the rate was not made.
 const RATE_MADE: f64 = 0.999;
@@ -58,7 +58,7 @@ impl OpenFigures {
         let open = rounds.iter().filter_map(|round| round.load.open.as_ref());
         open.clone().next()?;
         Some(Self {
-            late: open.clone().map(|open| open.late).sum(),
+            queued: open.clone().map(|open| open.queued).sum(),
             lag: Lag::of(rounds),
             kept: Kept::of(open.filter(|open| open.asked > 0)),
         })
@@ -77,12 +77,12 @@ impl OpenFigures {
         [kept, bound, lag].into_iter().flatten().collect()
     }
 
-    /// Says where much of the latency is the generator's own lateness.
+    /// Says where much of the latency is the generator's own delay.
     fn lag_flag(&self, latency_ns: f64) -> Option<String> {
         let lag_ns = self.lag?.p50_ns;
         (lag_ns > LAG_WORTH_TELLING * latency_ns).then(|| {
             let (lag, latency) = (format::duration(lag_ns), format::duration(latency_ns));
-            format!("{lag} of the median {latency} are the generator's own lateness")
+            format!("{lag} of the median {latency} are the generator's own delay")
         })
     }
 }

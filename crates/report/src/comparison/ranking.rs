@@ -10,16 +10,16 @@ use crate::bound::{self, FigureKind};
 /// Who is told apart from whom by the rate.
 #[derive(Clone, Debug)]
 pub struct RateOrder {
-    /// The subjects that are ranked, in the order of `order`.
-    subjects: Vec<String>,
+    /// The servers that are ranked, in the order of `order`.
+    servers: Vec<String>,
     /// What the rounds tell of them.
     pub order: Order,
 }
 
 impl RateOrder {
-    /// The subject that is faster for certain; `None` if that is open, or one of them is not ranked.
+    /// The server that is faster for certain; `None` if that is open, or one of them is not ranked.
     pub fn faster<'a>(&self, one: &'a str, other: &'a str) -> Option<&'a str> {
-        let place = |id: &str| self.subjects.iter().position(|subject| subject == id);
+        let place = |id: &str| self.servers.iter().position(|server| server == id);
         let (first, second) = (place(one)?, place(other)?);
         let better = self.order.better(first, second)?;
         Some(if better == first { one } else { other })
@@ -41,7 +41,7 @@ pub(super) fn assess(rows: &mut [Row], open: bool) {
 
 fn standing(row: &Row, open: bool) -> Standing {
     if row.figures.wrong.is_some() {
-        Standing::WrongAnswers
+        Standing::WrongResponses
     } else if row.bounds.iter().any(|bound| bound.hides(FigureKind::Pace)) {
         Standing::AtLeast(None)
     } else if row.is_reference() {
@@ -68,12 +68,12 @@ pub(super) fn rank(rows: &mut [Row]) -> RateOrder {
         };
     }
     RateOrder {
-        subjects: ranked.iter().map(|row| row.subject.id.clone()).collect(),
+        servers: ranked.iter().map(|row| row.server.id.clone()).collect(),
         order,
     }
 }
 
-/// Gives the rows their bands by the requests that they answer for a second of CPU time.
+/// Gives the rows their bands by the requests that they respond for a second of CPU time.
 pub(super) fn rank_by_cpu(rows: &mut [Row]) {
     let by_round = |row: &Row| row.figures.costs.requests_per_cpu_s_by_round.clone();
     let mut ranked: Vec<&mut Row> = rows
@@ -96,7 +96,7 @@ fn competitor(row: &Row, rounds: &BTreeMap<u32, f64>, kind: FigureKind) -> Compe
     }
 }
 
-/// Neither a reference server nor one whose answers were wrong.
+/// Neither a reference server nor one whose responses were wrong.
 fn competes(row: &Row) -> bool {
-    !row.is_reference() && row.standing != Standing::WrongAnswers
+    !row.is_reference() && row.standing != Standing::WrongResponses
 }

@@ -1,10 +1,10 @@
-//! A figure as a ratio to another subject's, within the rounds that both have.
+//! A figure as a ratio to another server's, within the rounds that both have.
 
 use std::collections::BTreeMap;
 
 use prony_stats::{Ratio, common_rounds};
 
-/// A ratio to another subject's figure.
+/// A ratio to another server's figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relative {
     /// The ratio: 0.79 where it is 79 % of the other's.

@@ -1,13 +1,13 @@
-//! The rounds of one subject under one load, an attempt each.
+//! The rounds of one server under one load, an attempt each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_record::{Measurement, Spoil, TrialRecord, TrialResult, attempt_that_counts};
+use prony_record::{Measurement, NoiseCause, TrialRecord, TrialResult, attempt_that_counts};
 
 use crate::format;
 
-/// What one subject gave under one load, a round each.
+/// What one server gave under one load, a round each.
 pub(crate) struct Rounds<'a> {
     /// The rounds that gave figures, ascending.
     pub measured: Vec<MeasuredRound<'a>>,
@@ -15,7 +15,7 @@ pub(crate) struct Rounds<'a> {
     pub attempted: Vec<&'a Measurement>,
     /// Rounds that gave none.
     pub failed: usize,
-    /// How often trials were spoilt.
+    /// How often trials were noisy.
     pub attempts: Attempts,
 }
 
@@ -27,23 +27,23 @@ pub(crate) struct MeasuredRound<'a> {
     pub measurement: &'a Measurement,
 }
 
-/// How often the trials of a row were spoilt, and what its figures rest on.
+/// How often the trials of a row were noisy, and what its figures rest on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// Trials that were spoilt, every attempt counted.
-    pub spoilt: usize,
-    /// Trials that were made again after a spoilt one.
+    /// Trials that were noisy, every attempt counted.
+    pub noisy: usize,
+    /// Trials that were re-run after a noisy one.
     pub again: usize,
-    /// Rounds of which every attempt was spoilt: their figures are those of the last one.
-    pub rounds_on_spoilt: usize,
-    /// What spoilt these, each cause once.
+    /// Rounds of which every attempt was noisy: their figures are those of the last one.
+    pub rounds_on_noisy: usize,
+    /// What noisy these, each cause once.
     pub causes: Vec<&'static str>,
     /// The longest warm-up of any attempt, where it was longer than the suite's.
     pub longer_warmup: Option<Duration>,
 }
 
 impl<'a> Rounds<'a> {
-    /// Of all attempts of one subject under one load, in any order.
+    /// Of all attempts of one server under one load, in any order.
     pub fn of(records: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
         let mut by_round: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
         for record in records {
@@ -91,15 +91,15 @@ impl<'a> Rounds<'a> {
 impl Attempts {
     /// Counts the attempts at one round.
     fn count(&mut self, attempts: &[&TrialRecord]) {
-        let spoilt = |record: &&&TrialRecord| !record.spoilt.is_empty();
-        self.spoilt += attempts.iter().filter(spoilt).count();
+        let noisy = |record: &&&TrialRecord| !record.noisy.is_empty();
+        self.noisy += attempts.iter().filter(noisy).count();
         let warmups = attempts.iter().filter_map(|record| longer_warmup(record));
         self.longer_warmup = warmups.chain(self.longer_warmup).max();
         self.again += attempts.len().saturating_sub(1);
-        let counts = attempt_that_counts(attempts.iter().copied()).filter(|record| spoilt(&record));
+        let counts = attempt_that_counts(attempts.iter().copied()).filter(|record| noisy(&record));
         let Some(record) = counts else { return };
-        self.rounds_on_spoilt += 1;
-        for cause in record.spoilt.iter().map(cause) {
+        self.rounds_on_noisy += 1;
+        for cause in record.noisy.iter().map(cause) {
             if !self.causes.contains(&cause) {
                 self.causes.push(cause);
             }
@@ -109,14 +109,14 @@ impl Attempts {
     /// What the reader must know of them, a few words each.
     pub(super) fn flags(&self) -> Vec<String> {
         let mut flags = Vec::new();
-        if self.spoilt > 0 {
-            let spoilt = match self.spoilt {
-                1 => "1 trial was spoilt".to_owned(),
-                n => format!("{n} trials were spoilt"),
+        if self.noisy > 0 {
+            let noisy = match self.noisy {
+                1 => "1 trial was noisy".to_owned(),
+                n => format!("{n} trials were noisy"),
             };
             flags.push(match self.again {
-                0 => format!("{spoilt}, none made again"),
-                n => format!("{spoilt}, {n} made again"),
+                0 => format!("{noisy}, none re-run"),
+                n => format!("{noisy}, {n} re-run"),
             });
         }
         if let Some(warmup) = self.longer_warmup {
@@ -124,10 +124,10 @@ impl Attempts {
             flags.push(format!("warmed up for {time}"));
         }
         let causes = self.causes.join(", ");
-        match self.rounds_on_spoilt {
+        match self.rounds_on_noisy {
             0 => {}
-            1 => flags.push(format!("1 round rests on a spoilt trial ({causes})")),
-            n => flags.push(format!("{n} rounds rest on spoilt trials ({causes})")),
+            1 => flags.push(format!("1 round rests on a noisy trial ({causes})")),
+            n => flags.push(format!("{n} rounds rest on noisy trials ({causes})")),
         }
         flags
     }
@@ -149,11 +149,11 @@ fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
     (used_s > record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
 }
 
-/// What spoilt a trial, in a word or two.
-pub(super) fn cause(spoil: &Spoil) -> &'static str {
-    match spoil {
-        Spoil::Steal { .. } => "steal",
-        Spoil::Neighbour { .. } => "a neighbour",
-        Spoil::WarmUp { .. } => "still warming up",
+/// What noisy a trial, in a word or two.
+pub(super) fn cause(cause: &NoiseCause) -> &'static str {
+    match cause {
+        NoiseCause::Steal { .. } => "steal",
+        NoiseCause::OtherPrograms { .. } => "another program",
+        NoiseCause::WarmUp { .. } => "still warming up",
     }
 }

@@ -1,4 +1,4 @@
-//! Makes the tables: groups trials by workload and load, sums each subject up, and ranks.
+//! Makes the tables: groups trials by workload and load, sums each server up, and ranks.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use prony_record::{CEILING, LoadShape, LoadSpec, Run, Stage, TrialRecord};
 use super::relative::Relative;
 use super::rounds::Rounds;
 use super::{
-    EnoughRounds, Figures, Percentile, RateOrder, Row, Standing, SubjectLabel, Table, course,
+    EnoughRounds, Figures, Percentile, RateOrder, Row, ServerLabel, Standing, Table, course,
     naming, ranking,
 };
 use crate::prose;
@@ -49,7 +49,7 @@ fn rounds(trials: &[&TrialRecord]) -> usize {
     rounds.len()
 }
 
-/// Every workload and load that was tried. Trials are shuffled; the subjects' lists of verified
+/// Every workload and load that was tried. Trials are shuffled; the servers' lists of verified
 /// workloads have the suite's order.
 fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
     let mut groups: Vec<(String, LoadSpec)> = Vec::new();
@@ -98,9 +98,9 @@ fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
         .then_with(|| rate(a).total_cmp(&rate(b)))
 }
 
-/// The suite's workloads: those of the subject that has the most, then what others have besides.
+/// The suite's workloads: those of the server that has the most, then what others have besides.
 fn workloads(run: &Run) -> Vec<&str> {
-    let mut lists: Vec<_> = run.subjects.iter().map(|s| &s.verified).collect();
+    let mut lists: Vec<_> = run.servers.iter().map(|s| &s.verified).collect();
     lists.sort_by_key(|verified| std::cmp::Reverse(verified.len()));
     let mut order: Vec<&str> = Vec::new();
     for verified in lists.into_iter().flatten() {
@@ -113,17 +113,17 @@ fn workloads(run: &Run) -> Vec<&str> {
 
 fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<Row>, Option<RateOrder>) {
     let mut rows: Vec<Row> = run
-        .subjects
+        .servers
         .iter()
-        .filter_map(|subject| {
-            let label = SubjectLabel::from(subject);
-            let own = trials.iter().filter(|r| r.trial.subject == subject.id);
+        .filter_map(|server| {
+            let label = ServerLabel::from(server);
+            let own = trials.iter().filter(|r| r.trial.server == server.id);
             let figures = Figures::of(&Rounds::of(own.copied()), open)?;
             Some(Row {
                 standing: Standing::Offered,
                 bounds: Vec::new(),
-                is_ceiling: subject.id == CEILING,
-                subject: label,
+                is_ceiling: server.id == CEILING,
+                server: label,
                 figures,
                 share_of_ceiling: None,
                 of_baseline: None,
@@ -147,16 +147,16 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<Row>, Option<Rat
     (rows, Some(order))
 }
 
-/// Those without an answer come last.
+/// Those without a response come last.
 fn median_latency(row: &Row) -> f64 {
     let latency = row.figures.percentile(Percentile::P50);
     latency.unwrap_or(f64::INFINITY)
 }
 
-/// The subject that the others are compared with, where it is not the ceiling, which has a column anyway.
+/// The server that the others are compared with, where it is not the ceiling, which has a column anyway.
 fn baseline(run: &Run, rows: &[Row]) -> Option<String> {
-    let ids = run.subjects.iter().map(|subject| subject.id.as_str());
-    let has_row = |id: &str| rows.iter().any(|row| row.subject.id == id);
+    let ids = run.servers.iter().map(|server| server.id.as_str());
+    let has_row = |id: &str| rows.iter().any(|row| row.server.id == id);
     let baseline = prony_record::baseline(run.baseline.as_deref(), ids, has_row)?;
     (baseline != CEILING && rows.len() > 1).then(|| baseline.to_owned())
 }
@@ -172,14 +172,14 @@ fn relate(run: &Run, rows: &mut [Row], open: bool) {
     let baseline = baseline(run, rows);
     let base = rows
         .iter()
-        .find(|row| Some(&row.subject.id) == baseline.as_ref());
+        .find(|row| Some(&row.server.id) == baseline.as_ref());
     let base = base.map(by_round);
     for row in rows {
         let to = |base: &_| Relative::of(&row.figures.compared, base);
         if !row.is_ceiling {
             row.share_of_ceiling = ceiling.as_ref().and_then(to);
         }
-        if Some(&row.subject.id) != baseline.as_ref() {
+        if Some(&row.server.id) != baseline.as_ref() {
             row.of_baseline = base.as_ref().and_then(to);
         }
     }

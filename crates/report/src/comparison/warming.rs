@@ -58,7 +58,7 @@ impl WarmingFigures {
     }
 }
 
-/// From the spawn of a process to its first right answer, of the processes that the trials that count started. A kept
+/// From the spawn of a process to its first expected response, of the processes that the trials that count started. A kept
 /// process may have been started by an attempt that does not count: then by any.
 pub(super) fn startup(rounds: &Rounds) -> Option<Estimate> {
     let own = |one: &Measurement| one.startup_ns.map(|ns| ns as f64);

@@ -14,7 +14,7 @@ pub struct WrongResponses {
 impl WrongResponses {
     pub(super) fn of(rounds: &[&Measurement]) -> Option<Self> {
         let wrong = rounds.iter().map(|round| round.wrong()).sum();
-        let right: u64 = rounds.iter().map(|round| round.answers()).sum();
+        let right: u64 = rounds.iter().map(|round| round.responses()).sum();
         (wrong > 0).then(|| Self {
             wrong,
             of: wrong + right,

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use prony_record::Run;
 
-use crate::{SubjectLabel, prose};
+use crate::{ServerLabel, prose};
 
 pub(super) fn section(run: &Run) -> Markup {
     html! {
@@ -15,7 +15,7 @@ pub(super) fn section(run: &Run) -> Markup {
             (lines("Mitigations in force", &run.machine.mitigations))
             (lines("Network settings", &run.machine.tcp_settings))
             details {
-                summary { "Subjects, commands and sources" }
+                summary { "Servers, commands and sources" }
                 div class="scroll" tabindex="0" {
                     table {
                         thead { tr {
@@ -24,13 +24,13 @@ pub(super) fn section(run: &Run) -> Markup {
                             }
                         } }
                         tbody {
-                            @for subject in &run.subjects {
+                            @for server in &run.servers {
                                 tr {
-                                    th scope="row" { (subject.id) }
-                                    td class="text" { (SubjectLabel::from(subject).title()) }
-                                    td class="text" { (subject.class) }
-                                    td class="text" { code { (prose::command(&subject.run_command)) } }
-                                    td class="text" { code { (subject.source_hash) } }
+                                    th scope="row" { (server.id) }
+                                    td class="text" { (ServerLabel::from(server).title()) }
+                                    td class="text" { (server.class) }
+                                    td class="text" { code { (prose::command(&server.run_command)) } }
+                                    td class="text" { code { (server.source_hash) } }
                                 }
                             }
                         }

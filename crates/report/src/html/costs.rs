@@ -68,7 +68,7 @@ const COSTS: [Cost; 10] = [
         title: "Artefact",
         known: |_| true,
         cell: |row| {
-            let bytes = row.subject.artefact_bytes.map(|bytes| bytes as f64);
+            let bytes = row.server.artefact_bytes.map(|bytes| bytes as f64);
             optional(bytes, format::bytes)
         },
     },
@@ -101,7 +101,7 @@ fn line(table: &Table, row: &Row, costs: &[&Cost]) -> Markup {
             @if table.has_cpu() {
                 td { span class={ "rank" @if first { " first" } } { (prose::band(row.cpu_band)) } }
             }
-            th scope="row" { (row.subject.id) }
+            th scope="row" { (row.server.id) }
             @for cost in costs { ((cost.cell)(row)) }
         }
     }

@@ -34,7 +34,7 @@ fn line(row: &Row) -> Markup {
     let cost = &row.figures.generator;
     html! {
         tr {
-            th scope="row" { (row.subject.id) }
+            th scope="row" { (row.server.id) }
             (optional(cost.cpu_ns_per_request, format::duration))
             td { (format::share(cost.busy_max)) }
             (optional(cost.system_calls_per_request, format::count))

@@ -56,7 +56,7 @@ fn head(run: &Run, comparison: &Comparison) -> Markup {
             p class="kicker" { "Prony · " (run.suite) }
             h1 { (run.title) }
             dl class="facts" {
-                (fact("Servers", &run.subjects.len().to_string()))
+                (fact("Servers", &run.servers.len().to_string()))
                 (fact("Workloads", &comparison.workloads().to_string()))
                 (fact("Rounds", &comparison.rounds(run)))
                 (fact("Machine", &format!("{} · {}", machine.cpu_model, prose::plural(machine.cpus, "CPU"))))
@@ -96,7 +96,7 @@ fn absences(comparison: &Comparison) -> Markup {
                     @for absence in &comparison.absences {
                         li {
                             p {
-                                strong { (absence.subject.id) }
+                                strong { (absence.server.id) }
                                 @if let Some(place) = comparison.missing_from(&absence.why) { " · " (place) }
                                 " " span class="tag bad" { (absence.why.label()) }
                             }

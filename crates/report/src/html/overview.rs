@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::{Comparison, Percentile, Row, SubjectLabel, Table, format, prose};
+use crate::{Comparison, Percentile, Row, ServerLabel, Table, format, prose};
 
 pub(super) fn section(comparison: &Comparison) -> Markup {
-    let subjects = subjects(comparison);
+    let servers = servers(comparison);
     html! {
         @if comparison.tables.len() > 1 {
             section id="overview" {
@@ -31,10 +31,10 @@ pub(super) fn section(comparison: &Comparison) -> Markup {
                             }
                         } }
                         tbody {
-                            @for subject in subjects {
+                            @for server in servers {
                                 tr {
-                                    th scope="row" { (subject.id) small { (subject.title()) } }
-                                    @for table in &comparison.tables { (cell(comparison, table, subject)) }
+                                    th scope="row" { (server.id) small { (server.title()) } }
+                                    @for table in &comparison.tables { (cell(comparison, table, server)) }
                                 }
                             }
                             (absent(comparison))
@@ -48,38 +48,38 @@ pub(super) fn section(comparison: &Comparison) -> Markup {
 
 /// Everyone with a row anywhere: by the first workload they could be in, then those first who have
 /// the better place over all tables; the reference server last.
-fn subjects(comparison: &Comparison) -> Vec<&SubjectLabel> {
-    let mut subjects: Vec<&SubjectLabel> = Vec::new();
+fn servers(comparison: &Comparison) -> Vec<&ServerLabel> {
+    let mut servers: Vec<&ServerLabel> = Vec::new();
     for row in comparison.tables.iter().flat_map(|table| &table.rows) {
-        if !subjects.iter().any(|label| label.id == row.subject.id) {
-            subjects.push(&row.subject);
+        if !servers.iter().any(|label| label.id == row.server.id) {
+            servers.push(&row.server);
         }
     }
-    subjects.sort_by(|a, b| {
+    servers.sort_by(|a, b| {
         let first = |label| first_place(comparison, label);
         let by_mean = mean_share(comparison, b).total_cmp(&mean_share(comparison, a));
         (a.is_reference(), first(a))
             .cmp(&(b.is_reference(), first(b)))
             .then(by_mean)
     });
-    subjects
+    servers
 }
 
-/// The first table in which a subject stands or is missed.
-fn first_place(comparison: &Comparison, label: &SubjectLabel) -> Option<usize> {
+/// The first table in which a server stands or is missed.
+fn first_place(comparison: &Comparison, label: &ServerLabel) -> Option<usize> {
     comparison.tables.iter().position(|table| {
-        let stands = table.rows.iter().any(|row| row.subject.id == label.id);
+        let stands = table.rows.iter().any(|row| row.server.id == label.id);
         let mut absences = comparison.absences.iter();
-        stands || absences.any(|absence| absence.subject.id == label.id && absence.is_from(table))
+        stands || absences.any(|absence| absence.server.id == label.id && absence.is_from(table))
     })
 }
 
-/// A subject's rate as a share of the fastest, over all tables that rank by it; 0 where it has none.
-fn mean_share(comparison: &Comparison, label: &SubjectLabel) -> f64 {
+/// A server's rate as a share of the fastest, over all tables that rank by it; 0 where it has none.
+fn mean_share(comparison: &Comparison, label: &ServerLabel) -> f64 {
     let ranking = comparison.tables.iter().filter(|table| !table.is_open());
     let shares: Vec<f64> = ranking
         .filter_map(|table| {
-            let row = table.rows.iter().find(|row| row.subject.id == label.id)?;
+            let row = table.rows.iter().find(|row| row.server.id == label.id)?;
             Some(row.figures.rate.median / best_rate(table))
         })
         .collect();
@@ -91,11 +91,11 @@ fn best_rate(table: &Table) -> f64 {
     rates.fold(f64::MIN_POSITIVE, f64::max)
 }
 
-fn cell(comparison: &Comparison, table: &Table, subject: &SubjectLabel) -> Markup {
-    let row = table.rows.iter().find(|row| row.subject.id == subject.id);
+fn cell(comparison: &Comparison, table: &Table, server: &ServerLabel) -> Markup {
+    let row = table.rows.iter().find(|row| row.server.id == server.id);
     html! {
         @match row {
-            None => td class="none" { (why_none(comparison, table, subject)) },
+            None => td class="none" { (why_none(comparison, table, server)) },
             Some(row) if table.is_open() => td {
                 span class="figure" { (median_latency(row)) }
             },
@@ -115,11 +115,11 @@ fn median_latency(row: &Row) -> String {
     latency.map_or(format::NONE.to_owned(), format::duration)
 }
 
-fn why_none(comparison: &Comparison, table: &Table, subject: &SubjectLabel) -> &'static str {
+fn why_none(comparison: &Comparison, table: &Table, server: &ServerLabel) -> &'static str {
     comparison
         .absences
         .iter()
-        .find(|absence| absence.subject.id == subject.id && absence.is_from(table))
+        .find(|absence| absence.server.id == server.id && absence.is_from(table))
         .map_or(format::NONE, |absence| absence.why.label())
 }
 
@@ -132,7 +132,7 @@ fn absent(comparison: &Comparison) -> Markup {
     html! {
         @for absence in everywhere {
             tr {
-                th scope="row" { (absence.subject.id) small { (absence.subject.title()) } }
+                th scope="row" { (absence.server.id) small { (absence.server.title()) } }
                 td class="none text" colspan=(comparison.tables.len()) {
                     a href="#absent" { (absence.why.label()) }
                 }

@@ -129,8 +129,8 @@ fn line(grid: &Grid, row: &GridRow) -> Markup {
 fn made_with(row: &GridRow) -> String {
     let made_with = &row.made_with;
     match (row.in_document, made_with.is_empty()) {
-        (true, true) => format!("here: {}", row.subject),
-        (true, false) => format!("{} · {made_with}", row.subject),
+        (true, true) => format!("here: {}", row.server),
+        (true, false) => format!("{} · {made_with}", row.server),
         (false, true) => "not in the document".to_owned(),
         (false, false) => format!("not in the document · {made_with}"),
     }

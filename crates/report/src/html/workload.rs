@@ -117,8 +117,8 @@ fn cells(table: &Table, row: &Row) -> Markup {
             td { span class={ "rank" @if row.may_be_first() { " first" } } { (prose::band(row.band())) } }
         }
         th scope="row" {
-            (row.subject.id)
-            small { (row.subject.title()) " · " (row.subject.class) }
+            (row.server.id)
+            small { (row.server.title()) " · " (row.server.class) }
             @for flag in row.flags() { span class=(flag_class(row)) { (flag) } " " }
         }
         td { strong { (format::count(figures.rate.median)) } small { (interval) } }
@@ -137,7 +137,7 @@ fn cells(table: &Table, row: &Row) -> Markup {
 fn schedule(row: &Row) -> Markup {
     let open = row.figures.open;
     html! {
-        (optional(open.map(|open| open.late as f64), |late| format::exact(late as u64)))
+        (optional(open.map(|open| open.queued as f64), |late| format::exact(late as u64)))
         (lag(open.and_then(|open| open.lag)))
     }
 }
@@ -229,7 +229,7 @@ pub(super) fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> Markup 
 
 fn flag_class(row: &Row) -> &'static str {
     match row.standing {
-        Standing::WrongAnswers => "tag bad",
+        Standing::WrongResponses => "tag bad",
         Standing::Reference => "tag",
         Standing::Ranked(_) | Standing::Offered | Standing::AtLeast(_) => "tag warn",
     }
@@ -248,7 +248,7 @@ fn missing(table: &Table, comparison: &Comparison) -> Markup {
                 "Not in this table: "
                 @for (i, absence) in missing.iter().enumerate() {
                     @if i > 0 { ", " }
-                    (absence.subject.id) " (" (absence.why.label()) ")"
+                    (absence.server.id) " (" (absence.why.label()) ")"
                 }
                 ". " a href="#absent" { "Why" } "."
             }

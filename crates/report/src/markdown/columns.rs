@@ -77,10 +77,10 @@ const fn only(when: When, column: Column) -> Column {
 /// Rates and latency.
 pub(super) const SPEED: [Column; 24] = [
     only(When::Closed, figure("rank", |row| prose::band(row.band()))),
-    words("server", |row| row.subject.id.clone()),
-    words("made with", |row| match row.subject.class.as_str() {
-        "" => row.subject.title(),
-        class => format!("{} ({class})", row.subject.title()),
+    words("server", |row| row.server.id.clone()),
+    words("made with", |row| match row.server.class.as_str() {
+        "" => row.server.title(),
+        class => format!("{} ({class})", row.server.title()),
     }),
     figure("req/s", |row| format::count(row.figures.rate.median)),
     figure("interval", |row| match row.figures.rate.n {
@@ -108,7 +108,7 @@ pub(super) const SPEED: [Column; 24] = [
         figure("late", |row| {
             row.figures
                 .open
-                .map_or(format::NONE.to_owned(), |open| format::exact(open.late))
+                .map_or(format::NONE.to_owned(), |open| format::exact(open.queued))
         }),
     ),
     only(
@@ -180,7 +180,7 @@ pub(super) const SPEED: [Column; 24] = [
 
 /// What it cost the server.
 pub(super) const COST: [Column; 14] = [
-    words("server", |row| row.subject.id.clone()),
+    words("server", |row| row.server.id.clone()),
     only(
         When::Cost(|costs| costs.requests_per_cpu_s.is_some()),
         figure("rank by CPU", |row| prose::band(row.cpu_band)),
@@ -227,7 +227,7 @@ pub(super) const COST: [Column; 14] = [
     ),
     figure("artefact", |row| {
         optional(
-            row.subject.artefact_bytes.map(|bytes| bytes as f64),
+            row.server.artefact_bytes.map(|bytes| bytes as f64),
             format::bytes,
         )
     }),
@@ -241,7 +241,7 @@ pub(super) const COST: [Column; 14] = [
 
 /// What it cost the generator.
 pub(super) const GENERATOR: [Column; 7] = [
-    words("server", |row| row.subject.id.clone()),
+    words("server", |row| row.server.id.clone()),
     figure("CPU/req", |row| {
         optional(row.figures.generator.cpu_ns_per_request, format::duration)
     }),

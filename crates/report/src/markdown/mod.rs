@@ -42,8 +42,8 @@ fn head(run: &Run, comparison: &Comparison) -> String {
     push(
         &mut text,
         &format!(
-            "{} subjects, {}, on {} ({}), {}.\n",
-            run.subjects.len(),
+            "{} servers, {}, on {} ({}), {}.\n",
+            run.servers.len(),
             match comparison.rounds(run).as_str() {
                 "1" => "1 round".to_owned(),
                 rounds => format!("{rounds} rounds"),
@@ -159,7 +159,7 @@ fn absences(comparison: &Comparison) -> String {
             .map_or(String::new(), |place| format!(", {}", escaped(&place)));
         let head = format!(
             "- **{}**{place}: {}",
-            escaped(&absence.subject.id),
+            escaped(&absence.server.id),
             absence.why.label()
         );
         match &absence.why {
@@ -203,21 +203,21 @@ fn conditions(run: &Run) -> String {
             false => push(&mut text, fenced(&lines.join("\n")).trim_start()),
         }
     }
-    push(&mut text, "\n### Subjects\n");
+    push(&mut text, "\n### Servers\n");
     push(
         &mut text,
         "| server | made with | class | command | sources (SHA-256) |\n|---|---|---|---|---|",
     );
-    for subject in &run.subjects {
+    for server in &run.servers {
         push(
             &mut text,
             &format!(
                 "| {} | {} | {} | {} | {} |",
-                escaped(&subject.id),
-                escaped(&crate::SubjectLabel::from(subject).title()),
-                escaped(&subject.class),
-                escaped(&prose::command(&subject.run_command)),
-                escaped(&subject.source_hash),
+                escaped(&server.id),
+                escaped(&crate::ServerLabel::from(server).title()),
+                escaped(&server.class),
+                escaped(&prose::command(&server.run_command)),
+                escaped(&server.source_hash),
             ),
         );
     }

@@ -106,7 +106,7 @@ fn line(grid: &Grid, row: &GridRow, flagged: bool) -> String {
     };
     let flags = flagged.then(|| escaped(&row.flags.join(", ")));
     cells(
-        [name, escaped(&row.subject)]
+        [name, escaped(&row.server)]
             .into_iter()
             .chain(workload)
             .chain(figures)

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn users_who_wait_for_their_answers_are_a_closed_loop() {
+    fn users_who_wait_for_their_responses_are_a_closed_loop() {
         let users = LoadSpec {
             shape: LoadShape::UsersClosed { think_time_s: 0.5 },
             connections: 500,

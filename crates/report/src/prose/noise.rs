@@ -7,18 +7,18 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
     if !quiet.is_noisy() {
         return None;
     }
-    let by_others = quiet.by_steal.max(quiet.by_neighbour);
-    let spoilt = match by_others {
+    let by_others = quiet.by_steal.max(quiet.by_other_programs);
+    let noisy = match by_others {
         0 => String::new(),
         _ => format!(
-            "{} of {} trials were spoilt ({}), and ",
-            quiet.spoilt,
+            "{} of {} trials were noisy ({}), and ",
+            quiet.noisy,
             quiet.trials,
             causes(quiet)
         ),
     };
     Some(format!(
-        "This machine was noisy: {spoilt}on average {} of the CPU time of server or generator was lost to others.",
+        "This machine was noisy: {noisy}on average {} of the CPU time of server or generator was lost to others.",
         format::share(quiet.mean_loss)
     ))
 }
@@ -32,10 +32,10 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
         1 => "1 was".to_owned(),
         n => format!("{n} were"),
     };
-    let spoilt = match quiet.spoilt {
-        0 => format!("None of {} trials was spoilt.", quiet.trials),
+    let noisy = match quiet.noisy {
+        0 => format!("None of {} trials was noisy.", quiet.trials),
         n => format!(
-            "Of {} trials {n} were spoilt ({}); {again} made again. Figures rest on those that were not spoilt; where \
+            "Of {} trials {n} were noisy ({}); {again} re-run. Figures rest on those that were not noisy; where \
              every attempt at a round was, they rest on the last one, and the row says so.",
             quiet.trials,
             causes(quiet),
@@ -49,12 +49,12 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
         "On average {} of the CPU time of server or generator, whichever lost more, was lost to others.",
         format::share(quiet.mean_loss)
     );
-    vec![spoilt, loss, frequency]
+    vec![noisy, loss, frequency]
 }
 
 fn causes(quiet: &Quiet) -> String {
     let causes = [
-        (quiet.by_neighbour, "by a neighbour"),
+        (quiet.by_other_programs, "by another program"),
         (quiet.by_steal, "by steal"),
         (quiet.by_warm_up, "still warming up"),
     ];
@@ -79,13 +79,13 @@ pub fn seen(quiet: &Quiet) -> Vec<[String; 4]> {
 
 fn row(seen: &Seen) -> [String; 4] {
     let (words, shown) = told(seen.kind);
-    let (subject, workload, round) = &seen.worst_in;
+    let (server, workload, round) = &seen.worst_in;
     [
         words.to_owned(),
         shown(seen.median),
         shown(seen.worst),
         match seen.worst > 0.0 {
-            true => format!("{subject}, {workload}, round {round}"),
+            true => format!("{server}, {workload}, round {round}"),
             false => format::NONE.to_owned(),
         },
     ]

@@ -105,7 +105,7 @@ const RANKS: [&str; 4] = [
      have, so that what drifts from round to round cancels out, with noise judged over the whole table; the comparisons are corrected for their \
      number (Holm), so the chance that any row of a table is misplaced is at most 5 %. Rows whose ranges overlap \
      are listed by median; that order is not a result.",
-    "Ceiling: the built-in reference server does the least work that still answers right. It shows what \
+    "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what \
      this machine can do at all and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
     "Lower bounds: a row may be better than it shows. Client-limited: the load generator was at its limit while the \
      server was not. Still warming up: the server was still getting faster when its warm-up reached its limit. At the ceiling: the rate is \
@@ -114,59 +114,59 @@ const RANKS: [&str; 4] = [
      ahead of the rows that it leads, and no row is ranked above it for certain.",
 ];
 
-const CLOSED: &str = "Latency: from the send of a request to the last byte of its answer, ok answers only, from the histograms of \
+const CLOSED: &str = "Latency: from the send of a request to the last byte of its response, ok responses only, from the histograms of \
      all rounds merged. It is measured in a closed loop: a connection sends its next request only when it has \
-     its answer, so a server that stalls is asked less while it does. Compare it between rows of one table; it is \
+     its response, so a server that stalls is asked less while it does. Compare it between rows of one table; it is \
      not what users who arrive by themselves would meet.";
 
 const OPEN: [&str; 3] = [
-    "Open loop: requests are due on a schedule that no answer moves. Latency runs from the scheduled arrival to the last \
-     byte of the answer, so the time that a request had to wait for its user, or in a rate for a free connection, is in \
+    "Open loop: requests are due on a schedule that no response moves. Latency runs from the scheduled arrival to the last \
+     byte of the response, so the time that a request had to wait for its user, or in a rate for a free connection, is in \
      it. A late request is one whose instant had passed when there was one. Requests a second are those that were \
      offered: they rank nobody.",
     "Sent: the share of the requests due in the measured time that were begun, in the worst round. Below 99.9 % the rate \
      that was asked for was not made, and the row says so: its latencies are those of another rate.",
-    "Schedule lag: the generator's own lateness, from the instant at which a request was due and its user free to the \
+    "Schedule lag: the generator's own delay, from the instant at which a request was due and its user free to the \
      one at which it was begun, from the histograms of all rounds merged. It is in the latency too; where it comes near it, the \
      figure is the generator's.",
 ];
 
-const EVENTS: &str = "Events: of answers that are event streams. The first event is timed from where the latency begins, the gap \
-     from one event of a stream to its next; both are of the worst round, as their histograms are not on record. Rows are ranked by whole answers, not by events.";
+const EVENTS: &str = "Events: of responses that are event streams. The first event is timed from where the latency begins, the gap \
+     from one event of a stream to its next; both are of the worst round, as their histograms are not on record. Rows are ranked by whole responses, not by events.";
 
-const USERS_CLOSED: &str = "Users who think: each waits for an answer, thinks, and asks again. Their thinking sets most of the \
+const USERS_CLOSED: &str = "Users who think: each waits for a response, thinks, and asks again. Their thinking sets most of the \
      pace, so their requests a second tell servers apart only where these are slow beside it; latency does.";
 
 const GENERATOR: &str = "The generator's cost: CPU time, system calls, cycles and instructions of the load's own threads for one request, in user mode \
      and in the kernel, measured part only, the median of the rounds; how busy the busiest thread was in the worst one. What \
      the machine cannot count is left out.";
 
-const PERCENTILES: &str = "Percentiles: merged from the histograms of all rounds, never averaged. One is shown only where at least 10 answers \
-     lie beyond it: p99 takes 1,000 answers, p99.9 10,000. The intervals of p50 and p99 come from drawing rounds again (bootstrap). Every answer \
-     counts alike: a round with more answers weighs more.";
+const PERCENTILES: &str = "Percentiles: merged from the histograms of all rounds, never averaged. One is shown only where at least 10 responses \
+     lie beyond it: p99 takes 1,000 responses, p99.9 10,000. The intervals of p50 and p99 come from drawing rounds again (bootstrap). Every response \
+     counts alike: a round with more responses weighs more.";
 
 const CPU: [&str; 2] = [
-    "Requests per CPU second: ok answers for a second of user and kernel time of the server's whole process tree, warm-up \
+    "Requests per CPU second: ok responses for a second of user and kernel time of the server's whole process tree, warm-up \
      included on both sides. It is a ranking of its own, by bands as the rate's: what a server costs, whatever the generator \
-     could ask of it. A neighbour on the machine blurs it far less than the rate.",
+     could ask of it. Another program on the machine blurs it far less than the rate.",
     "Memory: the most that the process tree held at once in any round.",
 ];
 
-const COUNTERS: &str = "Instructions and cycles: of the server's process tree for one ok answer, in user mode and in the kernel, \
+const COUNTERS: &str = "Instructions and cycles: of the server's process tree for one ok response, in user mode and in the kernel, \
      warm-up included on both sides, as the processor counted them. Instructions hardly change with what else the machine does.";
 
 const GROWTH: &str = "Memory growth per connection: the most memory that was held, less what was held before the load, for each connection \
      of it. All growth is in it, caches and garbage that was not collected yet too: of a server with a garbage collector it says \
      when that ran as much as what a connection takes. With few connections it is mostly the former.";
 
-const ENERGY: &str = "Joules: what the processor's packages used meanwhile, for one ok answer: of server, generator and everything \
+const ENERGY: &str = "Joules: what the processor's packages used meanwhile, for one ok response: of server, generator and everything \
      else on the machine together. Compare it between rows of one table only.";
 
-const TRANSFER: &str = "Transfer counts every byte received, heads included. Rates count ok answers only; an error is never throughput.";
+const TRANSFER: &str = "Transfer counts every byte received, heads included. Rates count ok responses only; an error is never throughput.";
 
 const NOISE: [&str; 2] = [
-    "Spoilt trials: a trial is spoilt where others took too much of the CPUs of server or generator (the hypervisor, or other \
-     programs), or where the rate had not come to rest when measuring began. It is judged by that alone, never by its figures; it is made again \
+    "Noisy trials: a trial is noisy where others took too much of the CPUs of server or generator (the hypervisor, or other \
+     programs), or where the rate had not come to rest when measuring began. It is judged by that alone, never by its figures; it is re-run \
      as far as the run's bounds allow, and both are kept on record.",
     "Follows the noise: over the rounds of a row its figure is the worse the more was lost to others (Spearman's rank \
      correlation, p below 0.01). Such a figure says something of the machine's other work as well.",
@@ -181,7 +181,10 @@ pub fn asides(table: &Table) -> Vec<String> {
     sentences.extend(table.rows.iter().filter_map(held));
     sentences.extend(table.rows.iter().filter_map(|row| {
         let wrong = row.figures.first_wrong.as_ref()?;
-        Some(format!("First wrong answer of {}: {wrong}", row.subject.id))
+        Some(format!(
+            "First wrong response of {}: {wrong}",
+            row.server.id
+        ))
     }));
     sentences
 }
@@ -197,7 +200,7 @@ pub fn unranked(table: &Table) -> Option<String> {
         format!(
             "Nobody is ranked: in an open loop the requests a second are those that were offered. Rows are ordered by \
              their median latency, which runs from the scheduled arrival. Late requests are those of all rounds; the \
-             schedule lag is the generator's own lateness, {of}."
+             schedule lag is the generator's own delay, {of}."
         )
     })
 }
@@ -215,9 +218,9 @@ fn resent(row: &crate::Row) -> Option<String> {
     let count = row.figures.resent;
     (count > 0).then(|| {
         format!(
-            "{}: {} sent again over a new connection, because the server had closed the old one after a whole answer. \
+            "{}: {} sent again over a new connection, because the server had closed the old one after a whole response. \
              An orderly close is no error, and each of them counts once.",
-            row.subject.id,
+            row.server.id,
             verb(count, "request was", "requests were"),
         )
     })
@@ -229,7 +232,7 @@ fn port_waits(row: &crate::Row) -> Option<String> {
         format!(
             "{}: {} a new connection had to wait for a free local port, so its figures are those of the machine's \
              ports too.",
-            row.subject.id,
+            row.server.id,
             match count {
                 1 => "once".to_owned(),
                 n => format!("{} times", format::exact(n)),
@@ -243,7 +246,7 @@ fn held(row: &crate::Row) -> Option<String> {
     let held = row.figures.held?;
     let mut text = format!(
         "{}: the {} held beside the load brought {} a second",
-        row.subject.id,
+        row.server.id,
         verb(held.asked, "stream", "streams"),
         match held.events.per_s.median {
             1.0 => "1 event".to_owned(),

@@ -17,15 +17,15 @@ pub struct Trait {
 /// The kinds of them, in the order in which they are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraitKind {
-    /// Connections are closed after some answers.
+    /// Connections are closed after some responses.
     Churn,
-    /// Several requests are on their way over a connection.
+    /// Several requests are in flight over a connection.
     Pipeline,
     /// A time from the scheduled arrival.
     Deadline,
     /// Streams are held open beside it.
     Streams,
-    /// The answers' events are counted.
+    /// The responses' events are counted.
     Events,
     /// The first byte is timed.
     FirstByte,

@@ -17,8 +17,8 @@ pub fn warming(comparison: &Comparison) -> Option<String> {
     );
     let mut kept: Vec<String> = Vec::new();
     for row in rows().filter(|row| row.figures.warming.kept) {
-        if !kept.contains(&row.subject.id) {
-            kept.push(row.subject.id.clone());
+        if !kept.contains(&row.server.id) {
+            kept.push(row.server.id.clone());
         }
     }
     if !kept.is_empty() {

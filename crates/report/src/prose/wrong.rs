@@ -7,7 +7,7 @@ use crate::{Comparison, Table, format};
 pub fn wrong(comparison: &Comparison) -> Option<String> {
     let servers = comparison.wrong_servers();
     let rows = comparison.tables.iter().flat_map(|table| &table.rows);
-    let mut all: Vec<&str> = rows.map(|row| row.subject.id.as_str()).collect();
+    let mut all: Vec<&str> = rows.map(|row| row.server.id.as_str()).collect();
     all.sort_unstable();
     all.dedup();
     let told: Vec<String> = servers.iter().map(|id| of_server(comparison, id)).collect();
@@ -26,7 +26,7 @@ pub fn wrong(comparison: &Comparison) -> Option<String> {
 /// `bun (hello: 122 of 18,204 responses; page: …)`.
 fn of_server(comparison: &Comparison, id: &str) -> String {
     let in_table = |table: &Table| {
-        let row = table.rows.iter().find(|row| row.subject.id == id)?;
+        let row = table.rows.iter().find(|row| row.server.id == id)?;
         Some(format!(
             "{}: {}",
             table.name(),

@@ -20,8 +20,8 @@ pub(crate) struct Grid {
 /// A row.
 pub(crate) struct GridRow {
     pub name: String,
-    /// The subject's id.
-    pub subject: String,
+    /// The server's id.
+    pub server: String,
     pub made_with: String,
     pub workload: String,
     pub in_document: bool,
@@ -215,7 +215,7 @@ fn rows(
 fn grid_row(row: &DocumentRow, cells: Cells) -> GridRow {
     GridRow {
         name: row.name.clone(),
-        subject: row.subject.clone(),
+        server: row.server.clone(),
         made_with: row.made_with.clone(),
         workload: row.workload.clone(),
         in_document: row.in_document,

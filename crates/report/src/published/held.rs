@@ -95,9 +95,9 @@ impl<'a> Group<'a> {
             let Some(published) = table.published(row, figure) else {
                 continue;
             };
-            // A subject that stands twice with the same figure makes each pair once.
+            // A server that stands twice with the same figure makes each pair once.
             let again =
-                |entry: &Entry| entry.row.subject == row.subject && entry.published == published;
+                |entry: &Entry| entry.row.server == row.server && entry.published == published;
             if !entries.iter().any(again) {
                 entries.push(Entry { row, published });
             }
@@ -124,8 +124,8 @@ impl<'a> Group<'a> {
         let judge = Judge::of(self, tables);
         for (i, one) in self.entries.iter().enumerate() {
             for (j, other) in self.entries.iter().enumerate().skip(i + 1) {
-                // The same subject twice is measured once: its two rows cannot differ here.
-                if one.row.subject == other.row.subject || one.published == other.published {
+                // The same server twice is measured once: its two rows cannot differ here.
+                if one.row.server == other.row.server || one.published == other.published {
                     continue;
                 }
                 let first_is_better = (one.published > other.published) == self.more_is_better;
@@ -227,8 +227,8 @@ impl<'a> Judge<'a> {
     /// As the two are ranked; `None` if no ranking has this figure.
     fn by_rank(&self, one: &DocumentRow, other: &DocumentRow) -> Option<Option<bool>> {
         let order = self.ranking?.order.as_ref()?;
-        let faster = order.faster(&one.subject, &other.subject);
-        Some(faster.map(|faster| faster == one.subject))
+        let faster = order.faster(&one.server, &other.server);
+        Some(faster.map(|faster| faster == one.server))
     }
 
     /// The figures themselves must stand the same way as their rounds: a figure of all rounds may lie outside of the
@@ -259,13 +259,13 @@ fn by_intervals(more_is_better: bool, a: &Measured, b: &Measured) -> Option<bool
     (above || below).then_some(above == more_is_better)
 }
 
-/// The document's name of a row, with the subject where two rows have the same.
+/// The document's name of a row, with the server where two rows have the same.
 fn name(row: &DocumentRow, rows: &[&DocumentRow]) -> String {
     let same = rows
         .iter()
-        .filter(|other| other.name == row.name && other.subject != row.subject);
+        .filter(|other| other.name == row.name && other.server != row.server);
     match same.count() {
         0 => row.name.clone(),
-        _ => format!("{} ({})", row.name, row.subject),
+        _ => format!("{} ({})", row.name, row.server),
     }
 }

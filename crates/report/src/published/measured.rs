@@ -68,7 +68,7 @@ pub(super) fn kind(figure: PublishedFigure) -> FigureKind {
     }
 }
 
-/// What one subject gave under one workload.
+/// What one server gave under one workload.
 pub(super) struct Own<'a> {
     /// The measured rounds, ascending.
     pub rounds: Vec<(u32, &'a Measurement)>,
@@ -86,7 +86,7 @@ impl Own<'_> {
     ) -> Option<Measured> {
         match gathering(figure) {
             Gathering::Share => share(self, base?, whole(figure), summary),
-            Gathering::Build => Some(exact(self.summed.subject.artefact_bytes? as f64)),
+            Gathering::Build => Some(exact(self.summed.server.artefact_bytes? as f64)),
             Gathering::Starts => self
                 .of_rounds(figure, Gathering::Starts, summary)
                 .or_else(|| self.starts()),
@@ -155,10 +155,10 @@ impl Own<'_> {
             PublishedFigure::LatencyMean => Some(latency.mean),
             PublishedFigure::LatencyStdev => Some(latency.stdev),
             PublishedFigure::LatencyP95 => figures
-                .has_answers_beyond(0.05)
+                .has_responses_beyond(0.05)
                 .then_some(latency.p95 as f64),
             PublishedFigure::LatencyP99 => figures
-                .has_answers_beyond(0.01)
+                .has_responses_beyond(0.01)
                 .then_some(latency.p99 as f64),
             _ => figures.within_stdev,
         }
@@ -179,7 +179,7 @@ fn of_round(figure: PublishedFigure, round: &Measurement) -> Option<f64> {
         LatencyP99 => latency.map(|latency| latency.p99 as f64),
         WithinStdev => latency.map(|_| load.within_stdev),
         TimePerRequest => Some(load.duration_s * 1e9 / load.requests as f64),
-        LateRequests => load.open.as_ref().map(|open| open.late as f64),
+        LateRequests => load.open.as_ref().map(|open| open.queued as f64),
         Errors => Some(load.outcomes.errors() as f64),
         Startup => round.startup_ns.map(|ns| ns as f64),
         PeakMemory => Some(round.server.peak_memory_bytes as f64),

@@ -14,7 +14,7 @@ use prony_record::{
 use prony_stats::Known;
 
 use crate::comparison::{Rounds, why_absent};
-use crate::{FigureKind, Row, Standing, SubjectLabel, Table};
+use crate::{FigureKind, Row, ServerLabel, Standing, Table};
 
 pub(crate) use grid::{Cell, Cells, Grid, GridRow, as_published, measured_here, ratios, summaries};
 pub use held::Held;
@@ -52,11 +52,11 @@ pub struct DocumentTable {
 /// One of its rows.
 #[derive(Clone, Debug)]
 pub struct DocumentRow {
-    /// What the document calls it; the subject's id where the document does not have it.
+    /// What the document calls it; the server's id where the document does not have it.
     pub name: String,
-    /// The subject's id.
-    pub subject: String,
-    /// What the subject is made with; empty where it is not known here.
+    /// The server's id.
+    pub server: String,
+    /// What the server is made with; empty where it is not known here.
     pub made_with: String,
     /// The workload.
     pub workload: String,
@@ -168,35 +168,29 @@ impl Filling<'_> {
     fn row(&self, row: &PublishedRow, in_document: bool) -> DocumentRow {
         let label = self
             .run
-            .subjects
+            .servers
             .iter()
-            .find(|subject| subject.id == row.subject);
-        let label = label.map(SubjectLabel::from);
-        let summed = self.summed(&row.subject, &row.workload);
+            .find(|server| server.id == row.server);
+        let label = label.map(ServerLabel::from);
+        let summed = self.summed(&row.server, &row.workload);
         let PublishedRow {
             name,
-            subject,
+            server,
             workload,
             figures,
         } = row.clone();
         DocumentRow {
-            absent: summed.is_none().then(|| {
-                why_absent(
-                    self.run,
-                    self.trials,
-                    &subject,
-                    &workload,
-                    &self.source.load,
-                )
-            }),
-            made_with: label.as_ref().map_or(String::new(), SubjectLabel::title),
+            absent: summed
+                .is_none()
+                .then(|| why_absent(self.run, self.trials, &server, &workload, &self.source.load)),
+            made_with: label.as_ref().map_or(String::new(), ServerLabel::title),
             is_reference: label.is_some_and(|label| label.is_reference()),
-            known: self.known(&subject, &workload),
+            known: self.known(&server, &workload),
             flags: summed.map_or(Vec::new(), |summed| self.flags(summed)),
             measured: summed.map_or(BTreeMap::new(), |summed| self.measured(summed, &workload)),
             published: figures,
             name,
-            subject,
+            server,
             workload,
             in_document,
         }
@@ -207,15 +201,15 @@ impl Filling<'_> {
     fn others(&self) -> Vec<PublishedRow> {
         let mut others: Vec<PublishedRow> = Vec::new();
         for known in &self.source.rows {
-            for subject in &self.run.subjects {
+            for server in &self.run.servers {
                 let mut rows = self.source.rows.iter().chain(&others);
                 let here = |row: &PublishedRow| {
-                    (&row.subject, &row.workload) == (&subject.id, &known.workload)
+                    (&row.server, &row.workload) == (&server.id, &known.workload)
                 };
-                if !rows.any(here) && self.summed(&subject.id, &known.workload).is_some() {
+                if !rows.any(here) && self.summed(&server.id, &known.workload).is_some() {
                     others.push(PublishedRow {
-                        name: subject.id.clone(),
-                        subject: subject.id.clone(),
+                        name: server.id.clone(),
+                        server: server.id.clone(),
                         workload: known.workload.clone(),
                         figures: BTreeMap::new(),
                     });
@@ -225,14 +219,14 @@ impl Filling<'_> {
         others
     }
 
-    /// The row that sums a subject's rounds up.
-    fn summed(&self, subject: &str, workload: &str) -> Option<&Row> {
+    /// The row that sums a server's rounds up.
+    fn summed(&self, server: &str, workload: &str) -> Option<&Row> {
         let mut tables = self.tables.iter();
         tables
             .find(|table| table.workload == workload && table.load.same_load(&self.source.load))?
             .rows
             .iter()
-            .find(|row| row.subject.id == subject)
+            .find(|row| row.server.id == server)
     }
 
     fn measured(&self, summed: &Row, workload: &str) -> BTreeMap<PublishedFigure, Measured> {
@@ -242,14 +236,14 @@ impl Filling<'_> {
             .as_deref()
             .filter(|base| *base != workload);
         let base = base.and_then(|base| {
-            let summed = self.summed(&summed.subject.id, base)?;
+            let summed = self.summed(&summed.server.id, base)?;
             Some(measured::Own {
-                rounds: self.rounds_of(&summed.subject.id, base),
+                rounds: self.rounds_of(&summed.server.id, base),
                 summed,
             })
         });
         let own = measured::Own {
-            rounds: self.rounds_of(&summed.subject.id, workload),
+            rounds: self.rounds_of(&summed.server.id, workload),
             summed,
         };
         let figures = self.source.columns.iter().chain(&self.source.charts);
@@ -264,22 +258,22 @@ impl Filling<'_> {
     }
 
     /// What each figure of a row is worth.
-    fn known(&self, subject: &str, workload: &str) -> BTreeMap<PublishedFigure, Known> {
-        let Some(summed) = self.summed(subject, workload) else {
+    fn known(&self, server: &str, workload: &str) -> BTreeMap<PublishedFigure, Known> {
+        let Some(summed) = self.summed(server, workload) else {
             return BTreeMap::new();
         };
         let base = self.source.share_of.as_deref();
-        let base = base.and_then(|base| self.summed(subject, base));
+        let base = base.and_then(|base| self.summed(server, base));
         let figures = self.source.columns.iter().chain(&self.source.charts);
         figures
             .map(|&figure| (figure, of_figure(figure, summed, base)))
             .collect()
     }
 
-    fn rounds_of(&self, subject: &str, workload: &str) -> Vec<(u32, &Measurement)> {
+    fn rounds_of(&self, server: &str, workload: &str) -> Vec<(u32, &Measurement)> {
         let own = |record: &&TrialRecord| {
             let trial = &record.trial;
-            trial.subject == subject
+            trial.server == server
                 && trial.workload == workload
                 && trial.load.same_load(&self.source.load)
         };

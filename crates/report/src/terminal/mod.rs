@@ -68,8 +68,8 @@ const fn column(title: &'static str, luxury: usize, cell: fn(&Row) -> String) ->
 
 const COLUMNS: [Column; 17] = [
     column("server", 0, |row| match row.standing {
-        Standing::Reference => format!("{} (reference)", row.subject.id),
-        _ => row.subject.id.clone(),
+        Standing::Reference => format!("{} (reference)", row.server.id),
+        _ => row.server.id.clone(),
     }),
     column("req/s", 0, |row| format::count(row.figures.rate.median)),
     column("interval", 5, |row| match row.figures.rate.n {
@@ -90,7 +90,10 @@ const COLUMNS: [Column; 17] = [
     column("p99", 1, |row| percentile(row, Percentile::P99)),
     column("p99.9", 8, |row| percentile(row, Percentile::P999)),
     column("late", 3, |row| {
-        optional(row.figures.open.map(|open| open.late as f64), format::count)
+        optional(
+            row.figures.open.map(|open| open.queued as f64),
+            format::count,
+        )
     }),
     column("lag p99", 7, |row| {
         optional(
@@ -316,7 +319,7 @@ fn absence_lines(comparison: &Comparison, width: usize, paint: Paint) -> Vec<Str
             .map(|place| format!(" {place}"));
         let text = format!(
             "{}{}: {}: {}",
-            absence.subject.id,
+            absence.server.id,
             place.unwrap_or_default(),
             absence.why.label(),
             ends(&absence.why.text()),

@@ -120,7 +120,7 @@ fn widest(column: &[String]) -> usize {
         .unwrap_or(0)
 }
 
-/// What a row is called: with its subject where there is room for that and all figures.
+/// What a row is called: with its server where there is room for that and all figures.
 fn leads(grid: &Grid, width: usize) -> Vec<String> {
     let figures: usize = (0..grid.columns.len())
         .map(|i| GAP + widest(&column(grid, i, width)))
@@ -136,16 +136,16 @@ fn leads(grid: &Grid, width: usize) -> Vec<String> {
     }
 }
 
-fn lead(grid: &Grid, row: &GridRow, with_subject: bool) -> String {
+fn lead(grid: &Grid, row: &GridRow, with_server: bool) -> String {
     let workload = match grid.has_workloads {
         true => format!(" {}", row.workload),
         false => String::new(),
     };
-    let subject = match with_subject && row.in_document {
-        true => format!(" ({})", row.subject),
+    let server = match with_server && row.in_document {
+        true => format!(" ({})", row.server),
         false => String::new(),
     };
-    cut(&format!("{}{workload}{subject}", row.name), usize::MAX)
+    cut(&format!("{}{workload}{server}", row.name), usize::MAX)
 }
 
 fn flags(table: &DocumentTable, width: usize, paint: Paint) -> Vec<String> {

@@ -10,7 +10,7 @@ use super::{Kind, Noise, record, spec};
 /// A run and its trials.
 pub type Records = (Run, Vec<TrialRecord>);
 
-/// What is measured: workload, load, rounds, the ceiling's rate, the subjects' ids.
+/// What is measured: workload, load, rounds, the ceiling's rate, the servers' ids.
 pub(super) type Measure = (&'static str, LoadSpec, u32, f64, Vec<&'static str>);
 
 /// Rate, transfer and mean latency as wrk says them.
@@ -131,9 +131,9 @@ pub fn zap() -> Records {
         warmup_s: 1.0,
         ..spec(400)
     };
-    let row = |(name, subject, rate, transfer, latency): Wrk| PublishedRow {
+    let row = |(name, server, rate, transfer, latency): Wrk| PublishedRow {
         name: name.into(),
-        subject: subject.into(),
+        server: server.into(),
         workload: "hello".into(),
         figures: BTreeMap::from([
             (Rate, rate.into()),
@@ -141,7 +141,7 @@ pub fn zap() -> Records {
             (LatencyMean, latency.map(|us| us * 1e3).into()),
             (
                 Errors,
-                if subject == "zig-epoll" {
+                if server == "zig-epoll" {
                     vec![0.0]
                 } else {
                     vec![15.0]
@@ -194,14 +194,14 @@ pub fn zap() -> Records {
     let all = kinds.map(|kind| kind.0).into();
     let mut records = made(
         "zap",
-        "Zap: a small answer under 400 connections",
+        "Zap: a small response under 400 connections",
         &kinds,
         vec![("hello", load, 3, 152_000.0, all)],
         vec![table],
     );
     for record in &mut records.1 {
         if let TrialResult::Measured(measured) = &mut record.result
-            && record.trial.subject == "python-httpserver"
+            && record.trial.server == "python-httpserver"
         {
             (measured.load.resent, measured.load.port_waits) = (41, 3);
         }
@@ -216,10 +216,10 @@ pub fn datastar() -> Records {
         warmup_s: 1.0,
         ..spec(400)
     };
-    let row = |name: &str, subject: &str, workload: &str, figures: &[(PublishedFigure, f64)]| {
+    let row = |name: &str, server: &str, workload: &str, figures: &[(PublishedFigure, f64)]| {
         PublishedRow {
             name: name.into(),
-            subject: subject.into(),
+            server: server.into(),
             workload: workload.into(),
             figures: figures
                 .iter()
@@ -227,7 +227,7 @@ pub fn datastar() -> Records {
                 .collect(),
         }
     };
-    let page = |name, subject, workload, rate, latency_ms: f64, gb: f64, artefact| {
+    let page = |name, server, workload, rate, latency_ms: f64, gb: f64, artefact| {
         let figures = [
             (Rate, rate),
             (LatencyMean, latency_ms * 1e6),
@@ -235,9 +235,9 @@ pub fn datastar() -> Records {
             (ArtefactBytes, artefact),
         ];
         let known = figures.iter().copied().filter(|(_, value)| *value > 0.0);
-        row(name, subject, workload, &known.collect::<Vec<_>>())
+        row(name, server, workload, &known.collect::<Vec<_>>())
     };
-    let sse = |name, subject, rate, latency_ms: f64, gb: f64, share, memory_mb: f64| {
+    let sse = |name, server, rate, latency_ms: f64, gb: f64, share, memory_mb: f64| {
         let figures = [
             (Rate, rate),
             (LatencyMean, latency_ms * 1e6),
@@ -245,7 +245,7 @@ pub fn datastar() -> Records {
             (TransferShare, share),
             (PeakMemory, memory_mb * MIB),
         ];
-        row(name, subject, "sse", &figures)
+        row(name, server, "sse", &figures)
     };
     let table = PublishedTable {
         title: "Pages, and the same pages as server-sent events".into(),
@@ -286,11 +286,11 @@ pub fn datastar() -> Records {
         measures.into(),
         vec![table],
     );
-    run.subjects[1].status = SubjectStatus::Skipped {
+    run.servers[1].status = ServerStatus::Skipped {
         missing: "zig (0.15 or newer)".into(),
         install: "apt-get install -y zig".into(),
     };
-    run.subjects[1].verified.clear();
+    run.servers[1].verified.clear();
     (run, trials)
 }
 
@@ -321,13 +321,13 @@ pub fn hydragen() -> Records {
             rows,
         };
     let simple =
-        |(name, subject, workload, startup, response): (&str, &str, &str, f64, f64)| PublishedRow {
+        |(name, server, workload, startup, response): (&str, &str, &str, f64, f64)| PublishedRow {
             name: name.into(),
-            subject: subject.into(),
+            server: server.into(),
             workload: workload.into(),
             figures: BTreeMap::from([(Startup, ms(startup)), (TimePerRequest, ms(response))]),
         };
-    let httpmon = |(name, subject, average, highest, p95, p99, late): (
+    let httpmon = |(name, server, average, highest, p95, p99, late): (
         &str,
         &str,
         f64,
@@ -337,7 +337,7 @@ pub fn hydragen() -> Records {
         f64,
     )| PublishedRow {
         name: name.into(),
-        subject: subject.into(),
+        server: server.into(),
         workload: "byte".into(),
         figures: BTreeMap::from([
             (LatencyMean, ms(average)),
@@ -423,7 +423,7 @@ pub(super) fn made(
         title: title.into(),
         id: format!("20261121-203000-{suite}"),
         rounds: measures.iter().map(|measure| measure.2).max().unwrap_or(0),
-        subjects: kinds.iter().map(super::subject).collect(),
+        servers: kinds.iter().map(super::server).collect(),
         published: Some(Published {
             document: format!("A benchmark made by hand ({suite})"),
             machine: "AMD Ryzen 5 5600X, 6 cores, Linux 6.0".into(),
@@ -432,17 +432,17 @@ pub(super) fn made(
         }),
         ..super::run()
     };
-    for subject in &mut run.subjects {
+    for server in &mut run.servers {
         let own = measures
             .iter()
-            .filter(|measure| measure.4.contains(&subject.id.as_str()));
-        subject.serves = own.map(|measure| measure.0.to_owned()).collect();
-        subject.serves.dedup();
+            .filter(|measure| measure.4.contains(&server.id.as_str()));
+        server.serves = own.map(|measure| measure.0.to_owned()).collect();
+        server.serves.dedup();
         let right = |workload: &String| VerifyResult {
             workload: workload.clone(),
             verdict: VerifyVerdict::Right,
         };
-        subject.verified = subject.serves.iter().map(right).collect();
+        server.verified = server.serves.iter().map(right).collect();
     }
     for (workload, load, rounds, full, ids) in &measures {
         for round in 1..=*rounds {
@@ -450,7 +450,7 @@ pub(super) fn made(
                 let rate = full * kind.5 * (1.0 + 0.03 * noise.next());
                 let trial = Trial {
                     sequence: trials.len() as u32,
-                    subject: kind.0.into(),
+                    server: kind.0.into(),
                     workload: (*workload).into(),
                     load: super::seeded(load, round),
                     round,

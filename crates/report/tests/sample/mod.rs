@@ -94,25 +94,25 @@ const WORKLOADS: [(&str, f64, usize); 4] = [
 pub const ROUNDS: u32 = 5;
 
 pub fn run() -> Run {
-    let mut subjects: Vec<SubjectRecord> = SERVERS.iter().map(subject).collect();
-    subjects[4].verified[2].verdict = VerifyVerdict::Wrong {
+    let mut servers: Vec<ServerRecord> = SERVERS.iter().map(server).collect();
+    servers[4].verified[2].verdict = VerifyVerdict::Wrong {
         expected: "one `datastar-patch-elements` event with 1,503 `elements` lines".into(),
         came: "1,502 lines; line 1,503 is missing".into(),
     };
-    subjects.push(SubjectRecord {
-        status: SubjectStatus::Skipped {
+    servers.push(ServerRecord {
+        status: ServerStatus::Skipped {
             missing: "zig (0.15 or newer)".into(),
             install: "apt-get install -y zig".into(),
         },
         verified: vec![],
-        ..subject(&("zig-std", "Zig", "std.http", "", "stdlib", 0.7, 2, 1.2))
+        ..server(&("zig-std", "Zig", "std.http", "", "stdlib", 0.7, 2, 1.2))
     });
-    subjects.push(SubjectRecord {
-        status: SubjectStatus::BuildFailed {
+    servers.push(ServerRecord {
+        status: ServerStatus::BuildFailed {
             output: "src/main.c:4:10: fatal error: no such file\n  4 | #include <nope.h>\ncompilation terminated.".into(),
         },
         verified: vec![],
-        ..subject(&("c-example", "C", "C", "", "tuned", 0.9, 1, 0.6))
+        ..server(&("c-example", "C", "C", "", "tuned", 0.9, 1, 0.6))
     });
     Run {
         id: "20261121-203000-tour".into(),
@@ -141,15 +141,15 @@ pub fn run() -> Run {
             server: vec![0],
             load: vec![1],
         },
-        subjects,
+        servers,
         published: None,
         baseline: None,
         adaptive: None,
     }
 }
 
-pub fn subject(kind: &Kind) -> SubjectRecord {
-    SubjectRecord {
+pub fn server(kind: &Kind) -> ServerRecord {
+    ServerRecord {
         id: kind.0.into(),
         language: kind.1.into(),
         framework: kind.2.into(),
@@ -159,7 +159,7 @@ pub fn subject(kind: &Kind) -> SubjectRecord {
         run_command: vec!["./server".into()],
         artefact_bytes: Some((kind.6 << 20) / 2 + 12_345),
         build_s: Some(4.2),
-        status: SubjectStatus::Ready,
+        status: ServerStatus::Ready,
         serves: WORKLOADS.map(|(workload, ..)| workload.into()).into(),
         verified: WORKLOADS
             .iter()
@@ -183,7 +183,7 @@ pub fn trials() -> Vec<TrialRecord> {
                 let rate = full * kind.5 * (1.0 + 0.03 * noise.next());
                 let trial = Trial {
                     sequence: trials.len() as u32,
-                    subject: kind.0.into(),
+                    server: kind.0.into(),
                     workload: workload.into(),
                     load: seeded(&spec(connections), round),
                     round,
@@ -229,7 +229,7 @@ fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecor
         trial,
         started_at: "2026-11-21T20:31:00Z".into(),
         attempt: 1,
-        spoilt: Vec::new(),
+        noisy: Vec::new(),
         result,
     }
 }
@@ -299,7 +299,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                     asked: (rate * seconds).round() as u64,
                     sent: (rate * seconds).round() as u64,
                     rate_ratio: 1.0,
-                    late: (3.0 / kind.5) as u64 + u64::from(trial.round),
+                    queued: (3.0 / kind.5) as u64 + u64::from(trial.round),
                     schedule_lag_ns: lag.summary(),
                     schedule_lag_histogram: lag.to_base64(),
                     most_connections: trial.load.connections as u64,
@@ -342,7 +342,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             processes: 1,
             memory_before_bytes: Some(kind.6 << 19),
             cycles: None, // A machine may count the ones and not the others.
-            instructions: Some((31_000.0 / kind.5 * answers(&outcomes, &warm) as f64) as u64),
+            instructions: Some((31_000.0 / kind.5 * responses(&outcomes, &warm) as f64) as u64),
             scheduling: Some(Scheduling {
                 run_queue_wait_s: 0.02,
                 voluntary_switches: 40_000,
@@ -369,7 +369,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
     }
 }
 
-fn answers(outcomes: &Outcomes, warm: &Outcomes) -> u64 {
+fn responses(outcomes: &Outcomes, warm: &Outcomes) -> u64 {
     outcomes[Outcome::Ok] + warm[Outcome::Ok]
 }
 

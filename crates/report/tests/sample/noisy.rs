@@ -1,4 +1,4 @@
-//! A made-up run on a noisy machine: rounds added as needed, trials spoilt by a neighbour and made again.
+//! A made-up run on a noisy machine: rounds added as needed, trials disturbed by other programs and re-run.
 
 use prony_record::*;
 
@@ -6,7 +6,7 @@ use super::documents::{BUN, CEILING, GO, MINE, Records, made};
 use super::spec;
 
 pub const ROUNDS: u32 = 10;
-/// The rounds in which a neighbour was busy while Bun was measured.
+/// The rounds in which another program was busy while Bun was measured.
 pub const BURSTS: [u32; 3] = [2, 5, 9];
 /// Of these, the round in which it was busy at every attempt.
 pub const NEVER_QUIET: u32 = 9;
@@ -16,7 +16,7 @@ pub fn noisy() -> Records {
     let all = || vec!["ceiling", "mine", "go-nethttp", "bun"];
     let (mut run, trials) = made(
         "noisy",
-        "Beside a neighbour",
+        "Beside another program",
         &[CEILING, MINE, GO, BUN],
         vec![
             ("hello", spec(64), ROUNDS, 150_000.0, all()),
@@ -51,7 +51,7 @@ fn end(workload: &str, connections: usize, reason: EnoughRounds, widest: f64) ->
 fn attempts(mut planned: TrialRecord) -> Vec<TrialRecord> {
     let round = planned.trial.round;
     planned.trial.sequence *= 3;
-    let burst = planned.trial.subject == "bun" && BURSTS.contains(&round);
+    let burst = planned.trial.server == "bun" && BURSTS.contains(&round);
     if let TrialResult::Measured(trial) = &mut planned.result {
         trial.noise.energy_j = Some(30.0);
         trial.noise.frequency_mhz = Some((1_800.0, 3_400.0));
@@ -67,7 +67,7 @@ fn attempts(mut planned: TrialRecord) -> Vec<TrialRecord> {
     vec![beside(planned, 1, 0.4), again]
 }
 
-/// An attempt beside a neighbour who uses that share of the server's CPUs, and so takes it from the rate.
+/// An attempt beside another program who uses that share of the server's CPUs, and so takes it from the rate.
 fn beside(mut record: TrialRecord, attempt: u32, foreign_share: f64) -> TrialRecord {
     record.attempt = attempt;
     record.trial.sequence += attempt;
@@ -76,14 +76,14 @@ fn beside(mut record: TrialRecord, attempt: u32, foreign_share: f64) -> TrialRec
         trial.load.rate_per_s *= 1.0 - foreign_share;
     }
     if foreign_share > 0.1 {
-        record.spoilt = vec![Spoil::Neighbour {
+        record.noisy = vec![NoiseCause::OtherPrograms {
             share: foreign_share,
         }];
     }
     record
 }
 
-/// Lets a neighbour have that share of the server's CPUs while the server waits for them.
+/// Lets another program have that share of the server's CPUs while the server waits for them.
 pub fn lose(trial: &mut Measurement, foreign_share: f64) {
     trial.noise.server_cpus = Some(CpuNoise {
         steal_share: 0.0,

@@ -51,12 +51,12 @@ pub fn rates() -> Records {
         vec![],
     );
     run.published = None;
-    trials.iter_mut().for_each(spoil);
+    trials.iter_mut().for_each(lose_requests);
     (run, trials)
 }
 
 /// In one round the rate was not made for Bun, and was the generator's for Go.
-fn spoil(record: &mut TrialRecord) {
+fn lose_requests(record: &mut TrialRecord) {
     let trial = &record.trial;
     let TrialResult::Measured(measured) = &mut record.result else {
         return;
@@ -67,7 +67,7 @@ fn spoil(record: &mut TrialRecord) {
     let Some(open) = &mut measured.load.open else {
         return;
     };
-    match trial.subject.as_str() {
+    match trial.server.as_str() {
         "bun" => {
             open.sent = open.asked * 973 / 1000;
             open.rate_ratio = open.sent as f64 / open.asked as f64;

@@ -42,7 +42,7 @@ pub fn print() {
         },
     );
     coverage(
-        "A ratio of two sittings",
+        "A ratio of two sessions",
         "`Ratio::unpaired`",
         |noise, n, random| {
             let (values, baseline): (Vec<f64>, Vec<f64>) =

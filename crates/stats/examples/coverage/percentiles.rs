@@ -9,7 +9,7 @@ use crate::table::{begin, percent, row};
 const RUNS: usize = 1000;
 const DRAWS: usize = 400;
 const ROUNDS: [usize; 6] = [2, 3, 5, 8, 12, 20];
-const ANSWERS: usize = 500;
+const RESPONSES: usize = 500;
 const BUCKETS: usize = 400;
 
 pub fn print() {
@@ -17,7 +17,7 @@ pub fn print() {
         .chain(ROUNDS.map(|n| n.to_string()))
         .collect();
     let about = format!(
-        "`bootstrap_of` with {DRAWS} draws: the p99 of merged histograms, {ANSWERS} answers a round, their latencies \
+        "`bootstrap_of` with {DRAWS} draws: the p99 of merged histograms, {RESPONSES} responses a round, their latencies \
          log-normal, each round's slower or faster by chance; {RUNS} simulated runs each."
     );
     begin("A p99 of merged rounds", &about, &head);
@@ -46,7 +46,7 @@ fn truth(spread: f64) -> f64 {
 fn histogram(spread: f64, random: &mut Rng) -> Vec<u32> {
     let round = spread * normal(random);
     let mut buckets = vec![0; BUCKETS];
-    for _ in 0..ANSWERS {
+    for _ in 0..RESPONSES {
         let place = (0.5 * normal(random) + round + 4.0) / 8.0 * BUCKETS as f64;
         buckets[place.clamp(0.0, BUCKETS as f64 - 1.0) as usize] += 1;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prony_driver::{Arrivals, DriveError, DriverResult, End, Limits, Load, Told, Tool};
 use prony_record::{
     Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
-    LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongAnswer,
+    LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
 };
 
 use crate::workload::{Request, Workload};
@@ -43,7 +43,7 @@ pub fn cannot_drive(tool: &Tool, workload: &Workload, spec: &LoadSpec) -> Option
 /// What must be known of a run whose load a driver makes.
 pub fn note(tool: &Tool) -> String {
     let note = format!(
-        "The load was made by {}, not by Prony's own engine: answers were counted as that tool counts \
+        "The load was made by {}, not by Prony's own engine: responses were counted as that tool counts \
          them and not compared during the load, and no latency is shown, since percentiles of \
          several rounds can only be told from histograms, which it does not give. Prony's engine first \
          warmed each server up until it was steady; that tool then ran the load's own warm-up.",
@@ -88,7 +88,7 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         return Err("load that busy-waits for its instants");
     }
     if spec.events {
-        return Err("count of the events in its answers");
+        return Err("count of the events in its responses");
     }
     if spec.first_byte {
         return Err("times to the first byte");
@@ -250,7 +250,7 @@ fn outcome_of(kind: &str) -> Outcome {
         "connect" => Outcome::Refused,
         "timeout" => Outcome::TimedOut,
         "dropped" => Outcome::Shed,
-        // `read`, `write` and what is not told apart: no whole answer came.
+        // `read`, `write` and what is not told apart: no whole response came.
         _ => {
             let named = Outcome::ALL.into_iter().find(|one| one.name() == kind);
             named.unwrap_or(Outcome::Reset)
@@ -269,17 +269,17 @@ fn outcomes(told: &Told) -> Outcomes {
     outcomes
 }
 
-fn first_wrong(tool: &Tool, told: &Told) -> Option<WrongAnswer> {
+fn first_wrong(tool: &Tool, told: &Told) -> Option<WrongResponse> {
     let title = &tool.manifest.title;
     let wrong_status = told.wrong_status.filter(|count| *count > 0);
     if let Some(count) = wrong_status {
-        return Some(WrongAnswer {
+        return Some(WrongResponse {
             outcome: Outcome::WrongStatus.name().to_owned(),
-            detail: format!("{title} tells of {count} answers with another status"),
+            detail: format!("{title} tells of {count} responses with another status"),
         });
     }
     let (kind, count) = told.errors.iter().find(|(_, count)| **count > 0)?;
-    Some(WrongAnswer {
+    Some(WrongResponse {
         outcome: outcome_of(kind).name().to_owned(),
         detail: format!("{title} tells of {count} errors of the kind `{kind}`"),
     })

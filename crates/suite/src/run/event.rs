@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use prony_load::Progress;
-use prony_record::{SubjectRecord, Trial, TrialRecord};
+use prony_record::{ServerRecord, Trial, TrialRecord};
 
-use prony_subject::Logs;
+use prony_server::Logs;
 
 use super::rounds::Attempt;
 use crate::plan::Planned;
@@ -13,27 +13,27 @@ use crate::plan::Planned;
 /// Something that happened in a run.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A toolchain is being made, or a subject built.
+    /// A toolchain is being made, or a server built.
     Preparing {
-        /// The subject.
-        subject: &'a str,
+        /// The server.
+        server: &'a str,
         /// What is being done.
         step: &'a str,
     },
-    /// A subject is built, skipped or failed.
+    /// A server is built, skipped or failed.
     Prepared {
-        /// The subject, with its status.
-        subject: &'a SubjectRecord,
+        /// The server, with its status.
+        server: &'a ServerRecord,
     },
-    /// A subject's answers are being checked.
+    /// A server's responses are being checked.
     Verifying {
-        /// The subject.
-        subject: &'a str,
+        /// The server.
+        server: &'a str,
     },
-    /// A subject's answers are checked.
+    /// A server's responses are checked.
     Verified {
-        /// The subject, with what was found.
-        subject: &'a SubjectRecord,
+        /// The server, with what was found.
+        server: &'a ServerRecord,
         /// What it wrote, which is kept if a response was wrong.
         logs: Option<&'a Logs>,
     },
@@ -67,7 +67,7 @@ pub enum Event<'a> {
         /// How it ended: `ended with exit code 3`.
         exit: &'a str,
     },
-    /// The load of a trial is on its way; told several times a second.
+    /// The load of a trial is in flight; told several times a second.
     Loading {
         /// The trial.
         attempt: &'a Attempt,
@@ -78,7 +78,7 @@ pub enum Event<'a> {
     Measured {
         /// What came of it.
         record: &'a TrialRecord,
-        /// Whether it is made again at the end of its round.
+        /// Whether it is re-run at the end of its round.
         again: bool,
     },
     /// A round is over after which more may be added.

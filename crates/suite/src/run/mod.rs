@@ -1,4 +1,4 @@
-//! Runs a suite: prepares its subjects, verifies them, and makes its trials one after the other.
+//! Runs a suite: prepares its servers, verifies them, and makes its trials one after the other.
 //!
 //! What is measured is in the store as soon as its trial is over, so that nothing is lost
 //! however the run ends.
@@ -6,11 +6,11 @@
 mod driven;
 mod event;
 mod kept;
+mod noisy;
 mod prepare;
 mod rig;
 mod rounds;
 mod running;
-mod spoilt;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -26,16 +26,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use prony_driver::Tool;
 use prony_record::{
-    Adaptive, CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, Store, StoreError,
-    SubjectRecord, SubjectStatus, TrialRecord, VerifyVerdict,
+    Adaptive, CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, ServerRecord,
+    ServerStatus, Store, StoreError, TrialRecord, VerifyVerdict,
 };
-use prony_subject::{
-    Built, Freshness, GuardProgram, Layout, PortSource, Subject, allowed_cpus, pin_current_thread,
+use prony_server::{
+    Built, Freshness, Layout, PortSource, Server, SupervisorProgram, allowed_cpus,
+    pin_current_thread,
 };
 
 use crate::adaptive::AdaptiveRounds;
-use crate::answer::{AssetError, RightAnswer};
 use crate::plan::{Measure, Plan};
+use crate::response::{AssetError, ExpectedResponse};
 use crate::suite::Suite;
 use crate::workload::Workload;
 
@@ -43,27 +44,27 @@ use kept::Kept;
 
 pub use driven::{CannotDrive, cannot_drive, note as driver_note};
 pub use event::Event;
+pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use rounds::{Attempt, Warming};
-pub use spoilt::spoilt;
-pub use verify::{Verification, verify_subject};
+pub use verify::{Verification, verify_server};
 
-/// A workload with its right answer, ready to be asked for.
+/// A workload with its expected response, ready to be asked for.
 pub struct Task {
     /// The workload.
     pub workload: Workload,
-    /// Its right answer.
-    pub right: std::sync::Arc<RightAnswer>,
+    /// Its expected response.
+    pub right: std::sync::Arc<ExpectedResponse>,
 }
 
 impl Task {
-    /// The workload with its answer made from the files in `assets`.
+    /// The workload with its response made from the files in `assets`.
     ///
     /// # Errors
-    /// Where a file that the answer is made from cannot be read.
+    /// Where a file that the response is made from cannot be read.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
         Ok(Self {
-            right: RightAnswer::new(workload, &layout.assets())?.into(),
+            right: ExpectedResponse::new(workload, &layout.assets())?.into(),
             workload: workload.clone(),
         })
     }
@@ -74,13 +75,13 @@ impl Task {
 pub struct Bench {
     /// Where the project's files are.
     pub layout: Layout,
-    /// What guards every process that is started.
-    pub guard: GuardProgram,
+    /// What supervisors every process that is started.
+    pub supervisor: SupervisorProgram,
     /// Which CPUs the server has, and which the load.
     pub cpus: CpuAssignment,
     /// Where the servers' output goes.
     pub logs: PathBuf,
-    /// How long a server may take to its first right answer.
+    /// How long a server may take to its first expected response.
     pub ready_timeout: Duration,
     /// When an earlier build of a server is used again.
     pub freshness: Freshness,
@@ -92,17 +93,17 @@ pub struct RunRequest<'a> {
     pub bench: Bench,
     /// The suite, for its name and notes.
     pub suite: &'a Suite,
-    /// The subjects.
-    pub subjects: Vec<&'a Subject>,
-    /// The workloads with their right answers.
+    /// The servers.
+    pub servers: Vec<&'a Server>,
+    /// The workloads with their expected responses.
     pub tasks: Vec<Task>,
     /// The workloads, their loads and their rounds; of adaptive rounds, the most.
     pub measures: Vec<Measure>,
     /// Rounds that are added as needed; `None` for as many as each measure says.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The subject that the others are compared with; `None` for the ceiling, or else the first.
+    /// The server that the others are compared with; `None` for the ceiling, or else the first.
     pub baseline: Option<String>,
-    /// Subjects that are compared with each other: if one of them is kept running because it takes long to warm up, so
+    /// Servers that are compared with each other: if one of them is kept running because it takes long to warm up, so
     /// are the others.
     pub alike: Vec<String>,
     /// The seed of the order.
@@ -151,8 +152,8 @@ pub fn run(
 ) -> Result<Finished, StoreError> {
     let mut run = new_run(&request);
     store.begin_run(&run)?;
-    let prepared = prepare(&request.bench, &request.subjects, interrupt, observe);
-    run.subjects = prepared.iter().map(|one| one.record.clone()).collect();
+    let prepared = prepare(&request.bench, &request.servers, interrupt, observe);
+    run.servers = prepared.iter().map(|one| one.record.clone()).collect();
     // From here on this process must not disturb the server: it keeps to the load's CPUs.
     let pinned = Pinned::to(&request.bench.cpus.load);
     if let Err(error) = &pinned {
@@ -226,7 +227,7 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         rounds: request.rounds(),
         machine: Machine::detect(),
         cpus: request.bench.cpus.clone(),
-        subjects: Vec::new(),
+        servers: Vec::new(),
         published: published(request),
         baseline: request.baseline.clone(),
         adaptive: request.adaptive.map(|adaptive| Adaptive {
@@ -263,7 +264,7 @@ pub(crate) fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// The subjects that can be started, by id.
+/// The servers that can be started, by id.
 fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Built> {
     prepared
         .into_iter()
@@ -278,21 +279,19 @@ fn verify_all(
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Event<'_>),
 ) {
-    for record in &mut run.subjects {
-        let subject = request.subjects.iter().find(|one| one.id == record.id);
-        let (Some(subject), Some(built)) = (subject, built.get(&record.id)) else {
+    for record in &mut run.servers {
+        let server = request.servers.iter().find(|one| one.id == record.id);
+        let (Some(server), Some(built)) = (server, built.get(&record.id)) else {
             continue;
         };
         if interrupt.load(Relaxed) {
             return;
         }
-        observe(Event::Verifying {
-            subject: &record.id,
-        });
+        observe(Event::Verifying { server: &record.id });
         let mut logs = None;
         let (bench, ports) = (&request.bench, request.ports.as_mut());
-        match verify_subject(bench, subject, built, &request.tasks, ports, interrupt) {
-            Verification::Answered {
+        match verify_server(bench, server, built, &request.tasks, ports, interrupt) {
+            Verification::Responded {
                 verified,
                 logs: kept,
             } => {
@@ -301,15 +300,15 @@ fn verify_all(
             }
             Verification::Ended { verified, reason } => {
                 record.verified = verified;
-                record.status = SubjectStatus::StartFailed { reason };
+                record.status = ServerStatus::StartFailed { reason };
             }
             Verification::NotStarted(reason) => {
-                record.status = SubjectStatus::StartFailed { reason };
+                record.status = ServerStatus::StartFailed { reason };
             }
             Verification::Interrupted => return,
         }
         observe(Event::Verified {
-            subject: record,
+            server: record,
             logs: logs.as_ref(),
         });
     }
@@ -325,11 +324,11 @@ fn measure(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), StoreError> {
     let plan = plan(request, run);
-    let subjects: Vec<String> = run.subjects.iter().map(|one| one.id.clone()).collect();
+    let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
     let rule = rounds::Rule {
         adaptive: request.adaptive,
         baseline: request.baseline.as_deref(),
-        subjects: &subjects,
+        servers: &servers,
         alike: &request.alike,
     };
     let mut rig = rig::Servers {
@@ -361,26 +360,26 @@ fn measure(
     made
 }
 
-/// Every round holds each subject with each workload that it has answered right.
+/// Every round holds each server with each workload that it has responded correctly.
 fn plan(request: &RunRequest<'_>, run: &Run) -> Plan {
     let ready = run
-        .subjects
+        .servers
         .iter()
-        .filter(|record| record.status == SubjectStatus::Ready);
-    let records: BTreeMap<&str, &SubjectRecord> = ready
+        .filter(|record| record.status == ServerStatus::Ready);
+    let records: BTreeMap<&str, &ServerRecord> = ready
         .clone()
         .map(|record| (record.id.as_str(), record))
         .collect();
-    let subjects: Vec<String> = ready.map(|record| record.id.clone()).collect();
-    let takes_part = |subject: &str, measure: &Measure| {
+    let servers: Vec<String> = ready.map(|record| record.id.clone()).collect();
+    let takes_part = |server: &str, measure: &Measure| {
         records
-            .get(subject)
-            .is_some_and(|record| answers_right(record, &measure.workload))
+            .get(server)
+            .is_some_and(|record| responds_correctly(record, &measure.workload))
     };
-    Plan::interleaved(&subjects, &request.measures, takes_part, request.seed)
+    Plan::interleaved(&servers, &request.measures, takes_part, request.seed)
 }
 
-fn answers_right(record: &SubjectRecord, workload: &str) -> bool {
+fn responds_correctly(record: &ServerRecord, workload: &str) -> bool {
     record
         .verified
         .iter()

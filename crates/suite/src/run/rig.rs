@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
 use prony_record::{ProcessStart, Store, StoreError, TrialRecord, TrialResult, WarmUp};
-use prony_subject::{Built, PortSource};
+use prony_server::{Built, PortSource};
 
 use super::kept::{Kept, Key};
 use super::rounds::{Attempt, Rig, Warming};
@@ -15,7 +15,7 @@ use super::trial::{TrialEvent, TrialSetup};
 use super::{Bench, Event, Task};
 use crate::plan::Planned;
 
-/// The subjects, the loads, and the store that keeps what came of them.
+/// The servers, the loads, and the store that keeps what came of them.
 pub struct Servers<'a> {
     pub bench: &'a Bench,
     pub built: &'a BTreeMap<String, Built>,
@@ -75,14 +75,14 @@ impl Rig for Servers<'_> {
             return None;
         }
         let trial = &attempt.trial;
-        let key = (trial.subject.clone(), attempt.measure);
+        let key = (trial.server.clone(), attempt.measure);
         let (kept, process) = self.take_kept(attempt, &key);
         let is_its = |task: &&Task| task.workload.id == trial.workload;
         let load = attempt.load();
         let setup = TrialSetup {
             bench: self.bench,
             // Only what was built and verified is planned.
-            built: &self.built[&trial.subject],
+            built: &self.built[&trial.server],
             task: self.tasks.iter().find(is_its)?,
             trial,
             load: &load,
@@ -106,9 +106,9 @@ impl Rig for Servers<'_> {
     }
 
     fn begin_round(&mut self, trials: &[Planned]) {
-        self.kept.retain(|(subject, measure)| {
+        self.kept.retain(|(server, measure)| {
             let mut trials = trials.iter();
-            trials.any(|one| one.measure == *measure && one.trial.subject == *subject)
+            trials.any(|one| one.measure == *measure && one.trial.server == *server)
         });
     }
 

@@ -1,15 +1,15 @@
-//! A server that answers, and what its process has been through.
+//! A server that responds, and what its process has been through.
 
 use std::io;
 
-use prony_subject::Server;
+use prony_server::RunningServer;
 
 use super::verify::{STOP_GRACE, settle_quiet};
 
-/// A server that gave a right answer, with the life of its process.
+/// A server that gave a expected response, with the life of its process.
 pub struct Running {
-    pub server: Server,
-    /// From the spawn of its process to its first right answer; taken by the trial that started it.
+    pub server: RunningServer,
+    /// From the spawn of its process to its first expected response; taken by the trial that started it.
     pub startup_ns: Option<u64>,
     /// How long it has been under load, in seconds.
     pub loaded_s: f64,
@@ -22,8 +22,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// A server that has just given its first right answer.
-    pub fn new(server: Server, startup_ns: u64) -> Self {
+    /// A server that has just given its first expected response.
+    pub fn new(server: RunningServer, startup_ns: u64) -> Self {
         Self {
             server,
             startup_ns: Some(startup_ns),

@@ -5,7 +5,7 @@ use prony_record::{
     Outcomes, ServerCost, Target, Trial, TrialRecord, TrialResult,
 };
 
-/// A closed loop of one second with that many answers a second, on a quiet machine.
+/// A closed loop of one second with that many responses a second, on a quiet machine.
 pub fn measurement(rate_per_s: f64) -> Measurement {
     Measurement {
         load: LoadResult {
@@ -51,19 +51,19 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
     }
 }
 
-/// A trial of `subject` that gave that rate.
-pub fn record(subject: &str, round: u32, rate_per_s: f64) -> TrialRecord {
+/// A trial of `server` that gave that rate.
+pub fn record(server: &str, round: u32, rate_per_s: f64) -> TrialRecord {
     TrialRecord {
         trial: Trial {
             sequence: 0,
-            subject: subject.to_owned(),
+            server: server.to_owned(),
             workload: "hello".into(),
             load: LoadSpec::default(),
             round,
         },
         started_at: "2026-11-21T20:30:00Z".into(),
         attempt: 1,
-        spoilt: Vec::new(),
+        noisy: Vec::new(),
         result: TrialResult::Measured(measurement(rate_per_s)),
     }
 }

@@ -7,25 +7,25 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::Tool;
-use prony_load::{AnswerCheck, LoadPlan, Progress, SampleChoice, Sampling};
+use prony_load::{LoadPlan, Progress, ResponseCheck, SampleChoice, Sampling};
 use prony_record::{
     FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, Trial,
     TrialRecord, TrialResult, WarmUp,
 };
-use prony_subject::{BringUpError, Built, NotReady, PortSource, Probe, Sampler, Server};
+use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServer, Sampler};
 
 use super::driven::Drive;
 use super::running::Running;
-use super::verify::{ANSWER_TIMEOUT, ask, request, settle_log, start};
+use super::verify::{RESPONSE_TIMEOUT, ask, request, settle_log, start};
 use super::warming::{Searched, search};
 use super::{Bench, Task, now};
-use crate::answer::CountedDraws;
+use crate::response::CountedDraws;
 
 /// One trial, ready to be made.
 pub struct TrialSetup<'a> {
     /// The bench.
     pub bench: &'a Bench,
-    /// The subject.
+    /// The server.
     pub built: &'a Built,
     /// The workload.
     pub task: &'a Task,
@@ -48,7 +48,7 @@ pub struct TrialSetup<'a> {
 pub enum TrialEvent<'a> {
     /// The server is warmed up until it is steady, and how long that has taken so far.
     WarmingUp(Duration),
-    /// The load is on its way.
+    /// The load is in flight.
     Loading(&'a Progress),
 }
 
@@ -82,7 +82,7 @@ impl TrialSetup<'_> {
             trial: self.trial.clone(),
             started_at,
             attempt: 1,
-            spoilt: Vec::new(),
+            noisy: Vec::new(),
             result,
         };
         Some((record, running))
@@ -100,7 +100,7 @@ impl TrialSetup<'_> {
             None => self.bring_up(ports, interrupt)?,
         };
         let searched = self.warm_up(&mut running, interrupt, observe)?;
-        let logged = u64::from(self.task.workload.answer.log_lines);
+        let logged = u64::from(self.task.workload.response.log_lines);
         let lines_before = running.settled_lines().map_err(unreadable)?;
         let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
         let sampler = Sampler::start(running.server.tree(), &self.bench.cpus, Sampler::INTERVAL)
@@ -108,7 +108,7 @@ impl TrialSetup<'_> {
         let mut load = self.load(&mut running.server, interrupt, observe)?;
         let sampled = sampler.finish(load.loaded_s());
         self.fail_if_exited(&mut running.server)?;
-        fail_without_answers(&load)?;
+        fail_without_responses(&load)?;
         let log_lines = (logged > 0)
             .then(|| self.reconcile(&mut running, lines_before, &load))
             .transpose()?;
@@ -156,12 +156,12 @@ impl TrialSetup<'_> {
         let searched = searched.map_err(|error| error.to_string());
         let searched = searched.map_err(failed(FailureKind::Load))?;
         running.loaded_s = searched.searched_s;
-        let each = u64::from(self.task.workload.answer.log_lines);
+        let each = u64::from(self.task.workload.response.log_lines);
         if each > 0 {
-            let Requests { sent, answered } = Requests::of(&searched.load);
-            settle_log(&mut running.server, lines_before + each * answered);
+            let Requests { sent, responded } = Requests::of(&searched.load);
+            settle_log(&mut running.server, lines_before + each * responded);
             // Streams are not counted in a warm-up, and the server may log their end.
-            running.in_flight = sent - answered + self.load.streams as u64;
+            running.in_flight = sent - responded + self.load.streams as u64;
         }
         Ok(Some(searched))
     }
@@ -187,18 +187,18 @@ impl TrialSetup<'_> {
         })
     }
 
-    /// Starts the server, and waits for the log lines of the answers that showed it to be ready.
+    /// Starts the server, and waits for the log lines of the responses that showed it to be ready.
     fn bring_up(
         &self,
         ports: &mut dyn PortSource,
         interrupt: &AtomicBool,
     ) -> Result<Running, Stop> {
-        let mut answered = 0;
-        let mut probe = |address: SocketAddr| match ask(address, self.task, ANSWER_TIMEOUT) {
+        let mut responded = 0;
+        let mut probe = |address: SocketAddr| match ask(address, self.task, RESPONSE_TIMEOUT) {
             Err(reason) => Probe::NotYet(reason),
-            Ok(answer) => match self.task.right.check(&answer) {
+            Ok(response) => match self.task.right.check(&response) {
                 Ok(()) => {
-                    answered += 1;
+                    responded += 1;
                     Probe::Right
                 }
                 Err(mismatch) => Probe::Wrong(mismatch.to_string()),
@@ -206,12 +206,12 @@ impl TrialSetup<'_> {
         };
         let name = format!(
             "{:04}-{}-{}",
-            self.trial.sequence, self.trial.subject, self.trial.workload
+            self.trial.sequence, self.trial.server, self.trial.workload
         );
         match start(self.bench, &name, self.built, ports, &mut probe, interrupt) {
             Ok((mut server, ready)) => {
-                let logged = u64::from(self.task.workload.answer.log_lines);
-                settle_log(&mut server, logged * answered);
+                let logged = u64::from(self.task.workload.response.log_lines);
+                settle_log(&mut server, logged * responded);
                 Ok(Running::new(server, ready.startup_ns))
             }
             Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
@@ -222,7 +222,7 @@ impl TrialSetup<'_> {
     /// Loads the server; a server that ends meanwhile ends the load.
     fn load(
         &self,
-        server: &mut Server,
+        server: &mut RunningServer,
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<LoadResult, Stop> {
@@ -230,7 +230,7 @@ impl TrialSetup<'_> {
             return self.drive(tool, server, interrupt);
         }
         let counted = CountedDraws::of(&self.task.right).map(Arc::new);
-        let check: Arc<dyn AnswerCheck> = match &counted {
+        let check: Arc<dyn ResponseCheck> = match &counted {
             Some(counted) => counted.clone(),
             None => self.task.right.clone(),
         };
@@ -259,7 +259,7 @@ impl TrialSetup<'_> {
     fn drive(
         &self,
         tool: &Tool,
-        server: &mut Server,
+        server: &mut RunningServer,
         interrupt: &AtomicBool,
     ) -> Result<LoadResult, Stop> {
         let drive = Drive {
@@ -278,7 +278,7 @@ impl TrialSetup<'_> {
         result.map_err(failed(FailureKind::Load))
     }
 
-    /// How many requests may have been sent that a tool does not tell of: those on their way when
+    /// How many requests may have been sent that a tool does not tell of: those in flight when
     /// its load ended, and its warm-up.
     fn untold_requests(&self) -> u64 {
         let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
@@ -288,7 +288,7 @@ impl TrialSetup<'_> {
         }
     }
 
-    fn plan(&self, address: SocketAddr, check: Arc<dyn AnswerCheck>) -> Result<LoadPlan, Stop> {
+    fn plan(&self, address: SocketAddr, check: Arc<dyn ResponseCheck>) -> Result<LoadPlan, Stop> {
         let spec = self.load;
         let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
         Ok(LoadPlan {
@@ -318,7 +318,7 @@ impl TrialSetup<'_> {
         })
     }
 
-    fn fail_if_exited(&self, server: &mut Server) -> Result<(), Stop> {
+    fn fail_if_exited(&self, server: &mut RunningServer) -> Result<(), Stop> {
         match server.exited() {
             None => Ok(()),
             Some(exit) => Err(Stop::Failed(
@@ -338,25 +338,25 @@ impl TrialSetup<'_> {
         lines_before: u64,
         load: &LoadResult,
     ) -> Result<LogLines, Stop> {
-        let each = u64::from(self.task.workload.answer.log_lines);
-        let Requests { sent, answered } = Requests::of(load);
+        let each = u64::from(self.task.workload.response.log_lines);
+        let Requests { sent, responded } = Requests::of(load);
         let sent = sent + self.untold_requests();
-        settle_log(&mut running.server, lines_before + each * answered);
+        settle_log(&mut running.server, lines_before + each * responded);
         let lines = running.server.log_lines().map_err(unreadable)?;
         let lines = LogLines {
             written: lines - lines_before,
-            least: each * answered,
+            least: each * responded,
             most: each * (sent + running.in_flight),
         };
-        running.in_flight = sent - answered;
+        running.in_flight = sent - responded;
         if lines.reconciled() {
             return Ok(lines);
         }
         Err(Stop::Failed(
             FailureKind::NotReconciled,
             format!(
-                "the server logged {} lines, but {} whole answers came and {} requests were sent",
-                lines.written, answered, sent
+                "the server logged {} lines, but {} whole responses came and {} requests were sent",
+                lines.written, responded, sent
             ),
         ))
     }
@@ -366,12 +366,12 @@ fn unreadable(error: std::io::Error) -> Stop {
     Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}"))
 }
 
-/// What a server was asked and has answered in a load, its warm-up and the streams beside it included.
+/// What a server was asked and has responded in a load, its warm-up and the streams beside it included.
 struct Requests {
     /// Those that reached it, as far as is known.
     sent: u64,
-    /// Those of which a whole answer came.
-    answered: u64,
+    /// Those of which a whole response came.
+    responded: u64,
 }
 
 impl Requests {
@@ -385,13 +385,13 @@ impl Requests {
         let unsent = outcomes[Outcome::Refused] + outcomes[Outcome::Shed] + held[Outcome::Refused];
         Self {
             sent: outcomes.total() + held.total() - unsent + load.resent,
-            answered: outcomes[Outcome::Ok] + outcomes[Outcome::WrongBody] + held[Outcome::Ok],
+            responded: outcomes[Outcome::Ok] + outcomes[Outcome::WrongBody] + held[Outcome::Ok],
         }
     }
 }
 
-/// A load without one ok answer has nothing to compare.
-fn fail_without_answers(load: &LoadResult) -> Result<(), Stop> {
+/// A load without one ok response has nothing to compare.
+fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
     if load.outcomes[Outcome::Ok] > 0 {
         return Ok(());
     }
@@ -400,8 +400,8 @@ fn fail_without_answers(load: &LoadResult) -> Result<(), Stop> {
         .map(|(outcome, count)| format!("{count} {}", outcome.name().replace('_', " ")))
         .collect();
     let mut message = match outcomes.is_empty() {
-        true => "no answer came under load".to_owned(),
-        false => format!("no answer was ok under load: {}", outcomes.join(", ")),
+        true => "no response came under load".to_owned(),
+        false => format!("no response was ok under load: {}", outcomes.join(", ")),
     };
     if load.requests > 0 && load.outcomes[Outcome::Unfinished] == load.requests {
         message.push_str(
@@ -411,5 +411,5 @@ fn fail_without_answers(load: &LoadResult) -> Result<(), Stop> {
     if let Some(wrong) = &load.first_wrong {
         message.push_str(&format!("; the first: {}", wrong.detail));
     }
-    Err(Stop::Failed(FailureKind::NoAnswer, message))
+    Err(Stop::Failed(FailureKind::NoResponse, message))
 }

@@ -1,4 +1,4 @@
-//! Checks that a server answers every workload right, before any load.
+//! Checks that a server responds every workload right, before any load.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 
 use prony_load::wire::grpc::Call;
 use prony_load::{
-    Answer, AnswerCheck, Conversation, HttpUrl, Mismatch, Request, WireRequest, exchange,
+    Conversation, HttpUrl, Mismatch, Request, Response, ResponseCheck, WireRequest, exchange,
 };
 use prony_record::{VerifyResult, VerifyVerdict};
-use prony_subject::{
-    BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, Server, Subject, Wire,
-    bring_up,
+use prony_server::{
+    BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, RunningServer, Server,
+    Wire, bring_up,
 };
 
 use super::{Bench, Task};
-use crate::answer::{CONNECTIONS, DRAWS_A_CONNECTION, Draws, LineOf};
+use crate::response::{CONNECTIONS, DRAWS_A_CONNECTION, Draws, LineOf};
 use crate::workload;
 
-/// How long one answer may take while there is no load.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long one response may take while there is no load.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server may take from SIGTERM to its end.
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
-/// How long log lines may take from the answer to the log.
+/// How long log lines may take from the response to the log.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
 /// How long a server that closed or refused a connection may take to be seen as ended.
 const END_TIME: Duration = Duration::from_secs(1);
 /// What is expected when no whole response comes.
-const AN_ANSWER: &str = "a response";
+const A_RESPONSE: &str = "a response";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
 /// A log that does not grow for so long is taken to be done.
@@ -38,10 +38,10 @@ const LOGGED_REQUESTS: usize = 3;
 /// How long Prony goes on requesting lines that should be drawn at random; then those that came must do.
 const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
-/// What came of verifying one subject.
+/// What came of verifying one server.
 pub enum Verification {
-    /// It answered, right or wrong.
-    Answered {
+    /// It responded, right or wrong.
+    Responded {
         /// What came of each workload.
         verified: Vec<VerifyResult>,
         /// What it wrote, which is kept if a response was wrong.
@@ -54,63 +54,63 @@ pub enum Verification {
         /// How it ended, and what it wrote.
         reason: String,
     },
-    /// It never answered anything.
+    /// It never responded anything.
     NotStarted(String),
     /// The user stopped it.
     Interrupted,
 }
 
 /// Starts the server and asks for every workload that it serves in turn.
-pub fn verify_subject(
+pub fn verify_server(
     bench: &Bench,
-    subject: &Subject,
+    server: &Server,
     built: &Built,
     tasks: &[Task],
     ports: &mut dyn PortSource,
     interrupt: &AtomicBool,
 ) -> Verification {
-    // A workload that a subject does not claim to serve is not held against it.
-    let serves = |task: &&Task| subject.manifest.workloads.contains(&task.workload.id);
+    // A workload that a server does not claim to serve is not held against it.
+    let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
     let tasks: Vec<&Task> = tasks.iter().filter(serves).collect();
     let Some(&first) = tasks.first() else {
-        return Verification::Answered {
+        return Verification::Responded {
             verified: Vec::new(),
             logs: None,
         };
     };
-    // Here any answer will do to begin with: the wrong ones are to be shown workload by workload.
+    // Here any response will do to begin with: the wrong ones are to be shown workload by workload.
     let mut probe = |address| match ask(address, first, Duration::from_secs(1)) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
     };
     let started = start(
         bench,
-        &format!("{}-verify", subject.id),
+        &format!("{}-verify", server.id),
         built,
         ports,
         &mut probe,
         interrupt,
     );
-    let (mut server, _) = match started {
+    let (mut running, _) = match started {
         Ok(started) => started,
         Err(BringUpError::NotReady(NotReady::Interrupted)) => return Verification::Interrupted,
         Err(error) => return Verification::NotStarted(error.to_string()),
     };
-    let manifest = &subject.manifest;
+    let manifest = &server.manifest;
     let keep_alive = manifest.wire == Wire::Http11 && manifest.keep_alive;
     let mut verified = Vec::with_capacity(tasks.len());
     for task in tasks {
         if interrupt.load(Relaxed) {
             return Verification::Interrupted;
         }
-        let verdict = match verify_task(&mut server, task, keep_alive) {
+        let verdict = match verify_task(&mut running, task, keep_alive) {
             Ok(()) => VerifyVerdict::Right,
             Err(mismatch) => {
-                let time = match mismatch.expected == AN_ANSWER {
+                let time = match mismatch.expected == A_RESPONSE {
                     true => END_TIME,
                     false => Duration::ZERO,
                 };
-                if let Some(reason) = ended(&mut server, task, time) {
+                if let Some(reason) = ended(&mut running, task, time) {
                     return Verification::Ended { verified, reason };
                 }
                 let Mismatch { expected, came } = mismatch;
@@ -122,21 +122,21 @@ pub fn verify_subject(
             verdict,
         });
     }
-    server.stop(STOP_GRACE);
+    running.stop(STOP_GRACE);
     let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
     let all_right = verified.iter().all(is_right);
     if all_right {
-        server.logs().discard();
+        running.logs().discard();
     }
-    Verification::Answered {
+    Verification::Responded {
         verified,
-        logs: (!all_right).then(|| server.logs().clone()),
+        logs: (!all_right).then(|| running.logs().clone()),
     }
 }
 
 /// Why nothing more is to be asked of a server that has ended, if it has: every further request would be
 /// refused.
-fn ended(server: &mut Server, task: &Task, time: Duration) -> Option<String> {
+fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<String> {
     let exit = server.exits_within(time)?;
     Some(format!(
         "the server {exit} while Prony requested `{}`; {}",
@@ -153,9 +153,9 @@ pub(super) fn start(
     ports: &mut dyn PortSource,
     probe: &mut dyn FnMut(SocketAddr) -> Probe,
     interrupt: &AtomicBool,
-) -> Result<(Server, Ready), BringUpError> {
+) -> Result<(RunningServer, Ready), BringUpError> {
     let launch = Launch {
-        guard: bench.guard.clone(),
+        supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         assets: bench.layout.assets(),
@@ -189,23 +189,23 @@ fn http_request(
 }
 
 /// Asks once, over a connection of its own.
-pub(super) fn ask(address: SocketAddr, task: &Task, timeout: Duration) -> Result<Answer, String> {
+pub(super) fn ask(address: SocketAddr, task: &Task, timeout: Duration) -> Result<Response, String> {
     let (_, request) = request(address, task)?;
     exchange(address, &request, timeout).map_err(|error| error.to_string())
 }
 
-/// What verification asked of a workload, all of it answered right.
+/// What verification asked of a workload, all of it responded correctly.
 struct Asked {
     requests: usize,
     /// Whether every connection stayed open from response to response.
     kept_open: bool,
 }
 
-fn verify_task(server: &mut Server, task: &Task, keep_alive: bool) -> Result<(), Mismatch> {
-    let log_lines = task.workload.answer.log_lines;
+fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Result<(), Mismatch> {
+    let log_lines = task.workload.response.log_lines;
     let before = (log_lines > 0).then(|| Lines::of(server));
     let (_, request) = request(server.address(), task).map_err(no_response)?;
-    let converse = || Conversation::new(server.address(), &request, ANSWER_TIMEOUT);
+    let converse = || Conversation::new(server.address(), &request, RESPONSE_TIMEOUT);
     let asked = match task.right.drawn_lines() {
         Some(lines) => verify_draws(&converse, task, lines)?,
         None => verify_some(converse(), task)?,
@@ -222,13 +222,13 @@ fn verify_task(server: &mut Server, task: &Task, keep_alive: bool) -> Result<(),
 
 /// Asks a few times over one connection.
 fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked, Mismatch> {
-    let requests = match task.workload.answer.log_lines {
+    let requests = match task.workload.response.log_lines {
         0 => REQUESTS,
         _ => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        let answer = conversation.ask().map_err(no_response)?;
-        task.right.check(&answer)?;
+        let response = conversation.ask().map_err(no_response)?;
+        task.right.check(&response)?;
     }
     Ok(Asked {
         requests,
@@ -288,9 +288,9 @@ fn draw(
 ) -> Result<Drawn, Mismatch> {
     let mut drawn = Vec::with_capacity(DRAWS_A_CONNECTION);
     while drawn.len() < DRAWS_A_CONNECTION && Instant::now() < give_up {
-        let answer = conversation.ask().map_err(no_response)?;
-        task.right.check(&answer)?;
-        drawn.extend(lines.number(&answer.body));
+        let response = conversation.ask().map_err(no_response)?;
+        task.right.check(&response)?;
+        drawn.extend(lines.number(&response.body));
     }
     Ok(Drawn {
         lines: drawn,
@@ -300,7 +300,7 @@ fn draw(
 
 fn no_response(came: impl ToString) -> Mismatch {
     Mismatch {
-        expected: AN_ANSWER.to_owned(),
+        expected: A_RESPONSE.to_owned(),
         came: came.to_string(),
     }
 }
@@ -315,7 +315,12 @@ fn not_kept_open() -> Mismatch {
 }
 
 /// Exactly the lines that are owed must come.
-fn verify_log(server: &mut Server, before: Lines, each: u32, times: usize) -> Result<(), Mismatch> {
+fn verify_log(
+    server: &mut RunningServer,
+    before: Lines,
+    each: u32,
+    times: usize,
+) -> Result<(), Mismatch> {
     let owed = u64::from(each) * times as u64;
     settle_log(server, before.output + owed);
     // One line too many would come about as soon as the last one that is owed.
@@ -341,7 +346,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(server: &mut Server) -> std::io::Result<Self> {
+    fn of(server: &mut RunningServer) -> std::io::Result<Self> {
         Ok(Self {
             output: server.log_lines()?,
             errors: server.error_lines()?,
@@ -350,7 +355,7 @@ impl Lines {
 }
 
 /// Waits until the log has `lines` lines, or long enough.
-pub(super) fn settle_log(server: &mut Server, lines: u64) {
+pub(super) fn settle_log(server: &mut RunningServer, lines: u64) {
     let until = Instant::now() + LOG_SETTLE;
     while server.log_lines().is_ok_and(|count| count < lines) && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
@@ -358,7 +363,7 @@ pub(super) fn settle_log(server: &mut Server, lines: u64) {
 }
 
 /// Waits until the log has stopped growing for a moment, or long enough.
-pub(super) fn settle_quiet(server: &mut Server) {
+pub(super) fn settle_quiet(server: &mut RunningServer) {
     let until = Instant::now() + LOG_SETTLE;
     let mut last = None;
     loop {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, Progress};
 use prony_record::{LoadResult, LoadShape, Outcome};
+use prony_server::{ProcessTree, RunningServer};
 use prony_stats::{Course, Pace, Reading, Warmth};
-use prony_subject::{ProcessTree, Server};
 
 /// The load that warms up has a warm-up of its own that never ends by itself: the search ends it.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
@@ -52,7 +52,7 @@ impl Searched {
 pub fn search(
     plan: &LoadPlan,
     limit: Duration,
-    server: &mut Server,
+    server: &mut RunningServer,
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Duration),
 ) -> Result<Searched, prony_load::LoadError> {
@@ -165,6 +165,6 @@ mod tests {
         let mut measured = measurement(1.0);
         measured.load = load(20, 1);
         searched.tell_wrong(&mut measured.load);
-        assert_eq!((measured.wrong(), measured.answers()), (4, 20));
+        assert_eq!((measured.wrong(), measured.responses()), (4, 20));
     }
 }

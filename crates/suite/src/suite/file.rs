@@ -22,7 +22,7 @@ struct RawSuite {
     precision: Option<Precision>,
     budget: Option<Spanned<Budget>>,
     #[serde(deserialize_with = "toml_file::names")]
-    subjects: Vec<String>,
+    servers: Vec<String>,
     measure: Vec<RawMeasure>,
     quick: Option<Spanned<Changes>>,
     published: Option<RawDocument>,
@@ -61,7 +61,7 @@ pub(super) fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         .map(|measure| measure.check(source, raw.rounds, quick))
         .collect::<Result<Vec<_>, _>>()?;
     let document = match raw.published {
-        Some(document) => Some(document.check(source, &raw.subjects, &measures)?),
+        Some(document) => Some(document.check(source, &raw.servers, &measures)?),
         None => None,
     };
     Ok(Suite {
@@ -69,7 +69,7 @@ pub(super) fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         title: raw.title,
         about: raw.about,
         notes: raw.notes,
-        subjects: raw.subjects,
+        servers: raw.servers,
         measures,
         adaptive,
         document,

@@ -1,4 +1,4 @@
-//! Suites: which subjects, under which loads, in how many rounds, and what a document published of
+//! Suites: which servers, under which loads, in how many rounds, and what a document published of
 //! the same.
 
 mod changes;
@@ -34,8 +34,8 @@ pub struct Suite {
     pub about: String,
     /// What a reader of its report must know, a sentence each.
     pub notes: Vec<String>,
-    /// The ids of the subjects, in the order of its tables.
-    pub subjects: Vec<String>,
+    /// The ids of the servers, in the order of its tables.
+    pub servers: Vec<String>,
     /// What is measured of each.
     pub measures: Vec<MeasureSpec>,
     /// Rounds that are added as needed, in place of the measures' own numbers of them.
@@ -53,7 +53,7 @@ pub struct MeasureSpec {
     pub workloads: Vec<String>,
     /// The load.
     pub load: SuiteLoad,
-    /// How many times it is taken of each subject.
+    /// How many times it is taken of each server.
     pub rounds: NonZeroU32,
     /// What a quick run changes in it.
     quick: Changes,
@@ -99,13 +99,13 @@ fn is_id(name: &str) -> bool {
 
 impl Suite {
     /// One that no file holds: what a command makes up by itself, with measures that it brings along.
-    pub fn made_up(id: &str, title: String, notes: Vec<String>, subjects: Vec<String>) -> Self {
+    pub fn made_up(id: &str, title: String, notes: Vec<String>, servers: Vec<String>) -> Self {
         Self {
             id: id.to_owned(),
             about: title.clone(),
             title,
             notes,
-            subjects,
+            servers,
             measures: Vec::new(),
             adaptive: None,
             document: None,

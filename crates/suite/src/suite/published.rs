@@ -92,7 +92,7 @@ struct RawTable {
 /// What a row's checks need to know.
 struct Context<'a> {
     source: &'a Source,
-    subjects: &'a [String],
+    servers: &'a [String],
     measure: &'a MeasureSpec,
     columns: &'a [PublishedFigure],
 }
@@ -101,7 +101,7 @@ impl RawDocument {
     pub(super) fn check(
         self,
         source: &Source,
-        subjects: &[String],
+        servers: &[String],
         measures: &[MeasureSpec],
     ) -> Result<Document, FileError> {
         let tables = self.table.into_iter();
@@ -110,7 +110,7 @@ impl RawDocument {
             machine: self.machine,
             method: self.method,
             tables: tables
-                .map(|table| table.check(source, subjects, measures))
+                .map(|table| table.check(source, servers, measures))
                 .collect::<Result<_, _>>()?,
         })
     }
@@ -120,7 +120,7 @@ impl RawTable {
     fn check(
         self,
         source: &Source,
-        subjects: &[String],
+        servers: &[String],
         measures: &[MeasureSpec],
     ) -> Result<Table, FileError> {
         let index = measure_named(source, &self.measure, measures)?;
@@ -137,7 +137,7 @@ impl RawTable {
         let columns: Vec<_> = self.columns.into_iter().map(Spanned::into_inner).collect();
         let context = Context {
             source,
-            subjects,
+            servers,
             measure,
             columns: &columns,
         };
@@ -222,7 +222,7 @@ fn among(
 /// A row as it is written: its names, and a field for each figure.
 struct RawRow {
     name: String,
-    subject: Spanned<String>,
+    server: Spanned<String>,
     workload: Spanned<String>,
     figures: BTreeMap<PublishedFigure, Figure>,
 }
@@ -240,17 +240,17 @@ impl RawRow {
         before: &[PublishedRow],
     ) -> Result<PublishedRow, FileError> {
         let source = context.source;
-        let (subject, workload) = (&self.subject, &self.workload);
-        among(source, subject, "subject in this suite", context.subjects)?;
+        let (server, workload) = (&self.server, &self.workload);
+        among(source, server, "server in this suite", context.servers)?;
         let workloads = &context.measure.workloads;
         among(source, workload, "workload in its measure", workloads)?;
         let twice = before
             .iter()
-            .any(|row| row.subject == *subject.get_ref() && row.workload == *workload.get_ref());
+            .any(|row| row.server == *server.get_ref() && row.workload == *workload.get_ref());
         if twice {
-            let (subject, workload) = (subject.get_ref(), workload.get_ref());
-            let message = format!("the table has two rows of `{subject}` with `{workload}`");
-            return Err(source.fault(self.subject.span(), message));
+            let (server, workload) = (server.get_ref(), workload.get_ref());
+            let message = format!("the table has two rows of `{server}` with `{workload}`");
+            return Err(source.fault(self.server.span(), message));
         }
         for (figure, Figure { name, .. }) in &self.figures {
             if !context.columns.contains(figure) {
@@ -261,7 +261,7 @@ impl RawRow {
         let figures = self.figures.into_iter();
         Ok(PublishedRow {
             name: self.name,
-            subject: self.subject.into_inner(),
+            server: self.server.into_inner(),
             workload: self.workload.into_inner(),
             figures: figures
                 .map(|(name, figure)| (name, figure.values))
@@ -273,7 +273,7 @@ impl RawRow {
 /// A field of a row.
 enum RowField {
     Name,
-    Subject,
+    Server,
     Workload,
     Figure(PublishedFigure),
 }
@@ -281,7 +281,7 @@ enum RowField {
 /// The names of all fields of a row.
 const ROW_FIELDS: [&str; 3 + PublishedFigure::ALL.len()] = {
     let mut names = ["name"; 3 + PublishedFigure::ALL.len()];
-    names[1] = "subject";
+    names[1] = "server";
     names[2] = "workload";
     let mut i = 0;
     while i < PublishedFigure::ALL.len() {
@@ -297,7 +297,7 @@ impl<'de> Deserialize<'de> for RowField {
         let mut figures = PublishedFigure::ALL.into_iter();
         match name.as_str() {
             "name" => Ok(RowField::Name),
-            "subject" => Ok(RowField::Subject),
+            "server" => Ok(RowField::Server),
             "workload" => Ok(RowField::Workload),
             other => match figures.find(|figure| figure.name() == other) {
                 Some(figure) => Ok(RowField::Figure(figure)),
@@ -319,17 +319,17 @@ impl<'de> Visitor<'de> for RowVisitor {
     type Value = RawRow;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a row with `name`, `subject`, `workload` and figures")
+        f.write_str("a row with `name`, `server`, `workload` and figures")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<RawRow, A::Error> {
-        let (mut name, mut subject, mut workload) = (None, None, None);
+        let (mut name, mut server, mut workload) = (None, None, None);
         let mut figures = BTreeMap::new();
         while let Some(field) = fields.next_key::<Spanned<RowField>>()? {
             let span = field.span();
             match field.into_inner() {
                 RowField::Name => name = Some(fields.next_value()?),
-                RowField::Subject => subject = Some(fields.next_value()?),
+                RowField::Server => server = Some(fields.next_value()?),
                 RowField::Workload => workload = Some(fields.next_value()?),
                 RowField::Figure(figure) => {
                     let values = fields.next_value_seed(FigureValues(figure))?;
@@ -339,7 +339,7 @@ impl<'de> Visitor<'de> for RowVisitor {
         }
         Ok(RawRow {
             name: name.ok_or_else(|| A::Error::missing_field("name"))?,
-            subject: subject.ok_or_else(|| A::Error::missing_field("subject"))?,
+            server: server.ok_or_else(|| A::Error::missing_field("server"))?,
             workload: workload.ok_or_else(|| A::Error::missing_field("workload"))?,
             figures,
         })

@@ -11,7 +11,7 @@ const TOUR: &str = r#"title = "Tour"
 about = "A first look."
 notes = ["Trials are short."]
 rounds = 6
-subjects = ["ceiling", "go-nethttp"]
+servers = ["ceiling", "go-nethttp"]
 [[measure]]
 workloads = ["hello", "byte"]
 load = { shape = "closed", connections = 64, threads = 1, duration = "700ms", warmup = "200ms", timeout = "5s" }
@@ -24,7 +24,7 @@ load = { shape = "closed", connections = 2, duration = "1s", warmup = "0s", time
 const WHOLE: &str = r#"title = "Whole"
 about = "All there is."
 rounds = 3
-subjects = ["ceiling", "go-nethttp", "bun"]
+servers = ["ceiling", "go-nethttp", "bun"]
 [quick]
 rounds = 2
 duration = "1s"
@@ -55,7 +55,7 @@ share_of = "page"
 notes = ["Read this."]
 [[published.table.row]]
 name = "Go"
-subject = "go-nethttp"
+server = "go-nethttp"
 workload = "sse"
 rate = [100, 200.5]
 transfer = "1 KB"
@@ -64,8 +64,8 @@ title = "Users"
 measure = "users"
 columns = ["latency-mean"]
 rows = [
-  { name = "Bun", subject = "bun", workload = "byte", latency-mean = "1 ms" },
-  { name = "Go", subject = "go-nethttp", workload = "byte" },
+  { name = "Bun", server = "bun", workload = "byte", latency-mean = "1 ms" },
+  { name = "Go", server = "go-nethttp", workload = "byte" },
 ]
 "#;
 
@@ -100,7 +100,7 @@ fn every_field_is_read() {
     assert_eq!((suite.id.as_str(), suite.title.as_str()), ("tour", "Tour"));
     assert_eq!((suite.about.as_str(), suite.rounds()), ("A first look.", 6));
     assert_eq!(suite.notes, ["Trials are short."]);
-    assert_eq!(suite.subjects, ["ceiling", "go-nethttp"]);
+    assert_eq!(suite.servers, ["ceiling", "go-nethttp"]);
     assert_eq!(suite.workloads(), ["hello", "byte"]);
     let measures = suite.measures_on(cpus(4));
     let seen: Vec<_> = measures
@@ -157,7 +157,7 @@ fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
 }
 
 #[test]
-fn an_unknown_suite_is_answered_with_the_nearest() {
+fn an_unknown_suite_gets_a_response_with_the_nearest() {
     let error = read(TOUR, "tuor").unwrap_err();
     assert_eq!(error, "there is no suite `tuor`; did you mean `tour`?");
 }
@@ -345,7 +345,7 @@ fn published_tables_are_read() {
     assert_eq!(busy.notes, ["Read this."]);
     let row = &busy.rows[0];
     assert_eq!(
-        (row.name.as_str(), row.subject.as_str()),
+        (row.name.as_str(), row.server.as_str()),
         ("Go", "go-nethttp")
     );
     assert_eq!(row.workload, "sse");
@@ -408,9 +408,9 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
                 "tour.toml:30: `errors` has a chart, but is none of the table's columns",
             ),
             (
-                "subject = \"go-nethttp\"",
-                "subject = \"go-nethtp\"",
-                "tour.toml:35: there is no subject in this suite `go-nethtp`; did you mean `go-nethttp`?",
+                "server = \"go-nethttp\"",
+                "server = \"go-nethtp\"",
+                "tour.toml:35: there is no server in this suite `go-nethtp`; did you mean `go-nethttp`?",
             ),
             (
                 "workload = \"sse\"",
@@ -455,8 +455,8 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
                 "tour.toml:38: `1 XB` is no `transfer`; write it like \"96.17MB\"",
             ),
             (
-                "subject = \"bun\"",
-                "subject = \"go-nethttp\"",
+                "server = \"bun\"",
+                "server = \"go-nethttp\"",
                 "tour.toml:45: the table has two rows of `go-nethttp` with `byte`",
             ),
         ],

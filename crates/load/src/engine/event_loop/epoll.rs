@@ -342,7 +342,7 @@ impl EventLoop for Epoll {
     #[inline]
     fn read_on(&mut self, slot: usize, next: ReadNext) {
         self.slots[slot].next = next;
-        // The answers of one load are much alike: the last one tells how to read the next.
+        // The responses of one load are much alike: the last one tells how to read the next.
         if next.skippable >= WORTH_SKIPPING {
             self.buffers.first_look = SMALL_LOOK;
         }

@@ -44,11 +44,11 @@ struct Slot {
     receives_on: bool,
 }
 
-/// The memory of small buffers is what is used most, and small answers are what it is used for.
+/// The memory of small buffers is what is used most, and small responses are what it is used for.
 const SMALL_BUFFER: u32 = 4 * 1024;
 const SMALL_BUFFERS: u16 = 1024;
 const LARGE_BUFFERS: u16 = 64;
-/// So many short reads in a row, and a connection's answers are taken to be short: the kernel then
+/// So many short reads in a row, and a connection's responses are taken to be short: the kernel then
 /// receives without being asked again, but can throw nothing away.
 const SHORT_READS: u8 = 4;
 /// A server that sends faster than it is read must not keep the others waiting, nor the clock.
@@ -265,7 +265,7 @@ impl EventLoop for IoUring {
         }
         if next.skippable >= WORTH_SKIPPING {
             it.short_reads = 0;
-            // The answers of one load are much alike: the last one tells how to read the next.
+            // The responses of one load are much alike: the last one tells how to read the next.
             self.first_look = SMALL_LOOK;
             self.skip(slot, next.skippable);
         } else {

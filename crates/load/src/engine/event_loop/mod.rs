@@ -90,12 +90,12 @@ pub(super) trait EventLoop {
 
 /// Received bytes that a loop keeps.
 pub(super) trait Chunk {
-    /// Whether more has come behind it: where it ends an answer and no other is due, that can only be
+    /// Whether more has come behind it: where it ends a response and no other is due, that can only be
     /// the server's close, or bytes that nobody asked for.
     fn more_behind(&self) -> bool;
 }
 
-/// Enough for the head of an answer; what it leaves of a long body is thrown away unread.
+/// Enough for the head of a response; what it leaves of a long body is thrown away unread.
 const SMALL_LOOK: usize = 4 * 1024;
 const LARGE_LOOK: usize = 64 * 1024;
 /// From here on a body is cheaper to throw away in the kernel than to copy.

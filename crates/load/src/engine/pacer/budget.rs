@@ -68,7 +68,7 @@ impl<'a> Budget<'a> {
         self.measuring
     }
 
-    /// The warm-up ends, with so many requests on their way.
+    /// The warm-up ends, with so many requests in flight.
     pub(super) fn begin_measuring(&mut self, in_flight: u64) {
         self.measuring = true;
         self.shared.take(in_flight);

@@ -3,7 +3,7 @@
 use super::{Arrival, Next, Pacer};
 use crate::engine::clock::Nanoseconds;
 
-/// The closed loop: a connection sends its next request when it has the answer to its last one.
+/// The closed loop: a connection sends its next request when it has the response to its last one.
 #[derive(Debug)]
 pub(in crate::engine) struct Closed {
     /// Measured requests that may be started, over the whole load.

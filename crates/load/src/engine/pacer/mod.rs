@@ -80,7 +80,7 @@ pub(super) trait Pacer {
         Overdue::NONE
     }
 
-    /// Measuring begins with `in_flight` requests on their way, which count as measured ones: they
+    /// Measuring begins with `in_flight` requests in flight, which count as measured ones: they
     /// must not be more than may be measured.
     fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds);
 }

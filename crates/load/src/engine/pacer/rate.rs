@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(arrivals(&mut pacer, SECOND - 1).len(), 10, "at 10 a second");
         pacer.begin_measuring(2, SECOND);
         let all = arrivals(&mut pacer, 100 * SECOND);
-        assert_eq!(all.len(), 3, "two were on their way");
+        assert_eq!(all.len(), 3, "two were in flight");
         assert_eq!(all[0], SECOND);
         assert!(pacer.exhausted() && pacer.next(0, 0) == Next::Never);
     }

@@ -5,7 +5,7 @@ use super::intervals::{exponential, source};
 use super::{Arrival, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 
-/// Users each of whom thinks for a random time, sends a request and waits for its answer.
+/// Users each of whom thinks for a random time, sends a request and waits for its response.
 #[derive(Debug)]
 pub(in crate::engine) struct UsersClosed<'a> {
     users: Vec<User>,
@@ -80,7 +80,7 @@ mod tests {
 
     const SECOND: Nanoseconds = 1_000_000_000;
 
-    /// The think times of one user whose answers take 3 s each.
+    /// The think times of one user whose responses take 3 s each.
     fn think_times(pacer: &mut UsersClosed<'_>, user: usize, count: usize) -> Vec<f64> {
         let mut now = 0;
         let think = |_| {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn users_think_for_exponential_times_of_their_own_between_answer_and_request() {
+    fn users_think_for_exponential_times_of_their_own_between_response_and_request() {
         let budget = SharedBudget::new(None);
         let mut pacer = UsersClosed::new(2, 0, SECOND, &budget, false, 7);
         let one = think_times(&mut pacer, 0, 50_000);

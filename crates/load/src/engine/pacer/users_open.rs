@@ -6,7 +6,7 @@ use super::overdue::{Overdue, Walk};
 use super::{Arrival, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 
-/// Users that are independent Poisson sources, each on an absolute schedule: an answer that is late
+/// Users that are independent Poisson sources, each on an absolute schedule: a response that is late
 /// delays its user's next arrivals but moves none of them, so they go back to back afterwards.
 #[derive(Debug)]
 pub(in crate::engine) struct UsersOpen<'a> {
@@ -17,7 +17,7 @@ pub(in crate::engine) struct UsersOpen<'a> {
 
 #[derive(Clone, Debug)]
 struct User {
-    /// Of its own, so that the same seed makes the same arrivals whatever the answers do.
+    /// Of its own, so that the same seed makes the same arrivals whatever the responses do.
     random: fastrand::Rng,
     next_arrival: Nanoseconds,
     /// Whether it was free before that instant, and told to wait for it.
@@ -194,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_delays_arrivals_and_moves_none() {
+    fn a_late_response_delays_arrivals_and_moves_none() {
         let budget = SharedBudget::new(None);
         let punctual = arrivals(&mut users(1, &budget), 0, 10 * SECOND);
         let mut pacer = users(1, &budget);
         let first = at(pacer.next(0, 0));
         assert_eq!(first, punctual[0]);
         assert!(matches!(pacer.next(0, first), Next::Now(_)));
-        // Its answer takes until everything else is due.
+        // Its response takes until everything else is due.
         let mut late = vec![first];
         let now = punctual[punctual.len() - 1];
         while let Next::Now(Arrival::Scheduled { at, free_since }) = pacer.next(0, now) {

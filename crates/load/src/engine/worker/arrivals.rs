@@ -174,9 +174,9 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     #[inline]
     fn begin(&mut self, index: usize, arrival: Arrival) {
         let mut from = None;
-        let mut late = false;
+        let mut queued = false;
         if let Arrival::Scheduled { at, free_since } = arrival {
-            late = free_since > at;
+            queued = free_since > at;
             let in_time = self.latest_send(at) > self.now;
             self.count_arrival(at, free_since, in_time);
             if !in_time {
@@ -188,7 +188,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let number = self.mix.next();
         let latest_send = from.map_or(Nanoseconds::MAX, |at| self.latest_send(at));
         // Until it is sent.
-        let deadline = self.latest_answer(from).min(latest_send);
+        let deadline = self.latest_response(from).min(latest_send);
         let connection = &mut self.connections[index];
         connection.requests += 1;
         let most = self.shared.plan.requests_per_connection;
@@ -196,10 +196,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             number,
             from,
             deadline,
-            late,
+            queued,
             resent: false,
             last: most.is_some_and(|most| connection.requests >= most.get()),
-            answer_begun: false,
+            response_begun: false,
             last_event: None,
             sample: None,
         });
@@ -219,12 +219,12 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         at.saturating_add(after)
     }
 
-    /// Until when an answer may come to what is sent, or would be if it could, now.
+    /// Until when a response may come to what is sent, or would be if it could, now.
     #[inline]
-    pub(super) fn latest_answer(&self, scheduled: Option<Nanoseconds>) -> Nanoseconds {
+    pub(super) fn latest_response(&self, scheduled: Option<Nanoseconds>) -> Nanoseconds {
         let latest = self.now.saturating_add(self.timeout);
         match scheduled {
-            Some(at) if self.deadline_binds_answers => latest.min(self.latest_send(at)),
+            Some(at) if self.deadline_binds_responses => latest.min(self.latest_send(at)),
             _ => latest,
         }
     }

@@ -1,4 +1,4 @@
-//! What no event tells of: answers that do not come in time.
+//! What no event tells of: responses that do not come in time.
 
 use prony_record::Outcome;
 
@@ -13,7 +13,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     /// Sees that the deadlines of that connection are looked at, not later than `at`.
     ///
     /// Each connection has one entry at the most, which is moved only when it has come: nearly always
-    /// its request was answered long before, and nothing is done for it.
+    /// its request got a response long before, and nothing is done for it.
     #[inline]
     pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
         let connection = &mut self.connections[index];
@@ -23,7 +23,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Gives up what has not been answered in time.
+    /// Gives up what has not got a response in time.
     pub(super) fn look_at_deadlines(&mut self) {
         while let Some(index) = self.deadlines.take_due(self.now) {
             self.connections[index].is_watched = false;
@@ -38,19 +38,19 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     /// When something of that connection is given up.
     pub(super) fn next_deadline(&self, index: usize) -> Option<Nanoseconds> {
         let connection = &self.connections[index];
-        let answers = connection.in_flight.iter().map(|it| it.deadline).min();
+        let responses = connection.in_flight.iter().map(|it| it.deadline).min();
         let connected = match connection.activity {
             Activity::Connecting { since } => Some(since.saturating_add(self.timeout)),
             _ => None,
         };
-        answers.into_iter().chain(connected).min()
+        responses.into_iter().chain(connected).min()
     }
 
     #[cold]
     fn timed_out(&mut self, index: usize) {
         let is_open = self.connections[index].activity == Activity::Open;
         let lacking = if is_open {
-            "whole answer"
+            "whole response"
         } else {
             "connection"
         };

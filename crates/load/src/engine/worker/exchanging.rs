@@ -1,4 +1,4 @@
-//! Sending requests and taking their answers.
+//! Sending requests and taking their responses.
 
 use nix::errno::Errno;
 use prony_record::Outcome;
@@ -27,7 +27,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             // The time that it had when it was first sent is all it has.
             let latest = match request.resent {
                 true => request.deadline,
-                false => self.latest_answer(request.from),
+                false => self.latest_response(request.from),
             };
             let connection = &mut self.connections[index];
             let request = &mut connection.in_flight[connection.asked];
@@ -97,7 +97,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                     let Some(whole) = whole else { break };
                     let others_due = self.connections[index].in_flight.len() > 1;
                     let may_stay = at < length || others_due || !chunk.more_behind();
-                    self.answered(index, whole, may_stay);
+                    self.responded(index, whole, may_stay);
                 }
             }
         }
@@ -117,7 +117,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let connection = &mut self.connections[index];
         let sample = match connection.in_flight.front_mut() {
             Some(request) => {
-                if !std::mem::replace(&mut request.answer_begun, true) {
+                if !std::mem::replace(&mut request.response_begun, true) {
                     let from = request.from.unwrap_or(self.now);
                     if self.shared.plan.first_byte && connection.role == Role::Load {
                         self.tally.first_byte.record(self.now.saturating_sub(from));
@@ -144,7 +144,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     pub(super) fn skipped(&mut self, index: usize, length: u64) {
         self.count_bytes_read(index, length);
         if let Some(whole) = self.connections[index].wire.skip(length) {
-            self.answered(index, whole, true);
+            self.responded(index, whole, true);
         }
         self.read_on(index);
     }
@@ -167,17 +167,17 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.io.read_on(index, ReadNext { skippable });
     }
 
-    /// The answer to the first request of that connection is whole. Its connection stays where both
+    /// The response to the first request of that connection is whole. Its connection stays where both
     /// sides want it to, and it `may_stay`.
     #[inline]
-    pub(super) fn answered(&mut self, index: usize, whole: Whole, may_stay: bool) {
+    pub(super) fn responded(&mut self, index: usize, whole: Whole, may_stay: bool) {
         let connection = &mut self.connections[index];
-        let is_sent = connection.wire.was_sent_before_answer();
+        let is_sent = connection.wire.was_sent_before_response();
         let Some(request) = connection.in_flight.pop_front() else {
             return;
         };
         connection.asked -= 1;
-        connection.answers += 1;
+        connection.responses += 1;
         let stays = whole.keep_alive && may_stay && is_sent && !self.closes(&request);
         if !stays {
             self.close_and_ask_again(index);
@@ -191,7 +191,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         request.last || self.shared.plan.request.closes(request.number)
     }
 
-    /// What the outcome of an answered request is.
+    /// What the outcome of an responded request is.
     #[inline]
     fn judge(&mut self, index: usize, request: InFlight, whole: Whole, is_sent: bool) {
         let is_load = self.connections[index].role == Role::Load;
@@ -205,20 +205,20 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             self.tally.checked.count(verdict.is_err());
         }
         match verdict {
-            // Taken as ok, an answer to what the server has not read would be the fastest of all.
+            // Taken as ok, a response to what the server has not read would be the fastest of all.
             Ok(()) if !is_sent => self.count(index, Outcome::Malformed, || {
-                "the whole answer came before the request was sent whole".into()
+                "the whole response came before the request was sent whole".into()
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;
                 let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
-                self.tally.ok(latency, request.late);
+                self.tally.ok(latency, request.queued);
             }
             Ok(()) => self.tally.streams.outcomes[Outcome::Ok] += 1,
             Err((outcome, detail)) => self.count(index, outcome, || detail),
         }
         if compared {
-            // The time that comparing took is not the next answer's.
+            // The time that comparing took is not the next response's.
             self.read_clock();
         }
     }
@@ -243,7 +243,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Counts the events that have come of a connection's answer.
+    /// Counts the events that have come of a connection's response.
     fn take_events_of(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         let events = connection.wire.take_events();

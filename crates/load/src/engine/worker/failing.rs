@@ -10,7 +10,7 @@ use crate::engine::pacer::Pacer;
 use crate::wire::h1::OnClose;
 use crate::wire::{Fault, Wire};
 
-const NO_ANSWER: &str = "the server closed the connection without an answer";
+const NO_RESPONSE: &str = "the server closed the connection without a response";
 
 impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     /// The server has closed the connection, or it broke.
@@ -27,19 +27,19 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             return self.failed(index, Outcome::Reset, detail);
         }
         match connection.wire.close() {
-            // Only an orderly close can be the end of an answer.
-            OnClose::Whole(whole) if errno.is_none() => self.answered(index, whole, false),
-            OnClose::BeforeAnswer if self.may_ask_again(index) => self.close_and_ask_again(index),
-            OnClose::BeforeAnswer => self.failed(index, Outcome::Reset, || NO_ANSWER.into()),
+            // Only an orderly close can be the end of a response.
+            OnClose::Whole(whole) if errno.is_none() => self.responded(index, whole, false),
+            OnClose::BeforeResponse if self.may_ask_again(index) => self.close_and_ask_again(index),
+            OnClose::BeforeResponse => self.failed(index, Outcome::Reset, || NO_RESPONSE.into()),
             OnClose::Whole(_) | OnClose::Truncated => {
                 self.failed(index, Outcome::Truncated, || {
-                    "the server closed the connection in the middle of the answer".into()
+                    "the server closed the connection in the middle of the response".into()
                 })
             }
         }
     }
 
-    /// What came is no answer.
+    /// What came is no response.
     #[cold]
     pub(super) fn faulty(&mut self, index: usize, fault: Fault) {
         if self.connections[index].in_flight.is_empty() {
@@ -93,23 +93,23 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.ask_again_or_fail(index, outcome, &detail);
     }
 
-    /// A server may close a connection after any whole answer, and its close and our next request
+    /// A server may close a connection after any whole response, and its close and our next request
     /// may cross: then that request is sent once more, over a new connection (RFC 9112, 9.3.1), where
     /// doing it twice does no harm.
     fn may_ask_again(&self, index: usize) -> bool {
         let connection = &self.connections[index];
         let first = connection.in_flight.front();
-        connection.answers > 0 && first.is_some_and(|request| self.is_repeatable(request))
+        connection.responses > 0 && first.is_some_and(|request| self.is_repeatable(request))
     }
 
     fn is_repeatable(&self, request: &InFlight) -> bool {
         !request.resent && self.shared.plan.request.is_idempotent(request.number)
     }
 
-    /// The server answers no more over that connection: the requests on it go over another one.
+    /// The server responds no more over that connection: the requests on it go over another one.
     #[cold]
     pub(super) fn close_and_ask_again(&mut self, index: usize) {
-        self.ask_again_or_fail(index, Outcome::Reset, NO_ANSWER);
+        self.ask_again_or_fail(index, Outcome::Reset, NO_RESPONSE);
     }
 
     /// Closes the connection, and makes it anew for the requests on it. What may not be sent twice has
@@ -127,7 +127,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                 return false;
             }
             request.resent |= was_sent;
-            request.answer_begun = false;
+            request.response_begun = false;
             request.last_event = None;
             self.counts.resent += u64::from(was_sent);
             true

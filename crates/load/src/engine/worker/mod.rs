@@ -67,7 +67,7 @@ pub(super) struct WorkerResult {
 pub(super) struct ConnectionCounts {
     /// Made.
     pub(super) opened: u64,
-    /// Of these, made again.
+    /// Of these, re-run.
     pub(super) reconnects: u64,
     /// Requests that went over another connection, because the server had closed theirs.
     pub(super) resent: u64,
@@ -134,8 +134,8 @@ pub(super) struct Worker<'a, P, W, L> {
     deadline: Option<Nanoseconds>,
     /// Whether no request had ended when the time was up; `None` until it is.
     ended_none_in_time: Option<bool>,
-    /// Whether an answer must have come by its request's deadline.
-    deadline_binds_answers: bool,
+    /// Whether a response must have come by its request's deadline.
+    deadline_binds_responses: bool,
     /// `None` where the machine has none.
     counters: Option<Counters>,
     /// `None` where the kernel does not tell.
@@ -182,7 +182,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             timeout: nanoseconds(plan.timeout),
             deadline: plan.deadline.map(nanoseconds),
             ended_none_in_time: None,
-            deadline_binds_answers: matches!(plan.shape, LoadShape::UsersOpen { .. }),
+            deadline_binds_responses: matches!(plan.shape, LoadShape::UsersOpen { .. }),
             counters: Counters::open(),
             scheduling: SchedulingMeter::open(),
             shared,
@@ -260,7 +260,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         if due != Nanoseconds::MAX {
             self.read_clock();
         }
-        // Past its end, only late answers are waited for.
+        // Past its end, only late responses are waited for.
         let ends = match self.now < self.phase.ends {
             true => self.phase.ends,
             false => Nanoseconds::MAX,
@@ -334,7 +334,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         }
         if self.now >= self.phase.ends {
             if self.phase.measuring {
-                return self.wait_for_late_answers();
+                return self.wait_for_late_responses();
             }
             self.begin_measuring();
         }
@@ -343,10 +343,10 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     }
 
     /// The time of an open loop is up: what it has begun, or was due to begin, comes to its end, unless
-    /// that takes longer than an answer may take. Cut off, the slowest answers would be missing from the
+    /// that takes longer than a response may take. Cut off, the slowest responses would be missing from the
     /// figures. That wait is part of the measured time: an overloaded server would otherwise seem to
-    /// have answered at the rate that it was asked at. A closed loop just ends.
-    fn wait_for_late_answers(&mut self) -> Option<Ended> {
+    /// have responded at the rate that it was asked at. A closed loop just ends.
+    fn wait_for_late_responses(&mut self) -> Option<Ended> {
         if !self.shared.plan.shape.is_open() {
             return (!self.is_in_overtime()).then_some(Ended::Duration);
         }
@@ -411,7 +411,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         }
     }
 
-    /// Requests on their way. One that waits for its connection and that no schedule asked for was
+    /// Requests in flight. One that waits for its connection and that no schedule asked for was
     /// never sent: it is none.
     fn unfinished(&self) -> u64 {
         let load = self.connections.iter().filter(|it| it.role == Role::Load);

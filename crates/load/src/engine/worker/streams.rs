@@ -9,7 +9,7 @@ use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
-/// How long a stream that has ended rests before it is asked for again: answers that are no streams
+/// How long a stream that has ended rests before it is asked for again: responses that are no streams
 /// must not become a load of their own.
 const PAUSE: Nanoseconds = 10_000_000;
 
@@ -22,10 +22,10 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             number,
             from: None,
             deadline: self.now.saturating_add(self.timeout),
-            late: false,
+            queued: false,
             resent: true,
             last: false,
-            answer_begun: false,
+            response_begun: false,
             last_event: None,
             sample: None,
         });
@@ -61,7 +61,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             let holds = connection
                 .in_flight
                 .front()
-                .is_some_and(|it| it.answer_begun);
+                .is_some_and(|it| it.response_begun);
             self.counts.streams_at_end += u64::from(connection.is_open() && holds);
         }
     }

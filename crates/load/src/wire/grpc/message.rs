@@ -1,4 +1,4 @@
-//! The one message of a unary answer, after its prefix.
+//! The one message of a unary response, after its prefix.
 
 use super::Malformed;
 use super::call::PREFIX;

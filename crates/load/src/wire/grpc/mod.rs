@@ -1,8 +1,8 @@
 //! Unary gRPC calls over HTTP/2, as a client makes them (gRPC's PROTOCOL-HTTP2.md).
 
-mod answer;
 mod call;
 mod message;
+mod response;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -12,7 +12,7 @@ pub use wire::CallWire;
 
 use super::h2;
 
-/// Why bytes are not an answer to a unary call.
+/// Why bytes are not a response to a unary call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// It is not even HTTP/2.
@@ -33,13 +33,13 @@ pub enum Malformed {
     #[error("status 101, which HTTP/2 does not have")]
     SwitchingProtocols,
     /// 1xx and nothing after it.
-    #[error("the answer ends with an interim head")]
+    #[error("the response ends with an interim head")]
     OnlyInterim,
     /// A body without a head.
-    #[error("the answer's body comes before its head")]
+    #[error("the response's body comes before its head")]
     BodyBeforeHead,
     /// A third head, so to speak.
-    #[error("the answer goes on after its trailers")]
+    #[error("the response goes on after its trailers")]
     AfterTrailers,
     /// The flag before a message.
     #[error(
@@ -47,18 +47,18 @@ pub enum Malformed {
     )]
     Compressed(u8),
     /// Shorter than its length says.
-    #[error("the answer ends in the middle of a message")]
+    #[error("the response ends in the middle of a message")]
     MessageCut,
-    /// A unary call is answered with one.
-    #[error("a unary call is answered with more than one message")]
+    /// A unary call gets a response with one.
+    #[error("a unary call gets a response with more than one message")]
     SecondMessage,
     /// OK means that there is one.
-    #[error("a unary call is answered with OK, but without a message")]
+    #[error("a unary call gets a response with OK, but without a message")]
     NoMessage,
     /// Not a number.
     #[error("`grpc-status` is not a number")]
     RpcStatus,
     /// Nobody can have read what was not sent.
-    #[error("a call is answered with OK before its message was sent whole")]
+    #[error("a call gets a response with OK before its message was sent whole")]
     TooEarly,
 }

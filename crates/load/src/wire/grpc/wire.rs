@@ -1,6 +1,6 @@
 //! Unary calls on one connection, one after the other.
 
-use super::answer::AnswerReader;
+use super::response::ResponseReader;
 use super::{Call, Malformed};
 use crate::wire::h1::{Collect, Eaten, OnClose, Whole};
 use crate::wire::h2::{Connection, ErrorCode, Event};
@@ -11,17 +11,17 @@ const MOST_DEBUG: usize = 200;
 
 /// The client's side of a connection that makes the same unary call again and again.
 ///
-/// An answer whose status is not 200, or that is not gRPC, is an answer all the same: it is whole
-/// with its status and without an RPC status. A gRPC answer that does not tell its RPC status has 2
+/// A response whose status is not 200, or that is not gRPC, is a response all the same: it is whole
+/// with its status and without an RPC status. A gRPC response that does not tell its RPC status has 2
 /// (`UNKNOWN`).
 #[derive(Debug)]
 pub struct CallWire {
     call: Call,
     connection: Connection,
-    answer: AnswerReader,
-    /// A call is made, and its answer is not whole.
+    response: ResponseReader,
+    /// A call is made, and its response is not whole.
     awaiting: bool,
-    /// Whether the call of the last answer was sent whole before it.
+    /// Whether the call of the last response was sent whole before it.
     was_sent: bool,
 }
 
@@ -31,7 +31,7 @@ impl CallWire {
         Self {
             call: call.clone(),
             connection: Connection::default(),
-            answer: AnswerReader::default(),
+            response: ResponseReader::default(),
             awaiting: false,
             was_sent: true,
         }
@@ -50,11 +50,11 @@ impl CallWire {
         let end = match event {
             Event::Control => false,
             Event::Fields { fields, end, .. } => {
-                self.answer.fields(fields, end, keep)?;
+                self.response.fields(fields, end, keep)?;
                 end
             }
             Event::Data { bytes, end, .. } => {
-                self.answer.data(bytes, keep)?;
+                self.response.data(bytes, keep)?;
                 end
             }
             Event::Reset { code, .. } => {
@@ -65,9 +65,9 @@ impl CallWire {
                 code,
                 debug,
             } => {
-                let answers =
+                let responses =
                     code == ErrorCode::NO_ERROR && call.is_some_and(|call| call <= last_stream);
-                if !answers {
+                if !responses {
                     return Ok(Some(Step::Gone(going(code, debug))));
                 }
                 false
@@ -76,10 +76,10 @@ impl CallWire {
         Ok(Some(if end { Step::End } else { Step::On }))
     }
 
-    /// The answer has ended.
+    /// The response has ended.
     fn end(&mut self) -> Result<Whole, Malformed> {
         self.awaiting = false;
-        let whole = self.answer.end()?;
+        let whole = self.response.end()?;
         self.was_sent = self.connection.body_is_sent();
         if whole.rpc_status == Some(0) && !self.was_sent {
             return Err(Malformed::TooEarly);
@@ -92,9 +92,9 @@ impl CallWire {
 /// What a frame means for the call.
 enum Step {
     On,
-    /// The answer is whole.
+    /// The response is whole.
     End,
-    /// The server is going away and answers no more calls; in words.
+    /// The server is going away and responses no more calls; in words.
     Gone(String),
 }
 
@@ -106,9 +106,9 @@ impl Wire for CallWire {
 
     /// Every request is the same call, and a connection ends as its server says.
     fn request(&mut self, _: Which) {
-        self.answer = AnswerReader::default();
+        self.response = ResponseReader::default();
         self.awaiting = true;
-        // Where it does not, that was told with the last answer.
+        // Where it does not, that was told with the last response.
         if self.connection.takes_streams() {
             self.connection.begin(self.call.head());
             self.connection.fill(self.call.body());
@@ -123,7 +123,7 @@ impl Wire for CallWire {
         self.connection.sent(length);
     }
 
-    fn was_sent_before_answer(&self) -> bool {
+    fn was_sent_before_response(&self) -> bool {
         self.was_sent
     }
 
@@ -134,7 +134,7 @@ impl Wire for CallWire {
             match step {
                 Step::On => {}
                 Step::End => whole = Some(self.end()?),
-                // After the last answer it only means that there will be no other.
+                // After the last response it only means that there will be no other.
                 Step::Gone(_) if whole.is_some() => {}
                 Step::Gone(going) => return Err(Fault::Ended(going)),
             }
@@ -160,11 +160,11 @@ impl Wire for CallWire {
     }
 
     fn close(&mut self) -> OnClose {
-        let in_answer = self.connection.in_frame() || (self.awaiting && self.answer.begun());
-        if in_answer {
+        let in_response = self.connection.in_frame() || (self.awaiting && self.response.begun());
+        if in_response {
             OnClose::Truncated
         } else {
-            OnClose::BeforeAnswer
+            OnClose::BeforeResponse
         }
     }
 }

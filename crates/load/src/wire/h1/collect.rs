@@ -3,9 +3,9 @@
 use super::fields::{FieldLine, trim};
 use super::head::status_line;
 use super::lines::Lines;
-use crate::answer::{Answer, LONGEST_BODY};
+use crate::response::{LONGEST_BODY, Response};
 
-/// What to do with the parts of an answer as they are read.
+/// What to do with the parts of a response as they are read.
 pub trait Keep {
     /// The final head, as it came, with its empty line.
     fn head(&mut self, bytes: &[u8]);
@@ -21,10 +21,10 @@ impl Keep for Ignore {
     fn body(&mut self, _: &[u8]) {}
 }
 
-/// Keeps everything, to be looked at as an [`Answer`]; of a body, its first bytes.
+/// Keeps everything, to be looked at as an [`Response`]; of a body, its first bytes.
 #[derive(Clone, Debug)]
 pub struct Collect {
-    answer: Answer,
+    response: Response,
     /// The most of a body that is kept, in bytes.
     most_kept: usize,
 }
@@ -40,25 +40,25 @@ impl Collect {
     /// Keeps a body that may have `longest` bytes, and of a longer one a byte more, which shows that it is longer.
     pub fn of_bodies_up_to(longest: u64) -> Self {
         Self {
-            answer: Answer::default(),
+            response: Response::default(),
             most_kept: longest.min(LONGEST_BODY) as usize + 1,
         }
     }
 
-    /// The answer, once it is whole.
-    pub fn into_answer(self) -> Answer {
-        self.answer
+    /// The response, once it is whole.
+    pub fn into_response(self) -> Response {
+        self.response
     }
 
-    /// Keeps the head of an answer whose wire has no head in text.
+    /// Keeps the head of a response whose wire has no head in text.
     pub fn set_head(&mut self, status: u16, headers: Vec<(String, Vec<u8>)>) {
-        self.answer.status = status;
-        self.answer.headers = headers;
+        self.response.status = status;
+        self.response.headers = headers;
     }
 
     /// Keeps one more field, such as a trailer.
     pub fn add_header(&mut self, name: String, value: Vec<u8>) {
-        self.answer.headers.push((name, value));
+        self.response.headers.push((name, value));
     }
 
     fn take_line(&mut self, line: &[u8]) {
@@ -68,7 +68,7 @@ impl Collect {
                 self.add_header(name, trim(&line[value_at..]).to_vec());
             }
             Ok(FieldLine::GoesOn) => {
-                if let Some((_, value)) = self.answer.headers.last_mut() {
+                if let Some((_, value)) = self.response.headers.last_mut() {
                     unfold(value, trim(line));
                 }
             }
@@ -90,19 +90,19 @@ impl Keep for Collect {
     fn head(&mut self, bytes: &[u8]) {
         let mut lines = Lines::default();
         let first = lines.next(bytes).map(|line| status_line(&bytes[line]));
-        self.answer.status = match first {
+        self.response.status = match first {
             Some(Ok((_, status))) => status,
             _ => 0,
         };
-        self.answer.headers.clear();
+        self.response.headers.clear();
         while let Some(line) = lines.next(bytes).filter(|line| !line.is_empty()) {
             self.take_line(&bytes[line]);
         }
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        let room = self.most_kept.saturating_sub(self.answer.body.len());
-        self.answer
+        let room = self.most_kept.saturating_sub(self.response.body.len());
+        self.response
             .body
             .extend_from_slice(&bytes[..room.min(bytes.len())]);
     }

@@ -1,4 +1,4 @@
-//! The head of an answer: its status line and the fields that frame its body.
+//! The head of a response: its status line and the fields that frame its body.
 
 use super::fields::{FramingFields, holds_forbidden};
 use super::lines::Lines;
@@ -18,7 +18,7 @@ pub enum Framing {
     UntilClose,
 }
 
-/// What the head of an answer says that matters for reading it.
+/// What the head of a response says that matters for reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The status code, 100 to 999.

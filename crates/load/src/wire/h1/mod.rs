@@ -1,29 +1,29 @@
-//! HTTP/1.1 answers (RFC 9112), as a client reads them.
+//! HTTP/1.1 responses (RFC 9112), as a client reads them.
 //!
-//! [`AnswerReader`] eats an answer in pieces of any size. It looks at the status line and at the
+//! [`ResponseReader`] eats a response in pieces of any size. It looks at the status line and at the
 //! fields that frame the body, and at nothing else; what it is not asked to keep it only counts.
 
-mod answer;
 mod chunked;
 mod collect;
 mod fields;
 mod head;
 mod lines;
 mod request_kind;
+mod response;
 mod trailers;
 mod wire;
 
-pub use answer::{AnswerReader, Eaten, OnClose, Whole};
 pub use collect::{Collect, Ignore, Keep};
 pub use head::{Framing, Head};
 pub use request_kind::RequestKind;
+pub use response::{Eaten, OnClose, ResponseReader, Whole};
 pub use wire::H1Wire;
 
-/// Why bytes are not an HTTP/1.1 answer.
+/// Why bytes are not an HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The first line is not a status line.
-    #[error("the answer does not begin with an HTTP/1.0 or HTTP/1.1 status line")]
+    #[error("the response does not begin with an HTTP/1.0 or HTTP/1.1 status line")]
     StatusLine,
     /// A line of the head or of the trailers is no field.
     #[error("a header or trailer line has no name, no colon, or a forbidden byte")]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::head::status_line;
-use super::{AnswerReader, Collect, Eaten, Ignore, Keep, Malformed, OnClose, RequestKind, Whole};
+use super::{Collect, Eaten, Ignore, Keep, Malformed, OnClose, RequestKind, ResponseReader, Whole};
 use crate::request::RequestSet;
 use crate::wire::sse::EventCounter;
 use crate::wire::{Fault, Which, Wire};
@@ -13,13 +13,13 @@ use crate::wire::{Fault, Which, Wire};
 pub struct H1Wire<'a> {
     requests: &'a RequestSet,
     outgoing: Outgoing<'a>,
-    /// The answers that are due; the first is the one being read.
+    /// The responses that are due; the first is the one being read.
     due: VecDeque<Due>,
     /// The bytes of their requests.
     due_bytes: usize,
-    reader: AnswerReader,
-    /// Whether the request of the last whole answer was sent whole before it.
-    answer_was_due: bool,
+    reader: ResponseReader,
+    /// Whether the request of the last whole response was sent whole before it.
+    response_was_due: bool,
     events: Option<Events>,
     short_body: Option<ShortBody>,
 }
@@ -33,7 +33,7 @@ struct Outgoing<'a> {
     sent: usize,
 }
 
-/// An answer that is due.
+/// A response that is due.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     kind: RequestKind,
@@ -41,7 +41,7 @@ struct Due {
     request_bytes: usize,
 }
 
-/// Counts the events of the answers.
+/// Counts the events of the responses.
 #[derive(Debug)]
 struct Events {
     counter: EventCounter,
@@ -49,7 +49,7 @@ struct Events {
 }
 
 impl<'a> H1Wire<'a> {
-    /// Sends requests of `requests`; `counts_events` where their answers are event streams whose
+    /// Sends requests of `requests`; `counts_events` where their responses are event streams whose
     /// events are to be counted.
     pub fn new(requests: &'a RequestSet, counts_events: bool) -> Self {
         Self {
@@ -57,8 +57,8 @@ impl<'a> H1Wire<'a> {
             outgoing: Outgoing::nothing(),
             due: VecDeque::new(),
             due_bytes: 0,
-            reader: AnswerReader::new(RequestKind::Plain),
-            answer_was_due: true,
+            reader: ResponseReader::new(RequestKind::Plain),
+            response_was_due: true,
             events: counts_events.then(|| Events {
                 counter: EventCounter::new(),
                 taken: 0,
@@ -67,7 +67,7 @@ impl<'a> H1Wire<'a> {
         }
     }
 
-    /// Also keeps each body of `most` bytes or fewer until the next answer begins; `None` keeps none.
+    /// Also keeps each body of `most` bytes or fewer until the next response begins; `None` keeps none.
     pub fn keeping_bodies(mut self, most: Option<usize>) -> Self {
         self.short_body = most.map(|most| ShortBody {
             bytes: Vec::with_capacity(most),
@@ -76,12 +76,12 @@ impl<'a> H1Wire<'a> {
         self
     }
 
-    fn answered(&mut self, whole: Option<Whole>) -> Option<Whole> {
+    fn responded(&mut self, whole: Option<Whole>) -> Option<Whole> {
         if whole.is_some() {
-            let answered = self.due.pop_front();
-            let bytes = answered.map_or(0, |due| due.request_bytes);
+            let responded = self.due.pop_front();
+            let bytes = responded.map_or(0, |due| due.request_bytes);
             self.due_bytes -= bytes;
-            self.answer_was_due = self.unsent().len() <= self.due_bytes;
+            self.response_was_due = self.unsent().len() <= self.due_bytes;
             self.expect_next();
         }
         whole
@@ -193,8 +193,8 @@ impl Wire for H1Wire<'_> {
     }
 
     #[inline]
-    fn was_sent_before_answer(&self) -> bool {
-        self.answer_was_due
+    fn was_sent_before_response(&self) -> bool {
+        self.response_was_due
     }
 
     #[inline]
@@ -213,7 +213,7 @@ impl Wire for H1Wire<'_> {
                 None => self.reader.eat(bytes, &mut Ignore)?,
             },
         };
-        self.answered(eaten.whole);
+        self.responded(eaten.whole);
         if eaten.bytes < bytes.len() && self.due.is_empty() {
             return self.eat_rest(eaten, bytes);
         }
@@ -232,7 +232,7 @@ impl Wire for H1Wire<'_> {
     #[inline]
     fn skip(&mut self, length: u64) -> Option<Whole> {
         let whole = self.reader.skip(length);
-        self.answered(whole)
+        self.responded(whole)
     }
 
     fn close(&mut self) -> OnClose {
@@ -283,7 +283,7 @@ impl Keep for ShortBody {
     }
 }
 
-/// Counts the events of an answer, and keeps the answer where it is to be looked at as well.
+/// Counts the events of a response, and keeps the response where it is to be looked at as well.
 struct Counting<'a> {
     events: &'a mut Events,
     keep: Option<&'a mut Collect>,

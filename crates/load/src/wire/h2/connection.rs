@@ -6,7 +6,7 @@ use super::{Event, Malformed};
 
 /// The client's side of a connection with one stream at a time.
 ///
-/// It acknowledges settings, answers pings and opens windows by itself.
+/// It acknowledges settings, responses pings and opens windows by itself.
 #[derive(Debug)]
 pub struct Connection {
     frames: FrameReader,
@@ -63,7 +63,7 @@ impl Connection {
         self.session.fill(body);
     }
 
-    /// Whether all of the open stream's body is sent, so that an answer can be one to it.
+    /// Whether all of the open stream's body is sent, so that a response can be one to it.
     pub fn body_is_sent(&self) -> bool {
         self.session.body_is_sent()
     }

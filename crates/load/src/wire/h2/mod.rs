@@ -1,7 +1,7 @@
 //! HTTP/2 (RFC 9113), as a client that speaks it from the first byte.
 //!
-//! [`Connection`] turns bytes into [`Event`]s and answers by itself what the protocol wants to be
-//! answered. It carries one stream at a time.
+//! [`Connection`] turns bytes into [`Event`]s and responses by itself what the protocol wants to be
+//! responded. It carries one stream at a time.
 
 mod connection;
 mod error_code;
@@ -79,7 +79,7 @@ pub enum Malformed {
     /// More data than there was room for.
     #[error("the server sends more data than the flow-control window lets it")]
     WindowExceeded,
-    /// Frames that must be answered come faster than their answers go.
-    #[error("the server sends PING or SETTINGS frames and does not read what answers them")]
-    AnswersUnread,
+    /// Frames that must get a response come faster than their responses go.
+    #[error("the server sends PING or SETTINGS frames and does not read what responds them")]
+    ResponsesUnread,
 }

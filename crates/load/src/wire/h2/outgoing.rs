@@ -3,11 +3,11 @@
 use super::Malformed;
 use super::frame::{Kind, encode_header};
 
-/// The most that may wait to be sent when a frame wants an answer, in bytes, bodies not counted. A
+/// The most that may wait to be sent when a frame wants a response, in bytes, bodies not counted. A
 /// server that does not read must not fill the memory.
 const MOST_UNSENT: usize = 256 * 1024;
 
-/// Frames on their way out. The buffer is used again whenever all is sent.
+/// Frames in flight out. The buffer is used again whenever all is sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     bytes: Vec<u8>,
@@ -70,15 +70,15 @@ impl Outgoing {
         self.frame(Kind::Data, flags, stream, payload);
     }
 
-    /// A frame that answers one of the server's.
-    pub(super) fn answer(
+    /// A frame that responds one of the server's.
+    pub(super) fn response(
         &mut self,
         kind: Kind,
         flags: u8,
         payload: &[u8],
     ) -> Result<(), Malformed> {
         if self.unsent().len() > MOST_UNSENT + self.bodies {
-            return Err(Malformed::AnswersUnread);
+            return Err(Malformed::ResponsesUnread);
         }
         if self.sent > MOST_UNSENT {
             self.forget_sent();

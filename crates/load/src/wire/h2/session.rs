@@ -266,14 +266,14 @@ impl Session {
             let change = i64::from(self.peer.initial_window) - i64::from(before);
             stream.send.grow(change)?;
         }
-        self.out.answer(Kind::Settings, flag::ACK, &[])?;
+        self.out.response(Kind::Settings, flag::ACK, &[])?;
         Ok(Event::Control)
     }
 
     fn ping(&mut self, frame: &Frame<'_>) -> Result<Event<'static>, Malformed> {
         let payload = numbers::<8>(Kind::Ping, frame)?;
         if !frame.header.has(flag::ACK) {
-            self.out.answer(Kind::Ping, flag::ACK, payload)?;
+            self.out.response(Kind::Ping, flag::ACK, payload)?;
         }
         Ok(Event::Control)
     }

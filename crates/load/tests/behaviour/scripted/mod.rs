@@ -1,4 +1,4 @@
-//! A server that answers by a script, and counts what it was asked.
+//! A server that responds by a script, and counts what it was asked.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// What the server does with one request: the number of the request on its connection is given.
 pub type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
 
-/// What happens to the connection after an answer.
+/// What happens to the connection after a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum After {
     Keep,
@@ -55,11 +55,11 @@ impl ScriptedServer {
         }
     }
 
-    /// A server that gives every request the same answer.
-    pub fn answering(answer: impl Into<Vec<u8>>, after: After) -> ScriptedServer {
-        let answer = answer.into();
+    /// A server that gives every request the same response.
+    pub fn responding(response: impl Into<Vec<u8>>, after: After) -> ScriptedServer {
+        let response = response.into();
         Self::start(move |stream, _| {
-            let _ = stream.write_all(&answer);
+            let _ = stream.write_all(&response);
             after
         })
     }

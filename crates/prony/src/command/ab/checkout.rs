@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::git::{Commit, Repository, remove_leftover};
 
-/// Where the revisions of a project's subjects are checked out. Only one program at a time has it.
+/// Where the revisions of a project's servers are checked out. Only one program at a time has it.
 pub struct Shelf {
     folder: PathBuf,
     keep: bool,
@@ -84,7 +84,7 @@ impl Checkout<'_> {
 
 const MARK: &str = "kept";
 
-/// The file beside a folder that says that it is to be kept. In the folder it would be one of the subject's files.
+/// The file beside a folder that says that it is to be kept. In the folder it would be one of the server's files.
 fn mark(folder: &Path) -> PathBuf {
     folder.with_extension(MARK)
 }

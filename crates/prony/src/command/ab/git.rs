@@ -1,4 +1,4 @@
-//! Git, as far as two revisions of a subject need it.
+//! Git, as far as two revisions of a server need it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -89,7 +89,7 @@ impl Repository {
     pub fn holds(&self, commit: &Commit, folder: &Path) -> bool {
         let ask = |words: &[&str]| git(folder, words).ok();
         let say = |words: &[&str]| ask(words).and_then(|output| line(&output).ok());
-        // In a folder that is no checkout of its own, Git would answer of the repository around it.
+        // In a folder that is no checkout of its own, Git would respond of the repository around it.
         let top = say(&["rev-parse", "--show-toplevel"]).map(PathBuf::from);
         if top.is_none() || top != folder.canonicalize().ok() {
             return false;
@@ -143,6 +143,6 @@ fn git<S: AsRef<OsStr>>(
 
 fn line(output: &Output) -> Result<String, String> {
     let text = String::from_utf8(output.stdout.clone())
-        .map_err(|_| "git answered with a path that is not UTF-8".to_owned())?;
+        .map_err(|_| "git responded with a path that is not UTF-8".to_owned())?;
     Ok(text.trim_end_matches('\n').to_owned())
 }

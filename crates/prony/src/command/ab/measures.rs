@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use prony_record::{LoadShape, LoadSpec};
-use prony_subject::{Layout, Subject};
+use prony_server::{Layout, Server};
 use prony_suite::run::Task;
 use prony_suite::{Measure, Request, WARMUP_LIMIT, Workloads};
 
@@ -14,7 +14,7 @@ use crate::project;
 /// So many workloads are measured where nobody says which: more would leave each too few rounds.
 const USUAL: usize = 3;
 
-/// How long an answer may take.
+/// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long each trial is loaded before it is measured, if nobody says.
@@ -41,7 +41,7 @@ pub struct Measures {
 impl Measures {
     pub fn choose(
         layout: &Layout,
-        pair: [&Subject; 2],
+        pair: [&Server; 2],
         arguments: &Arguments,
         load_cpus: usize,
     ) -> Result<Self, Box<dyn Error>> {
@@ -82,9 +82,9 @@ impl Measures {
         self
     }
 
-    /// Whether a subject serves something of it.
-    pub fn has_work_for(&self, subject: &Subject) -> bool {
-        let served = &subject.manifest.workloads;
+    /// Whether a server serves something of it.
+    pub fn has_work_for(&self, server: &Server) -> bool {
+        let served = &server.manifest.workloads;
         self.measures
             .iter()
             .any(|one| served.contains(&one.workload))
@@ -94,16 +94,16 @@ impl Measures {
 /// The ids that were asked for, or the first ones that both serve, each once.
 fn ids(
     workloads: &Workloads,
-    pair: [&Subject; 2],
+    pair: [&Server; 2],
     asked: &[String],
 ) -> Result<Vec<String>, Box<dyn Error>> {
     if !asked.is_empty() {
         let chosen = workloads.select(asked.iter().map(String::as_str))?;
         let mut ids: Vec<String> = Vec::new();
         for id in chosen.into_iter().map(|workload| &workload.id) {
-            for subject in pair {
-                if !subject.manifest.workloads.contains(id) {
-                    return Err(format!("{} does not serve `{id}`", subject.id).into());
+            for server in pair {
+                if !server.manifest.workloads.contains(id) {
+                    return Err(format!("{} does not serve `{id}`", server.id).into());
                 }
             }
             if !ids.contains(id) {
@@ -112,7 +112,7 @@ fn ids(
         }
         return Ok(ids);
     }
-    let [base, new] = pair.map(|subject| &subject.manifest.workloads);
+    let [base, new] = pair.map(|server| &server.manifest.workloads);
     let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
     let over_http = |id: &&&String| {
         let workload = workloads.get(id);

@@ -1,11 +1,11 @@
-//! `prony ab REV1 [REV2] --subject X`: two revisions of a subject, built and measured side by side.
+//! `prony ab REV1 [REV2] --server X`: two revisions of a server, built and measured side by side.
 
 mod checkout;
 mod extent;
 mod git;
 mod measures;
 mod revision;
-mod sitting;
+mod session;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::Args;
-use prony_gate::{Comparison, Side};
+use prony_compare::{Comparison, Side};
 use prony_record::{CEILING, RunEnd};
+use prony_server::{Catalogue, Server};
 use prony_stats::LEAST_ROUNDS;
-use prony_subject::{Catalogue, Subject};
 use prony_suite::Precision;
 use prony_suite::run::Finished;
 
@@ -25,7 +25,7 @@ use self::checkout::Shelf;
 use self::extent::Extent;
 use self::git::Repository;
 use self::revision::{Wanted, is_folder};
-use self::sitting::{Measured, Sitting};
+use self::session::{Measured, Session};
 use super::compare::judging::{Files, Judging};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, usage};
@@ -34,11 +34,11 @@ use crate::project;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony ab main --subject go-nethttp                 main, and the working tree as it is
-  prony ab HEAD~1 HEAD --subject go-nethttp          the last commit
-  prony ab v1.2 v1.3 --subject ../my-server --workloads hello,page
-  prony ab HEAD HEAD --subject bun                   the same twice: how noisy is this machine?
-  prony ab main --subject bun --markdown pr.md --budget 10m
+  prony ab main --server go-nethttp                 main, and the working tree as it is
+  prony ab HEAD~1 HEAD --server go-nethttp          the last commit
+  prony ab v1.2 v1.3 --server ../my-server --workloads hello,page
+  prony ab HEAD HEAD --server bun                   the same twice: how noisy is this machine?
+  prony ab main --server bun --markdown pr.md --budget 10m
 
 Both revisions are checked out below .prony/ab, built, verified, and measured interleaved with the
 ceiling in one run, which is recorded and reported like any other. They are then compared as by
@@ -60,9 +60,9 @@ pub struct Arguments {
     /// The new revision; `.` is the working tree as it is, with what is not committed
     #[arg(default_value = ".")]
     rev2: String,
-    /// The subject: an id, or a folder with a subject.toml in any git repository
+    /// The server: an id, or a folder with a server.toml in any git repository
     #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
-    subject: String,
+    server: String,
     /// These workloads, separated by commas [default: the first three over HTTP that both serve]
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
@@ -137,32 +137,32 @@ fn compare_revisions(
     let files = arguments.judging.open()?;
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
-    let subject = match is_folder(&arguments.subject) {
-        true => Subject::open(Path::new(&arguments.subject))?,
-        false => catalogue.get(&arguments.subject)?.clone(),
+    let server = match is_folder(&arguments.server) {
+        true => Server::open(Path::new(&arguments.server))?,
+        false => catalogue.get(&arguments.server)?.clone(),
     };
-    let repository = Repository::of(&subject.folder)?;
+    let repository = Repository::of(&server.folder)?;
     layout.make_state()?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
-    let [base, new] = Wanted::two(&repository, &subject, [&arguments.rev1, &arguments.rev2])?;
+    let [base, new] = Wanted::two(&repository, &server, [&arguments.rev1, &arguments.rev2])?;
     let base = base.fetch(&repository, &shelf, &layout)?;
     let new = new.fetch(&repository, &shelf, &layout)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    if base.subject.source_hash == new.subject.source_hash {
-        let id = &subject.id;
+    if base.server.source_hash == new.server.source_hash {
+        let id = &server.id;
         errln!("note: the files of {id} are the same at both revisions");
     }
-    let sitting = Sitting {
+    let session = Session {
         layout: &layout,
         arguments,
         interrupt,
-        pair: [&base.subject, &new.subject],
-        ceiling: arguments.ceiling(&catalogue, &subject),
+        pair: [&base.server, &new.server],
+        ceiling: arguments.ceiling(&catalogue, &server),
     };
-    match sitting.measure()? {
-        Measured::Run(finished) => arguments.judge(&finished, [&base.subject, &new.subject], files),
+    match session.measure()? {
+        Measured::Run(finished) => arguments.judge(&finished, [&base.server, &new.server], files),
         Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison, files)?),
         Measured::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
     }
@@ -170,10 +170,10 @@ fn compare_revisions(
 
 impl Arguments {
     /// The reference server, as the control, where there is one.
-    fn ceiling<'a>(&self, catalogue: &'a Catalogue, subject: &Subject) -> Option<&'a Subject> {
-        let mut subjects = catalogue.subjects.iter();
-        let reference = subjects.find(|one| one.id == CEILING);
-        reference.filter(|one| !self.no_ceiling && one.id != subject.id)
+    fn ceiling<'a>(&self, catalogue: &'a Catalogue, server: &Server) -> Option<&'a Server> {
+        let mut servers = catalogue.servers.iter();
+        let reference = servers.find(|one| one.id == CEILING);
+        reference.filter(|one| !self.no_ceiling && one.id != server.id)
     }
 
     fn extent(&self) -> Extent {
@@ -185,11 +185,11 @@ impl Arguments {
     }
 
     /// Says what came of it. Of a run that was stopped what there is may still tell something.
-    fn judge(&self, finished: &Finished, pair: [&Subject; 2], files: Files) -> Outcome {
-        let [base, new] = pair.map(|subject| Side {
+    fn judge(&self, finished: &Finished, pair: [&Server; 2], files: Files) -> Outcome {
+        let [base, new] = pair.map(|server| Side {
             run: &finished.run,
             trials: &finished.trials,
-            subject: Some(&subject.id),
+            server: Some(&server.id),
         });
         let interrupted = finished.run.end == RunEnd::Interrupted;
         let comparison = match Comparison::of(base, new, &self.judging.question()) {

@@ -1,10 +1,10 @@
-//! A revision of a subject: the same folder, at one commit or as it is now.
+//! A revision of a server: the same folder, at one commit or as it is now.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use prony_subject::{Layout, MANIFEST_FILE, Manifest, Subject, SubjectError, Template};
+use prony_server::{Layout, MANIFEST_FILE, Manifest, Server, ServerError, Template};
 
 use super::checkout::{Checkout, Shelf};
 use super::git::{Commit, Repository};
@@ -12,13 +12,13 @@ use super::git::{Commit, Repository};
 /// The revision that is no commit: the working tree as it is, with all that is not committed.
 const WORKING_TREE: &str = ".";
 
-/// Cargo's target folder where revisions are built. In the one that all subjects share, each revision would write its
+/// Cargo's target folder where revisions are built. In the one that all servers share, each revision would write its
 /// program over the other's.
 const OWN_TARGET: &str = "{out}/cargo-target";
 
-/// A subject at a revision.
+/// A server at a revision.
 pub struct Revision<'a> {
-    pub subject: Subject,
+    pub server: Server,
     /// Its files lie here as long as it is needed; `None` for the working tree.
     _checkout: Option<Checkout<'a>>,
 }
@@ -37,7 +37,7 @@ impl Named {
         }
     }
 
-    /// As a part of a subject's id.
+    /// As a part of a server's id.
     fn label(&self) -> &str {
         match self {
             Named::Commit(commit) => &commit.short,
@@ -46,9 +46,9 @@ impl Named {
     }
 }
 
-/// Which revision of a subject, and what it is called.
+/// Which revision of a server, and what it is called.
 pub struct Wanted<'a> {
-    subject: &'a Subject,
+    server: &'a Server,
     named: Named,
     /// Its label, and where that is the other revision's as well, more.
     label: String,
@@ -58,14 +58,14 @@ impl<'s> Wanted<'s> {
     /// Two revisions; they may be the same, to see how noisy the machine is.
     pub fn two(
         repository: &Repository,
-        subject: &'s Subject,
+        server: &'s Server,
         [base, new]: [&str; 2],
     ) -> Result<[Self; 2], String> {
         let wanted = |revision| -> Result<Self, String> {
             let named = Named::of(repository, revision)?;
             let label = named.label().to_owned();
             Ok(Self {
-                subject,
+                server,
                 named,
                 label,
             })
@@ -77,7 +77,7 @@ impl<'s> Wanted<'s> {
         Ok([base, new])
     }
 
-    /// The subject at this revision, its files in place.
+    /// The server at this revision, its files in place.
     pub fn fetch<'a>(
         &self,
         repository: &'a Repository,
@@ -91,17 +91,17 @@ impl<'s> Wanted<'s> {
                 Some(shelf.check_out(repository, commit, &name)?)
             }
         };
-        let mut subject = match &checkout {
-            None => self.subject.clone(),
+        let mut server = match &checkout {
+            None => self.server.clone(),
             Some(checkout) => self.open_in(checkout, repository)?,
         };
-        subject.id = format!("{}@{}", self.subject.id, self.label);
-        build_apart(&mut subject.manifest)?;
+        server.id = format!("{}@{}", self.server.id, self.label);
+        build_apart(&mut server.manifest)?;
         if checkout.is_none() {
-            build_anew(&subject, layout);
+            build_anew(&server, layout);
         }
         Ok(Revision {
-            subject,
+            server,
             _checkout: checkout,
         })
     }
@@ -110,13 +110,13 @@ impl<'s> Wanted<'s> {
         &self,
         checkout: &Checkout<'_>,
         repository: &Repository,
-    ) -> Result<Subject, Box<dyn Error>> {
+    ) -> Result<Server, Box<dyn Error>> {
         let folder = checkout.folder().join(&repository.inside);
         if !folder.join(MANIFEST_FILE).is_file() {
             return Err(format!(
-                "the revision {} has no subject `{}`: there is no {} in it",
+                "the revision {} has no server `{}`: there is no {} in it",
                 self.label,
-                self.subject.id,
+                self.server.id,
                 repository.inside.join(MANIFEST_FILE).display()
             )
             .into());
@@ -127,11 +127,11 @@ impl<'s> Wanted<'s> {
                 self.label
             );
         }
-        let of_revision = |error: SubjectError| format!("revision {}: {error}", self.label);
-        let subject = Subject::open(&folder).map_err(of_revision)?;
-        match self.subject.id.split_once('@') {
-            Some((_, variant)) => Ok(subject.variant(variant).map_err(of_revision)?),
-            None => Ok(subject),
+        let of_revision = |error: ServerError| format!("revision {}: {error}", self.label);
+        let server = Server::open(&folder).map_err(of_revision)?;
+        match self.server.id.split_once('@') {
+            Some((_, variant)) => Ok(server.variant(variant).map_err(of_revision)?),
+            None => Ok(server),
         }
     }
 }
@@ -154,15 +154,15 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The working tree is built in any case: what the build reads outside of the subject's folder, a library beside it,
+/// The working tree is built in any case: what the build reads outside of the server's folder, a library beside it,
 /// may have changed, and the stamp of an earlier build does not tell.
-fn build_anew(subject: &Subject, layout: &Layout) {
-    let name = format!("{}-{}", subject.id, subject.short_hash());
+fn build_anew(server: &Server, layout: &Layout) {
+    let name = format!("{}-{}", server.id, server.short_hash());
     // Where there was none there is nothing to take away.
     let _ = fs::remove_file(layout.builds().join(name).join("stamp.json"));
 }
 
-/// Whether a subject is given by its folder, not by its id.
+/// Whether a server is given by its folder, not by its id.
 pub fn is_folder(text: &str) -> bool {
     text.contains('/') || Path::new(text).join(MANIFEST_FILE).is_file()
 }

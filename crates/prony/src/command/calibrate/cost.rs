@@ -5,7 +5,7 @@ use std::io;
 
 use prony_load::{HttpUrl, LoadPlan, Request};
 use prony_record::{LoadResult, MachineNoise, Outcome, ServerCost};
-use prony_subject::Sampler;
+use prony_server::Sampler;
 use serde::Serialize;
 
 use super::{Bench, ReferenceServer};
@@ -59,7 +59,7 @@ impl Loaded {
         })
     }
 
-    /// What a request cost the generator; `None` where none was answered.
+    /// What a request cost the generator; `None` where none got a response.
     pub fn generator_cost(&self) -> Option<RequestCost> {
         let cost = &self.result.generator;
         let requests = self.result.outcomes[Outcome::Ok];
@@ -98,7 +98,7 @@ fn per_request(
     })
 }
 
-/// The small answer, from one thread on the generator's CPU.
+/// The small response, from one thread on the generator's CPU.
 fn hello(server: &ReferenceServer, bench: &Bench<'_>) -> Result<LoadPlan, Box<dyn Error>> {
     let text = format!("http://{}/hello", server.host());
     let url: HttpUrl = text.parse()?;

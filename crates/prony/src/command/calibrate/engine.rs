@@ -13,7 +13,7 @@ use super::percentiles::Percentiles;
 const CONNECTIONS: usize = 64;
 
 /// One thread of the engine in a closed loop of 64 connections, asking the reference server for a small
-/// answer.
+/// response.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Engine {
     /// Which event loop ran.
@@ -21,7 +21,7 @@ pub struct Engine {
     pub event_loop: String,
     /// How long was measured, in seconds.
     pub duration_s: f64,
-    /// Answers a second.
+    /// Responses a second.
     pub rate_per_s: f64,
     /// What a request cost the generator.
     pub generator: Option<RequestCost>,
@@ -33,7 +33,7 @@ pub struct Engine {
     pub server: Option<RequestCost>,
     /// The share (0 to 1) of the time that the server kept its CPUs busy.
     pub server_busy: f64,
-    /// From the send of a request to the last byte of its answer, in this closed loop.
+    /// From the send of a request to the last byte of its response, in this closed loop.
     pub latency_ns: Option<Percentiles>,
 }
 
@@ -53,19 +53,19 @@ impl Engine {
 
     fn of(loaded: &Loaded) -> Self {
         let (result, server) = (&loaded.result, &loaded.server);
-        let answered = result.outcomes[prony_record::Outcome::Ok];
+        let responded = result.outcomes[prony_record::Outcome::Ok];
         let summary = result.latency_ns.as_ref();
         Self {
             event_loop: result.generator.event_loop.clone(),
             duration_s: result.duration_s,
             rate_per_s: result.rate_per_s,
             generator: loaded.generator_cost(),
-            system_calls: (answered > 0)
-                .then(|| result.generator.system_calls as f64 / answered as f64),
+            system_calls: (responded > 0)
+                .then(|| result.generator.system_calls as f64 / responded as f64),
             generator_busy: result.generator.busy_max,
             server: loaded.server_cost(),
             server_busy: server.busy_share,
-            latency_ns: summary.and_then(|it| Percentiles::from_summary(answered, it)),
+            latency_ns: summary.and_then(|it| Percentiles::from_summary(responded, it)),
         }
     }
 }

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use clap::Args;
 use prony_record::CpuAssignment;
-use prony_subject::Layout;
+use prony_server::Layout;
 use serde::Serialize;
 
 use self::clock::Clock;
@@ -50,7 +50,7 @@ Exit status: 0 where all was measured, 1 where something could not be, 2 where t
 wrong, 130 where you stopped it (what was measured is shown).";
 
 /// What the `schema` field of the JSON says.
-const SCHEMA: &str = "prony-calibration/1";
+const SCHEMA: &str = "prony-calibration/2";
 
 /// How exactly, on which CPUs, and where to.
 #[derive(Args)]

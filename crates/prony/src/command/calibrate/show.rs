@@ -1,7 +1,7 @@
 //! The calibration on the terminal.
 
 use prony_report::format::{count, duration, exact, share};
-use prony_subject::format_cpu_list;
+use prony_server::format_cpu_list;
 
 use super::Calibration;
 use super::clock::Clock;
@@ -56,9 +56,9 @@ fn waits(calibration: &Calibration) -> Grid {
     }) = calibration.wakeups
     {
         let asked = duration(asked_ns as f64);
-        rows.push(times(format!("lateness of a {asked} sleep"), sleeping));
+        rows.push(times(format!("delay of a {asked} sleep"), sleeping));
         rows.push(times(
-            format!("lateness of {asked}, the last 200 µs spinning"),
+            format!("delay of {asked}, the last 200 µs spinning"),
             spinning,
         ));
     }
@@ -106,7 +106,7 @@ fn engine(engine: &Engine) -> String {
             share(busy),
         ]
     };
-    let mut notes = vec![format!("{} answers a second", count(engine.rate_per_s))];
+    let mut notes = vec![format!("{} responses a second", count(engine.rate_per_s))];
     if let Some(Percentiles {
         p50,
         p99: Some(p99),
@@ -118,7 +118,7 @@ fn engine(engine: &Engine) -> String {
     }
     Grid {
         title: format!(
-            "A request, small answer, closed loop of 64 connections over {}",
+            "A request, small response, closed loop of 64 connections over {}",
             engine.event_loop
         ),
         headings: words(&[

@@ -31,7 +31,7 @@ impl Wakeups {
     /// # Errors
     /// Where the thread cannot be started there.
     pub fn measure(cpus: &[usize], each: Duration) -> io::Result<Self> {
-        let late = |wait: fn(Instant)| pinned::on(cpus, || Ok(lateness(each, wait)));
+        let late = |wait: fn(Instant)| pinned::on(cpus, || Ok(delay(each, wait)));
         Ok(Self {
             asked_ns: SLEEP.as_nanos() as u64,
             sleeping: Percentiles::of(&late(sleep_until)?),
@@ -40,16 +40,16 @@ impl Wakeups {
     }
 }
 
-fn lateness(each: Duration, wait: fn(Instant)) -> LatencyHistogram {
-    let mut lateness = LatencyHistogram::new();
+fn delay(each: Duration, wait: fn(Instant)) -> LatencyHistogram {
+    let mut delay = LatencyHistogram::new();
     let begin = Instant::now();
     while begin.elapsed() < each {
         let due = Instant::now() + SLEEP;
         wait(due);
         let late = due.elapsed().as_nanos();
-        lateness.record(u64::try_from(late).unwrap_or(u64::MAX));
+        delay.record(u64::try_from(late).unwrap_or(u64::MAX));
     }
-    lateness
+    delay
 }
 
 fn sleep_until(due: Instant) {

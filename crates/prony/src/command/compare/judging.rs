@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_gate::{Comparison, Metric, Question, Thresholds, markdown, terminal};
+use prony_compare::{Comparison, Metric, Question, Thresholds, markdown, terminal};
 use serde::Serialize;
 
 use crate::output;
 use crate::result_file::{self, ResultFile};
 
 /// What the `schema` field of a comparison says.
-const SCHEMA: &str = "prony-comparison/1";
+const SCHEMA: &str = "prony-comparison/2";
 
 /// Something is worse.
 const WORSE: u8 = 1;

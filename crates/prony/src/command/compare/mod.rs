@@ -7,7 +7,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prony_gate::{Comparison, Side};
+use prony_compare::{Comparison, Side};
 
 use self::judging::Judging;
 use self::recorded::{Recorded, Source};
@@ -17,15 +17,15 @@ use crate::project;
 const EXAMPLES: &str = "\
 Examples:
   prony compare latest~1 latest                     the run before the newest, and the newest
-  prony compare latest:go-nethttp latest:bun        two subjects of one run
+  prony compare latest:go-nethttp latest:bun        two servers of one run
   prony compare base.json latest --markdown -       a file of `prony export`, for a pull request
   prony compare base.json new.json --threshold rate=3%,p99=15% --strict
 
-A side is RUN or RUN:SUBJECT. RUN is the id of a run, `latest`, `latest~1` (the one before it) and
-so on, or a file that `prony export` wrote. Without subjects, each subject with each workload under
+A side is RUN or RUN:SERVER. RUN is the id of a run, `latest`, `latest~1` (the one before it) and
+so on, or a file that `prony export` wrote. Without servers, each server with each workload under
 each load that both runs have is compared.
 
-Two subjects of one run are compared round by round. Two runs were not interleaved: they are held
+Two servers of one run are compared round by round. Two runs were not interleaved: they are held
 against the ceiling where both have the same, and the usual thresholds are wider. `prony ab` measures
 two revisions in one run.
 
@@ -41,7 +41,7 @@ Exit status: 0 if nothing is worse, 1 if something is or NEW sent wrong response
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The old measurement: RUN or RUN:SUBJECT
+    /// The old measurement: RUN or RUN:SERVER
     base: String,
     /// The new measurement
     new: String,
@@ -77,6 +77,6 @@ fn side<'a>(recorded: &'a Recorded, source: &'a Source) -> Side<'a> {
     Side {
         run: &recorded.run,
         trials: &recorded.trials,
-        subject: source.subject.as_deref(),
+        server: source.server.as_deref(),
     }
 }

@@ -18,7 +18,7 @@ pub struct Recorded {
 #[derive(Debug, PartialEq)]
 pub struct Source {
     place: Place,
-    pub subject: Option<String>,
+    pub server: Option<String>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -34,13 +34,13 @@ impl Source {
     pub fn of(text: &str) -> Self {
         let whole = |text: &str| Path::new(text).is_file();
         match text.rsplit_once(':') {
-            Some((run, subject)) if !whole(text) && !subject.is_empty() => Self {
+            Some((run, server)) if !whole(text) && !server.is_empty() => Self {
                 place: Place::of(run),
-                subject: Some(subject.to_owned()),
+                server: Some(server.to_owned()),
             },
             _ => Self {
                 place: Place::of(text),
-                subject: None,
+                server: None,
             },
         }
     }
@@ -120,15 +120,15 @@ fn exported(file: &Path) -> Result<Recorded, Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    fn source(place: Place, subject: Option<&str>) -> Source {
+    fn source(place: Place, server: Option<&str>) -> Source {
         Source {
             place,
-            subject: subject.map(str::to_owned),
+            server: server.map(str::to_owned),
         }
     }
 
     #[test]
-    fn a_side_is_a_run_and_perhaps_its_subject() {
+    fn a_side_is_a_run_and_perhaps_its_server() {
         let id = |id: &str| Place::Id(id.to_owned());
         assert_eq!(Source::of("latest"), source(Place::Latest(0), None));
         assert_eq!(Source::of("latest~12"), source(Place::Latest(12), None));

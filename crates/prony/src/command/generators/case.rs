@@ -37,7 +37,7 @@ pub struct Case {
 pub enum Kind {
     /// A workload in a closed loop.
     Closed { path: &'static str },
-    /// `hello`, many requests on their way over each connection.
+    /// `hello`, many requests in flight over each connection.
     Pipelined,
     /// `hello`, each request over a connection of its own.
     Close,

@@ -1,4 +1,4 @@
-//! `prony generators`: the load generators themselves as the subjects of study.
+//! `prony generators`: the load generators themselves as the servers of study.
 
 mod case;
 pub mod grid;
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue, Counters, FindError, Limits, Tool};
-use prony_subject::{Layout, format_cpu_list};
+use prony_server::{Layout, format_cpu_list};
 use serde::Serialize;
 
 use self::case::Case;
@@ -37,7 +37,7 @@ Examples:
   prony generators --markdown table.md --json all.json
 
 The cases: hello, byte, page, sse, sse-20k and quote in a closed loop; pipelined (hello, 16 deep);
-close (hello, a connection for each request); rate:RATE; frozen:RATE, on a server that answers
+close (hello, a connection for each request); rate:RATE; frozen:RATE, on a server that responds
 nothing for a while of every period (--freeze), whose true latency is known. Each may be followed
 by :CONNECTIONS (64 otherwise).
 

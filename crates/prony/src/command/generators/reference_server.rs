@@ -1,4 +1,4 @@
-//! The reference server that the generators load, under its guard.
+//! The reference server that the generators load, under its supervisor.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::{HttpUrl, Request, exchange};
-use prony_subject::{
-    Built, FreePorts, GuardProgram, Launch, Layout, Probe, ProcessTree, Server, bring_up,
+use prony_server::{
+    Built, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer, SupervisorProgram,
+    bring_up,
 };
 
 use super::truth::Freeze;
 
-/// How long it may take to its first answer.
+/// How long it may take to its first response.
 const READY_TIME: Duration = Duration::from_secs(20);
 /// How long it may take to that of one probe.
 const PROBE_TIME: Duration = Duration::from_secs(1);
@@ -27,13 +28,13 @@ pub struct ReferenceServers {
 }
 
 /// One that runs. It ends with this.
-pub struct ReferenceServer(Server);
+pub struct ReferenceServer(RunningServer);
 
 impl ReferenceServers {
     pub fn on(cpus: &[usize], layout: &Layout) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             launch: Launch {
-                guard: GuardProgram::current()?,
+                supervisor: SupervisorProgram::current()?,
                 cpus: cpus.to_vec(),
                 host: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 assets: layout.assets(),
@@ -43,14 +44,14 @@ impl ReferenceServers {
         })
     }
 
-    /// Starts one and waits until it answers. The first request to one that freezes begins its
+    /// Starts one and waits until it responds. The first request to one that freezes begins its
     /// first period, so it is asked for nothing: that it listens is enough.
     pub fn start(
         &self,
         freeze: Option<Freeze>,
         interrupt: &AtomicBool,
     ) -> Result<ReferenceServer, Box<dyn Error>> {
-        let program = self.launch.guard.path().display().to_string();
+        let program = self.launch.supervisor.path().display().to_string();
         let mut run = vec![program, "ceiling".to_owned()];
         if let Some(freeze) = freeze {
             run.extend(["--freeze".to_owned(), freeze.to_string()]);

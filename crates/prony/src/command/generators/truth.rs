@@ -8,7 +8,7 @@ use prony_ceiling::script::{self, Latencies, Script, even_arrivals};
 
 use crate::arguments;
 
-/// A server that answers nothing for a while at the end of every period, the first of which begins
+/// A server that responds nothing for a while at the end of every period, the first of which begins
 /// with the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
@@ -49,7 +49,7 @@ impl fmt::Display for Freeze {
 
 impl Freeze {
     /// The first number of whole seconds from `asked` on that ends between two freezes and has at
-    /// least one in it: a load that ended in a freeze would not have the answers to those it met.
+    /// least one in it: a load that ended in a freeze would not have the responses to those it met.
     pub fn duration_of_whole_freezes(self, asked: Duration) -> Duration {
         let first = asked.max(self.period).as_secs_f64().ceil() as u64;
         let middle = (self.period - self.frozen) / 2;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use prony_capacity::{
-    Answer, CapacityResult, Ended, Generator, Lengths, Loaded, Observed, Planned, Precision,
+    CapacityResult, Ended, Found, Generator, Lengths, Loaded, Observed, Planned, Precision,
     Question, Seen, Slo, chart_svg, find, is_hopeless,
 };
 use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
@@ -18,7 +18,7 @@ use prony_record::{
     Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule,
 };
 
-use prony_subject::OutsideMeter;
+use prony_server::OutsideMeter;
 
 use super::Arguments;
 use super::plan::Asked;
@@ -170,20 +170,20 @@ fn write_chart(result: &CapacityResult, file: ResultFile) -> Result<(), Box<dyn 
 }
 
 fn exit_code(result: &CapacityResult) -> ExitCode {
-    match (result.ended, &result.answer) {
+    match (result.ended, &result.found) {
         (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
         (Ended::Unsettled, _) => ExitCode::from(FAILURE),
-        (_, Answer::Capacity { .. } | Answer::AtLeast { per_s: Some(_), .. }) => ExitCode::SUCCESS,
-        (_, Answer::Imprecise { .. }) => ExitCode::from(TOO_NOISY),
+        (_, Found::Capacity { .. } | Found::AtLeast { per_s: Some(_), .. }) => ExitCode::SUCCESS,
+        (_, Found::Imprecise { .. }) => ExitCode::from(TOO_NOISY),
         _ => ExitCode::from(FAILURE),
     }
 }
 
 /// How long the first closed loop takes, and its warm-up, at the most.
 const CLOSED_LOOP: Duration = Duration::from_secs(1);
-/// How often a single request is sent until one is answered right.
+/// How often a single request is sent until one is responded correctly.
 const SETTLE_TRIES: u32 = 3;
-/// How long a server that answered wrong, or refused, is left alone before the next one.
+/// How long a server that responded wrong, or refused, is left alone before the next one.
 const SETTLE_PAUSE: Duration = Duration::from_millis(500);
 
 /// How long a pause goes on before it is seen that the user stopped it.
@@ -212,7 +212,7 @@ impl Generator for Engine<'_> {
         plan.warmup = plan.warmup.min(CLOSED_LOOP);
         let mut result = self.run(&plan, |_| false)?;
         if result.outcomes[RequestOutcome::Ok] == 0 && !self.is_stopped() {
-            // It may take longer than that to answer.
+            // It may take longer than that to respond.
             plan = self.closed(plan.timeout);
             plan.requests = Some(plan.connections as u64);
             plan.warmup = Duration::ZERO;
@@ -285,7 +285,7 @@ impl Engine<'_> {
     }
 
     /// A server that had more to do than it could may still be at it: the next rate begins when a single
-    /// request is answered right, which waits for what is before it. What keeps the rate from being tried
+    /// request is responded correctly, which waits for what is before it. What keeps the rate from being tried
     /// where none is.
     fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
         let plan = LoadPlan {

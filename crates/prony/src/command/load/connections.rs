@@ -34,7 +34,7 @@ pub struct ConnectionArguments {
     /// Keep up to N requests in flight over each connection; at most 1000
     #[arg(long, value_name = "N", value_parser = arguments::positive, default_value = "1", conflicts_with = "users")]
     pub pipeline: usize,
-    /// Ask the server to close the connection after each answer (`Connection: close`)
+    /// Ask the server to close the connection after each response (`Connection: close`)
     #[arg(long, conflicts_with = "pipeline")]
     pub no_keepalive: bool,
     /// Close a connection after this many responses, and open a new one

@@ -1,4 +1,4 @@
-//! How long a load takes, and how long an answer may.
+//! How long a load takes, and how long a response may.
 
 use std::num::NonZeroU64;
 use std::time::Duration;

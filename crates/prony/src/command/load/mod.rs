@@ -1,11 +1,11 @@
 //! `prony load URL`: the load engine alone. One file for each group of its flags.
 
-mod answers;
 mod capacity;
 mod connections;
 mod ends;
 mod plan;
 mod requests;
+mod responses;
 mod schedule_text;
 mod shape;
 
@@ -50,7 +50,7 @@ Examples:
                                                          a step, a ramp, a step
   prony load --users 500 --think-time 1s --open http://localhost:8080/
                                                          500 users, a request each a second
-  prony load -c32 --pipeline 16 http://localhost:8080/   16 requests on their way at a time
+  prony load -c32 --pipeline 16 http://localhost:8080/   16 requests in flight at a time
   prony load --no-keepalive http://localhost:8080/       a connection for each request
 
   prony load http://localhost:8080/a http://localhost:8080/b --weights 3,1
@@ -65,7 +65,7 @@ Examples:
 Each shape, what its latency runs from, and the flags of other tools: docs/load.md. How the
 greatest rate is found: docs/capacity.md.
 
-Exit status: 0 where answers were right (or --streams brought events, or --find-capacity found
+Exit status: 0 where responses were right (or --streams brought events, or --find-capacity found
 one), 1 where none was or the load could not be made, 2 where the command line is wrong, 4 if
 --find-capacity found only an interval wider than --precision (too noisy to say), 130 where you stopped it.";
 
@@ -87,7 +87,7 @@ pub struct Arguments {
     #[command(flatten)]
     requests: requests::RequestArguments,
     #[command(flatten)]
-    answers: answers::AnswerArguments,
+    responses: responses::ResponseArguments,
     #[command(flatten)]
     output: OutputArguments,
     #[command(flatten)]

@@ -28,7 +28,7 @@ impl Asked {
             connections,
             shape,
             requests,
-            answers,
+            responses,
             ..
         } = given;
         let cpus = given.generator.cpus.as_deref();
@@ -62,11 +62,11 @@ impl Asked {
             event_loop: given.generator.event_loop.into(),
             sources: connections.source.clone(),
             cpus,
-            sampling: answers.sampling()?,
+            sampling: responses.sampling()?,
             seed: shape.seed(),
-            first_byte: answers.first_byte,
-            events: answers.sse || answers.streams.is_some(),
-            streams: answers.streams.unwrap_or(0),
+            first_byte: responses.first_byte,
+            events: responses.sse || responses.streams.is_some(),
+            streams: responses.streams.unwrap_or(0),
             ..LoadPlan::new(nowhere, sent.url, sent.request)
         };
         plan.validate().map_err(usage)?;

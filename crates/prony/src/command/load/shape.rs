@@ -10,7 +10,7 @@ use super::schedule_text::{Stages, stages};
 use crate::arguments;
 
 /// When requests are due. Without any of these each connection sends its next request when it has
-/// the answer to its last one.
+/// the response to its last one.
 #[derive(Args)]
 #[command(next_help_heading = "When requests are due (otherwise: a closed loop)")]
 pub struct ShapeArguments {
@@ -41,7 +41,7 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "MEAN", value_parser = arguments::some_duration, default_value = "1s",
         requires = "users", hide_short_help = true)]
     think_time: Duration,
-    /// Users whose requests are due by a schedule that no answer moves: what comes due in the
+    /// Users whose requests are due by a schedule that no response moves: what comes due in the
     /// meantime follows back to back
     #[arg(long, requires = "users", hide_short_help = true)]
     open: bool,
@@ -50,7 +50,7 @@ pub struct ShapeArguments {
         hide_short_help = true)]
     sequential: bool,
     /// Shed what cannot be sent so long after it was due, and count as timed out what has no whole
-    /// answer by then
+    /// response by then
     #[arg(long, value_parser = arguments::some_duration, hide_short_help = true)]
     pub deadline: Option<Duration>,
     /// Busy-wait for the instants of the schedule: more exact, and a whole CPU for each thread

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prony_suite::Suite;
 
-use super::{Arguments, Choice, Chosen, Ground, Keeper};
+use super::{Arguments, Choice, Chosen, Ground, Session};
 use crate::exit::{self, FAILURE, INTERRUPTED, Outcome, Usage, usage};
 use crate::view::suites_table::{self, Line};
 
@@ -35,18 +35,18 @@ impl End {
 /// not stop the others.
 pub fn run(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
     let suites = choose(ground, arguments)?;
-    let keeper = Keeper::open(ground, arguments)?;
+    let session = Session::open(ground, arguments)?;
     let count = suites.len();
     let (mut lines, mut worst) = (Vec::with_capacity(count), 0);
     for (index, (suite, choice)) in suites.into_iter().enumerate() {
         let end = match choice {
             Err(end) => end,
-            Ok(_) if keeper.interrupt.load(Relaxed) => {
+            Ok(_) if session.interrupt.load(Relaxed) => {
                 End::without_a_run("not started", INTERRUPTED)
             }
             Ok(chosen) => {
                 errln!("suite {} of {count}: {suite}", index + 1);
-                one(&keeper, ground, *chosen, arguments)
+                one(&session, ground, *chosen, arguments)
             }
         };
         worst = worst.max(end.code);
@@ -84,8 +84,8 @@ fn choose<'a>(
     }
 }
 
-fn one(keeper: &Keeper, ground: &Ground<'_>, chosen: Chosen<'_>, arguments: &Arguments) -> End {
-    match keeper.measure(ground, chosen, arguments) {
+fn one(session: &Session, ground: &Ground<'_>, chosen: Chosen<'_>, arguments: &Arguments) -> End {
+    match session.measure(ground, chosen, arguments) {
         Ok(done) => End {
             run: Some((done.run, done.took)),
             outcome: done.outcome,

@@ -1,4 +1,4 @@
-//! What is to be run: the suite with what the command line changes in it, and the subjects, wherever
+//! What is to be run: the suite with what the command line changes in it, and the servers, wherever
 //! they live.
 
 use std::error::Error;
@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use prony_driver::{Catalogue as Drivers, Tool};
 use prony_record::{CEILING, CpuAssignment};
-use prony_subject::{Catalogue, Layout, SelectError, Subject, nearest};
+use prony_server::{Catalogue, Layout, SelectError, Server, nearest};
 use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Suite, Workloads};
 
@@ -21,14 +21,14 @@ pub struct Ground<'a> {
     /// The tool that makes the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
     catalogue: Catalogue,
-    /// The subjects that were given as folders.
-    outside: Vec<Subject>,
+    /// The servers that were given as folders.
+    outside: Vec<Server>,
 }
 
 /// A suite and what of it is run.
 pub struct Chosen<'a> {
     pub suite: Suite,
-    pub subjects: Vec<&'a Subject>,
+    pub servers: Vec<&'a Server>,
     pub tasks: Vec<Task>,
     pub measures: Vec<Measure>,
     /// What its user must know before it begins.
@@ -63,9 +63,9 @@ impl<'a> Ground<'a> {
     pub fn choose(&self, suite: &str, arguments: &Arguments) -> Result<Choice<'_>, Box<dyn Error>> {
         let mut suite = project::suite(self.layout, suite)?;
         let mut said = change(&mut suite, arguments)?;
-        let mut subjects = self.subjects(&suite, arguments)?;
-        let ceiling = self.ceiling(&subjects, arguments)?;
-        let all: Vec<&Subject> = subjects.iter().copied().chain(ceiling).collect();
+        let mut servers = self.servers(&suite, arguments)?;
+        let ceiling = self.ceiling(&servers, arguments)?;
+        let all: Vec<&Server> = servers.iter().copied().chain(ceiling).collect();
         let workloads = project::workloads(self.layout, &all)?;
         let Some(mut measures) = self.measures(&suite, &workloads, &arguments.workloads)? else {
             return Ok(Choice::Nothing(format!(
@@ -78,11 +78,11 @@ impl<'a> Ground<'a> {
         if measures.is_empty() {
             return Ok(Choice::Nothing(said.join("\n")));
         }
-        let idle = subjects.extract_if(.., |subject| !serves(subject, &measures));
-        let idle: Vec<String> = idle.map(|subject| subject.id.clone()).collect();
-        if subjects.is_empty() {
+        let idle = servers.extract_if(.., |server| !serves(server, &measures));
+        let idle: Vec<String> = idle.map(|server| server.id.clone()).collect();
+        if servers.is_empty() {
             return Ok(Choice::Nothing(format!(
-                "in the suite `{}` these subjects have nothing to do: {}",
+                "in the suite `{}` these servers have nothing to do: {}",
                 suite.id,
                 idle.join(", ")
             )));
@@ -94,17 +94,17 @@ impl<'a> Ground<'a> {
             ));
         }
         if let Some(ceiling) = ceiling.filter(|ceiling| serves(ceiling, &measures)) {
-            subjects.push(ceiling);
+            servers.push(ceiling);
             said.push(
                 "beside them: ceiling, to show what this machine can do at all (--no-ceiling leaves it out)"
                     .into(),
             );
         }
-        check_baseline(arguments.baseline.as_deref(), &suite, &subjects)?;
+        check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
         Ok(Choice::Chosen(Box::new(Chosen {
             tasks: tasks(self.layout, &workloads, &measures)?,
             suite,
-            subjects,
+            servers,
             measures,
             said,
         })))
@@ -136,38 +136,38 @@ impl<'a> Ground<'a> {
         Ok(said)
     }
 
-    fn subjects(
+    fn servers(
         &self,
         suite: &Suite,
         arguments: &Arguments,
-    ) -> Result<Vec<&Subject>, Box<dyn Error>> {
-        let mut subjects = if arguments.subjects.is_empty() {
+    ) -> Result<Vec<&Server>, Box<dyn Error>> {
+        let mut servers = if arguments.only.is_empty() {
             let in_suite = |error| format!("the suite `{}`: {error}", suite.id);
-            self.select(&suite.subjects).map_err(in_suite)?
+            self.select(&suite.servers).map_err(in_suite)?
         } else {
-            let selected = self.select(&arguments.subjects);
+            let selected = self.select(&arguments.only);
             selected.map_err(project::not_selected)?
         };
-        for subject in &self.outside {
+        for server in &self.outside {
             // It may be named by the suite, or be a folder of the repository itself.
-            if subjects.iter().all(|chosen| chosen.id != subject.id) {
-                subjects.push(subject);
+            if servers.iter().all(|chosen| chosen.id != server.id) {
+                servers.push(server);
             }
         }
-        Ok(subjects)
+        Ok(servers)
     }
 
     /// The servers of these ids, each once: those given as folders, or those of the project.
-    fn select(&self, ids: &[String]) -> Result<Vec<&Subject>, SelectError> {
-        let mut selected: Vec<&Subject> = Vec::with_capacity(ids.len());
+    fn select(&self, ids: &[String]) -> Result<Vec<&Server>, SelectError> {
+        let mut selected: Vec<&Server> = Vec::with_capacity(ids.len());
         for id in ids {
-            let outside = self.outside.iter().find(|subject| subject.id == *id);
-            let subject = match outside {
-                Some(subject) => subject,
+            let outside = self.outside.iter().find(|server| server.id == *id);
+            let server = match outside {
+                Some(server) => server,
                 None => self.catalogue.get(id)?,
             };
-            if selected.iter().all(|chosen| chosen.id != subject.id) {
-                selected.push(subject);
+            if selected.iter().all(|chosen| chosen.id != server.id) {
+                selected.push(server);
             }
         }
         Ok(selected)
@@ -177,12 +177,12 @@ impl<'a> Ground<'a> {
     /// changes from hour to hour. `None` where it is among them, is not wanted, or is not here.
     fn ceiling(
         &self,
-        subjects: &[&Subject],
+        servers: &[&Server],
         arguments: &Arguments,
-    ) -> Result<Option<&Subject>, Box<dyn Error>> {
-        let is_here = self.catalogue.subjects.iter().map(|subject| &subject.id);
+    ) -> Result<Option<&Server>, Box<dyn Error>> {
+        let is_here = self.catalogue.servers.iter().map(|server| &server.id);
         let is_broken = self.catalogue.broken.iter().map(|broken| &broken.id);
-        let is_named = subjects.iter().any(|subject| subject.id == CEILING);
+        let is_named = servers.iter().any(|server| server.id == CEILING);
         if is_named || arguments.no_ceiling || is_here.chain(is_broken).all(|id| id != CEILING) {
             return Ok(None);
         }
@@ -273,9 +273,9 @@ fn adaptive(
     }))
 }
 
-/// Whether the subject serves anything of what is measured.
-fn serves(subject: &Subject, measures: &[Measure]) -> bool {
-    let served = &subject.manifest.workloads;
+/// Whether the server serves anything of what is measured.
+fn serves(server: &Server, measures: &[Measure]) -> bool {
+    let served = &server.manifest.workloads;
     measures.iter().any(|one| served.contains(&one.workload))
 }
 
@@ -283,9 +283,9 @@ fn serves(subject: &Subject, measures: &[Measure]) -> bool {
 fn check_baseline(
     baseline: Option<&str>,
     suite: &Suite,
-    subjects: &[&Subject],
+    servers: &[&Server],
 ) -> Result<(), Box<dyn Error>> {
-    let ids = || subjects.iter().map(|subject| subject.id.as_str());
+    let ids = || servers.iter().map(|server| server.id.as_str());
     let Some(id) = baseline.filter(|baseline| ids().all(|id| id != *baseline)) else {
         return Ok(());
     };

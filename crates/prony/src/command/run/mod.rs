@@ -11,9 +11,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
-use prony_record::{RunEnd, Store, SubjectStatus, TrialResult, VerifyVerdict};
+use prony_record::{RunEnd, ServerStatus, Store, TrialResult, VerifyVerdict};
 use prony_report::Comparison;
-use prony_subject::FreePorts;
+use prony_server::FreePorts;
 use prony_suite::Precision;
 use prony_suite::run::{Bench, Finished, RunRequest, run as run_suite};
 
@@ -31,10 +31,10 @@ Examples:
   prony run zap                                    another suite; `prony list suites` has them all
   prony run zap --quick                            the same load for seconds instead of minutes
   prony run --all --quick                          every suite, one after the other
-  prony run tour --subjects go-nethttp,bun         only these two
+  prony run tour --only go-nethttp,bun         only these two
   prony run ./my-suite.toml                        a suite of your own, in any folder
   prony run tour --server ../my-server             a server of your own, beside the suite's
-  prony run zap --server ../my-server --subjects ceiling,go-nethttp
+  prony run zap --server ../my-server --only ceiling,go-nethttp
                                                    the same beside these two only
   prony run zap --server old=../old/my-server --server new=../my-server
                                                    the same server twice, under two names
@@ -45,7 +45,7 @@ Examples:
   prony run zap --quick --driver wrk               the load made by wrk, to check Prony's own
   prony run --server-cpus 0-3 --load-cpus 4-7      choose the CPUs
 
-Exit status: 0 if every subject whose toolchain is there was measured and sent only right
+Exit status: 0 if every server whose toolchain is there was measured and sent only right
 responses; 1 if a build, start, verification or trial failed, or if any response under load was
 wrong (the report is written all the same); 2 if the command line is wrong; 130 if you stopped
 the run (what was measured is kept). With --all, the greatest of its suites.";
@@ -63,16 +63,12 @@ pub struct Arguments {
     /// The quick run that the suite describes: the same shapes of load, for seconds
     #[arg(long)]
     quick: bool,
-    /// Run only these subjects (ID or ID@VARIANT), separated by commas
+    /// Run only these servers (ID or ID@VARIANT), separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
-    subjects: Vec<String>,
+    only: Vec<String>,
     /// Add the server in this folder, under the folder's name or NAME (repeatable); FOLDER@VARIANT
     /// adds a variant of it
-    #[arg(
-        long = "server",
-        visible_alias = "subject",
-        value_name = "[NAME=]FOLDER"
-    )]
+    #[arg(long = "server", value_name = "[NAME=]FOLDER")]
     outside: Vec<ServerPath>,
     /// Only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
@@ -88,7 +84,7 @@ pub struct Arguments {
     /// made whatever it is
     #[arg(long, value_parser = arguments::some_duration, value_name = "DURATION")]
     budget: Option<Duration>,
-    /// Compare the others with this subject [default: the ceiling, or else the first]
+    /// Compare the others with this server [default: the ceiling, or else the first]
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
     baseline: Option<String>,
     /// Leave out the reference server, which is measured beside the others in every run
@@ -145,13 +141,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         Choice::Chosen(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
-    let keeper = Keeper::open(&ground, arguments)?;
-    let done = keeper.measure(&ground, *chosen, arguments)?;
+    let session = Session::open(&ground, arguments)?;
+    let done = session.measure(&ground, *chosen, arguments)?;
     Ok(ExitCode::from(done.code))
 }
 
 /// Where runs are recorded, and what stops them.
-struct Keeper {
+struct Session {
     store: Store,
     interrupt: std::sync::Arc<AtomicBool>,
 }
@@ -168,7 +164,7 @@ struct Done {
     code: u8,
 }
 
-impl Keeper {
+impl Session {
     fn open(ground: &Ground<'_>, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             store: project::open_record(ground.layout, arguments.store.as_deref())?,
@@ -198,7 +194,7 @@ impl Keeper {
                 )?
             },
             suite: &chosen.suite,
-            subjects: chosen.subjects,
+            servers: chosen.servers,
             tasks: chosen.tasks,
             measures: chosen.measures,
             adaptive: chosen.suite.adaptive,
@@ -286,21 +282,21 @@ pub(super) fn tell_unsaved(
 
 /// What went wrong in a run.
 struct Failures {
-    /// Subjects that could not be built or started, or failed verification.
-    subjects: usize,
+    /// Servers that could not be built or started, or failed verification.
+    servers: usize,
     /// Trials without figures, every attempt counted.
     trials: usize,
-    /// Subjects that sent wrong responses under load.
+    /// Servers that sent wrong responses under load.
     wrong: usize,
 }
 
 impl Failures {
     fn of(finished: &Finished, comparison: &Comparison) -> Self {
-        let subjects = finished.run.subjects.iter().filter(|subject| {
+        let servers = finished.run.servers.iter().filter(|server| {
             matches!(
-                subject.status,
-                SubjectStatus::BuildFailed { .. } | SubjectStatus::StartFailed { .. }
-            ) || subject
+                server.status,
+                ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. }
+            ) || server
                 .verified
                 .iter()
                 .any(|result| result.verdict != VerifyVerdict::Right)
@@ -310,14 +306,14 @@ impl Failures {
             .iter()
             .filter(|record| !matches!(record.result, TrialResult::Measured(_)));
         Self {
-            subjects: subjects.count(),
+            servers: servers.count(),
             trials: trials.count(),
             wrong: comparison.wrong_servers().len(),
         }
     }
 
     fn none(&self) -> bool {
-        self.subjects + self.trials + self.wrong == 0
+        self.servers + self.trials + self.wrong == 0
     }
 }
 
@@ -329,26 +325,26 @@ fn exit_code(finished: &Finished, failures: &Failures) -> u8 {
     }
 }
 
-/// `complete, 180 trials, 2 made again, 1 subject failed`.
+/// `complete, 180 trials, 2 re-run, 1 server failed`.
 fn outcome(finished: &Finished, failures: &Failures) -> String {
     let attempts = finished.trials.len();
     let first = finished.trials.iter().filter(|one| one.attempt == 1);
     let trials = first.count();
     let mut parts = vec![finished.run.end.name().to_owned(), plural(trials, "trial")];
     if attempts > trials {
-        parts.push(format!("{} made again", attempts - trials));
+        parts.push(format!("{} re-run", attempts - trials));
     }
     let skipped = finished
         .run
-        .subjects
+        .servers
         .iter()
-        .filter(|subject| matches!(subject.status, SubjectStatus::Skipped { .. }))
+        .filter(|server| matches!(server.status, ServerStatus::Skipped { .. }))
         .count();
     for (count, thing, what) in [
-        (skipped, "subject", "skipped"),
-        (failures.subjects, "subject", "failed"),
+        (skipped, "server", "skipped"),
+        (failures.servers, "server", "failed"),
         (failures.trials, "trial", "failed"),
-        (failures.wrong, "subject", "with wrong responses"),
+        (failures.wrong, "server", "with wrong responses"),
     ] {
         if count > 0 {
             parts.push(format!("{} {what}", plural(count, thing)));

@@ -1,13 +1,13 @@
-//! Tests: the words for each answer.
+//! Tests: the words for each response.
 
 use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
 use prony_record::{LatencyHistogram, LoadSpec, Schedule, Target};
 
 use super::*;
 
-fn attempt(rate_per_s: f64, judgement: Judgement, answers: u64) -> Attempt {
+fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> Attempt {
     let mut histogram = LatencyHistogram::new();
-    (0..answers).for_each(|_| histogram.record(2_000_000));
+    (0..responses).for_each(|_| histogram.record(2_000_000));
     Attempt {
         purpose: Purpose::Curve,
         run: 1,
@@ -16,8 +16,8 @@ fn attempt(rate_per_s: f64, judgement: Judgement, answers: u64) -> Attempt {
         duration_s: 5.0,
         cut_short: false,
         judgement,
-        requests: answers,
-        ok: answers,
+        requests: responses,
+        ok: responses,
         errors: 0.0,
         sent: 1.0,
         latency_ns: histogram.summary(),
@@ -35,7 +35,7 @@ fn failed() -> Judgement {
     }
 }
 
-fn result(answer: Answer) -> CapacityResult {
+fn result(found: Found) -> CapacityResult {
     CapacityResult {
         target: Target {
             url: "http://localhost:8080/".into(),
@@ -56,7 +56,7 @@ fn result(answer: Answer) -> CapacityResult {
         seed: 42,
         guess_per_s: 1000.0,
         ended: Ended::Complete,
-        answer,
+        found,
         attempts: vec![attempt(1000.0, failed(), 100)],
         curve: Vec::new(),
         knee_per_s: None,
@@ -64,8 +64,8 @@ fn result(answer: Answer) -> CapacityResult {
     }
 }
 
-fn capacity(findings_per_s: &[f64]) -> Answer {
-    Answer::Capacity {
+fn capacity(findings_per_s: &[f64]) -> Found {
+    Found::Capacity {
         per_s: 1950.0,
         low_per_s: 1930.0,
         high_per_s: 1972.4,
@@ -104,7 +104,7 @@ fn a_capacity_has_its_interval_and_its_conditions() {
 
 #[test]
 fn what_is_no_capacity_is_not_called_one() {
-    let mut limited = result(Answer::AtLeast {
+    let mut limited = result(Found::AtLeast {
         per_s: Some(5000.0),
         limited_at_per_s: 5500.0,
     });
@@ -120,10 +120,10 @@ fn what_is_no_capacity_is_not_called_one() {
         ],
     );
     says(
-        &result(Answer::Nothing { tried_per_s: 1.0 }),
+        &result(Found::Nothing { tried_per_s: 1.0 }),
         &["Not even 1/s holds: p99 was 20.0 ms, not below 10ms"],
     );
-    let mut between = result(Answer::Between {
+    let mut between = result(Found::Between {
         held_per_s: Some(10.0),
         failed_per_s: Some(20.5),
     });
@@ -138,12 +138,12 @@ fn what_is_no_capacity_is_not_called_one() {
     between.ended = Ended::Unsettled;
     says(
         &between,
-        &["After the last of them the server answered no request right"],
+        &["After the last of them the server responded no request right"],
     );
 }
 
 #[test]
-fn the_curve_shows_what_its_answers_support() {
+fn the_curve_shows_what_its_responses_support() {
     let mut found = result(capacity(&[1950.0; 6]));
     found.curve = vec![
         attempt(195.0, Judgement::Held, 500),
@@ -167,7 +167,7 @@ fn the_curve_shows_what_its_answers_support() {
     assert_eq!(line("195/s").chars().count(), columns, "{text}");
 }
 
-fn noisy(attempt: Attempt, noisy: Vec<Spoil>) -> Attempt {
+fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
     let noise = AttemptNoise {
         steal_share: 0.0,
         foreign_share: 0.0,
@@ -183,7 +183,7 @@ fn noisy(attempt: Attempt, noisy: Vec<Spoil>) -> Attempt {
 }
 
 fn imprecise() -> CapacityResult {
-    result(Answer::Imprecise {
+    result(Found::Imprecise {
         low_per_s: Some(6_210.0),
         high_per_s: Some(39_504.0),
         findings_per_s: vec![6_400.0, 10_200.0, 39_500.0],
@@ -193,8 +193,8 @@ fn imprecise() -> CapacityResult {
 #[test]
 fn an_interval_that_is_too_wide_is_no_capacity() {
     let mut disturbed = imprecise();
-    let steal = |share| Spoil::Steal { share };
-    let others = Spoil::Neighbour { share: 0.31 };
+    let steal = |share| NoiseCause::Steal { share };
+    let others = NoiseCause::OtherPrograms { share: 0.31 };
     disturbed.attempts = vec![
         noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
         noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
@@ -239,9 +239,9 @@ fn a_rate_that_failed_for_the_kernels_reasons_says_so() {
 
 #[test]
 fn what_was_not_confirmed_says_so() {
-    let mut answer = capacity(&[1950.0; 6]);
-    if let Answer::Capacity { confirmed, .. } = &mut answer {
+    let mut found = capacity(&[1950.0; 6]);
+    if let Found::Capacity { confirmed, .. } = &mut found {
         *confirmed = false;
     }
-    says(&result(answer), &["of 6 findings), not confirmed\n"]);
+    says(&result(found), &["of 6 findings), not confirmed\n"]);
 }

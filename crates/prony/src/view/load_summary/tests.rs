@@ -15,7 +15,7 @@ fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
     outcomes
 }
 
-/// 1,000 answers in a closed loop of 2 s, and nothing else.
+/// 1,000 responses in a closed loop of 2 s, and nothing else.
 fn closed() -> LoadResult {
     let outcomes = outcomes(&[(Outcome::Ok, 1000)]);
     LoadResult {

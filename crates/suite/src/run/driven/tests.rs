@@ -128,7 +128,7 @@ fn no_part_of_a_load_is_dropped_without_a_word() {
                 events: true,
                 ..spec()
             },
-            "count of the events in its answers",
+            "count of the events in its responses",
         ),
         (
             LoadSpec {

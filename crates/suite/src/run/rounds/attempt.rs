@@ -2,7 +2,7 @@
 
 use prony_record::{LoadSpec, Trial};
 
-/// One go at a trial: a spoilt one is made again.
+/// One go at a trial: a noisy one is re-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// The trial.

@@ -5,32 +5,32 @@ use std::collections::BTreeMap;
 use prony_record::{LoadResult, TrialRecord, TrialResult, baseline};
 use prony_stats::{Ratio, common_rounds};
 
-/// The figure that each subject gave in each round of one measure.
+/// The figure that each server gave in each round of one measure.
 #[derive(Debug, Default)]
 pub struct Figures(BTreeMap<String, BTreeMap<u32, f64>>);
 
 impl Figures {
-    /// Takes a trial's figure. It stands for all attempts at that trial so far: a trial is made again
-    /// only where it was spoilt, and of attempts that were all spoilt the last one counts.
+    /// Takes a trial's figure. It stands for all attempts at that trial so far: a trial is re-run
+    /// only where it was noisy, and of attempts that were all noisy the last one counts.
     pub fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
-        let rounds = self.0.entry(trial.subject.clone()).or_default();
+        let rounds = self.0.entry(trial.server.clone()).or_default();
         match figure(&record.result) {
             Some(figure) => rounds.insert(trial.round, figure),
             None => rounds.remove(&trial.round),
         };
     }
 
-    /// The ratio of each subject to the baseline, over those of the `rounds` that both have. Subjects that
+    /// The ratio of each server to the baseline, over those of the `rounds` that both have. Servers that
     /// have less than two, or less than half of them, are left out, and are no baseline: what mostly fails is not
     /// waited for.
-    pub fn ratios(&self, chosen: Option<&str>, subjects: &[String], rounds: u32) -> Vec<Ratio> {
+    pub fn ratios(&self, chosen: Option<&str>, servers: &[String], rounds: u32) -> Vec<Ratio> {
         let is_enough = |count: usize| count * 2 >= rounds as usize;
         let measured = |id: &str| {
             let own = self.0.get(id);
             own.is_some_and(|own| !own.is_empty() && is_enough(own.len()))
         };
-        let ids = subjects.iter().map(String::as_str);
+        let ids = servers.iter().map(String::as_str);
         let Some(base_id) = baseline(chosen, ids, measured) else {
             return Vec::new();
         };
@@ -44,7 +44,7 @@ impl Figures {
     }
 }
 
-/// What is compared: answers a second, where the server sets the pace; the median latency, where a
+/// What is compared: responses a second, where the server sets the pace; the median latency, where a
 /// schedule does. `None` where there is nothing to take a ratio of.
 fn figure(result: &TrialResult) -> Option<f64> {
     let TrialResult::Measured(measurement) = result else {
@@ -67,7 +67,7 @@ fn figure(result: &TrialResult) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::run::testing::record;
-    use prony_record::{FailureKind, LatencyHistogram, LoadShape, Spoil};
+    use prony_record::{FailureKind, LatencyHistogram, LoadShape, NoiseCause};
 
     fn names(ids: &[&str]) -> Vec<String> {
         ids.iter().map(|&id| id.to_owned()).collect()
@@ -75,9 +75,9 @@ mod tests {
 
     fn figures(rows: &[(&str, &[f64])]) -> Figures {
         let mut figures = Figures::default();
-        for (subject, rates) in rows {
+        for (server, rates) in rows {
             for (round, &rate) in (1..).zip(*rates) {
-                figures.take(&record(subject, round, rate));
+                figures.take(&record(server, round, rate));
             }
         }
         figures
@@ -89,22 +89,22 @@ mod tests {
             ("a", &[50.0, 60.0, 70.0]),
             ("ceiling", &[100.0, 120.0, 140.0]),
         ]);
-        let subjects = names(&["a", "ceiling"]);
-        let [ratio] = figures.ratios(None, &subjects, 3)[..] else {
+        let servers = names(&["a", "ceiling"]);
+        let [ratio] = figures.ratios(None, &servers, 3)[..] else {
             panic!("one ratio is expected");
         };
         assert!((ratio.ratio - 0.5).abs() < 1e-9 && ratio.half_width() < 1e-9);
-        let [ratio] = figures.ratios(Some("a"), &subjects, 3)[..] else {
+        let [ratio] = figures.ratios(Some("a"), &servers, 3)[..] else {
             panic!("one ratio is expected");
         };
         assert!((ratio.ratio - 2.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_trial_made_again_counts_with_its_last_attempt() {
+    fn a_trial_re_run_counts_with_its_last_attempt() {
         let mut figures = figures(&[("a", &[10.0, 10.0]), ("b", &[10.0, 10.0])]);
         let mut again = record("b", 2, 20.0);
-        again.spoilt = vec![Spoil::Steal { share: 0.2 }];
+        again.noisy = vec![NoiseCause::Steal { share: 0.2 }];
         figures.take(&again);
         assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0), (2, 20.0)]));
         again.result = TrialResult::Failed {
@@ -120,13 +120,13 @@ mod tests {
     #[test]
     fn what_mostly_fails_is_not_waited_for() {
         let figures = figures(&[("a", &[1.0, 2.0, 3.0, 4.0]), ("b", &[2.0, 2.0])]);
-        let subjects = names(&["a", "b"]);
-        assert_eq!(figures.ratios(None, &subjects, 4).len(), 1);
-        assert_eq!(figures.ratios(None, &subjects, 5).len(), 0);
+        let servers = names(&["a", "b"]);
+        assert_eq!(figures.ratios(None, &servers, 4).len(), 1);
+        assert_eq!(figures.ratios(None, &servers, 5).len(), 0);
     }
 
     #[test]
-    fn what_answers_nothing_compares_with_nothing() {
+    fn what_responds_nothing_compares_with_nothing() {
         let figures = figures(&[("a", &[0.0, 0.0]), ("b", &[1.0, 1.0])]);
         assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
         assert!(Figures::default().ratios(None, &[], 2).is_empty());

@@ -1,4 +1,4 @@
-//! Round after round: the trials of each, the spoilt ones again at its end, and whether another is
+//! Round after round: the trials of each, the noisy ones again at its end, and whether another is
 //! needed.
 
 mod attempt;
@@ -11,12 +11,12 @@ mod warm_ups;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use prony_record::{RoundsEnd, Spoil, StoreError, TrialRecord, TrialResult};
+use prony_record::{NoiseCause, RoundsEnd, StoreError, TrialRecord, TrialResult};
 
 use self::stopping::Stopping;
 use self::warm_ups::{Asked, WarmUps};
 use super::Event;
-use super::spoilt::spoilt;
+use super::noisy::noise_causes;
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Plan, Planned};
 use prony_stats::LEAST_ROUNDS;
@@ -25,7 +25,7 @@ pub use attempt::{Attempt, Warming};
 
 /// How often a trial is made at the most.
 const MOST_ATTEMPTS: u32 = 3;
-/// So many trials may be made again in any case, and one more for so many that were planned: a noisy
+/// So many trials may be re-run in any case, and one more for so many that were planned: a noisy
 /// machine must not double the run.
 const ALWAYS_AGAIN: usize = 2;
 const PLANNED_FOR_ONE_AGAIN: usize = 3;
@@ -55,11 +55,11 @@ pub trait Rig {
 pub struct Rule<'a> {
     /// Rounds that are added as needed; `None` for as many as each measure says.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The subject that was chosen to compare the others with.
+    /// The server that was chosen to compare the others with.
     pub baseline: Option<&'a str>,
-    /// The subjects, in the run's order.
-    pub subjects: &'a [String],
-    /// Subjects that are kept running together or not at all.
+    /// The servers, in the run's order.
+    pub servers: &'a [String],
+    /// Servers that are kept running together or not at all.
     pub alike: &'a [String],
 }
 
@@ -92,14 +92,14 @@ pub fn make(
     let measures = plan.measures().to_vec();
     let stopping = rule
         .adaptive
-        .map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.subjects, &measures));
+        .map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.servers, &measures));
     let mut rounds = Rounds {
         plan,
         stopping,
         warm_ups: WarmUps::new(rule.alike),
         made: 0,
         planned: 0,
-        made_again: 0,
+        re_run: 0,
     };
     let made = rounds.make(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
@@ -119,7 +119,7 @@ struct Rounds<'a> {
     /// How many trials were planned so far.
     planned: usize,
     /// How many attempts were more than the first.
-    made_again: usize,
+    re_run: usize,
 }
 
 /// An attempt that is to be made in a round.
@@ -176,11 +176,11 @@ impl Rounds<'_> {
             };
             self.made += 1;
             record.attempt = attempt.number;
-            record.spoilt = match &mut record.result {
+            record.noisy = match &mut record.result {
                 TrialResult::Measured(measurement) => {
                     let Planned { trial, measure } = &queued.planned;
-                    self.warm_ups.learn(&trial.subject, *measure, measurement);
-                    self.believed(&queued, spoilt(measurement))
+                    self.warm_ups.learn(&trial.server, *measure, measurement);
+                    self.believed(&queued, noise_causes(measurement))
                 }
                 TrialResult::Failed { .. } => Vec::new(),
             };
@@ -188,15 +188,15 @@ impl Rounds<'_> {
                 let took = rig.clock().saturating_sub(begun);
                 stopping.take(queued.planned.measure, &record, took);
             }
-            let again = self.is_made_again(&queued, &attempt, &record);
+            let again = self.is_re_run(&queued, &attempt, &record);
             rig.tell(Event::Measured {
                 record: &record,
                 again,
             });
             rig.keep(record)?;
             if again {
-                self.made_again += 1;
-                // At once it would meet what spoilt it again.
+                self.re_run += 1;
+                // At once it would meet what noisy it again.
                 queue.push_back(Queued {
                     number: queued.number + 1,
                     ..queued
@@ -213,7 +213,7 @@ impl Rounds<'_> {
             warmup_s: trial.load.warmup_s,
             limit_s,
         };
-        let (warming, warmup_s) = self.warm_ups.of(&trial.subject, *measure, asked);
+        let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, asked);
         let mut trial = trial.clone();
         trial.sequence = self.made;
         Attempt {
@@ -226,36 +226,36 @@ impl Rounds<'_> {
         }
     }
 
-    /// What spoilt a trial, without a rise that is not known to be the server's own warm-up.
-    fn believed(&mut self, queued: &Queued, mut spoils: Vec<Spoil>) -> Vec<Spoil> {
-        // A rate may also rise because a neighbour leaves.
-        if !spoils.iter().any(Spoil::is_from_outside) {
+    /// What noisy a trial, without a rise that is not known to be the server's own warm-up.
+    fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
+        // A rate may also rise because another program leaves.
+        if !causes.iter().any(NoiseCause::is_from_outside) {
             let Planned { trial, measure } = &queued.planned;
-            let rose = !spoils.is_empty();
-            if !self.warm_ups.saw(&trial.subject, *measure, rose) {
-                spoils.clear();
+            let rose = !causes.is_empty();
+            if !self.warm_ups.saw(&trial.server, *measure, rose) {
+                causes.clear();
             }
         }
-        spoils
+        causes
     }
 
-    /// Whether a trial is made again: where something from outside spoilt it, or where its warm-up was too
+    /// Whether a trial is re-run: where something from outside noisy it, or where its warm-up was too
     /// short, unless that cannot be any longer.
-    fn is_made_again(&mut self, queued: &Queued, attempt: &Attempt, record: &TrialRecord) -> bool {
+    fn is_re_run(&mut self, queued: &Queued, attempt: &Attempt, record: &TrialRecord) -> bool {
         let TrialResult::Measured(measurement) = &record.result else {
             return false;
         };
-        if record.spoilt.is_empty() {
+        if record.noisy.is_empty() {
             return false;
         }
-        let is_worth_it = record.spoilt.iter().any(Spoil::is_from_outside)
+        let is_worth_it = record.noisy.iter().any(NoiseCause::is_from_outside)
             || self.warm_ups.lengthen(
-                &attempt.trial.subject,
+                &attempt.trial.server,
                 queued.planned.measure,
                 attempt.warmup_s,
                 measurement.load.duration_s,
             );
         let most_again = ALWAYS_AGAIN + self.planned / PLANNED_FOR_ONE_AGAIN;
-        is_worth_it && queued.number < MOST_ATTEMPTS && self.made_again < most_again
+        is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_again
     }
 }

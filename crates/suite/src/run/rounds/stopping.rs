@@ -11,11 +11,11 @@ use prony_stats::{LEAST_ROUNDS, enough};
 
 /// Watches the comparisons of each measure, and ends those that need no more rounds.
 ///
-/// All subjects of a measure have the same rounds, so that what drifts on the machine hits all alike.
+/// All servers of a measure have the same rounds, so that what drifts on the machine hits all alike.
 pub struct Stopping<'a> {
     rule: AdaptiveRounds,
     baseline: Option<&'a str>,
-    subjects: &'a [String],
+    servers: &'a [String],
     measures: Vec<Watched>,
     rounds: u32,
 }
@@ -47,7 +47,7 @@ impl<'a> Stopping<'a> {
     pub fn new(
         rule: AdaptiveRounds,
         baseline: Option<&'a str>,
-        subjects: &'a [String],
+        servers: &'a [String],
         measures: &[Measure],
     ) -> Self {
         let watched = |measure: &Measure| Watched {
@@ -61,7 +61,7 @@ impl<'a> Stopping<'a> {
         Self {
             rule,
             baseline,
-            subjects,
+            servers,
             measures: measures.iter().map(watched).collect(),
             rounds: 0,
         }
@@ -89,7 +89,7 @@ impl<'a> Stopping<'a> {
         self.rounds += 1;
         let (rounds, least) = (self.rounds, LEAST_ROUNDS as u32);
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
-            let ratios = watched.figures.ratios(self.baseline, self.subjects, rounds);
+            let ratios = watched.figures.ratios(self.baseline, self.servers, rounds);
             let widths = ratios.iter().map(|ratio| ratio.half_width());
             watched.widest = widths.reduce(f64::max);
             if rounds >= least && enough(&ratios, self.rule.precision.share()) {
@@ -136,7 +136,7 @@ impl<'a> Stopping<'a> {
     }
 
     /// Whether another round of what goes on is expected to fit into the budget: each measure's
-    /// rounds take as long as those so far did, attempts that were made again included and searches for the end of
+    /// rounds take as long as those so far did, attempts that were re-run included and searches for the end of
     /// warm-ups not.
     fn another_fits(&self) -> bool {
         let going = self.measures.iter().filter(|one| one.goes_on());

@@ -1,13 +1,13 @@
-//! How each subject is warmed up before each load.
+//! How each server is warmed up before each load.
 //!
-//! Unless the load's own warm-up is all that is wanted, the first trial of a subject under a measure searches for the
-//! end of its warm-up. A subject that is warm soon starts anew for each later trial, with a warm-up as long as that. One
+//! Unless the load's own warm-up is all that is wanted, the first trial of a server under a measure searches for the
+//! end of its warm-up. A server that is warm soon starts anew for each later trial, with a warm-up as long as that. One
 //! that takes long is kept running from round to round, and its rounds are watched: if they still improve, it is not
 //! warm yet, whatever the search said.
 //!
 //! A server that has to warm up shows it in trial after trial. A machine that was slow for a moment shows the same
 //! rise in one of them. So a rise counts where at least two trials, and more than half of those with the
-//! warm-up that the subject has now, showed one.
+//! warm-up that the server has now, showed one.
 
 use std::collections::BTreeMap;
 
@@ -29,11 +29,11 @@ const LEAST_RISES: u32 = 2;
 /// So many rounds of a kept process are looked at: what it did long ago says nothing of how it is now.
 const ROUNDS_WATCHED: usize = 8;
 
-/// What the trials of each subject and measure showed, and how long they are warmed up.
+/// What the trials of each server and measure showed, and how long they are warmed up.
 #[derive(Debug, Default)]
 pub struct WarmUps {
     known: BTreeMap<(String, usize), WarmUp>,
-    /// Subjects that are compared with each other: if one is kept running, so are the others.
+    /// Servers that are compared with each other: if one is kept running, so are the others.
     alike: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ struct WarmUp {
 }
 
 impl WarmUps {
-    /// Nothing is known yet; the subjects in `alike` are kept running together or not at all.
+    /// Nothing is known yet; the servers in `alike` are kept running together or not at all.
     pub fn new(alike: &[String]) -> Self {
         Self {
             known: BTreeMap::new(),
@@ -70,16 +70,16 @@ impl WarmUps {
         }
     }
 
-    /// What process the next trial of `subject` in `measure` has, and how long the warm-up of its load is, in seconds:
+    /// What process the next trial of `server` in `measure` has, and how long the warm-up of its load is, in seconds:
     /// as long as the suite asks, or longer.
-    pub fn of(&self, subject: &str, measure: usize, asked: Asked) -> (Warming, f64) {
-        let known = self.known.get(&(subject.to_owned(), measure));
+    pub fn of(&self, server: &str, measure: usize, asked: Asked) -> (Warming, f64) {
+        let known = self.known.get(&(server.to_owned(), measure));
         let grown_s = known.and_then(|known| known.grown_s);
         let learned_s = known.and_then(|known| known.learned_s);
         let warmup_s = grown_s.unwrap_or(asked.warmup_s);
         if asked.limit_s <= 0.0 {
             (Warming::Fixed, warmup_s)
-        } else if self.is_kept(subject, measure) {
+        } else if self.is_kept(server, measure) {
             (Warming::Keep, warmup_s)
         } else {
             match learned_s {
@@ -89,25 +89,25 @@ impl WarmUps {
         }
     }
 
-    fn is_kept(&self, subject: &str, measure: usize) -> bool {
-        let kept = |subject: &str| {
-            let known = self.known.get(&(subject.to_owned(), measure));
+    fn is_kept(&self, server: &str, measure: usize) -> bool {
+        let kept = |server: &str| {
+            let known = self.known.get(&(server.to_owned(), measure));
             known.is_some_and(|known| known.kept)
         };
-        let together = self.alike.iter().any(|one| one == subject);
-        kept(subject) || (together && self.alike.iter().any(|one| kept(one)))
+        let together = self.alike.iter().any(|one| one == server);
+        kept(server) || (together && self.alike.iter().any(|one| kept(one)))
     }
 
     /// Takes what a trial showed of the server's warm-up, and puts into its record whether a kept process still gets
     /// faster from round to round.
-    pub fn learn(&mut self, subject: &str, measure: usize, measurement: &mut Measurement) {
-        let round = measurement.per_answer(measurement.server.cpu_s());
+    pub fn learn(&mut self, server: &str, measure: usize, measurement: &mut Measurement) {
+        let round = measurement.per_response(measurement.server.cpu_s());
         let pace = pace(&measurement.load.load.shape);
         let rate_per_s = measurement.load.rate_per_s;
         let Some(warm_up) = &mut measurement.warm_up else {
             return;
         };
-        let known = self.known.entry((subject.to_owned(), measure)).or_default();
+        let known = self.known.entry((server.to_owned(), measure)).or_default();
         if warm_up.process != ProcessStart::Kept {
             known.rounds.clear();
             known.is_warm = !warm_up.still_improving;
@@ -132,26 +132,20 @@ impl WarmUps {
     }
 
     /// Takes what a trial showed: whether its rate still rose. Tells whether that is the server's warm-up.
-    pub fn saw(&mut self, subject: &str, measure: usize, rose: bool) -> bool {
-        let seen = self.known.entry((subject.to_owned(), measure)).or_default();
+    pub fn saw(&mut self, server: &str, measure: usize, rose: bool) -> bool {
+        let seen = self.known.entry((server.to_owned(), measure)).or_default();
         seen.trials += 1;
         seen.rises += u32::from(rose);
         rose && seen.rises >= LEAST_RISES && 2 * seen.rises > seen.trials
     }
 
     /// Makes it longer from now on, after `used_s` were too short for `measured_s`; tells whether it has grown at all.
-    pub fn lengthen(
-        &mut self,
-        subject: &str,
-        measure: usize,
-        used_s: f64,
-        measured_s: f64,
-    ) -> bool {
+    pub fn lengthen(&mut self, server: &str, measure: usize, used_s: f64, measured_s: f64) -> bool {
         let longest = LONGEST_S.max(measured_s);
         let longer = (used_s * GROWTH).max(used_s + LEAST_GROWTH_S).min(longest);
         let grows = longer > used_s;
         if grows {
-            let known = self.known.entry((subject.to_owned(), measure)).or_default();
+            let known = self.known.entry((server.to_owned(), measure)).or_default();
             known.grown_s = Some(longer);
             (known.trials, known.rises) = (0, 0);
         }

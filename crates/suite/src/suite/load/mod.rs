@@ -23,9 +23,9 @@ pub struct SuiteLoad {
     /// How many connections there may be at the most, where a rate needs more; `None` where no more
     /// are opened.
     pub max_connections: Option<NonZeroUsize>,
-    /// How many requests are on their way over one connection at a time.
+    /// How many requests are in flight over one connection at a time.
     pub pipeline: NonZeroUsize,
-    /// After how many answers a connection is closed and made anew; `None` to keep it.
+    /// After how many responses a connection is closed and made anew; `None` to keep it.
     pub requests_per_connection: Option<NonZeroU64>,
     /// How many threads make it; `None` for one on each CPU that is given to the load.
     pub threads: Option<NonZeroUsize>,
@@ -37,17 +37,17 @@ pub struct SuiteLoad {
     pub warmup: Duration,
     /// How long a server may be under this load until it must be warm; `None` for [`WARMUP_LIMIT`].
     pub warmup_limit: Option<Duration>,
-    /// How long an answer may take from the send.
+    /// How long a response may take from the send.
     pub timeout: Duration,
-    /// How long an answer may take from the scheduled arrival; what could not be sent by then is shed.
+    /// How long a response may take from the scheduled arrival; what could not be sent by then is shed.
     pub deadline: Option<Duration>,
     /// Whether the generator busy-waits for the instants of its schedule.
     pub spin: bool,
     /// How many streams are held open beside it.
     pub streams: usize,
-    /// Whether the time to the first byte of each answer is measured.
+    /// Whether the time to the first byte of each response is measured.
     pub first_byte: bool,
-    /// Whether answers are read as event streams, and their events counted and timed.
+    /// Whether responses are read as event streams, and their events counted and timed.
     pub events: bool,
 }
 

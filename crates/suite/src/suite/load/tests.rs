@@ -112,7 +112,7 @@ fn stages_end_the_load_where_all_of_them_have_a_time() {
 }
 
 #[test]
-fn users_may_wait_for_their_answers() {
+fn users_may_wait_for_their_responses() {
     let users = r#"users = 500, think_time = "2s", requests = 10000"#;
     let closed = spec(&format!("shape = \"users-closed\", {users}"));
     assert_eq!(closed.shape, LoadShape::UsersClosed { think_time_s: 2.0 });

@@ -29,8 +29,8 @@ fn a_suite_may_add_rounds_until_it_is_precise() {
 
 #[test]
 fn a_quick_run_that_adds_rounds_tells_of_no_number_of_them() {
-    let asked = "precision = \"3%\"\nrounds = 3\nsubjects";
-    let text = WHOLE.replacen("rounds = 3\nsubjects", asked, 1);
+    let asked = "precision = \"3%\"\nrounds = 3\nservers";
+    let text = WHOLE.replacen("rounds = 3\nservers", asked, 1);
     let mut suite = read(&text, "tour").unwrap();
     let note = suite.quicken(&Changes::default()).unwrap();
     assert!(

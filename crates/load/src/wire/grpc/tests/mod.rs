@@ -5,7 +5,7 @@ mod refused;
 use proptest::prelude::*;
 
 use super::{Call, CallWire, Malformed};
-use crate::Answer;
+use crate::Response;
 use crate::wire::h1::{Collect, OnClose, Whole};
 use crate::wire::h2::testing::*;
 use crate::wire::h2::{self, ErrorCode, Kind};
@@ -43,7 +43,7 @@ fn flush(wire: &mut CallWire) -> Vec<u8> {
     sent
 }
 
-fn answer(stream: u32) -> Vec<u8> {
+fn response(stream: u32) -> Vec<u8> {
     let parts = [
         headers(stream, 0, &HEAD),
         data(stream, 0, MESSAGE),
@@ -62,8 +62,10 @@ fn begun(rest: &[Vec<u8>]) -> Vec<u8> {
     .concat()
 }
 
-/// What came of pieces of bytes: the answer and what was sent besides.
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Whole, Answer, Vec<u8>), Fault> {
+/// What came of pieces of bytes: the response and what was sent besides.
+fn read<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<(Whole, Response, Vec<u8>), Fault> {
     let (mut wire, mut collect, mut sent) = (asking(), Collect::default(), Vec::new());
     let mut whole = None;
     for piece in pieces {
@@ -71,8 +73,8 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Whole, Answer
         sent.extend(flush(&mut wire));
     }
     assert_eq!(wire.skippable(), 0);
-    assert_eq!(wire.close(), OnClose::BeforeAnswer);
-    Ok((whole.expect("whole"), collect.into_answer(), sent))
+    assert_eq!(wire.close(), OnClose::BeforeResponse);
+    Ok((whole.expect("whole"), collect.into_response(), sent))
 }
 
 fn refuse(rest: &[Vec<u8>]) -> Fault {
@@ -127,7 +129,7 @@ fn samples() -> Vec<Sample> {
         ("grpc-status", "?"),
     ];
     vec![
-        ("plain", begun(&[answer(1)]), (200, Some(0), b"\x0a\x01x")),
+        ("plain", begun(&[response(1)]), (200, Some(0), b"\x0a\x01x")),
         (
             "interleaved",
             begun(&interleaved),
@@ -187,7 +189,7 @@ fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn split_at_every_byte_the_answer_is_the_same() {
+fn split_at_every_byte_the_response_is_the_same() {
     for (name, bytes, (status, rpc_status, body)) in samples() {
         let expected = read([&bytes[..]]).unwrap();
         let whole = Whole {
@@ -248,7 +250,7 @@ fn calls_follow_each_other_on_one_connection() {
         if number == 1 {
             assert_eq!(wire.eat(&begun(&[]), None).unwrap().whole, None);
         }
-        let whole = wire.eat(&answer(number), None).unwrap().whole.unwrap();
+        let whole = wire.eat(&response(number), None).unwrap().whole.unwrap();
         assert_eq!((whole.rpc_status, whole.body_bytes), (Some(0), 3));
         assert!(whole.keep_alive);
     }
@@ -272,7 +274,7 @@ fn a_long_message_waits_for_room() {
     assert!(body.ends_with(&message));
     assert_eq!(frames.last().unwrap().flags, END_STREAM);
     assert!(
-        wire.eat(&answer(1), None)
+        wire.eat(&response(1), None)
             .unwrap()
             .whole
             .unwrap()
@@ -286,10 +288,10 @@ fn a_server_that_goes_away_finishes_what_it_has_begun() {
     let last = go_away(0x7fff_ffff, ErrorCode::NO_ERROR, "");
     let error = go_away(1, ErrorCode(0x1), "");
     for bytes in [
-        begun(&[going.clone(), answer(1)]),
-        begun(&[last, going.clone(), answer(1)]),
-        begun(&[answer(1), going]),
-        begun(&[answer(1), error]),
+        begun(&[going.clone(), response(1)]),
+        begun(&[last, going.clone(), response(1)]),
+        begun(&[response(1), going]),
+        begun(&[response(1), error]),
     ] {
         let (whole, ..) = read([&bytes[..]]).unwrap();
         assert!(!whole.keep_alive);
@@ -298,15 +300,15 @@ fn a_server_that_goes_away_finishes_what_it_has_begun() {
 }
 
 #[test]
-fn a_close_is_never_how_an_answer_ends() {
+fn a_close_is_never_how_a_response_ends() {
     let close_after = |bytes: &[u8]| {
         let mut wire = asking();
         wire.eat(bytes, None).unwrap();
         wire.close()
     };
-    assert_eq!(close_after(b""), OnClose::BeforeAnswer);
-    assert_eq!(close_after(&begun(&[])), OnClose::BeforeAnswer);
-    assert_eq!(close_after(&begun(&[answer(1)])), OnClose::BeforeAnswer);
+    assert_eq!(close_after(b""), OnClose::BeforeResponse);
+    assert_eq!(close_after(&begun(&[])), OnClose::BeforeResponse);
+    assert_eq!(close_after(&begun(&[response(1)])), OnClose::BeforeResponse);
     assert_eq!(close_after(&begun(&[vec![0]])), OnClose::Truncated);
     let interim = headers(1, 0, &[(":status", "100")]);
     assert_eq!(close_after(&begun(&[interim])), OnClose::Truncated);
@@ -321,11 +323,11 @@ fn a_close_is_never_how_an_answer_ends() {
     wire.eat(&begun(&[headers(1, 0, &HEAD)]), None).unwrap();
     wire.open();
     wire.request(Which::default());
-    assert_eq!(wire.close(), OnClose::BeforeAnswer);
+    assert_eq!(wire.close(), OnClose::BeforeResponse);
 }
 
 proptest! {
-    /// Garbage in place of some bytes of an answer, or after its beginning.
+    /// Garbage in place of some bytes of a response, or after its beginning.
     #[test]
     fn no_bytes_make_it_panic(
         sample in 0..9usize,

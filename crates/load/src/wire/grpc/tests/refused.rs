@@ -1,4 +1,4 @@
-//! What is no answer, or ends a call without one.
+//! What is no response, or ends a call without one.
 
 use super::*;
 
@@ -26,7 +26,10 @@ fn the_server_may_end_a_call_or_the_connection() {
     assert!(refuse(&[long]).to_string().len() < 500);
     // Between two calls.
     let mut wire = asking();
-    wire.eat(&begun(&[answer(1)]), None).unwrap().whole.unwrap();
+    wire.eat(&begun(&[response(1)]), None)
+        .unwrap()
+        .whole
+        .unwrap();
     let going = go_away(1, ErrorCode::NO_ERROR, "");
     assert_eq!(
         wire.eat(&going, None),
@@ -35,7 +38,7 @@ fn the_server_may_end_a_call_or_the_connection() {
 }
 
 #[test]
-fn what_is_no_answer_to_a_call_is_refused() {
+fn what_is_no_response_to_a_call_is_refused() {
     let head = |fields: &[(&str, &str)]| headers(1, 0, fields);
     let grpc = || headers(1, 0, &HEAD);
     let trailers = |fields: &[(&str, &str)]| headers(1, END_STREAM, fields);
@@ -117,23 +120,26 @@ fn what_is_no_answer_to_a_call_is_refused() {
         not_http2,
         Err(Fault::Grpc(Malformed::Http2(h2::Malformed::NotHttp2)))
     );
-    let after = refuse(&[answer(1), data(1, 0, b"")]);
+    let after = refuse(&[response(1), data(1, 0, b"")]);
     assert!(after.to_string().contains("ended"), "{after}");
 }
 
 #[test]
-fn an_answer_before_the_message_is_sent_can_only_be_an_error() {
+fn a_response_before_the_message_is_sent_can_only_be_an_error() {
     let message = vec![b'm'; 200_000];
     let mut wire = asking_with(&message);
     let too_early = Fault::Grpc(Malformed::TooEarly);
-    assert_eq!(wire.eat(&begun(&[answer(1)]), None), Err(too_early.clone()));
+    assert_eq!(
+        wire.eat(&begun(&[response(1)]), None),
+        Err(too_early.clone())
+    );
 
     // The windows let all of it through, but the socket does not.
     let mut wire = CallWire::new(&call(b"m"));
     wire.request(Which::default());
     wire.sent(wire.unsent().len() - 1);
     assert!(!wire.unsent().is_empty());
-    assert_eq!(wire.eat(&begun(&[answer(1)]), None), Err(too_early));
+    assert_eq!(wire.eat(&begun(&[response(1)]), None), Err(too_early));
 
     let mut wire = asking_with(&message);
     let refused = [HEAD[0], HEAD[1], ("grpc-status", "8")];

@@ -1,17 +1,17 @@
 use proptest::prelude::*;
 
-use crate::wire::h1::{AnswerReader, Collect, Malformed, OnClose, RequestKind};
+use crate::wire::h1::{Collect, Malformed, OnClose, RequestKind, ResponseReader};
 
 /// What a server sends after a head that announces chunks, cut into pieces, and closes: the body if
 /// it is whole, or `Ok(None)` if it is cut short.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Option<Vec<u8>>, Malformed> {
-    let mut reader = AnswerReader::new(RequestKind::Plain);
+    let mut reader = ResponseReader::new(RequestKind::Plain);
     let mut collect = Collect::default();
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     reader.eat(head, &mut collect)?;
     for piece in pieces {
         if reader.eat(piece, &mut collect)?.whole.is_some() {
-            return Ok(Some(collect.into_answer().body));
+            return Ok(Some(collect.into_response().body));
         }
     }
     assert_eq!(reader.close(), OnClose::Truncated);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::request::{Order, Request};
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 fn set(methods: &[&str]) -> RequestSet {
     let url = "http://a/".parse().unwrap();
@@ -37,16 +37,16 @@ fn a_request_is_sent_in_pieces_and_again() {
         wire.sent(4);
         assert_eq!(wire.unsent(), &request[4..]);
         wire.sent(request.len() - 4);
-        assert_eq!(whole(&mut wire, &ANSWER[..10]), None);
+        assert_eq!(whole(&mut wire, &RESPONSE[..10]), None);
         assert_eq!(
-            whole(&mut wire, &ANSWER[10..]),
-            Some((200, 2, ANSWER.len() - 10))
+            whole(&mut wire, &RESPONSE[10..]),
+            Some((200, 2, RESPONSE.len() - 10))
         );
     }
 }
 
 #[test]
-fn requests_on_end_are_sent_together_and_answered_in_turn() {
+fn requests_on_end_are_sent_together_and_responded_in_turn() {
     let set = set(&["GET", "HEAD"]);
     let bytes = |number: usize| set.requests()[number].bytes();
     let mut wire = H1Wire::new(&set, false);
@@ -58,13 +58,13 @@ fn requests_on_end_are_sent_together_and_answered_in_turn() {
     assert_eq!(wire.unsent(), rest);
     wire.sent(rest.len());
     assert!(wire.unsent().is_empty());
-    let head = &ANSWER[..ANSWER.len() - 2];
-    let answers = [ANSWER, head, ANSWER].concat();
-    let first = whole(&mut wire, &answers).unwrap();
-    assert_eq!(first, (200, 2, ANSWER.len()));
-    let second = whole(&mut wire, &answers[first.2..]).unwrap();
-    assert_eq!(second, (200, 0, head.len()), "the answer to a HEAD");
-    let third = whole(&mut wire, &answers[first.2 + second.2..]).unwrap();
+    let head = &RESPONSE[..RESPONSE.len() - 2];
+    let responses = [RESPONSE, head, RESPONSE].concat();
+    let first = whole(&mut wire, &responses).unwrap();
+    assert_eq!(first, (200, 2, RESPONSE.len()));
+    let second = whole(&mut wire, &responses[first.2..]).unwrap();
+    assert_eq!(second, (200, 0, head.len()), "the response to a HEAD");
+    let third = whole(&mut wire, &responses[first.2 + second.2..]).unwrap();
     assert_eq!(third, first);
     // What comes next is sent from where it lies again.
     wire.request(number(1));
@@ -88,15 +88,15 @@ fn bytes_that_nobody_asked_for_are_a_fault() {
     let excess = Fault::H1(Malformed::ExcessBytes);
     let set = set(&["GET"]);
     let mut wire = H1Wire::new(&set, false);
-    assert_eq!(wire.eat(ANSWER, None), Err(excess.clone()));
+    assert_eq!(wire.eat(RESPONSE, None), Err(excess.clone()));
     wire.request(number(0));
     assert_eq!(
-        wire.eat(&[ANSWER, b"!"].concat(), None),
+        wire.eat(&[RESPONSE, b"!"].concat(), None),
         Err(excess.clone())
     );
     wire.open();
     wire.request(number(0));
-    assert!(whole(&mut wire, ANSWER).is_some());
+    assert!(whole(&mut wire, RESPONSE).is_some());
     assert_eq!(wire.eat(b"HTTP/1.1 200 ", None), Err(excess));
 }
 
@@ -110,10 +110,10 @@ fn a_408_that_nobody_asked_for_is_an_orderly_end() {
         assert!(matches!(fault, Fault::Ended(_)), "{fault:?}");
     }
     wire.request(number(0));
-    let eaten = wire.eat(&[ANSWER, notice].concat(), None).unwrap();
-    assert_eq!(eaten.bytes, ANSWER.len() + notice.len());
-    let answer = eaten.whole.unwrap();
-    assert_eq!((answer.status, answer.keep_alive), (200, false));
+    let eaten = wire.eat(&[RESPONSE, notice].concat(), None).unwrap();
+    assert_eq!(eaten.bytes, RESPONSE.len() + notice.len());
+    let response = eaten.whole.unwrap();
+    assert_eq!((response.status, response.keep_alive), (200, false));
     // To a request, it is a response like any other.
     wire.open();
     wire.request(number(0));
@@ -134,23 +134,23 @@ fn what_follows_a_2xx_to_connect_belongs_to_the_tunnel() {
     for (method, status) in [(0, 400), (1, 200)] {
         wire.open();
         wire.request(number(method));
-        let answer = format!("HTTP/1.1 {status} x\r\nContent-Length: 2\r\n\r\nok!");
-        let refused = wire.eat(answer.as_bytes(), None).unwrap_err();
+        let response = format!("HTTP/1.1 {status} x\r\nContent-Length: 2\r\n\r\nok!");
+        let refused = wire.eat(response.as_bytes(), None).unwrap_err();
         assert_eq!(refused, Fault::H1(Malformed::ExcessBytes));
     }
 }
 
 #[test]
-fn events_are_counted_over_the_pieces_of_an_answer() {
+fn events_are_counted_over_the_pieces_of_a_response() {
     let set = set(&["GET"]);
     let mut wire = H1Wire::new(&set, true);
     wire.request(number(0));
     let body = "data: a\n\ndata: b\n\n";
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
-    let (first, rest) = answer.as_bytes().split_at(answer.len() - 3);
+    let (first, rest) = response.as_bytes().split_at(response.len() - 3);
     assert_eq!(whole(&mut wire, first), None);
     assert_eq!((wire.skippable(), wire.take_events()), (0, 1));
     assert!(whole(&mut wire, rest).is_some());

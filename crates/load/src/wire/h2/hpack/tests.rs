@@ -109,19 +109,19 @@ fn requests_with_huffman_codes_are_those_of_appendix_c_4() {
     ]);
 }
 
-const FIRST_ANSWER: [&str; 4] = [
+const FIRST_RESPONSE: [&str; 4] = [
     ":status: 302",
     "cache-control: private",
     "date: Mon, 21 Oct 2013 20:13:21 GMT",
     "location: https://www.example.com",
 ];
-const SECOND_ANSWER: [&str; 4] = [
+const SECOND_RESPONSE: [&str; 4] = [
     ":status: 307",
     "cache-control: private",
     "date: Mon, 21 Oct 2013 20:13:21 GMT",
     "location: https://www.example.com",
 ];
-const THIRD_ANSWER: [&str; 6] = [
+const THIRD_RESPONSE: [&str; 6] = [
     ":status: 200",
     "cache-control: private",
     "date: Mon, 21 Oct 2013 20:13:22 GMT",
@@ -131,7 +131,7 @@ const THIRD_ANSWER: [&str; 6] = [
 ];
 
 #[test]
-fn answers_with_evictions_are_those_of_appendix_c_5() {
+fn responses_with_evictions_are_those_of_appendix_c_5() {
     let first = [
         TABLE_OF_256,
         "4803 3330 3258 0770 7269 7661 7465 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a",
@@ -141,14 +141,14 @@ fn answers_with_evictions_are_those_of_appendix_c_5() {
         54c0 5a04 677a 6970 7738 666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 \
         5745 4f49 553b 206d 6178 2d61 6765 3d33 3630 303b 2076 6572 7369 6f6e 3d31";
     assert_decoded(&[
-        (&first.concat(), &FIRST_ANSWER),
-        ("4803 3330 37c1 c0bf", &SECOND_ANSWER),
-        (third, &THIRD_ANSWER),
+        (&first.concat(), &FIRST_RESPONSE),
+        ("4803 3330 37c1 c0bf", &SECOND_RESPONSE),
+        (third, &THIRD_RESPONSE),
     ]);
 }
 
 #[test]
-fn answers_with_evictions_and_huffman_codes_are_those_of_appendix_c_6() {
+fn responses_with_evictions_and_huffman_codes_are_those_of_appendix_c_6() {
     let first = [
         TABLE_OF_256,
         "4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e",
@@ -158,9 +158,9 @@ fn answers_with_evictions_and_huffman_codes_are_those_of_appendix_c_6() {
         77ad 94e7 821d d7f2 e6c7 b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 \
         65c0 03ed 4ee5 b106 3d50 07";
     assert_decoded(&[
-        (&first.concat(), &FIRST_ANSWER),
-        ("4883 640e ffc1 c0bf", &SECOND_ANSWER),
-        (third, &THIRD_ANSWER),
+        (&first.concat(), &FIRST_RESPONSE),
+        ("4883 640e ffc1 c0bf", &SECOND_RESPONSE),
+        (third, &THIRD_RESPONSE),
     ]);
 }
 

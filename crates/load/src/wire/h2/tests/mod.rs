@@ -171,7 +171,7 @@ fn a_body_is_sent_with_its_last_byte() {
     connection.fill(b"body");
     let ping = frame(Kind::Ping, 0, 0, &[0; 8]);
     eat(&mut connection, &ping).unwrap();
-    // All but the answer to the ping, and a byte.
+    // All but the response to the ping, and a byte.
     let length = connection.unsent().len() - 17 - 1;
     connection.sent(length);
     assert!(!connection.body_is_sent());
@@ -188,13 +188,13 @@ fn settings_and_pings_are_acknowledged() {
     let acknowledgement = frame(Kind::Settings, ACK, 0, &[]);
     let came = [settings(&[]), acknowledgement.clone(), ping, acknowledged].concat();
     assert_eq!(eat(&mut connection, &came).unwrap(), [""; 0]);
-    let answers = [acknowledgement, frame(Kind::Ping, ACK, 0, b"12345678")];
-    assert_eq!(sent(&mut connection), frames(&answers.concat()));
+    let responses = [acknowledgement, frame(Kind::Ping, ACK, 0, b"12345678")];
+    assert_eq!(sent(&mut connection), frames(&responses.concat()));
 }
 
 #[test]
-fn an_answer_is_its_fields_and_its_data() {
-    let answer = [
+fn a_response_is_its_fields_and_its_data() {
+    let response = [
         headers(1, 0, &[(":status", "200"), ("a", "b")]),
         data(1, 0, b""),
         data(1, 0, b"hello"),
@@ -206,13 +206,13 @@ fn an_answer_is_its_fields_and_its_data() {
         "1 data hello false",
         "1 fields c=d true",
     ];
-    assert_eq!(eat(&mut asking(), &answer.concat()).unwrap(), expected);
+    assert_eq!(eat(&mut asking(), &response.concat()).unwrap(), expected);
 }
 
 #[test]
 fn padding_priorities_and_unknown_frames_change_nothing() {
     let padded = [&[3][..], &[0, 0, 0, 1, 16], OK, &[0; 3]].concat();
-    let answer = [
+    let response = [
         frame(Kind::Headers, END_HEADERS | PADDED | PRIORITY, 1, &padded),
         frame(Kind::Priority, 0, 1, &[0, 0, 0, 0, 16]),
         frame(Kind::Priority, 0, 9, &[0, 0, 0, 0, 16]),
@@ -222,7 +222,7 @@ fn padding_priorities_and_unknown_frames_change_nothing() {
         frame(Kind::Data, PADDED | END_STREAM, 1, b"\x04hello\0\0\0\0"),
     ];
     let expected = ["1 fields :status=200 false", "1 data hello true"];
-    assert_eq!(eat(&mut asking(), &answer.concat()).unwrap(), expected);
+    assert_eq!(eat(&mut asking(), &response.concat()).unwrap(), expected);
     // All of it is padding.
     let empty = [
         frame(Kind::Headers, END_HEADERS, 1, OK),
@@ -237,16 +237,16 @@ fn a_header_block_goes_on_in_continuations() {
     let block = block(&[(":status", "200"), ("name", "value")]);
     for at in 0..=block.len() {
         let mut connection = asking();
-        let answer = [
+        let response = [
             frame(Kind::Headers, END_STREAM, 1, &block[..at]),
             frame(Kind::Continuation, 0, 1, b""),
             frame(Kind::Continuation, END_HEADERS, 1, &block[at..]),
         ];
         let expected = ["1 fields :status=200 name=value true"];
-        assert_eq!(eat(&mut connection, &answer[0]).unwrap(), [""; 0]);
+        assert_eq!(eat(&mut connection, &response[0]).unwrap(), [""; 0]);
         assert!(connection.in_frame());
         assert_eq!(
-            eat(&mut connection, &answer[1..].concat()).unwrap(),
+            eat(&mut connection, &response[1..].concat()).unwrap(),
             expected
         );
         assert!(!connection.in_frame());

@@ -12,10 +12,10 @@ fn adaptive(budget_s: u64, most_rounds: u32) -> Option<AdaptiveRounds> {
     })
 }
 
-/// A rate of each subject's own, 0.5 % to either side of it from round to round.
+/// A rate of each server's own, 0.5 % to either side of it from round to round.
 fn steady(attempt: &Attempt) -> f64 {
-    let level = 100.0 + attempt.trial.subject.len() as f64;
-    let side = (attempt.trial.round + attempt.trial.subject.len() as u32) % 2;
+    let level = 100.0 + attempt.trial.server.len() as f64;
+    let side = (attempt.trial.round + attempt.trial.server.len() as u32) % 2;
     level * if side == 0 { 0.995 } else { 1.005 }
 }
 
@@ -48,7 +48,7 @@ fn no_rounds_are_added_to_what_is_precise() {
 }
 
 #[test]
-fn only_what_is_not_precise_has_more_rounds_with_all_of_its_subjects() {
+fn only_what_is_not_precise_has_more_rounds_with_all_of_its_servers() {
     let mut wild = wild();
     let mut rate = |attempt: &Attempt| match attempt.trial.workload.as_str() {
         "w0" => steady(attempt),
@@ -89,10 +89,10 @@ fn a_round_that_is_not_expected_to_fit_is_not_begun() {
 }
 
 #[test]
-fn what_is_made_again_counts_against_the_budget() {
+fn what_is_re_run_counts_against_the_budget() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
-    rig.neighbour = &|attempt| f64::from(attempt.trial.subject == "go" && attempt.number == 1);
+    rig.foreign = &|attempt| f64::from(attempt.trial.server == "go" && attempt.number == 1);
     // A round takes 4 s.
     let done = go(plan(&[200]), adaptive(62, 200), &mut rig);
     assert_eq!(
@@ -140,8 +140,8 @@ fn stopped_in_a_round_its_measures_say_how_far_they_came() {
 fn nobody_to_compare_with_needs_the_least_rounds() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
-    let alone = |subject: &str, _: &Measure| subject == "go";
-    let plan = Plan::interleaved(&subjects(), &measures(&[200]), alone, 7);
+    let alone = |server: &str, _: &Measure| server == "go";
+    let plan = Plan::interleaved(&servers(), &measures(&[200]), alone, 7);
     let done = go(plan, adaptive(3600, 200), &mut rig);
     let end = &done.ends[0];
     assert_eq!((end.rounds as usize, end.widest), (LEAST_ROUNDS, None));
@@ -152,7 +152,7 @@ fn what_nobody_takes_part_in_has_no_end() {
     let mut rate = steady;
     let mut rig = made_up(&mut rate);
     let of_the_second = |_: &str, measure: &Measure| measure.workload == "w1";
-    let plan = Plan::interleaved(&subjects(), &measures(&[9, 9]), of_the_second, 7);
+    let plan = Plan::interleaved(&servers(), &measures(&[9, 9]), of_the_second, 7);
     let done = go(plan, adaptive(3600, 9), &mut rig);
     let workloads: Vec<&str> = done.ends.iter().map(|end| end.workload.as_str()).collect();
     assert_eq!(workloads, ["w1"]);

@@ -1,7 +1,7 @@
 //! Rounds made of trials that nobody makes: their rates, their noise and their time are made up.
 
 mod adaptive;
-mod made_again;
+mod re_run;
 mod until_steady;
 mod warm_up;
 
@@ -14,8 +14,8 @@ use crate::run::testing;
 /// Trials of a second each.
 struct MadeUp<'a> {
     rate: &'a mut dyn FnMut(&Attempt) -> f64,
-    /// What a neighbour takes of the server's CPUs.
-    neighbour: &'a dyn Fn(&Attempt) -> f64,
+    /// What another program takes of the server's CPUs.
+    foreign: &'a dyn Fn(&Attempt) -> f64,
     /// Whether the rate still rises when measuring begins.
     is_cold: &'a dyn Fn(&Attempt) -> bool,
     /// After how many attempts the run is stopped.
@@ -27,13 +27,13 @@ struct MadeUp<'a> {
     /// What was told: how many trials are sure, and the widest interval after each round.
     sure: usize,
     widest: Vec<Option<f64>>,
-    made_again: usize,
+    re_run: usize,
 }
 
 fn made_up<'a>(rate: &'a mut dyn FnMut(&Attempt) -> f64) -> MadeUp<'a> {
     MadeUp {
         rate,
-        neighbour: &|_| 0.0,
+        foreign: &|_| 0.0,
         is_cold: &|_| false,
         stopped_after: usize::MAX,
         clock_s: 0,
@@ -41,7 +41,7 @@ fn made_up<'a>(rate: &'a mut dyn FnMut(&Attempt) -> f64) -> MadeUp<'a> {
         warm_ups: Vec::new(),
         sure: 0,
         widest: Vec::new(),
-        made_again: 0,
+        re_run: 0,
     }
 }
 
@@ -56,7 +56,7 @@ impl Rig for MadeUp<'_> {
         measurement.load.load = attempt.load();
         measurement.noise.server_cpus = Some(CpuNoise {
             steal_share: 0.0,
-            foreign_share: (self.neighbour)(attempt),
+            foreign_share: (self.foreign)(attempt),
         });
         measurement.load.timeline = Some(course((self.is_cold)(attempt)));
         Some(TrialRecord {
@@ -79,7 +79,7 @@ impl Rig for MadeUp<'_> {
         match event {
             Event::Planned { trials } => self.sure = trials.len(),
             Event::Compared { widest, .. } => self.widest.push(widest),
-            Event::Measured { again, .. } => self.made_again += usize::from(again),
+            Event::Measured { again, .. } => self.re_run += usize::from(again),
             _ => {}
         }
     }
@@ -96,10 +96,10 @@ fn course(rises: bool) -> Timeline {
     }
 }
 
-const SUBJECTS: [&str; 3] = ["ceiling", "bun", "go"];
+const SERVERS: [&str; 3] = ["ceiling", "bun", "go"];
 
-fn subjects() -> Vec<String> {
-    SUBJECTS.map(str::to_owned).into()
+fn servers() -> Vec<String> {
+    SERVERS.map(str::to_owned).into()
 }
 
 fn measures(rounds: &[u32]) -> Vec<Measure> {
@@ -116,16 +116,16 @@ fn measures(rounds: &[u32]) -> Vec<Measure> {
 }
 
 fn plan(rounds: &[u32]) -> Plan {
-    Plan::interleaved(&subjects(), &measures(rounds), |_, _| true, 7)
+    Plan::interleaved(&servers(), &measures(rounds), |_, _| true, 7)
 }
 
 /// Makes the rounds; how they went.
 fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Done {
-    let subjects = subjects();
+    let servers = servers();
     let rule = Rule {
         adaptive,
         baseline: None,
-        subjects: &subjects,
+        servers: &servers,
         alike: &[],
     };
     let mut done = Done::default();
@@ -133,10 +133,10 @@ fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Don
     done
 }
 
-/// What was kept of a round: subject and attempt, in order.
+/// What was kept of a round: server and attempt, in order.
 fn round_of(kept: &[TrialRecord], round: u32) -> Vec<(&str, u32)> {
     let of_round = kept.iter().filter(|one| one.trial.round == round);
     of_round
-        .map(|one| (one.trial.subject.as_str(), one.attempt))
+        .map(|one| (one.trial.server.as_str(), one.attempt))
         .collect()
 }

@@ -5,9 +5,9 @@ use prony_record::{Outcome, ProcessStart, WarmUp};
 use super::*;
 use crate::run::Warming;
 
-/// How long a new process of each subject takes to be warm, in seconds; `None` for longer than the limit.
-fn takes_s(subject: &str) -> Option<f64> {
-    match subject {
+/// How long a new process of each server takes to be warm, in seconds; `None` for longer than the limit.
+fn takes_s(server: &str) -> Option<f64> {
+    match server {
         "ceiling" => Some(0.0),
         "go" => Some(0.7),
         _ => Some(6.0),
@@ -39,9 +39,9 @@ fn processes<'a>() -> Processes<'a> {
 
 impl Rig for Processes<'_> {
     fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
-        let key = (attempt.trial.subject.clone(), attempt.measure);
+        let key = (attempt.trial.server.clone(), attempt.measure);
         let runs = attempt.warming == Warming::Keep && self.running.contains(&key);
-        let found_s = (self.takes_s)(&attempt.trial.subject);
+        let found_s = (self.takes_s)(&attempt.trial.server);
         let searches = attempt.warming != Warming::Fixed && !runs;
         let (rate, cost) = (self.gives)(attempt);
         let mut measurement = testing::measurement(rate);
@@ -95,26 +95,26 @@ impl Processes<'_> {
                 ..one
             })
             .collect();
-        let subjects = subjects();
+        let servers = servers();
         let rule = Rule {
             adaptive: None,
             baseline: None,
-            subjects: &subjects,
+            servers: &servers,
             alike,
         };
-        let plan = Plan::interleaved(&subjects, &measures, |_, _| true, 7);
+        let plan = Plan::interleaved(&servers, &measures, |_, _| true, 7);
         make(plan, &rule, self, &mut Done::default()).unwrap();
     }
 
-    /// What the attempts of a subject were: process and warm-up.
-    fn warmings(&self, subject: &str) -> Vec<(Warming, f64)> {
+    /// What the attempts of a server were: process and warm-up.
+    fn warmings(&self, server: &str) -> Vec<(Warming, f64)> {
         let attempts = self.attempts.iter();
-        let of_it = attempts.filter(|one| one.trial.subject == subject);
+        let of_it = attempts.filter(|one| one.trial.server == server);
         of_it.map(|one| (one.warming, one.warmup_s)).collect()
     }
 
-    fn warm_ups(&self, subject: &str) -> Vec<WarmUp> {
-        let of_it = self.kept.iter().filter(|one| one.trial.subject == subject);
+    fn warm_ups(&self, server: &str) -> Vec<WarmUp> {
+        let of_it = self.kept.iter().filter(|one| one.trial.server == server);
         let measured = of_it.filter_map(|one| match &one.result {
             TrialResult::Measured(measurement) => measurement.warm_up,
             TrialResult::Failed { .. } => None,
@@ -156,9 +156,9 @@ fn of_two_that_are_compared_both_are_kept_or_none() {
     let alike = ["go".to_owned(), "bun".to_owned()];
     let mut rig = processes();
     rig.go(3, 20.0, &alike);
-    for subject in ["go", "bun"] {
-        let later = &rig.warmings(subject)[1..];
-        assert!(later.iter().all(|one| one.0 == Warming::Keep), "{subject}");
+    for server in ["go", "bun"] {
+        let later = &rig.warmings(server)[1..];
+        assert!(later.iter().all(|one| one.0 == Warming::Keep), "{server}");
     }
     assert_eq!(rig.warmings("ceiling")[1].0, Warming::Fixed);
 }
@@ -173,23 +173,19 @@ fn one_that_reached_the_limit_is_watched_until_its_rounds_are_level() {
         (1000.0 * faster, 0.001 / faster)
     };
     rig.go(6, 20.0, &[]);
-    for subject in SUBJECTS {
-        let warm_ups = rig.warm_ups(subject);
+    for server in SERVERS {
+        let warm_ups = rig.warm_ups(server);
         let improving: Vec<bool> = warm_ups.iter().map(|one| one.still_improving).collect();
         assert_eq!(
             improving,
             [true, true, true, true, false, false],
-            "{subject}"
+            "{server}"
         );
         let found: Vec<bool> = warm_ups
             .iter()
             .map(|one| one.time_to_warm_s.is_some())
             .collect();
-        assert_eq!(
-            found,
-            [false, false, false, false, true, false],
-            "{subject}"
-        );
+        assert_eq!(found, [false, false, false, false, true, false], "{server}");
     }
 }
 

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Another program that burns one CPU in bursts: random times of work and of rest, from a seed.
+
+It ends when its standard input is closed, so that it cannot outlive whoever started it, and says then
+how long it worked. verdicts.py starts it.
+"""
+
+import argparse
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+
+# How often it looks whether it is to end, in seconds.
+LOOK = 0.02
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cpu", type=int, help="stay on this CPU")
+    parser.add_argument(
+        "--mean", type=float, default=0.2, help="of both times, in seconds"
+    )
+    arguments = parser.parse_args()
+    # Ctrl-C goes to all that were started together; the input's end is the word that counts.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if arguments.cpu is not None:
+        os.sched_setaffinity(0, {arguments.cpu})
+    begin = time.monotonic()
+    burnt = bursts(random.Random(arguments.seed), arguments.mean)
+    took = time.monotonic() - begin
+    print(json.dumps({"burnt_s": round(burnt, 3), "seconds": round(took, 3)}))
+
+
+def bursts(times: random.Random, mean: float) -> float:
+    """Works and rests until the input ends; gives the CPU time that the work took, in seconds."""
+    before = time.process_time()
+    while True:
+        if is_over_after_work(times.expovariate(1 / mean)):
+            break
+        if is_over(times.expovariate(1 / mean)):
+            break
+    return time.process_time() - before
+
+
+def is_over_after_work(seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if is_over(0):
+            return True
+        burn(min(left, LOOK))
+    return False
+
+
+def burn(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(1000))
+
+
+def is_over(patience: float) -> bool:
+    """Whether the input has ended, or ends within so many seconds."""
+    readable, _, _ = select.select([sys.stdin], [], [], patience)
+    return bool(readable)
+
+
+if __name__ == "__main__":
+    main()

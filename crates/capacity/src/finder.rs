@@ -1,0 +1,379 @@
+//! The whole of it: a first guess, the search, and the curve.
+
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::time::Duration;
+
+use prony_record::{HistogramError, LoadResult, Outcome, Outside};
+
+use crate::attempt::{Attempt, Made, Purpose};
+use crate::curve;
+use crate::length::Lengths;
+use crate::result::{CapacityResult, Ended};
+use crate::search::{Found, Precision, Search, Step, Tried};
+use crate::slo::Slo;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// What the server is to keep.
+    pub slo: Slo,
+    /// How exact the capacity is to be.
+    pub precision: Precision,
+    /// How long each rate is tried.
+    pub lengths: Lengths,
+    /// How long all of it may take.
+    pub budget: Duration,
+    /// How many points the curve has; 0 for no curve.
+    pub curve_steps: u32,
+    /// What the seeds of the trials are drawn from.
+    pub seed: u64,
+}
+
+/// A load that is to be made: an open loop at a rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planned {
+    /// Why.
+    pub purpose: Purpose,
+    /// Requests due a second.
+    pub rate_per_s: f64,
+    /// How long before measuring.
+    pub warmup: Duration,
+    /// How long measured.
+    pub measured: Duration,
+    /// What its random arrivals come from.
+    pub seed: u64,
+    /// When it must have ended, since the generator began; `None` where it may take its time.
+    pub ends_by: Option<Duration>,
+}
+
+impl Planned {
+    /// Whether it may be cut short where it can no longer hold. The curve shows what happens then.
+    pub fn may_be_cut(&self) -> bool {
+        self.purpose != Purpose::Curve
+    }
+}
+
+/// What makes the loads.
+pub trait Generator {
+    /// Why it cannot.
+    type Error;
+
+    /// How long it has been since it began.
+    fn elapsed(&self) -> Duration;
+
+    /// A short closed loop, whose rate is the first guess. `None` where the user stopped it.
+    fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error>;
+
+    /// An open loop at a rate, on a server that has nothing left to do from before: where it had, the time
+    /// that takes counts, too.
+    fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error>;
+
+    /// Leaves the server alone for so long, or until the user stops it.
+    fn pause(&mut self, length: Duration);
+}
+
+/// A load, and what was seen beside it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// What the load gave.
+    pub load: LoadResult,
+    /// What else happened on the machine; `None` if that cannot be observed.
+    pub outside: Option<Outside>,
+}
+
+/// What became of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loaded {
+    /// It ended by itself.
+    Whole(Box<Observed>),
+    /// It could no longer hold, and was cut short.
+    CutShort(Box<Observed>),
+    /// It had not ended by when it must have.
+    OutOfTime,
+    /// It was not made: the server did not respond correctly, though nothing pressed it. This is what came instead.
+    Unsettled(Box<LoadResult>),
+    /// The user stopped it.
+    Stopped,
+}
+
+/// What happens on the way, for those who watch.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// The closed loop gave so many expected responses a second.
+    Guessed(f64),
+    /// A load begins.
+    Tries(&'a Planned),
+    /// It has ended.
+    Tried(&'a Attempt),
+    /// The server does not respond correctly any more; what comes instead.
+    Unsettled(&'a str),
+}
+
+/// Why nothing can be found.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError<E> {
+    /// A load could not be made.
+    #[error(transparent)]
+    Load(E),
+    /// The first load brought no right found.
+    #[error("no response was right: {0}")]
+    NoResponse(String),
+    /// The generator told nonsense.
+    #[error(transparent)]
+    Histogram(#[from] HistogramError),
+}
+
+/// Finds the greatest rate that holds. `None` where the user stopped it before anything was known.
+///
+/// # Errors
+/// Where a load cannot be made, or the server does not respond correctly even when nothing presses it.
+pub fn find<G: Generator>(
+    question: &Question,
+    generator: &mut G,
+    watch: &mut dyn FnMut(Event<'_>),
+) -> Result<Option<CapacityResult>, FindError<G::Error>> {
+    let Some(closed) = generator.closed_loop().map_err(FindError::Load)? else {
+        return Ok(None);
+    };
+    if closed.outcomes[Outcome::Ok] == 0 {
+        return Err(FindError::NoResponse(what_came(&closed)));
+    }
+    let guess_per_s = closed.rate_per_s;
+    watch(Event::Guessed(guess_per_s));
+    let mut finder = Finder {
+        question,
+        generator,
+        watch,
+        seeds: fastrand::Rng::with_seed(question.seed),
+        target: closed.target,
+        load: None,
+        longest_extra: Duration::ZERO,
+    };
+    let mut search = Search::new(guess_per_s * BELOW_GUESS, question.precision, question.seed);
+    let (attempts, mut ended) = finder.search(&mut search)?;
+    let found = search.result();
+    let mut curve = Vec::new();
+    if matches!(ended, Ended::Complete | Ended::Budget) {
+        let rates = curve::rates(&found, question.curve_steps);
+        ended = finder.curve(&rates, &mut curve)?.unwrap_or(ended);
+    }
+    let (target, load) = (finder.target.clone(), finder.load.clone());
+    Ok(load.map(|load| CapacityResult {
+        target,
+        load,
+        slo: question.slo.clone(),
+        precision: question.precision.share,
+        resolution: question.precision.resolution(),
+        repeats: question.precision.repeats,
+        budget_s: question.budget.as_secs_f64(),
+        seed: question.seed,
+        guess_per_s,
+        ended,
+        found,
+        knee_per_s: curve::knee_of(&curve),
+        attempts,
+        curve,
+        duration_s: generator.elapsed().as_secs_f64(),
+    }))
+}
+
+/// Where the search begins, of the closed loop's rate: more than that a server rarely holds in an open loop,
+/// and what is too much for it must be worked off.
+const BELOW_GUESS: f64 = 0.75;
+/// How often as long as the least time a point of the curve is measured.
+const CURVE_LENGTH: u32 = 2;
+
+/// How many runs of a rate there are at the most, if each is noisy.
+pub const MOST_RUNS: u32 = 3;
+/// The longest pause before a rate is run again. What disturbed it may be over by then.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+struct Finder<'a, G> {
+    question: &'a Question,
+    generator: &'a mut G,
+    watch: &'a mut dyn FnMut(Event<'_>),
+    seeds: fastrand::Rng,
+    target: prony_record::Target,
+    /// Of the first open loop.
+    load: Option<prony_record::LoadSpec>,
+    /// By how much a load took longer than planned, at the most: late responses were waited for, and before it
+    /// the server still had something to do.
+    longest_extra: Duration,
+}
+
+impl<G: Generator> Finder<'_, G> {
+    fn search(
+        &mut self,
+        search: &mut Search,
+    ) -> Result<(Vec<Attempt>, Ended), FindError<G::Error>> {
+        let mut attempts = Vec::new();
+        while let Step::Try { rate, purpose } = search.next() {
+            // Without a capacity there is no curve.
+            let kept = match search.result() {
+                Found::Capacity { .. } => self.kept_for_curve(),
+                _ => Duration::ZERO,
+            };
+            match self.rate(rate, purpose, kept, &mut attempts)? {
+                Continue(tried) => search.tried(rate, tried),
+                Break(ended) => return Ok((attempts, ended)),
+            }
+        }
+        Ok((attempts, Ended::Complete))
+    }
+
+    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave; a few times at the most.
+    fn rate(
+        &mut self,
+        rate: f64,
+        purpose: Purpose,
+        kept: Duration,
+        attempts: &mut Vec<Attempt>,
+    ) -> Result<ControlFlow<Ended, Tried>, FindError<G::Error>> {
+        for run in 1..=MOST_RUNS {
+            let measured = self.measured(rate, purpose);
+            let planned = self.plan(rate, purpose, measured);
+            let pause = match run {
+                1 => Duration::ZERO,
+                _ => self.question.lengths.measured.min(LONGEST_PAUSE),
+            };
+            if !self.fits(&planned, kept + pause) {
+                return Ok(Break(Ended::Budget));
+            }
+            if !pause.is_zero() {
+                self.generator.pause(pause);
+            }
+            let attempt = match self.attempt(&planned, run)? {
+                Continue(attempt) => attempt,
+                Break(ended) => return Ok(Break(ended)),
+            };
+            let (is_noisy, tried) = (attempt.is_noisy(), attempt.judgement.tried());
+            attempts.push(attempt);
+            if !is_noisy {
+                return Ok(Continue(tried));
+            }
+        }
+        Ok(Continue(Tried::Undecided))
+    }
+
+    /// Takes the curve; what ended it before its end.
+    fn curve(
+        &mut self,
+        rates: &[f64],
+        curve: &mut Vec<Attempt>,
+    ) -> Result<Option<Ended>, FindError<G::Error>> {
+        for &rate in rates {
+            let measured = self.measured(rate, Purpose::Curve);
+            let planned = self.plan(rate, Purpose::Curve, measured);
+            if !self.fits(&planned, Duration::ZERO) {
+                return Ok(Some(Ended::Budget));
+            }
+            match self.attempt(&planned, 1)? {
+                Continue(attempt) => curve.push(attempt),
+                Break(ended) => return Ok(Some(ended)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// At most half of the budget.
+    fn kept_for_curve(&self) -> Duration {
+        let lengths = self.question.lengths;
+        let each = lengths.warmup + lengths.measured + self.longest_extra;
+        (each * self.question.curve_steps).min(self.question.budget / 2)
+    }
+
+    /// Whether it is likely to end within the budget, of which some is kept.
+    fn fits(&self, planned: &Planned, kept: Duration) -> bool {
+        let takes = planned.warmup + planned.measured + self.longest_extra;
+        let ends = self.generator.elapsed() + takes + kept;
+        planned.ends_by.is_none_or(|by| ends <= by)
+    }
+
+    fn measured(&self, rate: f64, purpose: Purpose) -> Duration {
+        let lengths = self.question.lengths;
+        let quantile = self.question.slo.highest_quantile();
+        let measured = lengths.at(rate, quantile);
+        match purpose {
+            Purpose::Curve => measured.min(lengths.measured * CURVE_LENGTH),
+            _ => measured,
+        }
+    }
+
+    fn plan(&mut self, rate_per_s: f64, purpose: Purpose, measured: Duration) -> Planned {
+        Planned {
+            purpose,
+            rate_per_s,
+            warmup: self.question.lengths.warmup,
+            measured,
+            // Short enough to be typed again.
+            seed: self.seeds.u64(..1_000_000_000),
+            // The first is tried in any case: without it nothing would be known.
+            ends_by: self.load.as_ref().map(|_| self.question.budget),
+        }
+    }
+
+    /// Makes a load and judges it; or what ended all of it.
+    fn attempt(
+        &mut self,
+        planned: &Planned,
+        run: u32,
+    ) -> Result<ControlFlow<Ended, Attempt>, FindError<G::Error>> {
+        (self.watch)(Event::Tries(planned));
+        let began = self.generator.elapsed();
+        let (observed, cut_short) =
+            match self.generator.open_loop(planned).map_err(FindError::Load)? {
+                Loaded::Whole(observed) => (observed, false),
+                Loaded::CutShort(observed) => (observed, true),
+                Loaded::OutOfTime => return Ok(Break(Ended::Budget)),
+                Loaded::Unsettled(load) => return self.unsettled(&load),
+                Loaded::Stopped => return Ok(Break(Ended::Interrupted)),
+            };
+        let took = self.generator.elapsed().saturating_sub(began);
+        let extra = took.saturating_sub(planned.warmup + planned.measured);
+        self.longest_extra = self.longest_extra.max(extra);
+        let Observed { load, outside } = *observed;
+        let made = Made {
+            purpose: planned.purpose,
+            run,
+            rate_per_s: planned.rate_per_s,
+            cut_short,
+            outside: outside.as_ref(),
+        };
+        let resolution = self.question.precision.resolution();
+        let attempt = Attempt::of(&load, &made, &self.question.slo, resolution)?;
+        self.load.get_or_insert(load.load);
+        (self.watch)(Event::Tried(&attempt));
+        Ok(Continue(attempt))
+    }
+
+    /// A server that does not come back from a load says nothing of the next rate.
+    fn unsettled(
+        &mut self,
+        load: &LoadResult,
+    ) -> Result<ControlFlow<Ended, Attempt>, FindError<G::Error>> {
+        let came = what_came(load);
+        if self.load.is_none() {
+            return Err(FindError::NoResponse(came));
+        }
+        (self.watch)(Event::Unsettled(&came));
+        Ok(Break(Ended::Unsettled))
+    }
+}
+
+/// What a load without a expected response brought instead.
+fn what_came(load: &LoadResult) -> String {
+    if let Some(wrong) = &load.first_wrong {
+        return wrong.detail.clone();
+    }
+    let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<String> = outcomes
+        .map(|(outcome, count)| format!("{count} {}", outcome.name()))
+        .collect();
+    match counted.is_empty() {
+        true => "none came".into(),
+        false => counted.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,417 @@
+//! Tests: the whole of it on simulated servers, in simulated time.
+
+use super::*;
+use crate::judge::Judgement;
+use crate::search::Found;
+use crate::testing::load;
+use prony_record::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
+
+const MS: u64 = 1_000_000;
+
+/// A server that responds within 2 ms up to its capacity, and ever later above it. No time passes but that of
+/// the loads, and of what comes late.
+struct Simulated {
+    capacity: f64,
+    /// The highest rate that the generator makes.
+    makes: f64,
+    elapsed: Duration,
+    tries: Vec<Planned>,
+    /// How long each load waits for late responses.
+    lag: Duration,
+    /// How long one above the capacity does.
+    lag_above: Duration,
+    /// After how many loads the user stops it.
+    stops_after: usize,
+    /// After how many loads the server responds no more.
+    breaks_after: usize,
+    /// Whether the machine disturbs the load of this number (from 1) and rate: it does not hold then.
+    is_noisy: fn(usize, f64) -> bool,
+    pauses: usize,
+}
+
+/// A remote server; the hypervisor took this share of the generator's CPUs.
+fn outside(steal_share: f64) -> Outside {
+    let load_cpus = Some(CpuNoise {
+        steal_share,
+        foreign_share: 0.0,
+    });
+    Outside {
+        noise: MachineNoise {
+            load_cpus,
+            ..MachineNoise::default()
+        },
+        server: OutsideServer::Elsewhere,
+    }
+}
+
+impl Simulated {
+    fn new(capacity: f64) -> Self {
+        Self {
+            capacity,
+            makes: f64::INFINITY,
+            elapsed: Duration::ZERO,
+            tries: Vec::new(),
+            lag: Duration::ZERO,
+            lag_above: Duration::ZERO,
+            stops_after: usize::MAX,
+            breaks_after: usize::MAX,
+            is_noisy: |_, _| false,
+            pauses: 0,
+        }
+    }
+}
+
+impl Generator for Simulated {
+    type Error = std::convert::Infallible;
+
+    fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error> {
+        self.elapsed += Duration::from_secs(1);
+        Ok(Some(LoadResult {
+            rate_per_s: self.capacity.min(self.makes) * 0.9,
+            ..load([MS; 100], 0)
+        }))
+    }
+
+    fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error> {
+        if self.tries.len() == self.stops_after {
+            return Ok(Loaded::Stopped);
+        }
+        if self.tries.len() == self.breaks_after {
+            return Ok(Loaded::Unsettled(load([], 1).into()));
+        }
+        self.tries.push(*planned);
+        let over = planned.rate_per_s / self.capacity;
+        let late = match over > 1.0 {
+            true => self.lag.max(self.lag_above),
+            false => self.lag,
+        };
+        self.elapsed += planned.warmup + planned.measured + late;
+        if let Some(by) = planned.ends_by.filter(|by| *by < self.elapsed) {
+            self.elapsed = by;
+            return Ok(Loaded::OutOfTime);
+        }
+        let is_noisy = (self.is_noisy)(self.tries.len(), planned.rate_per_s);
+        let latency = match over > 1.0 || is_noisy {
+            true => 500 * MS,
+            false => MS + (over * MS as f64) as u64,
+        };
+        let mut load = load([latency; 2000], 0);
+        if planned.rate_per_s > self.makes {
+            load.open.as_mut().unwrap().rate_ratio = self.makes / planned.rate_per_s;
+        }
+        let outside = Some(outside(if is_noisy { 0.3 } else { 0.0 }));
+        let observed = Observed { load, outside }.into();
+        Ok(match planned.may_be_cut() && over > 1.5 {
+            true => Loaded::CutShort(observed),
+            false => Loaded::Whole(observed),
+        })
+    }
+
+    fn pause(&mut self, length: Duration) {
+        self.elapsed += length;
+        self.pauses += 1;
+    }
+}
+
+fn question() -> Question {
+    Question {
+        slo: "p99<10ms".parse().unwrap(),
+        precision: Precision {
+            share: 0.1,
+            repeats: 6,
+        },
+        lengths: Lengths {
+            warmup: Duration::from_secs(1),
+            measured: Duration::from_secs(5),
+        },
+        budget: Duration::from_secs(3600),
+        curve_steps: 10,
+        seed: 7,
+    }
+}
+
+fn found(question: &Question, server: &mut Simulated) -> CapacityResult {
+    find(question, server, &mut |_| {}).unwrap().unwrap()
+}
+
+#[test]
+fn it_finds_the_capacity_and_takes_the_curve() {
+    let mut server = Simulated::new(2000.0);
+    let result = found(&question(), &mut server);
+    let Found::Capacity {
+        per_s,
+        findings_per_s,
+        coverage,
+        ..
+    } = &result.found
+    else {
+        panic!("{:?}", result.found);
+    };
+    assert!((per_s / 2000.0 - 1.0).abs() < 0.011);
+    assert!(findings_per_s.len() == 6 && *coverage >= 0.95);
+    assert_eq!(result.ended, Ended::Complete);
+    assert_eq!(result.curve.len(), 10);
+    assert!(result.curve[9].rate_per_s > 2000.0 && !result.curve[9].cut_short);
+    assert_eq!(result.attempts.len() + 10, server.tries.len());
+    let mut seeds: Vec<u64> = server.tries.iter().map(|planned| planned.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), server.tries.len(), "each has its own");
+}
+
+#[test]
+fn a_budget_that_ends_leaves_what_is_known_and_is_kept() {
+    let mut question = question();
+    question.budget = Duration::from_secs(180);
+    let mut server = Simulated::new(2000.0);
+    let result = found(&question, &mut server);
+    assert_eq!(result.ended, Ended::Budget);
+    assert!(server.elapsed <= question.budget);
+    let Found::Capacity { findings_per_s, .. } = &result.found else {
+        panic!("{:?}", result.found);
+    };
+    assert!((1..6).contains(&findings_per_s.len()));
+    assert!(result.curve.len() >= 9, "time is kept for the curve");
+
+    question.budget = Duration::from_secs(1);
+    let result = found(&question, &mut Simulated::new(2000.0));
+    assert_eq!(result.attempts.len(), 1, "one is tried in any case");
+    assert!(matches!(
+        result.found,
+        Found::Between {
+            held_per_s: Some(_),
+            failed_per_s: None
+        }
+    ));
+    assert!(result.curve.is_empty());
+}
+
+#[test]
+fn what_comes_late_takes_of_the_budget() {
+    let mut question = question();
+    question.budget = Duration::from_secs(120);
+    let mut server = Simulated::new(2000.0);
+    server.lag = Duration::from_secs(3);
+    let result = found(&question, &mut server);
+    assert_eq!(result.ended, Ended::Budget);
+    assert!(server.elapsed <= question.budget);
+    let whole = result.attempts.len() + result.curve.len();
+    assert_eq!(
+        whole,
+        server.tries.len(),
+        "none was begun that could not end"
+    );
+
+    // What no load before has shown is not foreseen: it is cut off.
+    for seconds in 10..150 {
+        question.budget = Duration::from_secs(seconds);
+        let mut server = Simulated::new(2000.0);
+        server.lag_above = Duration::from_secs(20);
+        found(&question, &mut server);
+        assert!(server.elapsed <= question.budget, "{seconds}");
+    }
+}
+
+#[test]
+fn what_the_approach_has_seen_is_known_before_the_first_finding() {
+    let mut ended_between = 0;
+    for seconds in 20..100 {
+        let mut question = question();
+        question.budget = Duration::from_secs(seconds);
+        let result = found(&question, &mut Simulated::new(2000.0));
+        let has_begun = |attempt: &Attempt| matches!(attempt.purpose, Purpose::Finding { .. });
+        let has_begun = result.attempts.iter().any(has_begun);
+        match result.found {
+            Found::Capacity { .. } => {}
+            Found::Imprecise {
+                low_per_s: Some(low),
+                high_per_s: Some(high),
+                ref findings_per_s,
+            } => assert!(findings_per_s.len() > 1 && low <= 2000.0 && 2000.0 < high),
+            Found::Between {
+                held_per_s: Some(held),
+                failed_per_s: Some(failed),
+            } if has_begun => {
+                ended_between += 1;
+                assert!(held <= 2000.0 && 2000.0 < failed && failed / held < 1.11);
+                assert!(
+                    result.duration_s > question.budget.as_secs_f64() - 6.0,
+                    "all was used"
+                );
+            }
+            ref other => assert!(!has_begun, "{seconds}: {other:?}"),
+        }
+    }
+    assert!(ended_between > 0);
+}
+
+#[test]
+fn a_server_that_does_not_come_back_ends_it_and_fails_no_rate() {
+    let mut server = Simulated::new(2000.0);
+    server.breaks_after = 9;
+    let mut came = Vec::new();
+    let result = find(&question(), &mut server, &mut |event| {
+        if let Event::Unsettled(what) = event {
+            came.push(what.to_owned());
+        }
+    });
+    let result = result.unwrap().unwrap();
+    assert_eq!(result.ended, Ended::Unsettled);
+    assert_eq!(came, ["1 timed_out"]);
+    assert_eq!((result.attempts.len(), result.curve.len()), (9, 0));
+
+    let mut server = Simulated::new(2000.0);
+    server.breaks_after = 0;
+    let error = find(&question(), &mut server, &mut |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "no response was right: 1 timed_out");
+}
+
+#[test]
+fn where_the_user_stops_it_what_is_known_stays() {
+    for stops_after in [0, 1, 8, 30] {
+        let mut server = Simulated::new(2000.0);
+        server.stops_after = stops_after;
+        let result = find(&question(), &mut server, &mut |_| {}).unwrap();
+        assert_eq!(result.is_some(), stops_after > 0);
+        if let Some(result) = result {
+            assert_eq!(result.ended, Ended::Interrupted);
+            assert_eq!(result.attempts.len() + result.curve.len(), stops_after);
+        }
+    }
+}
+
+#[test]
+fn where_the_generator_is_the_limit_the_response_is_at_least() {
+    let mut server = Simulated::new(1e6);
+    server.makes = 3000.0;
+    let result = found(&question(), &mut server);
+    let Found::AtLeast {
+        per_s: Some(held), ..
+    } = result.found
+    else {
+        panic!("{:?}", result.found);
+    };
+    assert!(held <= 3040.0, "{held}");
+    let last = result.curve.last().unwrap();
+    assert!((last.rate_per_s / held - 1.0).abs() < 1e-9);
+    let limited = |attempt: &&Attempt| matches!(attempt.judgement, Judgement::Limited { .. });
+    assert!(result.attempts.iter().filter(limited).count() >= 2);
+}
+
+#[test]
+fn a_low_rate_is_tried_for_as_long_as_its_percentile_needs() {
+    let mut server = Simulated::new(100.0);
+    found(&question(), &mut server);
+    let search = server.tries.iter().filter(|planned| planned.may_be_cut());
+    for planned in search {
+        let responses = planned.rate_per_s * planned.measured.as_secs_f64();
+        assert!(responses > 999.0, "{planned:?}");
+    }
+}
+
+#[test]
+fn a_server_without_a_expected_response_is_told_with_what_came() {
+    struct Wrong;
+    impl Generator for Wrong {
+        type Error = std::convert::Infallible;
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+        fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error> {
+            Ok(Some(load([], 5)))
+        }
+        fn open_loop(&mut self, _: &Planned) -> Result<Loaded, Self::Error> {
+            panic!("there is nothing to search for")
+        }
+        fn pause(&mut self, _: Duration) {}
+    }
+    let error = find(&question(), &mut Wrong, &mut |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "no response was right: 5 timed_out");
+}
+
+#[test]
+fn the_same_seed_asks_the_same() {
+    let rates = || {
+        let mut server = Simulated::new(2000.0);
+        found(&question(), &mut server);
+        server.tries
+    };
+    assert_eq!(rates(), rates());
+}
+
+/// The attempts of a result, by what is asked of each.
+fn count(result: &CapacityResult, is: impl Fn(&Attempt) -> bool) -> usize {
+    result.attempts.iter().filter(|attempt| is(attempt)).count()
+}
+
+#[test]
+fn a_rate_that_was_tried_while_the_machine_was_disturbed_is_run_again() {
+    let mut server = Simulated::new(2000.0);
+    // Every fourth load, whatever its rate: it does not hold.
+    server.is_noisy = |number, _| number % 4 == 1;
+    let result = found(&question(), &mut server);
+    let Found::Capacity { per_s, .. } = result.found else {
+        panic!("{:?}", result.found);
+    };
+    assert!((per_s / 2000.0 - 1.0).abs() < 0.011, "{per_s}");
+    let noisy = count(&result, Attempt::is_noisy);
+    assert!(noisy > 3);
+    assert_eq!(count(&result, |attempt| attempt.run == 2), noisy);
+    assert_eq!(server.pauses, noisy);
+    for pair in result.attempts.windows(2).filter(|pair| pair[0].is_noisy()) {
+        assert_eq!(pair[0].rate_per_s, pair[1].rate_per_s);
+        let noise = pair[0].noise.as_ref().unwrap();
+        assert_eq!(noise.noisy, [NoiseCause::Steal { share: 0.3 }]);
+    }
+}
+
+#[test]
+fn a_rate_that_stays_noisy_is_undecided_and_widens_the_response() {
+    let mut server = Simulated::new(2000.0);
+    // Whatever is between 1950 and 2300 stays noisy: of these rates nothing is ever known.
+    server.is_noisy = |_, rate| (1950.0..2300.0).contains(&rate);
+    let result = found(&question(), &mut server);
+    let Found::Imprecise {
+        low_per_s: Some(low),
+        high_per_s: Some(high),
+        ..
+    } = result.found
+    else {
+        panic!("{:?}", result.found);
+    };
+    assert!(low < 1950.0 && 2300.0 <= high, "{low} to {high}");
+    assert_eq!(result.ended, Ended::Complete);
+    assert!(
+        result.curve.is_empty(),
+        "there is no capacity to take it of"
+    );
+    let in_vain = count(&result, |attempt| attempt.run == MOST_RUNS);
+    assert!(in_vain > 1 && result.attempts.len() < 120, "{in_vain}");
+}
+
+#[test]
+fn a_machine_that_is_always_noisy_gives_no_response_and_ends() {
+    let mut server = Simulated::new(2000.0);
+    server.is_noisy = |_, _| true;
+    let result = found(&question(), &mut server);
+    let unknown = Found::Imprecise {
+        low_per_s: None,
+        high_per_s: None,
+        findings_per_s: Vec::new(),
+    };
+    assert_eq!((result.ended, &result.found), (Ended::Complete, &unknown));
+    assert_eq!(count(&result, Attempt::is_noisy), result.attempts.len());
+    assert!(result.attempts.len() <= 12, "{}", result.attempts.len());
+    // Within the budget, too.
+    let mut question = question();
+    question.budget = Duration::from_secs(30);
+    let mut server = Simulated::new(2000.0);
+    server.is_noisy = |_, _| true;
+    let result = found(&question, &mut server);
+    assert_eq!(result.ended, Ended::Budget);
+    assert!(server.elapsed <= question.budget);
+}

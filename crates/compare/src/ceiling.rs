@@ -1,0 +1,106 @@
+//! The ceilings of both sides, and what a ratio to them is worth.
+
+use prony_record::LoadSpec;
+use prony_report::{FigureKind, bounds, known};
+use prony_stats::Known;
+
+use crate::conditions::made_by;
+use crate::metric::Metric;
+use crate::rounds::Rounds;
+use crate::side::Side;
+
+/// The ceiling's rounds under one load, in both sessions.
+#[derive(Default)]
+pub struct Ceilings<'a> {
+    pub base: Rounds<'a>,
+    pub new: Rounds<'a>,
+    /// Why the two are not the same ceiling.
+    unlike: Option<String>,
+}
+
+/// How far two sessions may be held against their ceilings in a metric.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Held {
+    /// What differs between the ceilings is the machine's doing.
+    Yes,
+    /// They are not the same, or say nothing of this metric.
+    No,
+    /// The generator limited them: their latency is the wait at the generator, and not at a server.
+    OfGenerator,
+}
+
+impl<'a> Ceilings<'a> {
+    /// Those that these two servers are held against; none for the ceiling itself.
+    pub fn of(
+        (base, new): (&Side<'a>, &Side<'a>),
+        (base_id, new_id): (&str, &str),
+        workload: &str,
+        load: &LoadSpec,
+    ) -> Self {
+        let rounds = |side: &Side<'a>, id: &str| match side.reference() {
+            Some(ceiling) if ceiling.id != id => {
+                Rounds::of(side.trials, &ceiling.id, workload, load)
+            }
+            _ => Rounds::default(),
+        };
+        let mut ceilings = Self {
+            base: rounds(base, base_id),
+            new: rounds(new, new_id),
+            unlike: None,
+        };
+        if !ceilings.base.is_empty() && !ceilings.new.is_empty() {
+            ceilings.unlike = ceilings.difference(base, new);
+        }
+        ceilings
+    }
+
+    /// Why the ceilings of two sessions are not the same, where both have one.
+    pub fn unlike(&self) -> Option<&str> {
+        self.unlike.as_deref()
+    }
+
+    /// Whether rounds of two sessions are taken as ratios to these.
+    ///
+    /// A generator that limits the ceiling is no hindrance to rates and costs: the same generator does the same work for
+    /// each response, so that its speed is the machine's, like the ceiling's own would be.
+    pub fn hold(&self, metric: Metric) -> Held {
+        if self.unlike.is_some() || !metric.follows_the_machine() {
+            return Held::No;
+        }
+        let limited = |rounds: &Rounds<'_>| {
+            let bounds = bounds(&rounds.measured().collect::<Vec<_>>(), None);
+            known(&bounds, FigureKind::Latency) != Known::Exactly
+        };
+        match metric {
+            Metric::P50 | Metric::P99 if limited(&self.base) || limited(&self.new) => {
+                Held::OfGenerator
+            }
+            _ => Held::Yes,
+        }
+    }
+
+    fn difference(&self, base: &Side<'_>, new: &Side<'_>) -> Option<String> {
+        let (then, now) = (base.run, new.run);
+        let source = |side: &Side<'_>| side.reference().map(|one| one.source_hash.clone());
+        // How a server gains by another CPU is its own affair.
+        let cpus = |side: &Side<'_>| {
+            let cpus = &side.run.cpus;
+            format!("{} and {}", cpus.server.len(), cpus.load.len())
+        };
+        let (then_loop, now_loop) = (made_by(&self.base), made_by(&self.new));
+        let differ = |what, then: &str, now: &str| Some(format!("{what}: {then} → {now}"));
+        if then.prony_version != now.prony_version {
+            differ("Prony", &then.prony_version, &now.prony_version)
+        } else if source(base) != source(new) {
+            Some("its files are not the same".to_owned())
+        } else if let (Some(then), Some(now)) = (then_loop, now_loop)
+            && then != now
+        {
+            differ("what made the load", then, now)
+        } else if cpus(base) != cpus(new) {
+            differ("number of CPUs of server and load", &cpus(base), &cpus(new))
+        } else {
+            None
+        }
+    }
+}

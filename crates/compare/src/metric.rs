@@ -1,0 +1,142 @@
+//! What is compared: the metrics, and a round's value of each.
+
+use std::fmt;
+use std::str::FromStr;
+
+use prony_record::{LatencyHistogram, LoadSpec, Measurement};
+use prony_report::{FigureKind, format};
+use prony_stats::{Better, supports_percentile};
+use serde::{Serialize, Serializer};
+
+/// Something that is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Metric {
+    /// Expected responses a second, of closed loops: in an open loop the schedule sets it.
+    Rate,
+    /// The server's CPU time for a expected response, in nanoseconds, warm-up included in both.
+    Cpu,
+    /// The server's instructions for a expected response, likewise.
+    Instructions,
+    /// The median latency, in nanoseconds.
+    P50,
+    /// The latency that 99 of 100 responses did not exceed, in nanoseconds.
+    P99,
+    /// The most memory that the server held, in bytes.
+    Memory,
+}
+
+/// A name that no metric has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no metric `{0}`; there are rate, cpu, instructions, p50, p99 and memory")]
+pub struct UnknownMetric(pub String);
+
+impl Metric {
+    /// Every metric, in the order of the tables.
+    pub const ALL: [Metric; 6] = [
+        Metric::Rate,
+        Metric::Cpu,
+        Metric::Instructions,
+        Metric::P50,
+        Metric::P99,
+        Metric::Memory,
+    ];
+
+    /// The name on the command line, in JSON and in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::Rate => "rate",
+            Metric::Cpu => "cpu",
+            Metric::Instructions => "instructions",
+            Metric::P50 => "p50",
+            Metric::P99 => "p99",
+            Metric::Memory => "memory",
+        }
+    }
+
+    /// What is judged of a load where nobody says what: what its shape leaves to the server.
+    pub fn usual(load: &LoadSpec) -> &'static [Metric] {
+        match load.shape.is_open() {
+            true => &[Metric::Cpu, Metric::Instructions, Metric::P50, Metric::P99],
+            false => &[Metric::Rate, Metric::Cpu, Metric::Instructions, Metric::P99],
+        }
+    }
+
+    /// Whether it says something of the server under this load.
+    pub fn applies_to(self, load: &LoadSpec) -> bool {
+        self != Metric::Rate || !load.shape.is_open()
+    }
+
+    /// Which way is better.
+    pub const fn better(self) -> Better {
+        match self {
+            Metric::Rate => Better::Higher,
+            _ => Better::Lower,
+        }
+    }
+
+    /// What it is of, as far as bounds go.
+    pub const fn kind(self) -> FigureKind {
+        match self {
+            Metric::Rate => FigureKind::Pace,
+            Metric::P50 | Metric::P99 => FigureKind::Latency,
+            Metric::Cpu | Metric::Instructions => FigureKind::Cost,
+            Metric::Memory => FigureKind::Other,
+        }
+    }
+
+    /// Whether what the machine does to it, it does to the ceiling's as well, so that their ratio is steadier than
+    /// either. How much memory a server takes has nothing to do with the machine's speed.
+    pub const fn follows_the_machine(self) -> bool {
+        !matches!(self, Metric::Memory)
+    }
+
+    /// A round's value; `None` where it was not recorded, or rests on too few responses.
+    pub fn of(self, round: &Measurement) -> Option<f64> {
+        let value = match self {
+            Metric::Rate => Some(round.load.rate_per_s),
+            Metric::Cpu => round.per_response(round.server.cpu_s() * 1e9),
+            Metric::Instructions => round.per_response(round.server.instructions? as f64),
+            Metric::P50 => percentile(round, 0.5),
+            Metric::P99 => percentile(round, 0.99),
+            Metric::Memory => Some(round.server.peak_memory_bytes as f64),
+        };
+        value.filter(|value| value.is_finite() && *value > 0.0)
+    }
+
+    /// The value with its unit.
+    pub fn text(self, value: f64) -> String {
+        match self {
+            Metric::Rate => format::rate(value),
+            Metric::Instructions => format::count(value),
+            Metric::Cpu | Metric::P50 | Metric::P99 => format::duration(value),
+            Metric::Memory => format::bytes(value),
+        }
+    }
+}
+
+fn percentile(round: &Measurement, quantile: f64) -> Option<f64> {
+    let histogram = LatencyHistogram::from_base64(&round.load.histogram).ok()?;
+    supports_percentile(histogram.count(), 1.0 - quantile)
+        .then(|| histogram.value_at(quantile) as f64)
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Metric {
+    type Err = UnknownMetric;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMetric> {
+        let named = Metric::ALL.into_iter().find(|one| one.name() == text);
+        named.ok_or_else(|| UnknownMetric(text.to_owned()))
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}

@@ -1,0 +1,132 @@
+//! The lines of a comparison.
+
+use prony_record::LoadSpec;
+use prony_stats::Ratio;
+use serde::Serialize;
+
+use crate::finding::Finding;
+use crate::metric::Metric;
+
+/// One server with one workload under one load, then and now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// The server of BASE.
+    pub base: String,
+    /// The server of NEW.
+    pub new: String,
+    /// The workload's id.
+    pub workload: String,
+    /// The load.
+    pub load: LoadSpec,
+    /// What is said of it.
+    pub rows: Vec<Row>,
+}
+
+/// What is said of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// What is compared.
+    pub what: What,
+    /// What came of it.
+    pub finding: Finding,
+    /// The median of BASE's rounds, in the metric's unit.
+    pub base: Option<f64>,
+    /// The median of NEW's rounds.
+    pub new: Option<f64>,
+    /// The change; `None` where there are too few rounds for any.
+    pub change: Option<Change>,
+    /// What must be known of it, a few words each.
+    pub notes: Vec<String>,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A metric.
+    Metric(Metric),
+    /// Requests that got a response wrong or not at all, as a share of all.
+    Errors,
+    /// Whether there are figures at all.
+    Failure,
+}
+
+impl What {
+    /// The name in tables and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            What::Metric(metric) => metric.name(),
+            What::Errors => "errors",
+            What::Failure => "failure",
+        }
+    }
+}
+
+impl Serialize for What {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A change from BASE to NEW.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// NEW over BASE. It is the middle of the ratios of rounds, not the ratio of the medians.
+    pub ratio: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end of its 95 % interval.
+    pub high: f64,
+    /// The p-value of this comparison alone.
+    pub p: f64,
+    /// The p-value, corrected for all comparisons made together (Holm).
+    pub p_corrected: f64,
+    /// How many rounds it rests on.
+    pub rounds: usize,
+    /// The least change that matters, as a share.
+    pub threshold: f64,
+    /// How the rounds were compared.
+    pub basis: Basis,
+}
+
+impl Change {
+    pub(crate) fn of(ratio: Ratio, threshold: f64, basis: Basis) -> Self {
+        Self {
+            ratio: ratio.ratio,
+            low: ratio.low,
+            high: ratio.high,
+            p: ratio.p,
+            p_corrected: ratio.p,
+            rounds: ratio.n,
+            threshold,
+            basis,
+        }
+    }
+
+    /// How far the interval's ends are from its middle, as a share of it: 0.03 for ±3 %.
+    pub fn half_width(&self) -> f64 {
+        self.as_ratio().half_width()
+    }
+
+    pub(crate) fn as_ratio(&self) -> Ratio {
+        Ratio {
+            ratio: self.ratio,
+            low: self.low,
+            high: self.high,
+            p: self.p,
+            n: self.rounds,
+        }
+    }
+}
+
+/// How the rounds of both sides were compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Each round of NEW with the same round of BASE: what drifts from round to round cancels out.
+    Paired,
+    /// The rounds of two sessions, each as a ratio to the ceiling of its round: what differs between the sessions
+    /// and hits both alike cancels out.
+    ToCeiling,
+    /// The rounds of two sessions as they are.
+    Unpaired,
+}

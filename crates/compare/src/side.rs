@@ -1,0 +1,75 @@
+//! The two sides of a comparison.
+
+use prony_record::{CEILING, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict};
+use serde::Serialize;
+
+/// A run, or a server of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Its trials.
+    pub trials: &'a [TrialRecord],
+    /// The server; `None` for each that both runs have.
+    pub server: Option<&'a str>,
+}
+
+/// A side as it is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// The run's id.
+    pub run: String,
+    /// The server, where one was named.
+    pub server: Option<String>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+}
+
+impl<'a> Side<'a> {
+    /// The server of that id.
+    pub(crate) fn record(&self, id: &str) -> Option<&'a ServerRecord> {
+        self.run.servers.iter().find(|server| server.id == id)
+    }
+
+    /// The reference server, where it took part.
+    pub(crate) fn reference(&self) -> Option<&'a ServerRecord> {
+        self.record(CEILING)
+    }
+
+    /// As it is told.
+    pub fn named(&self) -> Named {
+        Named {
+            run: self.run.id.clone(),
+            server: self.server.map(str::to_owned),
+            started_at: self.run.started_at.clone(),
+        }
+    }
+}
+
+pub(crate) fn is_reference(server: &ServerRecord) -> bool {
+    server.id == CEILING
+}
+
+/// Why a server cannot serve a workload: its own fault, in a few words; `None` where it has none.
+pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
+    let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
+    match &server.status {
+        ServerStatus::BuildFailed { output } => {
+            return Some(format!("its build failed: {}", first_line(output)));
+        }
+        ServerStatus::StartFailed { reason } => {
+            return Some(format!("it could not be started: {}", first_line(reason)));
+        }
+        ServerStatus::Ready | ServerStatus::Skipped { .. } => {}
+    }
+    let mut verified = server.verified.iter();
+    let result = verified.find(|result| result.workload == workload)?;
+    match &result.verdict {
+        VerifyVerdict::Right => None,
+        VerifyVerdict::Wrong { expected, came } => Some(format!(
+            "its response is wrong: expected {}; came {}",
+            first_line(expected),
+            first_line(came)
+        )),
+    }
+}

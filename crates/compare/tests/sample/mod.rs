@@ -1,0 +1,284 @@
+//! Made-up runs, shaped like real ones.
+#![allow(dead_code)] // Each test file uses a part of them.
+
+use std::collections::BTreeMap;
+
+use prony_compare::{Comparison, Finding, Question, Row, Side, What};
+use prony_record::*;
+
+/// What a made-up server does.
+#[derive(Clone, Copy)]
+pub struct Server {
+    pub rate: f64,
+    pub cpu_ns: f64,
+    pub instructions: Option<f64>,
+    pub latency_ns: f64,
+    pub memory: u64,
+}
+
+pub const SERVER: Server = Server {
+    rate: 50_000.0,
+    cpu_ns: 18_000.0,
+    instructions: Some(21_000.0),
+    latency_ns: 1_200_000.0,
+    memory: 20 << 20,
+};
+
+impl Server {
+    /// One that does so many times the work for a response.
+    pub fn working(self, times: f64) -> Self {
+        Self {
+            rate: self.rate / times,
+            cpu_ns: self.cpu_ns * times,
+            instructions: self.instructions.map(|count| count * times),
+            latency_ns: self.latency_ns * times,
+            ..self
+        }
+    }
+}
+
+/// A run with its trials.
+pub struct Made {
+    pub run: Run,
+    pub trials: Vec<TrialRecord>,
+    /// By how much figures vary from round to round, as a share.
+    spread: f64,
+    random: u64,
+}
+
+pub fn closed(connections: usize) -> LoadSpec {
+    LoadSpec {
+        connections,
+        duration_s: Some(1.0),
+        warmup_s: 0.5,
+        ..LoadSpec::default()
+    }
+}
+
+pub fn made(id: &str, spread: f64) -> Made {
+    Made {
+        run: Run {
+            id: id.into(),
+            suite: "ab".into(),
+            title: "Made up".into(),
+            notes: Vec::new(),
+            started_at: "2026-11-22T05:00:00Z".into(),
+            finished_at: Some("2026-11-22T05:10:00Z".into()),
+            end: RunEnd::Complete,
+            prony_version: "0.1.0".into(),
+            command: vec!["prony".into(), "run".into()],
+            seed: 7,
+            rounds: 12,
+            machine: Machine {
+                cpu_model: "Example CPU 3000".into(),
+                cpus: 2,
+                memory_bytes: 8 << 30,
+                kernel: "6.12.0".into(),
+                ..Machine::default()
+            },
+            cpus: CpuAssignment {
+                server: vec![0],
+                load: vec![1],
+            },
+            servers: Vec::new(),
+            published: None,
+            baseline: None,
+            adaptive: None,
+        },
+        trials: Vec::new(),
+        spread,
+        random: id.bytes().fold(11, |sum: u64, byte| {
+            sum.wrapping_mul(31).wrapping_add(byte.into())
+        }),
+    }
+}
+
+impl Made {
+    pub fn server(&mut self, id: &str, class: &str, status: ServerStatus) -> &mut ServerRecord {
+        self.run.servers.push(ServerRecord {
+            id: id.into(),
+            language: "Go".into(),
+            framework: "net/http".into(),
+            version: None,
+            class: class.into(),
+            source_hash: "ab".repeat(32),
+            run_command: vec!["./server".into()],
+            artefact_bytes: None,
+            build_s: None,
+            status,
+            serves: vec!["hello".into()],
+            verified: vec![VerifyResult {
+                workload: "hello".into(),
+                verdict: VerifyVerdict::Right,
+            }],
+        });
+        self.run.servers.last_mut().unwrap()
+    }
+
+    /// A server that was measured in so many rounds of `hello`.
+    pub fn with(mut self, id: &str, server: Server, rounds: u32) -> Self {
+        self.server(id, "framework", ServerStatus::Ready);
+        self.measure(id, server, rounds, &closed(64));
+        self
+    }
+
+    pub fn with_ceiling(mut self, server: Server, rounds: u32) -> Self {
+        self.server("ceiling", "reference", ServerStatus::Ready);
+        self.measure("ceiling", server, rounds, &closed(64));
+        self
+    }
+
+    pub fn measure(&mut self, id: &str, server: Server, rounds: u32, load: &LoadSpec) {
+        for round in 1..=rounds {
+            let load = LoadSpec {
+                seed: round.into(),
+                ..load.clone()
+            };
+            let measurement = self.measurement(server, &load);
+            self.trials.push(TrialRecord {
+                trial: Trial {
+                    sequence: self.trials.len() as u32,
+                    server: id.into(),
+                    workload: "hello".into(),
+                    load,
+                    round,
+                },
+                started_at: "2026-11-22T05:01:00Z".into(),
+                attempt: 1,
+                noisy: Vec::new(),
+                result: TrialResult::Measured(measurement),
+            });
+        }
+    }
+
+    /// Changes what was measured of a server, round by round.
+    pub fn change(mut self, id: &str, change: impl Fn(u32, &mut Measurement)) -> Self {
+        for record in self.of(id) {
+            if let TrialResult::Measured(measurement) = &mut record.result {
+                change(record.trial.round, measurement);
+            }
+        }
+        self
+    }
+
+    pub fn of(&mut self, id: &str) -> impl Iterator<Item = &mut TrialRecord> {
+        let trials = self.trials.iter_mut();
+        trials.filter(move |record| record.trial.server == id)
+    }
+
+    pub fn side<'a>(&'a self, server: impl Into<Option<&'a str>>) -> Side<'a> {
+        Side {
+            run: &self.run,
+            trials: &self.trials,
+            server: server.into(),
+        }
+    }
+
+    /// 1, more or less.
+    fn noise(&mut self) -> f64 {
+        // SplitMix64, so that the figures never change.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let share = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
+        1.0 + self.spread * (2.0 * share - 1.0)
+    }
+
+    fn measurement(&mut self, server: Server, load: &LoadSpec) -> Measurement {
+        let rate = server.rate * self.noise();
+        let mut outcomes = Outcomes::default();
+        outcomes[Outcome::Ok] = rate.round() as u64;
+        let mut histogram = LatencyHistogram::new();
+        let latency = server.latency_ns * self.noise();
+        for i in 0..3000 {
+            let tail = if i % 40 == 0 { 4.0 } else { 1.0 };
+            histogram.record((latency * tail * (1.0 + f64::from(i % 7) * 0.01)) as u64);
+        }
+        let responses = outcomes[Outcome::Ok] as f64;
+        Measurement {
+            load: LoadResult {
+                target: Target {
+                    url: "http://127.0.0.1:8080/hello".into(),
+                    method: "GET".into(),
+                    address: "127.0.0.1:8080".into(),
+                },
+                load: load.clone(),
+                ended: Ended::Duration,
+                duration_s: 1.0,
+                requests: outcomes.total(),
+                outcomes,
+                warmup: None,
+                rate_per_s: rate,
+                bytes_read: 0,
+                bytes_written: 0,
+                connections_opened: 64,
+                reconnects: 0,
+                resent: 0,
+                port_waits: 0,
+                open: None,
+                statuses: BTreeMap::new(),
+                latency_ns: histogram.summary(),
+                first_byte_ns: None,
+                events: None,
+                streams: None,
+                connect_ns: None,
+                histogram: histogram.to_base64(),
+                within_stdev: 0.7,
+                first_wrong: None,
+                checked: None,
+                generator: GeneratorCost {
+                    event_loop: "epoll".into(),
+                    ..GeneratorCost::default()
+                },
+                timeline: None,
+                tcp: None,
+                slow_because: None,
+            },
+            server: ServerCost {
+                cpu_user_s: responses * server.cpu_ns * self.noise() / 1e9,
+                busy_share: 0.9,
+                peak_memory_bytes: server.memory,
+                processes: 1,
+                instructions: server
+                    .instructions
+                    .map(|each| (each * responses * (1.0 + (self.noise() - 1.0) / 10.0)) as u64),
+                ..ServerCost::default()
+            },
+            startup_ns: Some(5_000_000),
+            warm_up: None,
+            noise: MachineNoise::default(),
+            log_lines: None,
+        }
+    }
+}
+
+/// The comparison of two servers of one run.
+pub fn within(run: &Made, base: &str, new: &str) -> Comparison {
+    Comparison::of(run.side(base), run.side(new), &Question::default()).unwrap()
+}
+
+/// The comparison of two runs.
+pub fn between(base: &Made, new: &Made) -> Comparison {
+    Comparison::of(base.side(None), new.side(None), &Question::default()).unwrap()
+}
+
+/// The only row of that name.
+#[track_caller]
+pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a Row {
+    let rows = comparison.cases.iter().flat_map(|case| &case.rows);
+    let found: Vec<&Row> = rows.filter(|row| row.what.name() == name).collect();
+    assert_eq!(found.len(), 1, "{name}: {comparison:#?}");
+    found[0]
+}
+
+/// What is said of each metric, in the order of the rows.
+pub fn findings(comparison: &Comparison) -> Vec<(&'static str, Finding)> {
+    let rows = comparison.cases.iter().flat_map(|case| &case.rows);
+    rows.map(|row| (row.what.name(), row.finding)).collect()
+}
+
+pub fn has(comparison: &Comparison, what: What) -> bool {
+    let mut rows = comparison.cases.iter().flat_map(|case| &case.rows);
+    rows.any(|row| row.what == what)
+}

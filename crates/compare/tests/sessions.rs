@@ -1,0 +1,124 @@
+//! What the gate says of two runs.
+
+mod sample;
+
+use prony_compare::{Basis, Comparison, Finding, Question};
+use prony_record::*;
+use sample::{Made, SERVER, between, closed, made, row};
+
+const QUIET: f64 = 0.004;
+
+fn session(id: &str, machine: f64, server: sample::Server) -> Made {
+    made(id, QUIET)
+        .with("x", server.working(machine), 10)
+        .with_ceiling(SERVER.working(0.4 * machine), 10)
+}
+
+fn basis(comparison: &Comparison, name: &str) -> Basis {
+    row(comparison, name).change.unwrap().basis
+}
+
+#[test]
+fn two_sessions_are_held_against_the_ceiling() {
+    // The machine is 12 % slower the second time, and the server the same.
+    let then = session("then", 1.0, SERVER);
+    let comparison = between(&then, &session("now", 1.12, SERVER));
+    assert!(!comparison.is_worse(), "{comparison:#?}");
+    assert_eq!(comparison.cases.len(), 1, "the ceiling is no server");
+    let change = row(&comparison, "rate").change.unwrap();
+    assert!((change.ratio - 1.0).abs() < 0.02, "{change:?}");
+    assert_eq!(change.threshold, 0.05);
+    let drift = comparison.differences.last().unwrap();
+    assert!(drift.contains("the ceiling's own rate"), "{drift}");
+    // A server that has become slower is, for all that.
+    let slower = between(&then, &session("now", 0.9, SERVER.working(1.15)));
+    assert_eq!(row(&slower, "rate").finding, Finding::Worse);
+    // Without the ceiling nobody can tell the machine from the server.
+    let bare = |id: &str, times: f64| made(id, QUIET).with("x", SERVER.working(times), 10);
+    let comparison = between(&bare("then", 1.0), &bare("now", 1.12));
+    assert_eq!(row(&comparison, "rate").finding, Finding::Worse);
+    let little = between(&bare("then", 1.0), &bare("now", 1.03));
+    assert_eq!(row(&little, "rate").finding, Finding::NoChangeSeen);
+}
+
+#[test]
+fn another_ceiling_says_nothing_of_the_machine() {
+    let then = session("then", 1.0, SERVER);
+    let now = || session("now", 1.0, SERVER);
+    assert_eq!(basis(&between(&then, &now()), "rate"), Basis::ToCeiling);
+    let unlike = |new: &Made, why: &str| {
+        let comparison = between(&then, new);
+        for name in ["rate", "cpu", "instructions", "p99"] {
+            assert_eq!(basis(&comparison, name), Basis::Unpaired, "{name}");
+        }
+        let warned = comparison.warnings.join("\n");
+        assert!(warned.contains(why), "{warned}");
+        let told = comparison.differences.join("\n");
+        assert!(!told.contains("the ceiling's own rate"), "{told}");
+    };
+    let mut newer = now();
+    newer.run.prony_version = "0.2.0".into();
+    unlike(&newer, "Prony: 0.1.0 → 0.2.0");
+    let other_loop = now().change("ceiling", |_, one| {
+        one.load.generator.event_loop = "io_uring".into();
+    });
+    unlike(&other_loop, "what made the load: epoll → io_uring");
+    let mut changed = now();
+    let mut servers = changed.run.servers.iter_mut();
+    let ceiling = servers.find(|one| one.id == CEILING).unwrap();
+    ceiling.source_hash = "cd".repeat(32);
+    unlike(&changed, "its files are not the same");
+    let mut wider = now();
+    wider.run.cpus.load = vec![1, 2];
+    unlike(&wider, "1 and 1 → 1 and 2");
+}
+
+#[test]
+fn a_ceiling_that_the_generator_limits_holds_rates_and_costs_but_no_latency() {
+    let then = session("then", 1.0, SERVER);
+    let limited = |rounds: u32| {
+        session("now", 1.12, SERVER).change("ceiling", move |round, one| {
+            one.load.generator.client_limited = round <= rounds;
+        })
+    };
+    let comparison = between(&then, &limited(3));
+    for name in ["rate", "cpu", "instructions"] {
+        assert_eq!(basis(&comparison, name), Basis::ToCeiling, "{name}");
+        assert_eq!(
+            row(&comparison, name).finding,
+            Finding::NoChangeSeen,
+            "{name}"
+        );
+    }
+    assert_eq!(basis(&comparison, "p99"), Basis::Unpaired);
+    let notes = row(&comparison, "p99").notes.join("\n");
+    assert!(notes.contains("which the generator limited"), "{notes}");
+    assert_eq!(basis(&between(&then, &limited(2)), "p99"), Basis::ToCeiling);
+}
+
+#[test]
+fn other_conditions_are_told_and_other_loads_are_not_compared() {
+    let base = made("then", QUIET).with("x", SERVER, 8);
+    let mut new = made("now", QUIET).with("x", SERVER, 8);
+    new.run.machine.kernel = "6.13.1".into();
+    new.run.cpus.server = vec![0, 1];
+    new.run.end = RunEnd::Interrupted;
+    let question = Question {
+        thresholds: "1%".parse().unwrap(),
+        ..Question::default()
+    };
+    let comparison = Comparison::of(base.side(None), new.side(None), &question).unwrap();
+    let told = comparison.differences.join("\n");
+    assert!(told.contains("kernel: 6.12.0 → 6.13.1"), "{told}");
+    assert!(told.contains("CPUs of server and load"), "{told}");
+    let warned = comparison.warnings.join("\n");
+    assert!(warned.contains("NEW: the run now was stopped"), "{warned}");
+    assert!(warned.contains("narrower than two sessions"), "{warned}");
+
+    let mut other = made("now", QUIET);
+    other.server("x", "framework", ServerStatus::Ready);
+    other.measure("x", SERVER, 8, &closed(32));
+    let error = Comparison::of(base.side(None), other.side(None), &Question::default());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("measured under another load"), "{error}");
+}

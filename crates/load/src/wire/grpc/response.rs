@@ -1,0 +1,287 @@
+//! One response to a unary call, from its head to its trailers.
+
+use super::Malformed;
+use super::message::MessageReader;
+use crate::wire::h1::{Collect, Keep, Whole};
+use crate::wire::h2::hpack::Fields;
+
+/// `UNKNOWN`: what a call has come to where the server does not say.
+const UNKNOWN: u32 = 2;
+
+/// Fields that HTTP/2 has other means for (RFC 9113, section 8.2.2).
+const CONNECTION_FIELDS: [&[u8]; 5] = [
+    b"connection",
+    b"keep-alive",
+    b"proxy-connection",
+    b"transfer-encoding",
+    b"upgrade",
+];
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Nothing,
+    /// 1xx came: the head follows.
+    Interim,
+    /// The head came: the body or the trailers follow.
+    Body,
+}
+
+/// Reads one response.
+#[derive(Debug, Default)]
+pub(super) struct ResponseReader {
+    stage: Stage,
+    status: u16,
+    /// Whether it is gRPC that responds, and not something before it.
+    is_grpc: bool,
+    rpc_status: Option<u32>,
+    message: MessageReader,
+    body_bytes: u64,
+}
+
+impl ResponseReader {
+    /// Whether anything has come.
+    pub(super) fn begun(&self) -> bool {
+        self.stage != Stage::Nothing
+    }
+
+    /// A list of fields, with which the server has ended the stream or has not.
+    pub(super) fn fields(
+        &mut self,
+        fields: &Fields,
+        end: bool,
+        keep: Option<&mut Collect>,
+    ) -> Result<(), Malformed> {
+        let known = KnownFields::find(fields)?;
+        match self.stage {
+            Stage::Nothing | Stage::Interim => self.head(&known, fields, end, keep),
+            Stage::Body => self.trailers(&known, fields, end, keep),
+        }
+    }
+
+    fn head(
+        &mut self,
+        known: &KnownFields<'_>,
+        fields: &Fields,
+        end: bool,
+        keep: Option<&mut Collect>,
+    ) -> Result<(), Malformed> {
+        let status = known.status.ok_or(Malformed::PseudoField)?;
+        self.stage = match status {
+            101 => return Err(Malformed::SwitchingProtocols),
+            100..=199 if end => return Err(Malformed::OnlyInterim),
+            100..=199 => Stage::Interim,
+            _ => Stage::Body,
+        };
+        if self.stage == Stage::Interim {
+            return Ok(());
+        }
+        self.status = status;
+        self.is_grpc = known.content_type.is_some_and(is_grpc);
+        if end {
+            // Such a head is its own trailers.
+            self.take_rpc_status(known)?;
+        }
+        if let Some(keep) = keep {
+            keep.set_head(status, shown(fields).collect());
+        }
+        Ok(())
+    }
+
+    fn trailers(
+        &mut self,
+        known: &KnownFields<'_>,
+        fields: &Fields,
+        end: bool,
+        keep: Option<&mut Collect>,
+    ) -> Result<(), Malformed> {
+        if known.status.is_some() {
+            return Err(Malformed::PseudoField);
+        }
+        if !end {
+            return Err(Malformed::AfterTrailers);
+        }
+        self.take_rpc_status(known)?;
+        if let Some(keep) = keep {
+            shown(fields).for_each(|(name, value)| keep.add_header(name, value));
+        }
+        Ok(())
+    }
+
+    /// A piece of the body.
+    pub(super) fn data(
+        &mut self,
+        bytes: &[u8],
+        keep: Option<&mut Collect>,
+    ) -> Result<(), Malformed> {
+        if self.stage != Stage::Body {
+            return Err(Malformed::BodyBeforeHead);
+        }
+        let bytes = if self.is_grpc {
+            self.message.eat(bytes)?
+        } else {
+            bytes
+        };
+        self.body_bytes += bytes.len() as u64;
+        if let Some(keep) = keep {
+            keep.body(bytes);
+        }
+        Ok(())
+    }
+
+    /// The server has ended the stream.
+    pub(super) fn end(&self) -> Result<Whole, Malformed> {
+        let has_message = self.message.end()?;
+        let rpc_status = match self.rpc_status {
+            None if self.status == 200 => Some(UNKNOWN),
+            told => told,
+        };
+        if rpc_status == Some(0) && !has_message {
+            return Err(Malformed::NoMessage);
+        }
+        Ok(Whole {
+            status: self.status,
+            body_bytes: self.body_bytes,
+            keep_alive: true,
+            rpc_status,
+        })
+    }
+
+    fn take_rpc_status(&mut self, known: &KnownFields<'_>) -> Result<(), Malformed> {
+        if let Some(digits) = known.rpc_status
+            && self.is_grpc
+        {
+            self.rpc_status = Some(decimal(digits).ok_or(Malformed::RpcStatus)?);
+        }
+        Ok(())
+    }
+}
+
+/// The fields that matter for reading a response.
+#[derive(Default)]
+struct KnownFields<'a> {
+    status: Option<u16>,
+    content_type: Option<&'a [u8]>,
+    rpc_status: Option<&'a [u8]>,
+}
+
+impl<'a> KnownFields<'a> {
+    fn find(fields: &'a Fields) -> Result<Self, Malformed> {
+        let mut known = Self::default();
+        for (place, (name, value)) in fields.iter().enumerate() {
+            match name {
+                // The only one of its kind, so it is the first of all or in the wrong place.
+                b":status" if place == 0 => known.status = Some(status(value)?),
+                [b':', ..] => return Err(Malformed::PseudoField),
+                _ if !may_be(name, value) => return Err(Malformed::Field),
+                b"content-type" => known.content_type = known.content_type.or(Some(value)),
+                b"grpc-status" => known.rpc_status = known.rpc_status.or(Some(value)),
+                _ => {}
+            }
+        }
+        Ok(known)
+    }
+}
+
+fn status(value: &[u8]) -> Result<u16, Malformed> {
+    match value {
+        [b'1'..=b'9', _, _] => decimal(value)
+            .and_then(|status| u16::try_from(status).ok())
+            .ok_or(Malformed::Status),
+        _ => Err(Malformed::Status),
+    }
+}
+
+/// RFC 9113, section 8.2.1.
+fn may_be(name: &[u8], value: &[u8]) -> bool {
+    !name.is_empty()
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && *byte != b':')
+        && !value.iter().any(|byte| b"\0\r\n".contains(byte))
+        && !CONNECTION_FIELDS.contains(&name)
+}
+
+/// `application/grpc`, `application/grpc+proto` and so on; not `application/grpc-web`, which is
+/// another protocol.
+fn is_grpc(content_type: &[u8]) -> bool {
+    content_type
+        .strip_prefix(b"application/grpc")
+        .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
+}
+
+fn decimal(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |number, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The fields as an [`crate::Response`] has them.
+fn shown(fields: &Fields) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let regular = fields.iter().filter(|(name, _)| !name.starts_with(b":"));
+    regular.map(|(name, value)| {
+        let value = match name {
+            b"grpc-message" => percent_decoded(value),
+            _ => value.to_vec(),
+        };
+        (String::from_utf8_lossy(name).into_owned(), value)
+    })
+}
+
+/// What is no percent-encoding is left as it is, as gRPC asks for.
+fn percent_decoded(mut text: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some((&first, rest)) = text.split_first() {
+        let (byte, rest) = match rest {
+            [high, low, rest @ ..] if first == b'%' => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => (high << 4 | low, rest),
+                _ => (first, &text[1..]),
+            },
+            _ => (first, rest),
+        };
+        decoded.push(byte);
+        text = rest;
+    }
+    decoded
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    Some((digit as char).to_digit(16)? as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_grpc_is_grpc() {
+        for yes in [
+            "application/grpc",
+            "application/grpc+proto",
+            "application/grpc;a=b",
+        ] {
+            assert!(is_grpc(yes.as_bytes()), "{yes}");
+        }
+        for no in ["", "text/html", "application/grp", "application/grpc-web"] {
+            assert!(!is_grpc(no.as_bytes()), "{no}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_percent_decoded_as_far_as_it_is_encoded() {
+        for (encoded, text) in [
+            ("no%20way", "no way"),
+            ("100%", "100%"),
+            ("%zz%4", "%zz%4"),
+            ("%E2%82%ac", "€"),
+            ("%%41", "%A"),
+            ("", ""),
+        ] {
+            assert_eq!(percent_decoded(encoded.as_bytes()), text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What is expected of responses, and what is measured of them besides their end.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+use clap::Args;
+use prony_load::{Expectation, SampleChoice, Sampling};
+
+use crate::arguments;
+use crate::exit::usage;
+
+/// What responses are to be, and what is looked at.
+#[derive(Args)]
+#[command(next_help_heading = "Responses")]
+pub struct ResponseArguments {
+    /// Expect this status [default: any from 200 to 399]
+    #[arg(long, value_name = "STATUS", value_parser = arguments::whole(100..=599_u16))]
+    expect_status: Option<u16>,
+    /// The length in bytes that every right body has
+    #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
+    expect_length: Option<u64>,
+    /// Expect this body: text, or @FILE of at most 64 MiB. Every response must have its length; a body of
+    /// 1 KiB or less is compared in every response, a longer one in a random sample
+    #[arg(long, value_name = "BODY")]
+    expect_body: Option<String>,
+    /// Compare the first response body of each thread, then every Nth [default: about 700 a second, drawn at random]
+    #[arg(long, value_name = "N", value_parser = arguments::some_count,
+        requires = "expect_body", hide_short_help = true)]
+    check_every: Option<NonZeroU64>,
+    /// Measure the time to the first byte of each response as well
+    #[arg(long, hide_short_help = true)]
+    pub first_byte: bool,
+    /// Read responses as event streams (text/event-stream): count and time their events
+    #[arg(long)]
+    pub sse: bool,
+    /// Hold this many event streams open beside the load; implies --sse
+    #[arg(long, value_name = "N", value_parser = arguments::connections, hide_short_help = true)]
+    pub streams: Option<usize>,
+}
+
+impl ResponseArguments {
+    /// How responses are compared; `None` where nothing is expected of them.
+    pub fn sampling(&self) -> Result<Option<Sampling>, Box<dyn std::error::Error>> {
+        let body = self
+            .expect_body
+            .as_deref()
+            .map(|text| arguments::text_or_file("the expected body", text))
+            .transpose()?;
+        if let (Some(length), Some(body)) = (self.expect_length, &body)
+            && length != body.len() as u64
+        {
+            return Err(usage(format!(
+                "--expect-length {length} is not the length of --expect-body, which has {} bytes",
+                body.len()
+            )));
+        }
+        let expectation = Expectation {
+            status: self.expect_status,
+            length: self.expect_length,
+            body,
+        };
+        if expectation == Expectation::default() {
+            return Ok(None);
+        }
+        // Status and length are looked at in every response: without a body, one look is enough.
+        let choice = match (&expectation.body, self.check_every) {
+            (None, _) => SampleChoice::EveryNth(NonZeroU64::MAX),
+            (Some(_), Some(n)) => SampleChoice::EveryNth(n),
+            (Some(_), None) => SampleChoice::AtRandom,
+        };
+        Ok(Some(Sampling {
+            check: Arc::new(expectation),
+            choice,
+        }))
+    }
+}

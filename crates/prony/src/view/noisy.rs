@@ -1,0 +1,79 @@
+//! A noisy trial, in a line.
+
+use prony_record::{NoiseCause, TrialRecord};
+use prony_report::format;
+
+/// `noisy   go-nethttp × hello, round 2: other programs used 23 % of its CPUs; it is re-run`.
+/// `None` where nothing disturbed it.
+pub fn line(record: &TrialRecord, again: bool) -> Option<String> {
+    if record.noisy.is_empty() {
+        return None;
+    }
+    let trial = &record.trial;
+    let by: Vec<String> = record.noisy.iter().map(by).collect();
+    Some(format!(
+        "noisy   {} × {}, round {}: {}; {}",
+        trial.server,
+        trial.workload,
+        trial.round,
+        by.join(", and "),
+        match again {
+            true => "it is re-run at the end of the round",
+            false => "it is not re-run",
+        }
+    ))
+}
+
+/// What noisy a trial, or made an attempt noisy.
+pub fn by(cause: &NoiseCause) -> String {
+    match cause {
+        NoiseCause::Steal { share } => {
+            format!("the hypervisor took {} of its CPUs", format::share(*share))
+        }
+        NoiseCause::OtherPrograms { share } => {
+            format!("other programs used {} of its CPUs", format::share(*share))
+        }
+        NoiseCause::WarmUp { rise } => {
+            format!(
+                "its rate still rose by {} while it was measured",
+                format::share(*rise)
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_record::{FailureKind, LoadSpec, Trial, TrialResult};
+
+    #[test]
+    fn it_says_what_disturbed_it_and_what_comes_of_that() {
+        let mut record = TrialRecord {
+            trial: Trial {
+                sequence: 0,
+                server: "bun".into(),
+                workload: "hello".into(),
+                load: LoadSpec::default(),
+                round: 2,
+            },
+            started_at: String::new(),
+            attempt: 1,
+            noisy: Vec::new(),
+            result: TrialResult::Failed {
+                kind: FailureKind::Load,
+                message: String::new(),
+            },
+        };
+        assert_eq!(line(&record, false), None);
+        record.noisy = vec![
+            NoiseCause::OtherPrograms { share: 0.23 },
+            NoiseCause::WarmUp { rise: 0.4 },
+        ];
+        let text = line(&record, true).unwrap();
+        for part in ["bun × hello, round 2: ", "23", "40", "it is re-run"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(line(&record, false).unwrap().contains("not re-run"));
+    }
+}

@@ -1,0 +1,424 @@
+//! Building a server, unless the same build is there already.
+
+mod incremental;
+mod inputs;
+mod version;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::lock::lock_unless;
+use crate::manifest::{Places, Template, names_at_start};
+use crate::sources::{Unreadable, hash_file};
+use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
+use crate::tail::tail_or_note;
+use crate::toolchain::{Found, environment};
+use crate::{Layout, Server};
+
+/// How many of the last lines of a failed build are shown.
+const TAIL_LINES: usize = 20;
+
+/// A server that can be started.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Built {
+    /// The command that runs it.
+    pub run: Vec<String>,
+    /// Variables that it gets beside those of the contract.
+    pub env: Vec<(OsString, OsString)>,
+    /// The folder it runs in.
+    pub folder: PathBuf,
+    /// Size of its artefacts in bytes, where its manifest names any.
+    pub artefact_bytes: Option<u64>,
+    /// The version of its framework or toolchain, where it could be read.
+    pub version: Option<String>,
+    /// How long the build took, in seconds; `None` where an earlier one was used or there is nothing to build.
+    pub build_s: Option<f64>,
+    /// The output of the build.
+    pub log: PathBuf,
+}
+
+/// Why a server could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A command could not be started.
+    #[error("cannot run `{command}`: {source}")]
+    Spawn {
+        /// The command.
+        command: String,
+        /// Why.
+        source: SpawnError,
+    },
+    /// A command failed.
+    #[error("`{command}` {exit}:\n{tail}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        exit: Exit,
+        /// The last lines of its output.
+        tail: String,
+        /// All of its output.
+        log: PathBuf,
+    },
+    /// The commands succeeded but did not make what the manifest names.
+    #[error(
+        "the build did not make {artefact}, which the manifest names as artefact; last lines of its output:\n{tail}"
+    )]
+    NoArtefact {
+        /// The file.
+        artefact: PathBuf,
+        /// The last lines of the output.
+        tail: String,
+    },
+    /// A file that the build reads is not there.
+    #[error("there is no {input}, which the manifest names among its inputs")]
+    NoInput {
+        /// The file, the folder, or the pattern.
+        input: PathBuf,
+    },
+    /// A file of the build cannot be written or read.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// When an earlier build is used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// If nothing that it was made from has changed. Tools that know that best, such as Cargo and Go, are run each time.
+    #[default]
+    IfUnchanged,
+    /// Never: what the last build left in its folder is removed, and the commands are run.
+    Rebuild,
+}
+
+/// Builds `server` with the toolchains `found` for its needs, unless an earlier build may be used again.
+///
+/// # Errors
+/// Where a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
+pub fn build(
+    server: &Server,
+    layout: &Layout,
+    found: &[Found],
+    supervisor: &SupervisorProgram,
+    freshness: Freshness,
+    interrupt: &AtomicBool,
+) -> Result<Built, BuildError> {
+    let build = Build::new(server, layout, found, supervisor)?;
+    let build_s = build.bring_up_to_date(freshness, supervisor, interrupt)?;
+    Ok(Built {
+        run: build.filled(&server.manifest.run),
+        artefact_bytes: build.artefact_bytes()?,
+        version: version::read(server, found),
+        folder: server.folder.clone(),
+        env: build.env,
+        log: build.log,
+        build_s,
+    })
+}
+
+/// What an earlier build was made from and what it made. The same stamp means the same build.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    source_hash: String,
+    /// The SHA-256 of each file outside the folder that the build reads.
+    inputs: BTreeMap<PathBuf, String>,
+    /// The program and the version of each.
+    toolchains: BTreeMap<String, (PathBuf, String)>,
+    commands: Vec<Vec<String>>,
+    env: BTreeMap<String, String>,
+    /// Size and time of change in nanoseconds of every artefact: another build of the same id may have
+    /// written over it in a target folder that they share.
+    artefacts: Vec<(PathBuf, u64, u128)>,
+    /// The SHA-256 of each artefact, if the build is run each time: whether it made anything new.
+    made: Vec<String>,
+}
+
+impl Stamp {
+    /// Whether the later run of an incremental build made what the earlier one had. Its times tell nothing: Go sets
+    /// them anew each time.
+    fn made_the_same(&self, later: &Stamp) -> bool {
+        !self.made.is_empty() && self.made == later.made
+    }
+}
+
+struct Build<'a> {
+    server: &'a Server,
+    found: &'a [Found],
+    places: Places,
+    env: Vec<(OsString, OsString)>,
+    inputs: BTreeMap<PathBuf, String>,
+    artefacts: Vec<PathBuf>,
+    commands: Vec<Vec<String>>,
+    log: PathBuf,
+    stamp: PathBuf,
+}
+
+impl<'a> Build<'a> {
+    fn new(
+        server: &'a Server,
+        layout: &Layout,
+        found: &'a [Found],
+        supervisor: &SupervisorProgram,
+    ) -> Result<Build<'a>, BuildError> {
+        let absolute =
+            |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
+        let name = format!("{}-{}", server.id, server.short_hash());
+        let out = absolute(&layout.builds().join(name))?;
+        let places = Places {
+            prony: absolute(supervisor.path())?,
+            cargo_target: absolute(&layout.cargo_target_of(server))?,
+            packages: absolute(&layout.packages())?,
+            workloads: absolute(&layout.workloads())?,
+            out,
+        };
+        let manifest = &server.manifest;
+        let artefacts = manifest.artefacts.iter();
+        let commands = manifest.build.iter();
+        Ok(Build {
+            env: env(server, found, &places),
+            inputs: inputs::inputs(server, &places)?,
+            artefacts: artefacts
+                .map(|artefact| server.folder.join(artefact.fill(&places)))
+                .collect(),
+            commands: commands
+                .map(|words| words.iter().map(|word| word.fill(&places)).collect())
+                .collect(),
+            log: places.out.join("build.log"),
+            stamp: places.out.join("stamp.json"),
+            server,
+            found,
+            places,
+        })
+    }
+
+    fn filled(&self, words: &[Template]) -> Vec<String> {
+        words.iter().map(|word| word.fill(&self.places)).collect()
+    }
+
+    /// The variables, without those that name what is known only when the server starts.
+    fn env_of_build(&self) -> Vec<(OsString, OsString)> {
+        let mut env = self.env.clone();
+        env.retain(|(_, value)| {
+            let text = value.to_string_lossy();
+            names_at_start(&text).next().is_none()
+        });
+        env
+    }
+
+    /// Runs the build where it must be run. How long that took, if it made anything.
+    fn bring_up_to_date(
+        &self,
+        freshness: Freshness,
+        supervisor: &SupervisorProgram,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<f64>, BuildError> {
+        let earlier = self.earlier_stamp();
+        let is_incremental = incremental::is_incremental(&self.commands);
+        let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
+        match freshness {
+            Freshness::Rebuild => self.remove_what_was_made()?,
+            Freshness::IfUnchanged if !is_incremental && is_current() => return Ok(None),
+            Freshness::IfUnchanged => {}
+        }
+        let (took_s, stamp) = self.make(supervisor, interrupt)?;
+        let made_nothing_new = |earlier: Stamp| is_incremental && earlier.made_the_same(&stamp);
+        let was_current =
+            freshness == Freshness::IfUnchanged && earlier.is_some_and(made_nothing_new);
+        Ok((!self.commands.is_empty() && !was_current).then_some(took_s))
+    }
+
+    fn earlier_stamp(&self) -> Option<Stamp> {
+        let bytes = fs::read(&self.stamp).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn remove_what_was_made(&self) -> Result<(), BuildError> {
+        match fs::remove_dir_all(&self.places.out) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_error(&self.places.out, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn make(
+        &self,
+        supervisor: &SupervisorProgram,
+        interrupt: &AtomicBool,
+    ) -> Result<(f64, Stamp), BuildError> {
+        // No stamp may outlive what it stands for.
+        match fs::remove_file(&self.stamp) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_error(&self.stamp, error));
+            }
+            _ => {}
+        }
+        new_log(&self.log).map_err(|source| io_error(&self.log, source))?;
+        let _alone = self.alone_with_folder(interrupt)?;
+        let _alone_too = self.alone_with_packages(interrupt)?;
+        let start = Instant::now();
+        for command in &self.commands {
+            self.run(command, supervisor, interrupt)?;
+        }
+        let build_s = start.elapsed().as_secs_f64();
+        let stamp = self.current_stamp()?;
+        serde_json::to_vec(&stamp)
+            .map_err(io::Error::other)
+            .and_then(|bytes| fs::write(&self.stamp, bytes))
+            .map_err(|source| io_error(&self.stamp, source))?;
+        Ok((build_s, stamp))
+    }
+
+    /// While this build runs, others of the same folder wait, those of its variants: they may write into it.
+    fn alone_with_folder(&self, interrupt: &AtomicBool) -> Result<File, BuildError> {
+        let name = self.server.folder.file_name().unwrap_or_default();
+        let mut file = name.to_owned();
+        file.push(format!("-{}.lock", self.server.short_hash()));
+        let file = self.places.out.with_file_name(file);
+        let lock = lock_unless(interrupt, &file).map_err(|source| io_error(&file, source))?;
+        lock.ok_or(BuildError::Interrupted)
+    }
+
+    /// Makes the folder of the packages. While this build uses it, others that do so too wait: not
+    /// every package manager bears another one in its cache.
+    fn alone_with_packages(&self, interrupt: &AtomicBool) -> Result<Option<File>, BuildError> {
+        let folder = &self.places.packages;
+        fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
+        let manifest = &self.server.manifest;
+        let mut words = manifest.build.iter().flatten().chain(manifest.env.values());
+        if !words.any(Template::shares_packages) {
+            return Ok(None);
+        }
+        let file = folder.with_extension("lock");
+        let lock = lock_unless(interrupt, &file).map_err(|source| io_error(&file, source))?;
+        lock.ok_or(BuildError::Interrupted).map(Some)
+    }
+
+    fn run(
+        &self,
+        command: &[String],
+        supervisor: &SupervisorProgram,
+        interrupt: &AtomicBool,
+    ) -> Result<(), BuildError> {
+        let task = Task {
+            command: command.to_vec(),
+            folder: self.server.folder.clone(),
+            env: self.env_of_build(),
+            log: self.log.clone(),
+            error_log: None,
+            scratch: None,
+            cpus: Vec::new(),
+        };
+        let text = command.join(" ");
+        match supervisor.run(&task, interrupt) {
+            Ok(exit) if exit.success() => Ok(()),
+            Ok(exit) => Err(BuildError::Failed {
+                command: text,
+                exit,
+                tail: tail_or_note(&self.log, TAIL_LINES),
+                log: self.log.clone(),
+            }),
+            Err(RunError::Interrupted) => Err(BuildError::Interrupted),
+            Err(RunError::Spawn(source)) => Err(BuildError::Spawn {
+                command: text,
+                source,
+            }),
+        }
+    }
+
+    /// The stamp of what is there now.
+    fn current_stamp(&self) -> Result<Stamp, BuildError> {
+        let toolchains = self.found.iter();
+        let env = self.server.manifest.env.iter();
+        Ok(Stamp {
+            source_hash: self.server.source_hash.clone(),
+            inputs: self.inputs.clone(),
+            toolchains: toolchains
+                .map(|found| {
+                    let version = found.version.to_string();
+                    (found.tool.name().to_owned(), (found.path.clone(), version))
+                })
+                .collect(),
+            commands: self.commands.clone(),
+            env: env
+                .map(|(name, value)| (name.clone(), value.fill(&self.places)))
+                .collect(),
+            artefacts: self
+                .artefacts
+                .iter()
+                .map(|path| {
+                    let file = self.artefact(path)?;
+                    let changed = file.modified().ok();
+                    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                    let changed = changed.map_or(0, |time| time.as_nanos());
+                    Ok((path.clone(), file.len(), changed))
+                })
+                .collect::<Result<_, BuildError>>()?,
+            made: self.made()?,
+        })
+    }
+
+    fn made(&self) -> Result<Vec<String>, BuildError> {
+        if !incremental::is_incremental(&self.commands) {
+            return Ok(Vec::new());
+        }
+        let unreadable = |Unreadable { path, source }| io_error(&path, source);
+        let artefacts = self.artefacts.iter();
+        artefacts
+            .map(|path| hash_file(path).map_err(unreadable))
+            .collect()
+    }
+
+    fn artefact(&self, path: &Path) -> Result<fs::Metadata, BuildError> {
+        path.metadata().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => BuildError::NoArtefact {
+                artefact: path.to_owned(),
+                tail: tail_or_note(&self.log, TAIL_LINES),
+            },
+            _ => io_error(path, source),
+        })
+    }
+
+    fn artefact_bytes(&self) -> Result<Option<u64>, BuildError> {
+        let sizes = self.artefacts.iter().map(|path| {
+            let file = self.artefact(path)?;
+            Ok(file.len())
+        });
+        let bytes: u64 = sizes.sum::<Result<u64, BuildError>>()?;
+        Ok((!self.artefacts.is_empty()).then_some(bytes))
+    }
+}
+
+/// The variables of the manifest, and those that make the server's tools be found.
+fn env(server: &Server, found: &[Found], places: &Places) -> Vec<(OsString, OsString)> {
+    let own = server.manifest.env.iter();
+    let mut variables = environment(found);
+    variables.push((
+        "CARGO_TARGET_DIR".into(),
+        places.cargo_target.clone().into(),
+    ));
+    variables.extend(own.map(|(name, value)| (name.into(), value.fill(places).into())));
+    variables
+}
+
+fn io_error(path: &Path, source: io::Error) -> BuildError {
+    BuildError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}

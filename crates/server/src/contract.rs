@@ -1,0 +1,108 @@
+//! What a server is told when it starts: in variables, and in the placeholders of its command.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::build::Built;
+use crate::cpus::allowed_cpus;
+use crate::logs::Logs;
+use crate::manifest::{StartPlace, fill_at_start, names_at_start};
+use crate::running::Launch;
+use crate::supervisor::Task;
+
+/// What a server is told.
+pub struct Contract {
+    host: String,
+    port: String,
+    cpus: String,
+    assets: PathBuf,
+    /// Its own folder, if its command names `{tmp}`.
+    scratch: Option<TempDir>,
+}
+
+impl Contract {
+    /// What `built` is told when it is to listen on `address`.
+    ///
+    /// # Errors
+    /// If the folder for `{tmp}` cannot be created.
+    pub fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
+        let cpus = match launch.cpus.len() {
+            0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
+            pinned => pinned,
+        };
+        let assets = std::path::absolute(&launch.assets);
+        Ok(Contract {
+            host: address.ip().to_string(),
+            port: address.port().to_string(),
+            cpus: cpus.to_string(),
+            assets: assets.unwrap_or_else(|_| launch.assets.clone()),
+            scratch: wants_scratch(built).then(new_scratch).transpose()?,
+        })
+    }
+
+    /// The task that starts it.
+    pub fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
+        Task {
+            command: built.run.iter().map(|word| self.fill(word)).collect(),
+            folder: built.folder.clone(),
+            env: self.env(built),
+            log: logs.output.clone(),
+            error_log: Some(logs.errors.clone()),
+            scratch: self.scratch().map(Path::to_owned),
+            cpus: launch.cpus.clone(),
+        }
+    }
+
+    /// Says that a supervisor has taken over: it removes the folder for `{tmp}` when the server has ended.
+    pub fn taken_over(self) {
+        self.scratch.map(TempDir::keep);
+    }
+
+    /// The server's own variables, then those of the contract, which win.
+    fn env(&self, built: &Built) -> Vec<(OsString, OsString)> {
+        let own = built.env.iter().map(|(name, value)| {
+            let filled = value.to_str().map(|text| self.fill(text).into());
+            (name.clone(), filled.unwrap_or_else(|| value.clone()))
+        });
+        let contract = [
+            ("HOST", OsString::from(&self.host)),
+            ("PORT", OsString::from(&self.port)),
+            ("CPUS", OsString::from(&self.cpus)),
+            ("ASSETS", self.assets.clone().into_os_string()),
+        ];
+        let contract = contract.map(|(name, value)| (OsString::from(name), value));
+        own.chain(contract).collect()
+    }
+
+    fn fill(&self, text: &str) -> String {
+        fill_at_start(text, |place| match place {
+            StartPlace::Host => self.host.clone(),
+            StartPlace::Port => self.port.clone(),
+            StartPlace::Cpus => self.cpus.clone(),
+            StartPlace::Assets => self.assets.to_string_lossy().into_owned(),
+            StartPlace::Tmp => match self.scratch() {
+                Some(folder) => folder.to_string_lossy().into_owned(),
+                None => String::new(),
+            },
+        })
+    }
+
+    fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_ref().map(TempDir::path)
+    }
+}
+
+fn wants_scratch(built: &Built) -> bool {
+    let values = built.env.iter().filter_map(|(_, value)| value.to_str());
+    let mut texts = built.run.iter().map(String::as_str).chain(values);
+    texts.any(|text| names_at_start(text).any(|place| place == StartPlace::Tmp))
+}
+
+/// It lies in the system's folder for such things because the path of a socket in it must be short.
+fn new_scratch() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("prony-").tempdir()
+}

@@ -1,0 +1,199 @@
+//! Where things lie: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Server;
+
+/// The folders that mark the root.
+const MARKS: [&str; 3] = ["servers", "suites", "workloads"];
+
+/// The folders of one checkout of Prony.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+/// Why no layout was found.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// The folder to start from cannot be resolved.
+    #[error("cannot look for Prony's folders from {start}: {source}")]
+    Start {
+        /// Where the search began.
+        start: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder for what Prony makes cannot be created.
+    #[error("cannot create the folder {state}, where Prony keeps all it makes: {source}")]
+    State {
+        /// The folder.
+        state: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No folder up to the top has them.
+    #[error(
+        "no folder from {start} upwards holds servers/, suites/ and workloads/; run prony inside of them, or name their folder with --project"
+    )]
+    NotFound {
+        /// Where the search began.
+        start: PathBuf,
+    },
+}
+
+impl Layout {
+    /// The layout whose root is `root`, as given.
+    pub fn at(root: impl Into<PathBuf>) -> Layout {
+        Layout { root: root.into() }
+    }
+
+    /// The nearest folder from `start` upwards that holds `servers/`, `suites/` and `workloads/`.
+    ///
+    /// # Errors
+    /// Where `start` does not exist, or no such folder is found.
+    pub fn find(start: &Path) -> Result<Layout, LayoutError> {
+        let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
+            start: start.to_owned(),
+            source,
+        })?;
+        absolute
+            .ancestors()
+            .find(|folder| MARKS.iter().all(|mark| folder.join(mark).is_dir()))
+            .map(Layout::at)
+            .ok_or(LayoutError::NotFound { start: absolute })
+    }
+
+    /// The root itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Everything that Prony makes: `.prony/`.
+    pub fn state(&self) -> PathBuf {
+        self.root.join(".prony")
+    }
+
+    /// Creates [`Self::state`], the one folder that Prony creates unasked, and keeps git from seeing
+    /// what is in it.
+    ///
+    /// # Errors
+    /// If it cannot be created or written.
+    pub fn make_state(&self) -> Result<(), LayoutError> {
+        let state = self.state();
+        ignored_folder(&state).map_err(|source| LayoutError::State { state, source })
+    }
+
+    /// The servers, a folder each.
+    pub fn servers(&self) -> PathBuf {
+        self.root.join("servers")
+    }
+
+    /// The suites, a file each.
+    pub fn suites(&self) -> PathBuf {
+        self.root.join("suites")
+    }
+
+    /// The workloads, a file each.
+    pub fn workloads(&self) -> PathBuf {
+        self.root.join("workloads")
+    }
+
+    /// The files that servers respond with.
+    pub fn assets(&self) -> PathBuf {
+        self.workloads().join("assets")
+    }
+
+    /// What builds made, a folder for each server and source hash.
+    pub fn builds(&self) -> PathBuf {
+        self.state().join("build")
+    }
+
+    /// The toolchains that Prony made for itself.
+    pub fn tools(&self) -> PathBuf {
+        self.state().join("tools")
+    }
+
+    /// The logs and reports of runs.
+    pub fn runs(&self) -> PathBuf {
+        self.state().join("runs")
+    }
+
+    /// What the servers' package managers fetch, shared by all servers so that it is fetched once.
+    pub fn packages(&self) -> PathBuf {
+        self.state().join("packages")
+    }
+
+    /// Cargo's target folder, shared by the project's servers so that their dependencies are built once.
+    pub fn cargo_target(&self) -> PathBuf {
+        self.state().join("cargo-target")
+    }
+
+    /// That of one server. A variant, and a server that lies elsewhere, may build a program of the same name as
+    /// another: in the shared folder the later build would write over the earlier one, and both would be measured as it.
+    pub fn cargo_target_of(&self, server: &Server) -> PathBuf {
+        let own = self.servers().join(&server.id);
+        match own.canonicalize().is_ok_and(|own| own == server.folder) {
+            true => self.cargo_target(),
+            false => self.state().join("cargo-targets").join(&server.id),
+        }
+    }
+}
+
+/// A folder whose `.gitignore` names everything in it. One that is there is left as it is.
+fn ignored_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    match File::create_new(folder.join(".gitignore")) {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_is_found_from_a_folder_below_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for mark in MARKS {
+            std::fs::create_dir(folder.path().join(mark)).unwrap();
+        }
+        let below = folder.path().join("servers/deep");
+        std::fs::create_dir(&below).unwrap();
+        let layout = Layout::find(&below).unwrap();
+        assert_eq!(layout.root(), folder.path().canonicalize().unwrap());
+    }
+
+    #[test]
+    fn the_state_is_created_once_and_ignored_by_git() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::at(folder.path());
+        let ignored = layout.state().join(".gitignore");
+        layout.make_state().unwrap();
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "*\n");
+        fs::write(&ignored, "mine").unwrap();
+        layout.make_state().unwrap();
+        assert_eq!(fs::read_to_string(&ignored).unwrap(), "mine");
+        fs::remove_dir_all(layout.state()).unwrap();
+        fs::write(layout.state(), "a file").unwrap();
+        let told = layout.make_state().unwrap_err().to_string();
+        assert!(told.contains("cannot create the folder"), "{told}");
+    }
+
+    #[test]
+    fn without_the_marks_nothing_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(
+            Layout::find(folder.path()),
+            Err(LayoutError::NotFound { .. })
+        ));
+        assert!(matches!(
+            Layout::find(&folder.path().join("none")),
+            Err(LayoutError::Start { .. })
+        ));
+    }
+}

@@ -1,0 +1,55 @@
+//! A server under test: its manifest and toolchain, its build, its process, when it is ready, what it
+//! costs, and its end.
+//!
+//! This room knows nothing of loads or suites. Whoever starts a server gives a probe that says
+//! whether a response is right.
+#![forbid(unsafe_code)]
+
+mod build;
+mod catalogue;
+mod clock;
+mod contract;
+mod cpus;
+mod digest;
+mod layout;
+mod lock;
+mod logs;
+mod manifest;
+mod nearest;
+mod port;
+mod readiness;
+mod running;
+mod sampling;
+mod server;
+mod sources;
+mod supervisor;
+mod tail;
+mod toolchain;
+
+pub use build::{BuildError, Built, Freshness, build};
+pub use catalogue::{BrokenServer, Catalogue, SelectError};
+pub use clock::monotonic_ns;
+pub use cpus::{
+    CpuListError, allowed_cpus, default_assignment, format_cpu_list, parse_cpu_list,
+    pin_current_thread, usable_cpus,
+};
+pub use layout::{Layout, LayoutError};
+pub use logs::Logs;
+pub use manifest::{
+    Class, Input, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Pattern, Places,
+    Template, Variant, VersionSource, Wire,
+};
+pub use nearest::nearest;
+pub use port::{FreePorts, PortSource, says_address_in_use};
+pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
+pub use running::{Launch, RunningServer, StartError};
+pub use sampling::{OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage};
+pub use server::{Server, ServerError};
+pub use supervisor::{
+    Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
+};
+pub use tail::tail;
+pub use toolchain::{
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, Part, Program,
+    ProvideError, Source, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
+};

@@ -1,0 +1,180 @@
+//! What a server writes: a file for its standard output, one for its standard error.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::supervisor::new_log;
+use crate::tail::tail;
+
+/// How many of a log's first and last lines are shown. Some say what is wrong first and print a long
+/// stack after it, others the other way round.
+const FIRST_LINES: usize = 10;
+const LAST_LINES: usize = 20;
+
+/// At most this much of a log's beginning, and of its end, is read to be shown.
+const SHOWN_BYTES: u64 = 64 * 1024;
+
+/// Longer lines are cut.
+const LINE_CHARS: usize = 500;
+
+/// The two logs of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logs {
+    /// What it wrote to standard output.
+    pub output: PathBuf,
+    /// What it wrote to standard error.
+    pub errors: PathBuf,
+}
+
+impl Logs {
+    /// `NAME.log` for standard output, and `NAME.stderr.log` beside it.
+    pub fn at(output: &Path) -> Logs {
+        Logs {
+            errors: output.with_extension("stderr.log"),
+            output: output.to_owned(),
+        }
+    }
+
+    /// Creates both, empty, with the folders above them.
+    pub(crate) fn create(&self) -> Result<(), (PathBuf, io::Error)> {
+        [&self.output, &self.errors]
+            .into_iter()
+            .try_for_each(|path| new_log(path).map_err(|error| (path.clone(), error)))
+    }
+
+    /// Removes both.
+    pub fn discard(&self) {
+        for path in [&self.output, &self.errors] {
+            // Nothing depends on it: a log that stays only takes room.
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Both, with the beginning and the end of what each holds, for an error text.
+    pub fn shown(&self) -> String {
+        let parts = [
+            ("standard output", &self.output),
+            ("standard error", &self.errors),
+        ];
+        let mut text = String::new();
+        let mut empty = Vec::new();
+        for (name, path) in parts {
+            let lines = match excerpt(path) {
+                Ok(lines) => lines,
+                Err(error) => vec![format!("(cannot be read: {error})")],
+            };
+            if lines.is_empty() {
+                empty.push(path.display().to_string());
+                continue;
+            }
+            let separator = if text.is_empty() { "" } else { "\n" };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{separator}its {name} ({}):", path.display());
+            for line in lines {
+                let _ = write!(text, "\n  {line}");
+            }
+        }
+        if text.is_empty() {
+            return format!(
+                "it wrote nothing to standard output or standard error (output that it had not flushed is lost); its logs: {}",
+                empty.join(", ")
+            );
+        }
+        text
+    }
+
+    /// Where both are, in a line.
+    pub fn paths(&self) -> String {
+        format!("{}, {}", self.output.display(), self.errors.display())
+    }
+
+    /// The last lines of both, standard output first.
+    pub(crate) fn last(&self, lines: usize) -> String {
+        let tails = [&self.output, &self.errors].map(|path| tail(path, lines).unwrap_or_default());
+        tails.join("\n")
+    }
+}
+
+/// The lines of a file, or its first and last ones with a mark between them.
+fn excerpt(path: &Path) -> io::Result<Vec<String>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let first = lines_from(&mut file, 0)?;
+    if length <= SHOWN_BYTES && first.len() <= FIRST_LINES + LAST_LINES {
+        return Ok(first);
+    }
+    let last = match length <= SHOWN_BYTES {
+        true => first[FIRST_LINES..].to_vec(),
+        // The first of these may have lost its beginning.
+        false => lines_from(&mut file, length - SHOWN_BYTES)?
+            .into_iter()
+            .skip(1)
+            .collect(),
+    };
+    let mut shown: Vec<String> = first.into_iter().take(FIRST_LINES).collect();
+    shown.push("…".to_owned());
+    shown.extend_from_slice(&last[last.len().saturating_sub(LAST_LINES)..]);
+    Ok(shown)
+}
+
+fn lines_from(file: &mut File, start: u64) -> io::Result<Vec<String>> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(SHOWN_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.trim_end().lines().map(cut).collect())
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(LINE_CHARS) {
+        None => line.to_owned(),
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logs(folder: &Path, output: &str, errors: &str) -> Logs {
+        let logs = Logs::at(&folder.join("a.log"));
+        logs.create().unwrap();
+        fs::write(&logs.output, output).unwrap();
+        fs::write(&logs.errors, errors).unwrap();
+        logs
+    }
+
+    #[test]
+    fn both_logs_are_shown_with_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = logs(folder.path(), "one\ntwo\n", "three\n").shown();
+        let path = |name| folder.path().join(name).display().to_string();
+        let expected = format!(
+            "its standard output ({}):\n  one\n  two\nits standard error ({}):\n  three",
+            path("a.log"),
+            path("a.stderr.log")
+        );
+        assert_eq!(shown, expected);
+        let shown = logs(folder.path(), "", "three\n").shown();
+        assert!(shown.starts_with("its standard error ("), "{shown}");
+        let shown = logs(folder.path(), "", "\n").shown();
+        assert!(shown.starts_with("it wrote nothing"), "{shown}");
+        assert!(shown.contains("a.log, ") && shown.ends_with("a.stderr.log"));
+    }
+
+    #[test]
+    fn of_a_long_log_the_beginning_and_the_end_are_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let numbered = |count: u32| -> String { (1..=count).map(|i| format!("{i}\n")).collect() };
+        let lines = |text: String| excerpt(&logs(folder.path(), &text, "").output).unwrap();
+        assert_eq!(lines(numbered(30)).len(), 30);
+        let middling = lines(numbered(31));
+        assert_eq!(middling[9..12], ["10", "…", "12"]);
+        let huge = lines(numbered(100_000));
+        assert_eq!((huge.len(), &*huge[0], &*huge[30]), (31, "1", "100000"));
+        let long = lines("x".repeat(1_000_000));
+        assert!(long.iter().all(|line| line.chars().count() <= 501));
+    }
+}

@@ -1,0 +1,264 @@
+//! Waiting for a server's first expected response.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::build::Built;
+use crate::clock::monotonic_ns;
+use crate::port::{Listener, PortSource, addresses_of, listener_of, says_address_in_use};
+use crate::running::{Launch, RunningServer, StartError};
+use crate::supervisor::Exit;
+
+/// The pause between two tries is this part of the time waited so far, so that it makes a startup
+/// time at most so much too long.
+const PAUSE_PART: u32 = 20;
+
+/// The shortest and the longest pause.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+
+/// A server may respond wrongly while it starts, but no longer than this.
+const WRONG_TIME: Duration = Duration::from_secs(2);
+
+/// How long a server that gave no response has to write what it still has to say when it is stopped.
+const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
+
+/// How long a server that is ending may take to be seen as ended: all of its tree is stopped first.
+const END_TIME: Duration = Duration::from_millis(500);
+
+/// In how many of its last lines a word of a taken port is looked for.
+const PORT_TAIL_LINES: usize = 100;
+
+/// How many ports are tried.
+const PORTS: u32 = 3;
+
+/// What came of one try.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probe {
+    /// The expected response.
+    Right,
+    /// No whole response: refused, closed, or not in time; this says which.
+    NotYet(String),
+    /// Another response; this says what was expected and what came.
+    Wrong(String),
+}
+
+/// A server's first expected response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// From the execution of its command to that response, in nanoseconds.
+    pub startup_ns: u64,
+}
+
+/// Why there was none.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// It ended before.
+    #[error("the server {exit} before it sent the expected response; {output}")]
+    ExitedEarly {
+        /// How it ended.
+        exit: Exit,
+        /// What it wrote, and where all of that is.
+        output: String,
+    },
+    /// No whole response.
+    #[error("the server sent no complete response within {timeout:?}: {why}; {output}")]
+    NeverResponded {
+        /// How long was waited.
+        timeout: Duration,
+        /// Where it listens instead, or what came of the last try.
+        why: String,
+        /// What it wrote, and where all of that is.
+        output: String,
+    },
+    /// Only wrong responses.
+    #[error("the server sends a wrong response: {mismatch}; {output}")]
+    WrongResponse {
+        /// What was expected and what came last.
+        mismatch: String,
+        /// What it wrote, and where all of that is.
+        output: String,
+    },
+    /// The responses come from another program.
+    #[error("another program listens on port {port}")]
+    PortTaken {
+        /// The port.
+        port: u16,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl NotReady {
+    /// Whether another port would help.
+    fn is_taken_port(&self, server: &RunningServer) -> bool {
+        match self {
+            NotReady::PortTaken { .. } => true,
+            // Some write a long stack after the reason.
+            NotReady::ExitedEarly { .. } => {
+                says_address_in_use(&server.logs().last(PORT_TAIL_LINES))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Why a server could not be brought to its first expected response.
+#[derive(Debug, thiserror::Error)]
+pub enum BringUpError {
+    /// It could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// It gave no expected response.
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
+    /// Every port that was tried was taken when the server came to use it.
+    #[error(
+        "{tries} ports that were free a moment before were taken when the server came to use them; is another program taking ports? Last: {last}"
+    )]
+    PortsTaken {
+        /// How many were tried.
+        tries: u32,
+        /// What happened with the last one.
+        last: NotReady,
+    },
+}
+
+/// Probes a server until it gives its first expected response.
+///
+/// A probe must bound its own time. Of a expected response it is made sure that the server itself gave it.
+///
+/// # Errors
+/// Where the server ends, does not respond within `timeout` or responds wrongly, or `interrupt` is set.
+pub fn wait_ready(
+    server: &mut RunningServer,
+    probe: &mut dyn FnMut(SocketAddr) -> Probe,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+) -> Result<Ready, NotReady> {
+    let begin = Instant::now();
+    let mut wrong: Option<(Instant, String)> = None;
+    let mut last = String::new();
+    loop {
+        match probe(server.address()) {
+            Probe::Right => {
+                let now = monotonic_ns();
+                confirm(server)?;
+                let startup_ns = now.saturating_sub(server.started_at_ns());
+                return Ok(Ready { startup_ns });
+            }
+            Probe::NotYet(reason) => last = reason,
+            Probe::Wrong(mismatch) => {
+                let since = wrong.map_or_else(Instant::now, |(since, _)| since);
+                wrong = Some((since, mismatch));
+            }
+        }
+        fail_if_exited(server)?;
+        if interrupt.load(Ordering::Relaxed) {
+            return Err(NotReady::Interrupted);
+        }
+        let late = begin.elapsed() >= timeout;
+        match wrong {
+            Some((since, mismatch)) if late || since.elapsed() >= WRONG_TIME => {
+                let output = server.logs().shown();
+                return Err(NotReady::WrongResponse { mismatch, output });
+            }
+            None if late => return Err(never_responded(server, timeout, last)),
+            _ => {}
+        }
+        let pause = begin.elapsed() / PAUSE_PART;
+        std::thread::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
+    }
+}
+
+/// Starts a server and waits for its first expected response; where its port was taken meanwhile, again
+/// with another, three times in all.
+///
+/// # Errors
+/// As [`RunningServer::start`] and [`wait_ready`]; a server that is not ready has been killed.
+pub fn bring_up(
+    built: &Built,
+    launch: &Launch,
+    ports: &mut dyn PortSource,
+    probe: &mut dyn FnMut(SocketAddr) -> Probe,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+) -> Result<(RunningServer, Ready), BringUpError> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut server = RunningServer::start(built, launch, ports)?;
+        match wait_ready(&mut server, probe, timeout, interrupt) {
+            Ok(ready) => return Ok((server, ready)),
+            Err(error) if !error.is_taken_port(&server) => return Err(error.into()),
+            Err(last) if tries == PORTS => return Err(BringUpError::PortsTaken { tries, last }),
+            Err(_) => {}
+        }
+    }
+}
+
+/// The expected response may have come from a program that had the port before.
+fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
+    fail_if_exited(server)?;
+    let port = server.address().port();
+    let pids = server.tree().pids().unwrap_or_default();
+    match listener_of(port, &pids) {
+        Listener::Foreign => {
+            // One whose processes are ending right now has no port any more either.
+            fail_if_exits_within(server, END_TIME)?;
+            Err(NotReady::PortTaken { port })
+        }
+        Listener::Ours | Listener::Unknown => Ok(()),
+    }
+}
+
+fn fail_if_exited(server: &mut RunningServer) -> Result<(), NotReady> {
+    fail_if_exits_within(server, Duration::ZERO)
+}
+
+fn fail_if_exits_within(server: &mut RunningServer, time: Duration) -> Result<(), NotReady> {
+    match server.exits_within(time) {
+        None => Ok(()),
+        Some(exit) => Err(NotReady::ExitedEarly {
+            exit,
+            output: server.logs().shown(),
+        }),
+    }
+}
+
+/// Stops the server, so that it writes what it has buffered.
+fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) -> NotReady {
+    let pids = server.tree().pids().unwrap_or_default();
+    let why = why_silent(server.address(), &addresses_of(&pids), &last);
+    server.stop(LAST_WORDS_TIME);
+    NotReady::NeverResponded {
+        timeout,
+        why,
+        output: server.logs().shown(),
+    }
+}
+
+/// Why a server gave no whole response, by where it listens and what came last.
+fn why_silent(address: SocketAddr, listens_on: &[SocketAddr], last: &str) -> String {
+    let any = |ip: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || address.is_ipv4());
+    let reached = |other: &SocketAddr| {
+        other.port() == address.port() && (other.ip() == address.ip() || any(other.ip()))
+    };
+    if listens_on.is_empty() {
+        return format!("it listens on no TCP port ({last})");
+    }
+    if listens_on.iter().any(reached) {
+        return last.to_owned();
+    }
+    let others: Vec<String> = listens_on.iter().map(SocketAddr::to_string).collect();
+    let same_port = listens_on
+        .iter()
+        .any(|other| other.port() == address.port());
+    let variable = if same_port { "HOST" } else { "PORT" };
+    format!(
+        "it listens on {} instead of {address}: does it read {variable}?",
+        others.join(", ")
+    )
+}

@@ -1,0 +1,222 @@
+//! A server that runs.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::build::Built;
+use crate::contract::Contract;
+use crate::logs::Logs;
+use crate::port::PortSource;
+use crate::sampling::{ProcessTree, TreeUsage};
+use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram};
+
+/// How a server is to be started.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The supervisor's program.
+    pub supervisor: SupervisorProgram,
+    /// The CPUs that it is pinned to; empty for all.
+    pub cpus: Vec<usize>,
+    /// The address that it listens on.
+    pub host: IpAddr,
+    /// The folder of the files that it responds with.
+    pub assets: PathBuf,
+    /// The file for its standard output; the one for its standard error lies beside it, see [`Logs::at`].
+    pub log: PathBuf,
+}
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// There is no free port.
+    #[error("there is no free port on {host}: {source}")]
+    Port {
+        /// The address.
+        host: IpAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Its log cannot be written.
+    #[error("cannot write the log {path}: {source}")]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The folder for `{tmp}` cannot be created.
+    #[error("cannot create a folder for `{{tmp}}` in {}: {source}", temp_folder())]
+    Scratch {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Its process could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
+fn temp_folder() -> String {
+    std::env::temp_dir().display().to_string()
+}
+
+/// A server under its supervisor. Dropping it kills its whole process tree.
+#[derive(Debug)]
+pub struct RunningServer {
+    process: Supervised,
+    address: SocketAddr,
+    output: LineCounter,
+    errors: LineCounter,
+    logs: Logs,
+}
+
+impl RunningServer {
+    /// Starts a server on a port of `ports`. It may need a while to listen: see [`crate::wait_ready`].
+    ///
+    /// # Errors
+    /// Where there is no port, no log or no process; a server that ends at once is seen when waiting for it.
+    pub fn start(
+        built: &Built,
+        launch: &Launch,
+        ports: &mut dyn PortSource,
+    ) -> Result<RunningServer, StartError> {
+        let host = launch.host;
+        let port = ports
+            .next_port(host)
+            .map_err(|source| StartError::Port { host, source })?;
+        let logs = Logs::at(&launch.log);
+        let log_error = |(path, source)| StartError::Log { path, source };
+        logs.create().map_err(log_error)?;
+        let counter = |path: &PathBuf| {
+            LineCounter::open(path).map_err(|error| log_error((path.clone(), error)))
+        };
+        let (output, errors) = (counter(&logs.output)?, counter(&logs.errors)?);
+        let address = SocketAddr::new(host, port);
+        let contract = Contract::new(built, launch, address)
+            .map_err(|source| StartError::Scratch { source })?;
+        let process = launch
+            .supervisor
+            .spawn(&contract.task(built, launch, &logs))?;
+        contract.taken_over();
+        Ok(RunningServer {
+            process,
+            address,
+            output,
+            errors,
+            logs,
+        })
+    }
+
+    /// Where it listens, or will.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.process.pid()
+    }
+
+    /// When its command was executed: CLOCK_MONOTONIC in nanoseconds.
+    pub fn started_at_ns(&self) -> u64 {
+        self.process.started_at_ns()
+    }
+
+    /// How it ended, where it has. Then no process of its tree is left.
+    pub fn exited(&mut self) -> Option<Exit> {
+        self.exits_within(Duration::ZERO)
+    }
+
+    /// How it ended, if it does within `time`.
+    pub fn exits_within(&mut self, time: Duration) -> Option<Exit> {
+        self.process.wait(time)
+    }
+
+    /// How many lines it has written to standard output so far.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn log_lines(&mut self) -> io::Result<u64> {
+        self.output.count()
+    }
+
+    /// How many lines it has written to standard error so far.
+    ///
+    /// # Errors
+    /// Where the log cannot be read.
+    pub fn error_lines(&mut self) -> io::Result<u64> {
+        self.errors.count()
+    }
+
+    /// All that it has written.
+    pub fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    /// Its process tree, to sample.
+    pub fn tree(&self) -> ProcessTree {
+        ProcessTree::under_supervisor(self.process.supervisor_pid())
+    }
+
+    /// What its process tree has used since its start and holds now.
+    ///
+    /// # Errors
+    /// Where it has ended, or the system does not say.
+    pub fn usage(&self) -> io::Result<TreeUsage> {
+        self.tree().usage()
+    }
+
+    /// Ends it: SIGTERM, and when it has ended or `grace` is over, SIGKILL to all that is left of its tree.
+    pub fn stop(&mut self, grace: Duration) -> Exit {
+        self.process.stop(grace)
+    }
+}
+
+/// Counts the lines of a file that grows; each byte is read once.
+#[derive(Debug)]
+struct LineCounter {
+    file: File,
+    lines: u64,
+}
+
+impl LineCounter {
+    fn open(path: &Path) -> io::Result<LineCounter> {
+        let file = File::open(path)?;
+        Ok(LineCounter { file, lines: 0 })
+    }
+
+    fn count(&mut self) -> io::Result<u64> {
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match self.file.read(&mut buffer) {
+                Ok(0) => return Ok(self.lines),
+                Ok(length) => {
+                    let line_feeds = buffer[..length].iter().filter(|&&byte| byte == b'\n');
+                    self.lines += line_feeds.count() as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn lines_are_counted_as_the_file_grows() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut counter = LineCounter::open(file.path()).unwrap();
+        assert_eq!(counter.count().unwrap(), 0);
+        file.write_all(b"one\ntwo").unwrap();
+        assert_eq!(counter.count().unwrap(), 1);
+        file.write_all(b" and\n").unwrap();
+        file.write_all("three\n".repeat(50_000).as_bytes()).unwrap();
+        assert_eq!(counter.count().unwrap(), 50_002);
+    }
+}

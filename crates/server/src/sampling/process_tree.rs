@@ -1,0 +1,147 @@
+//! A process with all its descendants.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io;
+
+use super::processes;
+use super::stat::{CpuTime, Stat, peak_resident_bytes, proportional_bytes, resident_bytes};
+
+/// The processes below a supervisor.
+///
+/// The supervisor is its root, because a process of the tree that loses its parent becomes the supervisor's
+/// child, and its CPU time the supervisor's when it ends. The supervisor itself is not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessTree {
+    supervisor: i32,
+}
+
+/// What a process tree has used and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TreeUsage {
+    /// CPU time in user mode since its start, in seconds, processes that have ended included.
+    pub cpu_user_s: f64,
+    /// CPU time in the kernel since its start, in seconds, processes that have ended included.
+    pub cpu_system_s: f64,
+    /// Memory that it holds now, in bytes: resident set of a single process, sum of the proportional
+    /// sets of several.
+    pub resident_bytes: u64,
+    /// How many processes it has now.
+    pub processes: u32,
+}
+
+impl ProcessTree {
+    /// The tree below the supervisor of this process id.
+    pub fn under_supervisor(supervisor: i32) -> ProcessTree {
+        ProcessTree { supervisor }
+    }
+
+    /// The ids of its processes.
+    ///
+    /// # Errors
+    /// Where the system does not list processes.
+    pub fn pids(&self) -> io::Result<Vec<i32>> {
+        descendants(self.supervisor)
+    }
+
+    /// What it has used and holds.
+    ///
+    /// # Errors
+    /// Where it has ended, or the system does not say.
+    pub fn usage(&self) -> io::Result<TreeUsage> {
+        let pids = self.pids()?;
+        let cpu = self.cpu(&pids)?;
+        Ok(TreeUsage {
+            cpu_user_s: cpu.user_s,
+            cpu_system_s: cpu.system_s,
+            resident_bytes: memory_of(&pids),
+            processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// CPU time that it has used since its start, processes that have ended included, in seconds.
+    ///
+    /// # Errors
+    /// If it has ended, or the system does not say.
+    pub fn cpu_s(&self) -> io::Result<f64> {
+        Ok(self.cpu(&self.pids()?)?.total_s())
+    }
+
+    /// The most memory that it has held as far as the kernel knows, in bytes: the peak of a single process; of several,
+    /// what they hold now.
+    ///
+    /// # Errors
+    /// If the system does not list processes.
+    pub fn peak_bytes(&self) -> io::Result<u64> {
+        Ok(peak_memory_of(&self.pids()?))
+    }
+
+    /// The ids of its threads.
+    ///
+    /// # Errors
+    /// Where the system does not list processes.
+    pub fn threads(&self) -> io::Result<BTreeSet<i32>> {
+        Ok(self.pids()?.into_iter().flat_map(threads_of).collect())
+    }
+
+    /// CPU time since its start.
+    pub(super) fn cpu(&self, pids: &[i32]) -> io::Result<CpuTime> {
+        let supervisor = Stat::read(self.supervisor)?;
+        let mut total = supervisor.ended_children;
+        for &pid in pids {
+            // One that ends right now is missed here and found with its parent the next time.
+            if let Ok(cpu) = Stat::cpu_with_children(pid) {
+                total = total.plus(cpu);
+            }
+        }
+        Ok(total)
+    }
+}
+
+/// The ids of a process's threads; none where it has ended.
+pub fn threads_of(pid: i32) -> Vec<i32> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
+}
+
+/// Memory that processes hold now: resident set of one, proportional sets of several.
+pub fn memory_of(pids: &[i32]) -> u64 {
+    match pids {
+        [only] => resident_bytes(*only).unwrap_or(0),
+        several => several.iter().filter_map(|&p| proportional_bytes(p)).sum(),
+    }
+}
+
+/// The peak of one, of which the kernel keeps it; what several hold now.
+pub fn peak_memory_of(pids: &[i32]) -> u64 {
+    match pids {
+        [only] => peak_resident_bytes(*only).unwrap_or(0),
+        several => memory_of(several),
+    }
+}
+
+/// Every process that descends from `root`, parents before their children, `root` left out.
+///
+/// # Errors
+/// Where the system does not list processes.
+pub fn descendants(root: i32) -> io::Result<Vec<i32>> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for pid in processes::ids()? {
+        // Processes may end while they are listed.
+        if let Ok(stat) = Stat::read(pid) {
+            children.entry(stat.parent).or_default().push(pid);
+        }
+    }
+    let mut found = children.remove(&root).unwrap_or_default();
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        found.extend(children.remove(&pid).unwrap_or_default());
+        next += 1;
+    }
+    Ok(found)
+}

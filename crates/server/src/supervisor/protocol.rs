@@ -1,0 +1,138 @@
+//! What Prony and the supervisor say to each other, a line each.
+
+use std::fmt;
+
+/// The first argument that makes Prony's program a supervisor.
+pub const SUPERVISOR: &str = "__supervisor";
+
+/// The first argument that makes Prony's program a launch.
+pub const LAUNCH: &str = "__launch";
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By itself, with exit code 0, while so many processes that it had started were still running: it
+    /// went into the background.
+    Background(u32),
+    /// By this signal.
+    Signal(i32),
+    /// Its supervisor was killed, and it with its supervisor.
+    Lost,
+}
+
+impl Exit {
+    /// Whether it ended by itself with exit code 0.
+    pub fn success(self) -> bool {
+        matches!(self, Exit::Code(0) | Exit::Background(_))
+    }
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Exit::Code(code) => write!(f, "ended with exit code {code}"),
+            Exit::Background(left) => {
+                let s = if left == 1 { "" } else { "es" };
+                write!(
+                    f,
+                    "ended with exit code 0 and left {left} process{s} running in the background, \
+                     which Prony has stopped (run it in the foreground)"
+                )
+            }
+            Exit::Signal(number) => match nix::sys::signal::Signal::try_from(number) {
+                Ok(signal) => write!(f, "was killed by {signal}"),
+                Err(_) => write!(f, "was killed by signal {number}"),
+            },
+            Exit::Lost => write!(f, "was lost: its supervisor was killed"),
+        }
+    }
+}
+
+/// What the supervisor tells Prony.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The command runs.
+    Started {
+        /// Its process id.
+        pid: i32,
+        /// When it was executed: CLOCK_MONOTONIC in nanoseconds.
+        at_ns: u64,
+    },
+    /// The command could not be started.
+    Failed(String),
+    /// The command ended, and no process of its tree is left.
+    Exited(Exit),
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Started { pid, at_ns } => write!(f, "started {pid} {at_ns}"),
+            Event::Failed(text) => write!(f, "failed {}", text.replace('\n', " ")),
+            Event::Exited(Exit::Code(code)) => write!(f, "exited code {code}"),
+            Event::Exited(Exit::Background(left)) => write!(f, "exited background {left}"),
+            Event::Exited(Exit::Signal(number)) => write!(f, "exited signal {number}"),
+            Event::Exited(Exit::Lost) => write!(f, "exited lost"),
+        }
+    }
+}
+
+impl Event {
+    /// Reads a line that the supervisor wrote.
+    pub fn parse(line: &str) -> Option<Event> {
+        if let Some(text) = line.strip_prefix("failed ") {
+            return Some(Event::Failed(text.to_owned()));
+        }
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["started", pid, at_ns] => Some(Event::Started {
+                pid: pid.parse().ok()?,
+                at_ns: at_ns.parse().ok()?,
+            }),
+            ["exited", "code", code] => Some(Event::Exited(Exit::Code(code.parse().ok()?))),
+            ["exited", "background", left] => {
+                Some(Event::Exited(Exit::Background(left.parse().ok()?)))
+            }
+            ["exited", "signal", number] => Some(Event::Exited(Exit::Signal(number.parse().ok()?))),
+            ["exited", "lost"] => Some(Event::Exited(Exit::Lost)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn exits() -> impl Strategy<Value = Exit> {
+        prop_oneof![
+            any::<i32>().prop_map(Exit::Code),
+            any::<u32>().prop_map(Exit::Background),
+            any::<i32>().prop_map(Exit::Signal),
+            Just(Exit::Lost),
+        ]
+    }
+
+    fn events() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            (any::<i32>(), any::<u64>()).prop_map(|(pid, at_ns)| Event::Started { pid, at_ns }),
+            "[^\n]{0,40}".prop_map(Event::Failed),
+            exits().prop_map(Event::Exited),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_the_supervisor_writes_prony_reads(event in events()) {
+            prop_assert_eq!(Event::parse(&event.to_string()), Some(event));
+        }
+    }
+
+    #[test]
+    fn an_exit_says_what_happened() {
+        assert_eq!(Exit::Signal(9).to_string(), "was killed by SIGKILL");
+        assert_eq!(Exit::Code(3).to_string(), "ended with exit code 3");
+    }
+}

@@ -1,0 +1,281 @@
+//! Prony's side of a supervised process.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::SupervisorProgram;
+use super::protocol::{Event, Exit, SUPERVISOR};
+use crate::cpus::format_cpu_list;
+
+/// How long the supervisor may take to say that the command was started.
+const START_TIME: Duration = Duration::from_secs(30);
+
+/// How much longer than the grace the supervisor may take to end everything.
+const STOP_TIME: Duration = Duration::from_secs(15);
+
+/// A command to run under a supervisor.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The folder to run it in.
+    pub folder: PathBuf,
+    /// Variables beside those that Prony has itself.
+    pub env: Vec<(OsString, OsString)>,
+    /// The file that its output is appended to.
+    pub log: PathBuf,
+    /// The file that its standard error is appended to; `None` for the same as its output.
+    pub error_log: Option<PathBuf>,
+    /// A folder of its own, removed with all it holds when no process of it is left.
+    pub scratch: Option<PathBuf>,
+    /// The CPUs it may use; empty for all.
+    pub cpus: Vec<usize>,
+}
+
+/// Why a command could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The command is an empty list.
+    #[error("there is no command to run")]
+    Empty,
+    /// The supervisor itself could not be started.
+    #[error("cannot start the supervisor {program}: {source}")]
+    Supervisor {
+        /// The supervisor's program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The supervisor could not start the command.
+    #[error("{0}")]
+    Command(String),
+    /// The supervisor said nothing sensible in time.
+    #[error("the supervisor did not say that the command was started")]
+    Silent,
+}
+
+/// Why a command that was to run to its end gave no exit.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A process tree under a supervisor. Dropping it kills the tree.
+#[derive(Debug)]
+pub struct Supervised {
+    supervisor: Child,
+    calls: ChildStdin,
+    events: ChildStdout,
+    unread: Vec<u8>,
+    pid: i32,
+    started_at_ns: u64,
+    exit: Option<Exit>,
+}
+
+impl SupervisorProgram {
+    /// Starts a command under a supervisor of its own.
+    ///
+    /// # Errors
+    /// Where the supervisor or the command cannot be started; the text names the command.
+    pub fn spawn(&self, task: &Task) -> Result<Supervised, SpawnError> {
+        if task.command.is_empty() {
+            return Err(SpawnError::Empty);
+        }
+        let supervisor_error = |source| SpawnError::Supervisor {
+            program: self.path().to_owned(),
+            source,
+        };
+        if !task.folder.is_dir() {
+            // Otherwise the system would say that the program is not there.
+            let folder = task.folder.display();
+            return Err(SpawnError::Command(format!("there is no folder {folder}")));
+        }
+        // The supervisor runs in the task's folder, so what was relative to Prony's must not be.
+        let program = std::path::absolute(self.path()).map_err(supervisor_error)?;
+        let absolute = |path: &PathBuf| std::path::absolute(path).map_err(supervisor_error);
+        let optional = |path: &Option<PathBuf>| path.as_ref().map(absolute).transpose();
+        let log = absolute(&task.log)?;
+        let error_log = optional(&task.error_log)?.unwrap_or_else(|| log.clone());
+        let scratch = optional(&task.scratch)?.unwrap_or_default();
+        let mut supervisor = Command::new(program)
+            .arg(SUPERVISOR)
+            .arg(log)
+            .arg(error_log)
+            .arg(scratch)
+            .arg(format_cpu_list(&task.cpus))
+            .args(&task.command)
+            .current_dir(&task.folder)
+            .envs(task.env.iter().map(|(name, value)| (name, value)))
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(supervisor_error)?;
+        let (Some(calls), Some(events)) = (supervisor.stdin.take(), supervisor.stdout.take())
+        else {
+            return Err(SpawnError::Silent);
+        };
+        let mut supervised = Supervised {
+            supervisor,
+            calls,
+            events,
+            unread: Vec::new(),
+            pid: 0,
+            started_at_ns: 0,
+            exit: None,
+        };
+        match supervised.await_event(START_TIME) {
+            Some(Event::Started { pid, at_ns }) => {
+                supervised.pid = pid;
+                supervised.started_at_ns = at_ns;
+                Ok(supervised)
+            }
+            Some(Event::Failed(reason)) => Err(SpawnError::Command(reason)),
+            Some(Event::Exited(_)) | None => Err(SpawnError::Silent),
+        }
+    }
+
+    /// Runs a command to its end, or until `interrupt` is set: then all of it is killed.
+    ///
+    /// # Errors
+    /// Where it cannot be started or is interrupted.
+    pub fn run(&self, task: &Task, interrupt: &AtomicBool) -> Result<Exit, RunError> {
+        let mut supervised = self.spawn(task)?;
+        loop {
+            if let Some(exit) = supervised.wait(Duration::from_millis(100)) {
+                return Ok(exit);
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                supervised.stop(Duration::ZERO);
+                return Err(RunError::Interrupted);
+            }
+        }
+    }
+}
+
+impl Supervised {
+    /// The command's process id, which is also its process group's.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// The supervisor's process id: every process of the tree descends from it.
+    pub fn supervisor_pid(&self) -> i32 {
+        // Linux keeps process ids below 2^22.
+        self.supervisor.id() as i32
+    }
+
+    /// When the command was executed: CLOCK_MONOTONIC in nanoseconds.
+    pub fn started_at_ns(&self) -> u64 {
+        self.started_at_ns
+    }
+
+    /// How the command ended, where it has; waits for that no longer than `timeout`.
+    pub fn wait(&mut self, timeout: Duration) -> Option<Exit> {
+        if self.exit.is_none()
+            && let Some(Event::Exited(exit)) = self.await_event(timeout)
+        {
+            self.exit = Some(exit);
+            if exit == Exit::Lost {
+                self.kill_group();
+            }
+            // The supervisor has said its last word and ends; no zombie is left of it.
+            let _ = self.supervisor.wait();
+        }
+        self.exit
+    }
+
+    /// Ends the tree: SIGTERM to the command's process group, and when it has ended or `grace`
+    /// is over, SIGKILL to all that is left.
+    pub fn stop(&mut self, grace: Duration) -> Exit {
+        if let Some(exit) = self.wait(Duration::ZERO) {
+            return exit;
+        }
+        // Where the pipe is broken the supervisor is gone, and the wait below sees that.
+        let _ = self
+            .calls
+            .write_all(format!("stop {}\n", grace.as_millis()).as_bytes());
+        if let Some(exit) = self.wait(grace + STOP_TIME) {
+            return exit;
+        }
+        // The command dies with its supervisor.
+        let _ = self.supervisor.kill();
+        self.kill_group();
+        let _ = self.supervisor.wait();
+        *self.exit.insert(Exit::Lost)
+    }
+
+    /// Without its supervisor the command itself is dead, but not what it had started: nobody is left
+    /// who knows of those that have gone to another group.
+    fn kill_group(&self) {
+        if self.pid > 0 {
+            // There may be nobody left in it.
+            let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
+        }
+    }
+
+    /// The supervisor's next word; `None` where it does not come in time.
+    fn await_event(&mut self, timeout: Duration) -> Option<Event> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(event) = self.take_event() {
+                return Some(event);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let mut fds = [PollFd::new(self.events.as_fd(), PollFlags::POLLIN)];
+            // An interrupted call counts as nothing ready.
+            if poll(&mut fds, timeout).unwrap_or(0) > 0 {
+                let mut buffer = [0; 512];
+                match self.events.read(&mut buffer) {
+                    Ok(0) | Err(_) => return Some(Event::Exited(Exit::Lost)),
+                    Ok(length) => self.unread.extend_from_slice(&buffer[..length]),
+                }
+            } else if Instant::now() >= deadline {
+                return None;
+            }
+        }
+    }
+
+    fn take_event(&mut self) -> Option<Event> {
+        while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.unread.drain(..=end).collect();
+            let event = Event::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+            if event.is_some() {
+                return event;
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        self.stop(Duration::ZERO);
+    }
+}
+
+/// Makes an empty log file, with the folders above it.
+pub(crate) fn new_log(path: &std::path::Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    File::create(path).map(drop)
+}

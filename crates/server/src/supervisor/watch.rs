@@ -1,0 +1,286 @@
+//! The supervisor: starts the launch, waits, and leaves no process behind.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use super::protocol::{Event, Exit, LAUNCH};
+use crate::sampling::process_tree::descendants;
+
+/// How long a launch may take to become the command.
+const LAUNCH_TIME: Duration = Duration::from_secs(20);
+
+/// How long killing may take before the supervisor gives up on processes that the kernel will not end.
+const KILL_TIME: Duration = Duration::from_secs(10);
+
+/// Guards one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
+/// empty.
+pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
+    // So that `killall prony` does not hit the supervisors of the servers as well. Only a name: that it
+    // could not be set would change nothing.
+    let _ = nix::sys::prctl::set_name(c"server-supervisor");
+    let event = match Supervisor::start(&args) {
+        Ok((mut supervisor, started)) => {
+            tell(&started);
+            supervisor.watch();
+            let exit = supervisor.exit_seen();
+            supervisor.kill_all();
+            Event::Exited(exit.or(supervisor.exit).unwrap_or(Exit::Lost))
+        }
+        Err(reason) => Event::Failed(reason),
+    };
+    if let Some(scratch) = args.get(2).filter(|path| !path.is_empty()) {
+        // Nobody is left who could use it; what cannot be removed harms nobody.
+        let _ = std::fs::remove_dir_all(scratch);
+    }
+    tell(&event);
+    ExitCode::SUCCESS
+}
+
+/// Prony may be gone, so that nobody listens: that is no reason to stop.
+fn tell(event: &Event) {
+    let mut out = io::stdout().lock();
+    let _ = writeln!(out, "{event}").and_then(|()| out.flush());
+}
+
+struct Supervisor {
+    command: Pid,
+    signals: SignalFd,
+    exit: Option<Exit>,
+    /// Whether Prony has asked it to end the command.
+    told_to_stop: bool,
+}
+
+/// What ends the supervisor's wait.
+enum Call {
+    /// Nothing yet.
+    None,
+    /// End the command within this time.
+    Stop(Duration),
+    /// Kill at once: Prony or the supervisor itself is to end.
+    Kill,
+}
+
+impl Supervisor {
+    fn start(args: &[OsString]) -> Result<(Supervisor, Event), String> {
+        let [log, error_log, _, cpus, command @ ..] = args else {
+            return Err("the supervisor lacks arguments".to_owned());
+        };
+        set_child_subreaper(true).map_err(|error| format!("cannot be a subreaper: {error}"))?;
+        let signals = take_signals().map_err(|error| format!("cannot take signals: {error}"))?;
+        let (mine, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
+        let output = (append_to(log)?, append_to(error_log)?);
+        let pid = spawn_launch(output, cpus, command, theirs)?;
+        let mut supervisor = Supervisor {
+            command: pid,
+            signals,
+            exit: None,
+            told_to_stop: false,
+        };
+        match await_exec(mine) {
+            Ok(at_ns) => Ok((
+                supervisor,
+                Event::Started {
+                    pid: pid.as_raw(),
+                    at_ns,
+                },
+            )),
+            Err(reason) => {
+                supervisor.kill_all();
+                Err(reason)
+            }
+        }
+    }
+
+    /// Waits until the command has ended or something calls for its end.
+    fn watch(&mut self) {
+        let mut deadline: Option<Instant> = None;
+        loop {
+            self.reap();
+            let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if self.exit.is_some() || late {
+                return;
+            }
+            match self.wait(deadline) {
+                Call::None => {}
+                Call::Stop(grace) => {
+                    self.told_to_stop = true;
+                    // Where the group is gone already, the next reap sees it.
+                    let _ = killpg(self.command, Signal::SIGTERM);
+                    deadline = Some(Instant::now() + grace);
+                }
+                Call::Kill => return,
+            }
+        }
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> Call {
+        let timeout = deadline.map_or(PollTimeout::NONE, |deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+        });
+        let input = io::stdin();
+        let mut fds = [
+            PollFd::new(input.as_fd(), PollFlags::POLLIN),
+            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut fds, timeout) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Call::None,
+            Err(_) => return Call::Kill,
+        }
+        let [input_ready, signal_ready] = fds.map(|fd| fd.any().unwrap_or(true));
+        if signal_ready && self.told_to_end() {
+            return Call::Kill;
+        }
+        if input_ready {
+            return read_call();
+        }
+        Call::None
+    }
+
+    /// Empties the signals; whether one of them was meant for the supervisor itself.
+    fn told_to_end(&self) -> bool {
+        while let Ok(Some(signal)) = self.signals.read_signal() {
+            if signal.ssi_signo != Signal::SIGCHLD as u32 {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes leave of every child that has ended; whether any is left.
+    fn reap(&mut self) -> bool {
+        loop {
+            let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, Exit::Code(code)),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, Exit::Signal(signal as i32)),
+                Ok(WaitStatus::StillAlive) => return true,
+                Ok(_) | Err(Errno::EINTR) => continue,
+                Err(_) => return false,
+            };
+            if pid == self.command {
+                self.exit = Some(exit);
+            }
+        }
+    }
+
+    /// How the command ended, if it has: in the background, if other processes of its tree still run.
+    fn exit_seen(&mut self) -> Option<Exit> {
+        let exit = self.exit?;
+        // Those that had ended before, and nobody had waited for, are the supervisor's children now.
+        self.reap();
+        let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
+        match (exit, u32::try_from(left)) {
+            (Exit::Code(0), Ok(left)) if left > 0 && !self.told_to_stop => {
+                Some(Exit::Background(left))
+            }
+            _ => Some(exit),
+        }
+    }
+
+    /// Kills every descendant until none is left. One that loses its parent meanwhile becomes a
+    /// child of the supervisor, so none escapes; one that forks meanwhile is met in the next round.
+    fn kill_all(&mut self) {
+        let give_up = Instant::now() + KILL_TIME;
+        let mut pause = Duration::from_micros(500);
+        while self.reap() && Instant::now() < give_up {
+            for pid in descendants(Pid::this().as_raw()).unwrap_or_default() {
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+}
+
+/// One read is one call: Prony writes a whole line at once, far shorter than a pipe's atomic size.
+fn read_call() -> Call {
+    let mut buffer = [0; 64];
+    // Not through `io::stdin()`, whose buffer `poll` would not see.
+    let read = nix::unistd::read(io::stdin().as_fd(), &mut buffer);
+    let Ok(length) = read else {
+        return Call::Kill;
+    };
+    std::str::from_utf8(&buffer[..length])
+        .ok()
+        .and_then(|line| line.trim().strip_prefix("stop "))
+        .and_then(|grace_ms| grace_ms.parse().ok())
+        .map_or(Call::Kill, |grace_ms| {
+            Call::Stop(Duration::from_millis(grace_ms))
+        })
+}
+
+fn take_signals() -> nix::Result<SignalFd> {
+    let mut set = SigSet::empty();
+    for signal in [
+        Signal::SIGCHLD,
+        Signal::SIGTERM,
+        Signal::SIGINT,
+        Signal::SIGHUP,
+    ] {
+        set.add(signal);
+    }
+    set.thread_block()?;
+    SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
+}
+
+/// A log, in which what is written comes after what is there.
+fn append_to(log: &OsString) -> Result<File, String> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(log)
+        .map_err(|error| format!("cannot write the log {}: {error}", log.to_string_lossy()))
+}
+
+fn spawn_launch(
+    (out, err): (File, File),
+    cpus: &OsString,
+    command: &[OsString],
+    to_supervisor: UnixStream,
+) -> Result<Pid, String> {
+    // The very program that runs here, even where its file was replaced meanwhile.
+    let child = Command::new("/proc/self/exe")
+        .arg0("prony")
+        .arg(LAUNCH)
+        .arg(Pid::this().to_string())
+        .arg(cpus)
+        .args(command)
+        .process_group(0)
+        .stdin(Stdio::from(OwnedFd::from(to_supervisor)))
+        .stdout(out)
+        .stderr(err)
+        .spawn()
+        .map_err(|error| format!("cannot start a process: {error}"))?;
+    i32::try_from(child.id())
+        .map(Pid::from_raw)
+        .map_err(|error| error.to_string())
+}
+
+/// The time of the exec, or why there was none.
+fn await_exec(mut from_launch: UnixStream) -> Result<u64, String> {
+    let mut said = String::new();
+    from_launch
+        .set_read_timeout(Some(LAUNCH_TIME))
+        .and_then(|()| from_launch.read_to_string(&mut said))
+        .map_err(|error| format!("the command was not executed in time: {error}"))?;
+    match said.split_once('\n') {
+        Some((time, "")) => time.parse().map_err(|_| format!("no time: {time}")),
+        Some((_, reason)) => Err(reason.to_owned()),
+        None => Err("the process was killed before it became the command".to_owned()),
+    }
+}

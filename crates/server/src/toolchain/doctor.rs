@@ -1,0 +1,189 @@
+//! What is here, what is missing, and how it is got: the data of `prony doctor`.
+
+use std::path::PathBuf;
+
+use super::need::Need;
+use super::packages::PackageManager;
+use super::table::{EXTRAS, TOOLCHAINS, Toolchain};
+use super::toolbox::{Availability, Toolbox};
+use super::version::Version;
+
+/// Whether a tool is here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolState {
+    /// It is.
+    Found {
+        /// Its program.
+        path: PathBuf,
+        /// Its version, where it says one.
+        version: Option<Version>,
+    },
+    /// Prony can make it for itself; this says how.
+    Obtainable(String),
+    /// It is not, with what was found in its place.
+    Missing(String),
+}
+
+/// One tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolReport {
+    /// Its name.
+    pub name: String,
+    /// What is needed of it: `go >= 1.22`.
+    pub need: String,
+    /// Whether it is here.
+    pub state: ToolState,
+    /// The one line that installs it.
+    pub install: String,
+    /// What the system's package manager calls it; empty where it does not have it.
+    pub packages: &'static [&'static str],
+}
+
+/// All tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doctor {
+    /// The toolchains of the servers.
+    pub toolchains: Vec<ToolReport>,
+    /// Tools that no server needs but that Prony can make use of.
+    pub extras: Vec<ToolReport>,
+    /// The system's package manager.
+    pub package_manager: Option<PackageManager>,
+}
+
+impl Doctor {
+    /// Looks at every toolchain, held against the `needs` of the servers, and at the extra tools.
+    ///
+    /// Where several needs name one toolchain, one that is not met is shown before one that is.
+    pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
+        let needs: Vec<&Need> = needs.into_iter().collect();
+        let manager = PackageManager::detect();
+        let packages =
+            |tool: &Toolchain| manager.map_or(&[][..], |manager| tool.packages.of(manager));
+        let toolchains = TOOLCHAINS.iter().map(|toolchain| {
+            let is_of_it = |need: &&&Need| need.tool().known() == Some(toolchain);
+            let own = needs.iter().filter(is_of_it);
+            let (need, state) = own
+                .map(|&need| need.clone())
+                .chain([Need::any(toolchain)])
+                .map(|need| {
+                    let state = state_of(toolbox.find(&need));
+                    (need, state)
+                })
+                .max_by_key(|(need, state)| (badness(state), *need != Need::any(toolchain)))
+                .unwrap_or_else(|| {
+                    let state = ToolState::Missing(toolchain.name.to_owned());
+                    (Need::any(toolchain), state)
+                });
+            ToolReport {
+                name: toolchain.name.to_owned(),
+                need: need.to_string(),
+                state,
+                install: toolchain.install_line(),
+                packages: packages(toolchain),
+            }
+        });
+        let extras = EXTRAS.iter().map(|tool| ToolReport {
+            name: tool.name.to_owned(),
+            need: tool.name.to_owned(),
+            state: match toolbox.any(tool) {
+                Some((path, version)) => ToolState::Found { path, version },
+                None => ToolState::Missing(tool.name.to_owned()),
+            },
+            install: tool.install_line(),
+            packages: packages(tool),
+        });
+        Doctor {
+            toolchains: toolchains.chain(programs(toolbox, &needs)).collect(),
+            extras: extras.collect(),
+            package_manager: manager,
+        }
+    }
+
+    /// The command that installs all that is missing and that the package manager has, if anything is.
+    pub fn fix(&self) -> Option<Vec<String>> {
+        let missing = self.toolchains.iter().chain(&self.extras);
+        let packages: Vec<&str> = missing
+            .filter(|report| matches!(report.state, ToolState::Missing(_)))
+            .flat_map(|report| report.packages)
+            .copied()
+            .collect();
+        let manager = self.package_manager?;
+        (!packages.is_empty()).then(|| manager.install(&packages))
+    }
+}
+
+/// The programs that only manifests know, each need once.
+fn programs(toolbox: &Toolbox, needs: &[&Need]) -> Vec<ToolReport> {
+    let mut own: Vec<&Need> = Vec::new();
+    for &need in needs {
+        if need.tool().known().is_none() && !own.contains(&need) {
+            own.push(need);
+        }
+    }
+    let reports = own.into_iter().map(|need| ToolReport {
+        name: need.tool().name().to_owned(),
+        need: need.to_string(),
+        state: state_of(toolbox.find(need)),
+        install: need.tool().install_line(),
+        packages: &[],
+    });
+    reports.collect()
+}
+
+fn state_of(availability: Availability) -> ToolState {
+    match availability {
+        Availability::Found(found) => ToolState::Found {
+            path: found.path,
+            version: Some(found.version),
+        },
+        Availability::Obtainable(how) => ToolState::Obtainable(how),
+        Availability::Missing(missing) => ToolState::Missing(missing.what),
+    }
+}
+
+fn badness(state: &ToolState) -> u8 {
+    match state {
+        ToolState::Found { .. } => 0,
+        ToolState::Obtainable(_) => 1,
+        ToolState::Missing(_) => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layout, SupervisorProgram};
+
+    #[test]
+    fn a_need_that_is_not_met_is_what_the_doctor_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
+        let needs = ["python >= 3.0", "python >= 999"].map(|need| Need::parse(need).unwrap());
+        let doctor = Doctor::examine(&toolbox, &needs);
+        assert_eq!(doctor.toolchains.len(), TOOLCHAINS.len());
+        let python = doctor
+            .toolchains
+            .iter()
+            .find(|report| report.name == "python")
+            .unwrap();
+        assert_eq!(python.need, "python >= 999");
+        assert!(matches!(python.state, ToolState::Missing(_)), "{python:?}");
+        if let Some(manager) = doctor.package_manager {
+            let fix = doctor.fix().unwrap();
+            assert!(fix.contains(&manager.program().to_owned()));
+            assert!(fix.contains(&python.packages[0].to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_reports_cover_the_extra_tools() {
+        let folder = tempfile::tempdir().unwrap();
+        let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
+        let names: Vec<String> = Doctor::examine(&toolbox, &[])
+            .extras
+            .into_iter()
+            .map(|report| report.name)
+            .collect();
+        assert_eq!(names, ["wrk", "perf"]);
+    }
+}

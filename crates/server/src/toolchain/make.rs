@@ -1,0 +1,148 @@
+//! Making a toolchain under `.prony/tools`.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::found::Found;
+use super::need::Need;
+use super::path::on_path;
+use super::source::COMPLETE;
+use super::table::Toolchain;
+use super::toolbox::{Availability, Missing, Toolbox};
+use crate::lock::lock_unless;
+use crate::supervisor::{RunError, Task};
+use crate::tail::tail_or_note;
+
+/// How many of the last lines of a failed command's output are shown.
+const TAIL_LINES: usize = 8;
+
+/// Why a toolchain could not be provided.
+#[derive(Debug, thiserror::Error)]
+pub enum ProvideError {
+    /// It is not here and could not be made.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Why making failed, without the words around it.
+enum Failure {
+    Interrupted,
+    Because(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Because(error.to_string())
+    }
+}
+
+impl Toolbox {
+    /// How Prony would make what meets a need, where it can.
+    pub(super) fn makeable(&self, need: &Need) -> Option<String> {
+        let toolchain = need.tool().known()?;
+        let source = toolchain.source.as_ref()?;
+        let pinned = source.pinned();
+        let will_do = pinned.is_none_or(|version| need.met_by(&version));
+        (will_do && !on_path(source.installer()).is_empty()).then(|| {
+            let folder = self.folder_of(toolchain);
+            format!(
+                "Prony makes it in {} from {}",
+                folder.display(),
+                source.package()
+            )
+        })
+    }
+
+    /// Finds what meets a need, and makes it where Prony can and must. Of two threads or programs
+    /// that want the same toolchain, one makes it and the other waits.
+    ///
+    /// # Errors
+    /// Where it is missing and cannot be made, with the last lines of the output, or `interrupt` is set.
+    pub fn provide(&self, need: &Need, interrupt: &AtomicBool) -> Result<Found, ProvideError> {
+        match self.find(need) {
+            Availability::Found(found) => return Ok(found),
+            Availability::Missing(missing) => return Err(missing.into()),
+            Availability::Obtainable(_) => {}
+        }
+        let because = match self.make_once(need, interrupt) {
+            Err(Failure::Interrupted) => return Err(ProvideError::Interrupted),
+            Err(Failure::Because(reason)) => reason,
+            Ok(()) => match self.find(need) {
+                Availability::Found(found) => return Ok(found),
+                _ => "what was made does not run here or is of another version".to_owned(),
+            },
+        };
+        Err(ProvideError::Missing(Missing {
+            what: format!("{need} (making it failed: {because})"),
+            install: need.tool().install_line(),
+        }))
+    }
+
+    fn make_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let Some(toolchain) = need.tool().known() else {
+            return Err(Failure::Because("Prony cannot install it".to_owned()));
+        };
+        let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
+        let _lock = lock_unless(interrupt, &file)?.ok_or(Failure::Interrupted)?;
+        // Whoever held the lock may have made it.
+        if matches!(self.find(need), Availability::Found(_)) {
+            return Ok(());
+        }
+        self.make(toolchain, interrupt)
+    }
+
+    fn make(&self, toolchain: &Toolchain, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let Some(source) = &toolchain.source else {
+            return Err(Failure::Because("Prony cannot install it".to_owned()));
+        };
+        let folder = self.folder_of(toolchain);
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let log = self.layout.tools().join(format!("{}.log", toolchain.name));
+        File::create(&log)?;
+        for command in source.commands(&folder) {
+            self.run(command, &folder, &log, interrupt)?;
+        }
+        File::create(folder.join(COMPLETE))?;
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        command: Vec<String>,
+        folder: &Path,
+        log: &Path,
+        interrupt: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let task = Task {
+            command,
+            folder: folder.to_owned(),
+            env: vec![(
+                OsString::from("PIP_DISABLE_PIP_VERSION_CHECK"),
+                OsString::from("1"),
+            )],
+            log: log.to_owned(),
+            error_log: None,
+            scratch: None,
+            cpus: Vec::new(),
+        };
+        match self.supervisor.run(&task, interrupt) {
+            Ok(exit) if exit.success() => Ok(()),
+            Ok(exit) => Err(Failure::Because(format!(
+                "`{}` {exit}:\n{}",
+                task.command.join(" "),
+                tail_or_note(log, TAIL_LINES)
+            ))),
+            Err(RunError::Interrupted) => Err(Failure::Interrupted),
+            Err(RunError::Spawn(error)) => Err(Failure::Because(error.to_string())),
+        }
+    }
+}

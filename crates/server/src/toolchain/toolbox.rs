@@ -1,0 +1,374 @@
+//! What toolchains are here.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::found::{Found, environment};
+use super::need::Need;
+use super::table::Toolchain;
+use super::tool::{Program, Tool};
+use super::version::Version;
+use super::{ask, candidates};
+use crate::{Layout, SupervisorProgram};
+
+/// A toolchain that is not here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is missing; to install it: {install}")]
+pub struct Missing {
+    /// What is missing, with what was found in its place.
+    pub what: String,
+    /// The one line that installs it.
+    pub install: String,
+}
+
+/// Whether a need can be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    /// It is met.
+    Found(Found),
+    /// Prony can make it for itself with [`Toolbox::provide`]; this says how.
+    Obtainable(String),
+    /// The user must install it.
+    Missing(Missing),
+}
+
+/// The toolchains of this machine and those that Prony made under `.prony/tools`.
+#[derive(Debug)]
+pub struct Toolbox {
+    pub(super) layout: Layout,
+    pub(super) supervisor: SupervisorProgram,
+    /// What the programs said of themselves: each is asked once for each toolchain it may be. Those that
+    /// manifests describe are asked each time: two manifests may ask the same program differently.
+    known: Mutex<BTreeMap<(&'static str, PathBuf), Found>>,
+}
+
+impl Toolbox {
+    /// The toolbox of a layout; `supervisor` supervisors the commands that make a toolchain.
+    pub fn new(layout: &Layout, supervisor: &SupervisorProgram) -> Toolbox {
+        Toolbox {
+            layout: layout.clone(),
+            supervisor: supervisor.clone(),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Whether a need is met here, could be, or not.
+    ///
+    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony made.
+    pub fn find(&self, need: &Need) -> Availability {
+        match need.tool() {
+            Tool::Known(toolchain) => {
+                let found = self.all(toolchain).map(Ok);
+                self.first_that_meets(need, found)
+            }
+            Tool::Own(own) => {
+                let candidates = own.candidates().into_iter();
+                self.first_that_meets(need, candidates.map(|path| found_own(own, path)))
+            }
+        }
+    }
+
+    /// The first of these, each found or why it is none, that meets the need.
+    fn first_that_meets(
+        &self,
+        need: &Need,
+        candidates: impl Iterator<Item = Result<Found, String>>,
+    ) -> Availability {
+        let mut instead = None;
+        for candidate in candidates {
+            let why = match candidate {
+                Ok(found) => match shortfall(&found, need) {
+                    None => return Availability::Found(found),
+                    Some(why) => why,
+                },
+                Err(why) => why,
+            };
+            instead.get_or_insert(why);
+        }
+        if let Some(how) = self.makeable(need) {
+            return Availability::Obtainable(how);
+        }
+        let instead = instead.map_or(String::new(), |why| format!(" ({why})"));
+        Availability::Missing(Missing {
+            what: format!("{need}{instead}"),
+            install: need.tool().install_line(),
+        })
+    }
+
+    /// Any version of a tool that is here, with what could be read of it.
+    pub(super) fn any(&self, tool: &'static Toolchain) -> Option<(PathBuf, Option<Version>)> {
+        let on_path = candidates::first(tool).into_iter();
+        let path = on_path.chain(candidates::usual(tool)).next()?;
+        let version = self.ask(&path, tool).map(|found| found.version);
+        Some((path, version))
+    }
+
+    /// Where Prony makes a toolchain.
+    pub(super) fn folder_of(&self, toolchain: &Toolchain) -> PathBuf {
+        self.layout.tools().join(toolchain.name)
+    }
+
+    /// Every one that is here, in the order of preference; none is asked before it is its turn.
+    fn all(&self, toolchain: &'static Toolchain) -> impl Iterator<Item = Found> {
+        let ask = move |path: PathBuf| self.ask(&path, toolchain);
+        let on_path = candidates::first(toolchain).into_iter().filter_map(ask);
+        let newest_first = std::iter::once_with(move || {
+            let usual = candidates::usual(toolchain).into_iter();
+            let mut usual: Vec<Found> = usual.filter_map(ask).collect();
+            usual.sort_by_key(|found| Reverse(found.version.clone()));
+            usual
+        });
+        let source = toolchain.source.as_ref();
+        let made = source.map(|source| source.programs(&self.folder_of(toolchain)));
+        on_path
+            .chain(newest_first.flatten())
+            .chain(made.into_iter().flatten().filter_map(ask))
+    }
+
+    /// What a program says of itself; one that gives no version may be one that is being made right
+    /// now, so it is asked again.
+    fn ask(&self, program: &Path, tool: &'static Toolchain) -> Option<Found> {
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (tool.name, program.to_owned());
+        if let Some(known) = lock().get(&key) {
+            return Some(known.clone());
+        }
+        let env = environment(&self.grounds(tool));
+        let found = Found {
+            tool: Tool::Known(tool),
+            version: ask::version(program, tool, &env)?,
+            path: ask::itself(program, tool),
+        };
+        lock().insert(key, found.clone());
+        Some(found)
+    }
+
+    /// The toolchains that a program runs on, as far as they are here.
+    fn grounds(&self, tool: &Toolchain) -> Vec<Found> {
+        let grounds = tool.runs_on.iter().copied().filter_map(Toolchain::named);
+        grounds
+            .filter_map(|ground| match self.find(&Need::any(ground)) {
+                Availability::Found(found) => Some(found),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// The program at `path`, which a manifest describes; or why its version is unknown.
+fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
+    let (program, arguments) = own.version_command_of(&path);
+    match ask::version_of_command(program, arguments) {
+        Some(version) => Ok(Found {
+            tool: Tool::Own(own.clone()),
+            version,
+            path,
+        }),
+        None => Err(format!(
+            "{} is installed, but `{}` prints no version",
+            path.display(),
+            own.version_command.join(" ")
+        )),
+    }
+}
+
+/// Why what was found does not meet the need, where it does not.
+fn shortfall(found: &Found, need: &Need) -> Option<String> {
+    let lack = match (need.met_by(&found.version), found.lacks()) {
+        (true, None) => return None,
+        (true, Some(part)) => format!(" without {part}"),
+        (false, _) => String::new(),
+    };
+    let path = found.path.display();
+    Some(format!("{path} is {}{lack}", found.version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Part;
+    use super::*;
+    use std::fs;
+    use std::process::Command;
+
+    fn toolbox(root: &Path) -> Toolbox {
+        Toolbox::new(&Layout::at(root), &SupervisorProgram::new("/none"))
+    }
+
+    #[test]
+    fn what_the_system_has_is_found_with_its_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let need = Need::parse("python >= 3.0").unwrap();
+        match toolbox(folder.path()).find(&need) {
+            Availability::Found(found) => {
+                assert!(found.path.is_absolute() && found.path.ends_with("python3"));
+                assert!(need.met_by(&found.version));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_version_that_is_not_here_is_missing_and_what_is_here_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        match toolbox(folder.path()).find(&Need::parse("python >= 999").unwrap()) {
+            Availability::Missing(missing) => {
+                assert!(missing.what.starts_with("python >= 999 (/"), "{missing}");
+                assert!(!missing.install.is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A toolchain whose programs are scripts in `root/NAME/bin`, each with the version it prints.
+    fn scripts(root: &Path, program: &'static str, versions: &[(&str, &str)]) -> Toolchain {
+        // Written by a process of its own: a file that this one had open for writing could not be
+        // executed while the child of another test still holds it.
+        let script = "mkdir -p $1 && printf '#!/bin/sh\\necho %s\\n' $3 >$1/$2 && chmod +x $1/$2";
+        for (name, version) in versions {
+            let write = Command::new("sh")
+                .args(["-c", script, "sh"])
+                .arg(root.join(name).join("bin"))
+                .args([program, *version])
+                .status();
+            assert!(write.unwrap().success());
+        }
+        let folders = root.join("*/bin").to_str().unwrap().to_owned();
+        Toolchain {
+            name: "made-up",
+            program,
+            usual_folders: Box::leak(Box::new([&*folders.leak()])),
+            install: "it cannot be installed",
+            ..Toolchain::PLAIN
+        }
+    }
+
+    fn find(root: &Path, toolchain: Toolchain) -> Availability {
+        toolbox(root).find(&Need::any(Box::leak(Box::new(toolchain))))
+    }
+
+    #[test]
+    fn of_what_is_not_on_path_the_newest_that_is_whole_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let versions = [
+            ("a", "9.0.1"),
+            ("b", "17.0.2"),
+            ("c", "11.0"),
+            ("d", "25.0"),
+        ];
+        let tool = |part| Toolchain {
+            part,
+            ..scripts(&root, "prony-made-up-tool", &versions)
+        };
+        let part = |file| {
+            let folders = &["."];
+            Some(Part { file, folders })
+        };
+        let found = |part| match find(&root, tool(part)) {
+            Availability::Found(found) => found.path,
+            other => panic!("{other:?}"),
+        };
+        let program = |name| root.join(name).join("bin/prony-made-up-tool");
+        assert_eq!(found(None), program("d"));
+        fs::write(root.join("b/bin/compiler"), "").unwrap();
+        assert_eq!(found(part("compiler")), program("b"));
+        match find(&root, tool(part("linker"))) {
+            Availability::Missing(missing) => {
+                let newest = program("d");
+                let what = format!("made-up ({} is 25.0 without linker)", newest.display());
+                assert_eq!(missing.what, what);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_on_path_comes_before_what_is_newer() {
+        let folder = tempfile::tempdir().unwrap();
+        let tool = Toolchain {
+            version_args: &["-c", "echo 1.0"],
+            ..scripts(folder.path(), "sh", &[("newer", "99.0")])
+        };
+        match find(folder.path(), tool) {
+            Availability::Found(found) => assert_eq!(found.version.to_string(), "1.0"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_program_can_be_two_toolchains() {
+        let folder = tempfile::tempdir().unwrap();
+        let toolbox = toolbox(folder.path());
+        let found = |name, version_args: &'static [&str]| {
+            let tool = Toolchain {
+                name,
+                version_args,
+                program: "sh",
+                ..Toolchain::PLAIN
+            };
+            match toolbox.find(&Need::any(Box::leak(Box::new(tool)))) {
+                Availability::Found(found) => Some(found.version.to_string()),
+                _ => None,
+            }
+        };
+        let one = found("one", &["-c", "echo 1.0"]);
+        assert_eq!(one.as_deref(), Some("1.0"));
+        let other = found("other", &["-c", "echo 2.0"]);
+        assert_eq!(other.as_deref(), Some("2.0"));
+        assert_eq!(found("none", &["-c", "echo 3.0; exit 1"]), None);
+    }
+
+    #[test]
+    fn a_program_is_asked_on_its_grounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let tool = Toolchain {
+            runs_on: &["python"],
+            ..Toolchain::PLAIN
+        };
+        let grounds = toolbox(folder.path()).grounds(&tool);
+        assert_eq!(grounds[0].tool.name(), "python");
+    }
+
+    /// The need of a program that is only in a manifest.
+    fn own(program: &str, version_command: &[&str], least: &str) -> Need {
+        let program = Program {
+            program: program.to_owned(),
+            version_command: version_command
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect(),
+            install: "make it".to_owned(),
+        };
+        Need::of_program(program, Version::parse(least))
+    }
+
+    #[test]
+    fn any_program_with_a_version_command_can_be_needed() {
+        let folder = tempfile::tempdir().unwrap();
+        let find = |need: &Need| toolbox(folder.path()).find(need);
+        let command = ["sh", "-c", "echo shell 3.4.5"];
+        match find(&own("sh", &command, "3.4")) {
+            Availability::Found(found) => {
+                assert_eq!(found.version.to_string(), "3.4.5");
+                assert_eq!((found.tool.name(), found.lacks()), ("sh", None));
+            }
+            other => panic!("{other:?}"),
+        }
+        let missing = |need: &Need| match find(need) {
+            Availability::Missing(missing) => (missing.what, missing.install),
+            other => panic!("{other:?}"),
+        };
+        let (what, install) = missing(&own("sh", &command, "3.5"));
+        assert!(
+            what.starts_with("sh >= 3.5 (/") && what.ends_with("is 3.4.5)"),
+            "{what}"
+        );
+        assert_eq!(install, "make it");
+        let (what, _) = missing(&own("sh", &["sh", "-c", "echo 1.0; exit 1"], "1"));
+        assert!(what.contains("prints no version"), "{what}");
+        let (what, _) = missing(&own("prony-no-such-program", &["x"], "1.0"));
+        assert_eq!(what, "prony-no-such-program >= 1.0");
+    }
+}

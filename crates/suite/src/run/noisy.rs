@@ -1,0 +1,169 @@
+//! What disturbs a trial, so that it is re-run.
+//!
+//! The rule looks at what else happened on the machine and at the shape of the load's course, never
+//! at the figures themselves: who throws away trials because they look bad, or good, measures what
+//! they wish for.
+//!
+//! - **Steal**: the hypervisor gave more than [`MOST_STEAL`](prony_record::MOST_STEAL) of the CPU time of server or generator
+//!   to others.
+//! - **Other programs**: other programs used more than [`MOST_FOREIGN`](prony_record::MOST_FOREIGN) of it, and server or generator waited
+//!   for a CPU as long.
+//! - **Warm-up**: the rate still rose after measuring had begun, and did so in more than half of this server's trials
+//!   with this warm-up, two at the least: a machine that was slow for a moment makes one trial rise. It is looked at where the server
+//!   sets the pace: in an open loop the rate is what was asked for. A load without a warm-up is
+//!   meant to have its first requests in its figures, and is not looked at.
+//!
+//! Steal and other programs are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`](prony_record::LEAST_OBSERVED_S) is
+//! not held against them. A trial that failed is not noisy: its failure is what came of it.
+
+use prony_record::{Measurement, NoiseCause, noisy};
+use prony_stats::warm_up_rise;
+
+/// What may have noisy a trial; empty where nothing did. Whether a rise is the server's warm-up the trials around it
+/// decide.
+pub fn noise_causes(measurement: &Measurement) -> Vec<NoiseCause> {
+    let machine = by_the_machine(measurement);
+    machine.into_iter().chain(by_warm_up(measurement)).collect()
+}
+
+fn by_the_machine(measurement: &Measurement) -> Vec<NoiseCause> {
+    noisy(&measurement.losses(), measurement.loaded_s())
+}
+
+fn by_warm_up(measurement: &Measurement) -> Option<NoiseCause> {
+    let load = &measurement.load;
+    if load.load.shape.is_open() || load.load.warmup_s <= 0.0 {
+        return None;
+    }
+    let timeline = load.timeline.as_ref()?;
+    let measured = timeline.ok.get(timeline.measured())?;
+    let counts: Vec<f64> = measured.iter().map(|&count| count as f64).collect();
+    warm_up_rise(&counts).map(|rise| NoiseCause::WarmUp { rise })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::measurement;
+    use prony_record::{CpuNoise, LoadShape, Scheduling, Timeline, WarmupResult};
+
+    fn disturbed(server: Option<CpuNoise>, load: Option<CpuNoise>) -> Measurement {
+        let mut measurement = measurement(1000.0);
+        measurement.noise.server_cpus = server;
+        measurement.noise.load_cpus = load;
+        measurement
+    }
+
+    fn group(steal_share: f64, foreign_share: f64) -> Option<CpuNoise> {
+        Some(CpuNoise {
+            steal_share,
+            foreign_share,
+        })
+    }
+
+    #[test]
+    fn the_worse_group_of_cpus_decides() {
+        let causes = |server, load| by_the_machine(&disturbed(server, load));
+        assert_eq!(causes(None, None), []);
+        assert_eq!(causes(group(0.05, 0.10), group(0.0, 0.0)), []);
+        assert_eq!(
+            causes(group(0.0, 0.0), group(0.06, 0.0)),
+            [NoiseCause::Steal { share: 0.06 }]
+        );
+        assert_eq!(
+            causes(group(0.07, 0.11), group(0.06, 0.25)),
+            [
+                NoiseCause::Steal { share: 0.07 },
+                NoiseCause::OtherPrograms { share: 0.25 }
+            ]
+        );
+        assert_eq!(
+            causes(None, group(0.0, 0.2)),
+            [NoiseCause::OtherPrograms { share: 0.2 }]
+        );
+    }
+
+    #[test]
+    fn a_short_load_is_not_held_against_ticks() {
+        let mut short = disturbed(group(0.5, 0.5), None);
+        short.load.duration_s = 0.2;
+        assert_eq!(by_the_machine(&short), []);
+        short.load.warmup = Some(WarmupResult {
+            duration_s: 0.1,
+            outcomes: Default::default(),
+        });
+        assert_eq!(by_the_machine(&short).len(), 2);
+    }
+
+    #[test]
+    fn the_rate_decides_nothing() {
+        for rate_per_s in [0.0, 1.0, 1e9] {
+            assert_eq!(noise_causes(&measurement(rate_per_s)), []);
+        }
+    }
+
+    #[test]
+    fn what_another_program_uses_counts_as_far_as_somebody_waited() {
+        let waited = |seconds| {
+            Some(Scheduling {
+                run_queue_wait_s: seconds,
+                ..Scheduling::default()
+            })
+        };
+        let mut beside = disturbed(group(0.0, 0.3), group(0.0, 0.4));
+        beside.server.scheduling = waited(0.01);
+        beside.load.generator.scheduling = waited(0.02);
+        assert_eq!(by_the_machine(&beside), []);
+        beside.load.generator.scheduling = waited(0.2);
+        assert_eq!(
+            by_the_machine(&beside),
+            [NoiseCause::OtherPrograms { share: 0.2 }]
+        );
+        // Of a generator whose wait is not known nothing is said; of a server what its CPUs say.
+        beside.load.generator.scheduling = None;
+        assert_eq!(by_the_machine(&beside), []);
+        beside.load.generator.scheduling = waited(0.02);
+        beside.server.scheduling = None;
+        assert_eq!(
+            by_the_machine(&beside),
+            [NoiseCause::OtherPrograms { share: 0.3 }]
+        );
+    }
+
+    /// A rate that doubles in the first third of what is measured.
+    fn rising() -> Measurement {
+        let mut rising = measurement(1000.0);
+        rising.load.load.warmup_s = 0.2;
+        let ok = (0..80).map(|i| if i < 40 { 50 + i % 3 } else { 100 + i % 3 });
+        rising.load.timeline = Some(Timeline {
+            interval_s: 0.01,
+            measured_from_s: 0.2,
+            ok: ok.collect(),
+            latency_mean_ns: vec![0.0; 80],
+        });
+        rising
+    }
+
+    #[test]
+    fn a_rate_that_still_rises_spoils_a_closed_loop_alone() {
+        let told = |measurement: &Measurement| by_warm_up(measurement).is_some();
+        // What a rise is, is for the statistics to say.
+        assert_eq!(told(&rising()), warm_up_rise(&rise()).is_some());
+        let mut open = rising();
+        open.load.load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+        let mut cold = rising();
+        cold.load.load.warmup_s = 0.0;
+        let mut untimed = rising();
+        untimed.load.timeline = None;
+        for measurement in [open, cold, untimed, measurement(1.0)] {
+            assert!(!told(&measurement));
+        }
+    }
+
+    /// The measured part of [`rising`]: its first 20 intervals are the warm-up.
+    fn rise() -> Vec<f64> {
+        let timeline = rising().load.timeline.unwrap();
+        let measured = &timeline.ok[20..];
+        measured.iter().map(|&count| count as f64).collect()
+    }
+}

@@ -1,0 +1,3 @@
+module prony/servers/go-nethttp
+
+go 1.22

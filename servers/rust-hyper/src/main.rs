@@ -1,0 +1,142 @@
+//! Serves Prony's workloads with hyper, without a framework above it.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::{env, fs};
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::runtime;
+
+struct Assets {
+    page: Bytes,
+    page_text: String,
+    small_page_text: String,
+    quotes: Vec<Bytes>,
+}
+
+impl Assets {
+    fn read() -> Result<Self, Box<dyn Error>> {
+        let folder = env::var("ASSETS")?;
+        let read = |name: &str| fs::read_to_string(format!("{folder}/{name}"));
+        let page_text = read("page-100k.html")?;
+        Ok(Self {
+            page: Bytes::from(page_text.clone()),
+            page_text,
+            small_page_text: read("page-20k.html")?,
+            quotes: read("quotes.txt")?
+                .lines()
+                .map(|quote| Bytes::from(quote.to_owned()))
+                .collect(),
+        })
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    runtime::Builder::new_multi_thread()
+        .worker_threads(env::var("CPUS")?.parse()?)
+        .enable_all()
+        .build()?
+        .block_on(serve())
+}
+
+async fn serve() -> Result<(), Box<dyn Error>> {
+    let assets = Arc::new(Assets::read()?);
+    let listener = listen()?;
+    loop {
+        // A connection that fails before it is accepted concerns that client alone.
+        let Ok((stream, _)) = listener.accept().await else {
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let assets = Arc::clone(&assets);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let response = response(&request, &assets);
+                async move { Ok::<_, Infallible>(response) }
+            });
+            // An error here is a client that went away.
+            let _ = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+/// Listens with room for a burst of connections: the default queue of 128 lets some wait a second.
+fn listen() -> Result<TcpListener, Box<dyn Error>> {
+    let address: SocketAddr = format!("{}:{}", env::var("HOST")?, env::var("PORT")?).parse()?;
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket.listen(1024)?)
+}
+
+fn response(request: &Request<Incoming>, assets: &Assets) -> Response<Full<Bytes>> {
+    if request.method() != Method::GET {
+        return not_found();
+    }
+    match request.uri().path() {
+        "/hello" => content("text/plain", "hello from prony\n"),
+        "/byte" => content("text/plain", "r"),
+        "/" => content("text/html", assets.page.clone()),
+        "/log" => {
+            println!("GET /log");
+            content("text/html", assets.page.clone())
+        }
+        "/sse" => {
+            println!("GET /sse");
+            patch_elements(&assets.page_text)
+        }
+        "/sse-20k" => {
+            println!("GET /sse-20k");
+            patch_elements(&assets.small_page_text)
+        }
+        "/franklin-says" => {
+            let quote = &assets.quotes[fastrand::usize(..assets.quotes.len())];
+            content("text/plain", quote.clone())
+        }
+        _ => not_found(),
+    }
+}
+
+fn content(content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// A page as one `datastar-patch-elements` event.
+fn patch_elements(page: &str) -> Response<Full<Bytes>> {
+    let mut event = String::with_capacity(page.len() * 5 / 4);
+    event.push_str("event: datastar-patch-elements\n");
+    for line in page.lines() {
+        event.push_str("data: elements ");
+        event.push_str(line);
+        event.push('\n');
+    }
+    event.push('\n');
+
+    let mut response = content("text/event-stream", event);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
+    response
+}
+
+fn not_found() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}

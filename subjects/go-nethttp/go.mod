@@ -1,3 +1,0 @@
-module prony/subjects/go-nethttp
-
-go 1.22
