@@ -22,12 +22,12 @@ AGAINST_BASE = {"twin": 0, "slower-3": 3, "slower-5": 5}
 FALLS = ("rate",)
 # What is said of a pair beside its figures. It is false where it is said of the twin, but that it is
 # not said is no merit, so it is not counted then.
-MISHAPS = ("errors", "failure")
+FAILURES = ("errors", "failure")
 # What is promised: the share of false calls at the most, and of true ones at the least, by any metric
 # (which is the exit status) or by one.
 FALSE_AT_MOST = 0.05
 WORSE_AT_LEAST = {"slower-5": (None, 0.90), "slower-3": ("instructions", 0.80)}
-# And, beside a other, the share of reports that say so.
+# And, beside another, the share of reports that say so.
 SAID_AT_LEAST = 0.95
 
 
@@ -108,7 +108,7 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
         evidence = weigh(place, arguments, has_other)
         lines, kept = promises(evidence)
         held &= kept
-        kind = "Beside a other in bursts" if has_other else "On its own"
+        kind = "Beside another in bursts" if has_other else "On its own"
         count = f"{evidence.runs} runs"
         if arguments.rounds:
             count += (
@@ -269,7 +269,7 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
 
     twins = evidence.tallies["twin"].items()
     false = sum(tally.called(*DIFFERENT) for _, tally in twins)
-    count = sum(tally.count for metric, tally in twins if metric not in MISHAPS)
+    count = sum(tally.count for metric, tally in twins if metric not in FAILURES)
     what = "the twin called different, at most 5 % of all comparisons with it"
     line(what, false, count, false <= FALSE_AT_MOST * count)
     runs = evidence.twin_different

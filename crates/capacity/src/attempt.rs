@@ -1,6 +1,6 @@
 //! A rate that was tried, and what it gave.
 
-use prony_record::{HistogramError, LatencySummary, LoadResult, Outcome, Outside, TcpEvents};
+use prony_model::{HistogramError, LatencySummary, LoadResult, Outcome, Outside, TcpEvents};
 use serde::Serialize;
 
 use crate::judge::{Judgement, judge};
@@ -47,7 +47,7 @@ pub struct Attempt {
     pub requests: u64,
     /// Expected responses.
     pub ok: u64,
-    /// Share (0 to 1) of the requests without a expected response.
+    /// Share (0 to 1) of the requests without an expected response.
     pub errors: f64,
     /// Share (0 to 1) of the requests due that were sent.
     pub sent: f64,

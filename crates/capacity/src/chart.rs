@@ -1,7 +1,7 @@
 //! Latency against rate as an SVG: the curve, the bounds asked for, the capacity and the knee.
 
 use maud::{Markup, PreEscaped, html};
-use prony_record::LatencySummary;
+use prony_model::LatencySummary;
 
 use crate::attempt::Attempt;
 use crate::curve::supports;
@@ -262,7 +262,7 @@ mod tests {
     use crate::judge::Judgement;
     use crate::result::Ended;
     use crate::testing::load;
-    use prony_record::LoadSpec;
+    use prony_model::LoadSpec;
 
     fn point(rate_per_s: f64, latency_ms: u64, responses: usize) -> Attempt {
         let load = load(vec![latency_ms * 1_000_000; responses], 0);

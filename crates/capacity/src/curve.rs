@@ -1,6 +1,6 @@
 //! The curve of latency against rate, and its knee.
 
-use prony_record::LatencySummary;
+use prony_model::LatencySummary;
 use prony_stats::{knee, supports_percentile};
 
 use crate::attempt::Attempt;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
-use prony_record::{HistogramError, LoadResult, Outcome, Outside};
+use prony_model::{HistogramError, LoadResult, Outcome, Outside};
 
 use crate::attempt::{Attempt, Made, Purpose};
 use crate::curve;
@@ -193,9 +193,9 @@ struct Finder<'a, G> {
     generator: &'a mut G,
     watch: &'a mut dyn FnMut(Event<'_>),
     seeds: fastrand::Rng,
-    target: prony_record::Target,
+    target: prony_model::Target,
     /// Of the first open loop.
-    load: Option<prony_record::LoadSpec>,
+    load: Option<prony_model::LoadSpec>,
     /// By how much a load took longer than planned, at the most: late responses were waited for, and before it
     /// the server still had something to do.
     longest_extra: Duration,
@@ -360,7 +360,7 @@ impl<G: Generator> Finder<'_, G> {
     }
 }
 
-/// What a load without a expected response brought instead.
+/// What a load without an expected response brought instead.
 fn what_came(load: &LoadResult) -> String {
     if let Some(wrong) = &load.first_wrong {
         return wrong.detail.clone();

@@ -1,6 +1,6 @@
 //! Whether the queue grew all through a trial.
 
-use prony_record::Timeline;
+use prony_model::Timeline;
 use prony_stats::grows;
 
 /// Fewer intervals show no trend.

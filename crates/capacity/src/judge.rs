@@ -1,6 +1,6 @@
 //! Whether a server held a rate.
 
-use prony_record::{HistogramError, LatencyHistogram, LoadResult, OpenLoop};
+use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop};
 use serde::Serialize;
 
 use crate::growth::growth;
@@ -140,7 +140,7 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
 mod tests {
     use super::*;
     use crate::testing::load;
-    use prony_record::Timeline;
+    use prony_model::Timeline;
 
     const MS: u64 = 1_000_000;
 

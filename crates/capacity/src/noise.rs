@@ -1,6 +1,6 @@
 //! What else happened on the machine while a rate was tried.
 
-use prony_record::{LoadResult, NoiseCause, Outside, OutsideServer, noisy, worst_of};
+use prony_model::{LoadResult, NoiseCause, Outside, OutsideServer, noisy, worst_of};
 use serde::Serialize;
 
 /// What else happened on the machine while a rate was tried.
@@ -63,7 +63,7 @@ impl AttemptNoise {
 mod tests {
     use super::*;
     use crate::testing::load;
-    use prony_record::{CpuNoise, MachineNoise, Scheduling};
+    use prony_model::{CpuNoise, MachineNoise, Scheduling};
 
     fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {
         let load_cpus = Some(CpuNoise {

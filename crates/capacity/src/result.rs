@@ -1,6 +1,6 @@
 //! What a search gave: the body of `prony load --find-capacity --json`.
 
-use prony_record::{LoadSpec, Target};
+use prony_model::{LoadSpec, Target};
 use serde::Serialize;
 
 use crate::attempt::Attempt;

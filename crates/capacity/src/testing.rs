@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{
+use prony_model::{
     Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
     Target,
 };

@@ -1,6 +1,6 @@
 //! One server with one workload under one load: its rounds on both sides, and the lines they give.
 
-use prony_record::LoadSpec;
+use prony_model::LoadSpec;
 use prony_stats::{Ratio, judge};
 
 use crate::ceiling::{Ceilings, Held};

@@ -1,6 +1,6 @@
 //! The ceilings of both sides, and what a ratio to them is worth.
 
-use prony_record::LoadSpec;
+use prony_model::LoadSpec;
 use prony_report::{FigureKind, bounds, known};
 use prony_stats::Known;
 

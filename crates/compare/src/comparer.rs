@@ -1,6 +1,6 @@
 //! Goes through what two sides have: case by case, and then all of it together.
 
-use prony_record::{LoadSpec, ServerStatus};
+use prony_model::{LoadSpec, ServerStatus};
 use prony_stats::holm;
 
 use crate::case::{CaseRounds, OpenCase};

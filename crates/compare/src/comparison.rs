@@ -1,6 +1,6 @@
 //! The comparison of two sides.
 
-use prony_record::{LoadSpec, ServerRecord};
+use prony_model::{LoadSpec, ServerRecord};
 use serde::Serialize;
 
 use crate::comparer::{Comparer, Found, empty_case};

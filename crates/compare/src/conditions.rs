@@ -1,6 +1,6 @@
 //! In what two sessions differ besides the server.
 
-use prony_record::{Machine, Run, RunEnd};
+use prony_model::{Machine, Run, RunEnd};
 use prony_report::format;
 use prony_stats::Ratio;
 

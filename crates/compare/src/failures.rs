@@ -1,6 +1,6 @@
 //! Wrong responses, errors and failed rounds: what no rate makes good.
 
-use prony_record::{FailureKind, Measurement, Outcome};
+use prony_model::{FailureKind, Measurement, Outcome};
 use prony_report::format;
 
 use crate::finding::Finding;

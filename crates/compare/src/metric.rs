@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use prony_record::{LatencyHistogram, LoadSpec, Measurement};
+use prony_model::{LatencyHistogram, LoadSpec, Measurement};
 use prony_report::{FigureKind, format};
 use prony_stats::{Better, supports_percentile};
 use serde::{Serialize, Serializer};
@@ -13,9 +13,9 @@ use serde::{Serialize, Serializer};
 pub enum Metric {
     /// Expected responses a second, of closed loops: in an open loop the schedule sets it.
     Rate,
-    /// The server's CPU time for a expected response, in nanoseconds, warm-up included in both.
+    /// The server's CPU time for an expected response, in nanoseconds, warm-up included in both.
     Cpu,
-    /// The server's instructions for a expected response, likewise.
+    /// The server's instructions for an expected response, likewise.
     Instructions,
     /// The median latency, in nanoseconds.
     P50,

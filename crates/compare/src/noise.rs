@@ -1,6 +1,6 @@
 //! How noisy the machine was while both sides were measured.
 
-use prony_record::{CpuNoise, Measurement, NoiseCause, TrialRecord, TrialResult};
+use prony_model::{CpuNoise, Measurement, NoiseCause, TrialRecord, TrialResult};
 use prony_report::format;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{
+use prony_model::{
     FailureKind, LoadSpec, Measurement, TrialRecord, TrialResult, attempt_that_counts,
 };
 use prony_stats::{common_rounds, median};

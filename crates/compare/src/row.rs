@@ -1,6 +1,6 @@
 //! The lines of a comparison.
 
-use prony_record::LoadSpec;
+use prony_model::LoadSpec;
 use prony_stats::Ratio;
 use serde::Serialize;
 

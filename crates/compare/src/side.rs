@@ -1,6 +1,6 @@
 //! The two sides of a comparison.
 
-use prony_record::{CEILING, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict};
+use prony_model::{CEILING, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict};
 use serde::Serialize;
 
 /// A run, or a server of it.

@@ -1,6 +1,6 @@
 //! Words and numbers that terminal and Markdown share.
 
-use prony_record::{LoadShape, LoadSpec};
+use prony_model::{LoadShape, LoadSpec};
 use prony_report::format;
 
 use crate::finding::{Finding, Tally};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use prony_record::parse_percent;
+use prony_model::parse_percent;
 
 use crate::comparison::Sessions;
 use crate::metric::{Metric, UnknownMetric};

@@ -14,7 +14,7 @@ fn comparison() -> Comparison {
         .with("x@2222222", SERVER.working(1.06), 12)
         .with_ceiling(SERVER.working(0.5), 12)
         .change("x@2222222", |round, one| {
-            one.noise.server_cpus = Some(prony_record::CpuNoise {
+            one.noise.server_cpus = Some(prony_model::CpuNoise {
                 steal_share: 0.0,
                 foreign_share: if round == 2 { 0.31 } else { 0.001 },
             });

@@ -3,7 +3,7 @@
 mod sample;
 
 use prony_compare::{Basis, Comparison, Finding, Question};
-use prony_record::*;
+use prony_model::*;
 use sample::{Made, SERVER, between, closed, made, row};
 
 const QUIET: f64 = 0.004;

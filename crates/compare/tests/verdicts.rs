@@ -3,7 +3,7 @@
 mod sample;
 
 use prony_compare::{Comparison, Finding, Incomparable, Question, What};
-use prony_record::*;
+use prony_model::*;
 use sample::{Made, SERVER, between, closed, findings, has, made, row, within};
 
 const QUIET: f64 = 0.004;

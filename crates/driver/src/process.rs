@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use prony_server::pin_current_thread;
+use prony_system::pin_current_thread;
 use serde::Serialize;
 use wait4::{ResUse, Wait4};
 

@@ -24,17 +24,17 @@ pub struct DriverResult {
 }
 
 impl DriverResult {
-    /// CPU time a expected response, in nanoseconds; `None` without one.
+    /// CPU time an expected response, in nanoseconds; `None` without one.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
         self.per_request(self.usage.cpu_s() * 1e9)
     }
 
-    /// Cycles a expected response, where they were counted.
+    /// Cycles an expected response, where they were counted.
     pub fn cycles_per_request(&self) -> Option<f64> {
         self.per_request(self.counts?.cycles as f64)
     }
 
-    /// Instructions a expected response, where they were counted.
+    /// Instructions an expected response, where they were counted.
     pub fn instructions_per_request(&self) -> Option<f64> {
         self.per_request(self.counts?.instructions as f64)
     }

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Schedule, Stage, Target};
+use prony_model::{LoadShape, LoadSpec, Schedule, Stage, Target};
 
 use crate::request::WireRequest;
 use crate::response::ResponseCheck;

@@ -199,7 +199,7 @@ fn request(
 
 fn object(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
     let value: Value =
-        prony_record::from_json_slice(line).map_err(|error| match error.is_data() {
+        prony_model::from_json_slice(line).map_err(|error| match error.is_data() {
             true => LineFault::Ambiguous(without_line(error)),
             false => LineFault::NotAnObject(without_line(error)),
         })?;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use prony_ceiling::script::{Latencies, Script, even_arrivals};
 use prony_ceiling::{Config, Responded, ScriptedServer, Work};
 use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, WireRequest, run};
-use prony_record::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
 
 /// Requests a second.
 const RATE: f64 = 1000.0;

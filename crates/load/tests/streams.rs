@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, run};
-use prony_record::{Ended, LoadResult, Outcome};
+use prony_model::{Ended, LoadResult, Outcome};
 
 const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Auto, EventLoopChoice::Epoll];
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use prony_load::{LONGEST_BODY, MOST_THREADS};
-use prony_server::usable_cpus;
+use prony_system::usable_cpus;
 
 use crate::exit::usage;
 

@@ -4,13 +4,14 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_record::{CpuAssignment, Store};
+use prony_model::CpuAssignment;
 use prony_server::{
     Catalogue, Freshness, Layout, MANIFEST_FILE, SelectError, Server, SupervisorProgram,
-    default_assignment,
 };
+use prony_store::Store;
 use prony_suite::run::Bench;
 use prony_suite::{Suite, SuiteError, Workloads};
+use prony_system::default_assignment;
 
 use crate::arguments;
 use crate::exit::usage;

@@ -65,7 +65,7 @@ fn every_limit_is_measured_shown_and_written() {
 #[test]
 fn on_one_cpu_it_says_so() {
     let project = Project::new();
-    let cpu = prony_server::allowed_cpus().unwrap()[0].to_string();
+    let cpu = prony_system::allowed_cpus().unwrap()[0].to_string();
     let cpus = ["--server-cpus", &cpu, "--load-cpus", &cpu];
     let arguments = [&["calibrate", "--quick", "--json", "-"], &cpus[..]].concat();
     let ended = project.run(&arguments).with(0);

@@ -1,6 +1,6 @@
 //! When a row's figures are a lower bound, and of what: the one rule of rankings, published orders and regression checks.
 
-use prony_record::Measurement;
+use prony_model::Measurement;
 use prony_stats::Known;
 
 use crate::format;

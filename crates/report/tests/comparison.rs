@@ -2,7 +2,7 @@
 
 mod sample;
 
-use prony_record::{LatencyHistogram, Outcome, Run, TrialRecord, TrialResult};
+use prony_model::{LatencyHistogram, Outcome, Run, TrialRecord, TrialResult};
 use prony_report::{Comparison, Percentile, Row, Standing, Table, Why};
 
 fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {
@@ -180,7 +180,7 @@ fn nobody_is_missing_in_silence() {
             (record.trial.server.as_str(), record.trial.workload.as_str()) == ("bun", "quote");
         if gone {
             record.result = TrialResult::Failed {
-                kind: prony_record::FailureKind::NotReady,
+                kind: prony_model::FailureKind::NotReady,
                 message: "no expected response within 10 s".into(),
             };
         }
@@ -271,7 +271,7 @@ fn a_failure_under_one_load_is_not_one_under_another() {
         let open = record.trial.load.connections == 500;
         if open && record.trial.server == "go-fasthttp" {
             record.result = TrialResult::Failed {
-                kind: prony_record::FailureKind::ServerExited,
+                kind: prony_model::FailureKind::ServerExited,
                 message: "gone".into(),
             };
         }

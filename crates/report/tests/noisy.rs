@@ -4,7 +4,7 @@ mod sample;
 
 use std::sync::LazyLock;
 
-use prony_record::{EnoughRounds, FailureKind, NoiseCause, TrialRecord, TrialResult};
+use prony_model::{EnoughRounds, FailureKind, NoiseCause, TrialRecord, TrialResult};
 use prony_report::{Comparison, NoiseKind, Row, Table, html, markdown, terminal};
 use sample::documents::Records;
 use sample::noisy::{BURSTS, NEVER_QUIET, ROUNDS, lose};

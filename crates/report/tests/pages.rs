@@ -4,7 +4,7 @@ mod sample;
 
 use std::sync::LazyLock;
 
-use prony_record::{Run, ServerStatus, TrialResult};
+use prony_model::{Run, ServerStatus, TrialResult};
 use prony_report::{ChartKind, Comparison, chart_files, chart_svg, html, markdown, terminal};
 use sample::documents::{self, Records};
 

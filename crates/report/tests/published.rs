@@ -2,8 +2,8 @@
 
 mod sample;
 
-use prony_record::PublishedFigure::{self, *};
-use prony_record::{
+use prony_model::PublishedFigure::{self, *};
+use prony_model::{
     FailureKind, LatencyHistogram, Measurement, Outcome, PublishedTable, RoundSummary, Run,
     TrialRecord, TrialResult,
 };
@@ -162,15 +162,15 @@ fn every_figure_is_gathered_as_it_should_be() {
     assert!(close(TimePerRequest, times));
     assert_eq!(figures[&ArtefactBytes].spread, None);
     // A closed loop has no schedule, and a table without a base no shares.
-    for figure in [LateRequests, RateShare, TransferShare] {
+    for figure in [QueuedRequests, RateShare, TransferShare] {
         assert!(!figures.contains_key(&figure), "{figure:?}");
     }
 }
 
 #[test]
-fn late_requests_are_those_of_a_round() {
+fn queued_requests_are_those_of_a_round() {
     let table = table(&documents::hydragen(), 2);
-    let late = &row(&table, "go-nethttp", "byte").measured[&LateRequests];
+    let late = &row(&table, "go-nethttp", "byte").measured[&QueuedRequests];
     let (low, high) = late.spread.unwrap();
     assert!(
         late.value == 8.0 && low <= 7.0 && high >= 9.0,

@@ -4,7 +4,7 @@ mod sample;
 
 use std::sync::LazyLock;
 
-use prony_record::{TrialRecord, TrialResult};
+use prony_model::{TrialRecord, TrialResult};
 use prony_report::{Comparison, Row, Standing, Table};
 
 /// Made once, as that takes a while.

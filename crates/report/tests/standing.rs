@@ -2,7 +2,7 @@
 
 mod sample;
 
-use prony_record::{Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_model::{Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_report::{Comparison, Row, Standing, Table, html, markdown, terminal};
 
 fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use prony_record::{ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_report::{Comparison, Row, html, markdown, terminal};
 
 /// bun takes 8 s to warm up and is kept running; all others start anew, and are warm at once.
@@ -88,7 +88,7 @@ fn the_startup_of_a_process_is_not_lost_with_a_noisy_attempt() {
     let mut again = trials[1].clone();
     again.trial.round = trials[0].trial.round;
     again.attempt = 2;
-    trials[0].noisy = vec![prony_record::NoiseCause::Steal { share: 0.5 }];
+    trials[0].noisy = vec![prony_model::NoiseCause::Steal { share: 0.5 }];
     trials.push(again);
     let comparison = Comparison::of(&sample::run(), &trials);
     let bun = &row(&comparison, "bun").figures;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::build::Built;
-use crate::cpus::allowed_cpus;
 use crate::logs::Logs;
 use crate::manifest::{StartPlace, fill_at_start, names_at_start};
 use crate::running::Launch;
 use crate::supervisor::Task;
+use prony_system::allowed_cpus;
 
 /// What a server is told.
 pub struct Contract {

@@ -7,9 +7,7 @@
 
 mod build;
 mod catalogue;
-mod clock;
 mod contract;
-mod cpus;
 mod digest;
 mod layout;
 mod lock;
@@ -28,11 +26,6 @@ mod toolchain;
 
 pub use build::{BuildError, Built, Freshness, build};
 pub use catalogue::{BrokenServer, Catalogue, SelectError};
-pub use clock::monotonic_ns;
-pub use cpus::{
-    CpuListError, allowed_cpus, default_assignment, format_cpu_list, parse_cpu_list,
-    pin_current_thread, usable_cpus,
-};
 pub use layout::{Layout, LayoutError};
 pub use logs::Logs;
 pub use manifest::{

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::build::Built;
-use crate::clock::monotonic_ns;
 use crate::port::{Listener, PortSource, addresses_of, listener_of, says_address_in_use};
 use crate::running::{Launch, RunningServer, StartError};
 use crate::supervisor::Exit;
+use prony_system::monotonic_ns;
 
 /// The pause between two tries is this part of the time waited so far, so that it makes a startup
 /// time at most so much too long.
@@ -128,7 +128,7 @@ pub enum BringUpError {
 
 /// Probes a server until it gives its first expected response.
 ///
-/// A probe must bound its own time. Of a expected response it is made sure that the server itself gave it.
+/// A probe must bound its own time. Of an expected response it is made sure that the server itself gave it.
 ///
 /// # Errors
 /// Where the server ends, does not respond within `timeout` or responds wrongly, or `interrupt` is set.

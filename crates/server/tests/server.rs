@@ -7,11 +7,12 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_record::CpuAssignment;
+use prony_model::CpuAssignment;
 use prony_server::{
     BringUpError, Exit, FreePorts, NotReady, PortSource, Probe, RunningServer, Sampler, StartError,
-    TreeUsage, allowed_cpus, bring_up, wait_ready,
+    TreeUsage, bring_up, wait_ready,
 };
+use prony_system::allowed_cpus;
 use support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
 
 /// The server's CPUs matter to shares alone.
@@ -306,7 +307,7 @@ fn ports_that_are_all_taken_are_a_clear_error() {
 }
 
 #[test]
-fn a_expected_response_of_another_program_is_not_taken_for_the_servers() {
+fn an_expected_response_of_another_program_is_not_taken_for_the_servers() {
     let folder = tempfile::tempdir().unwrap();
     let other_folder = tempfile::tempdir().unwrap();
     let other = bring_up_python(other_folder.path(), "");

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use prony_server::{Exit, RunError, SpawnError, Task, allowed_cpus, monotonic_ns};
+use prony_server::{Exit, RunError, SpawnError, Task};
+use prony_system::{allowed_cpus, monotonic_ns};
 use support::{LONG, alive, pids, stubborn, supervisor, until};
 
 fn task(folder: &Path, command: &[&str]) -> Task {

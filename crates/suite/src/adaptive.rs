@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_record::parse_percent;
+use prony_model::parse_percent;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// When no more rounds are added.

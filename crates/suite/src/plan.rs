@@ -1,6 +1,6 @@
 //! The interleaved plan: in which order the trials are made.
 
-use prony_record::{LoadSpec, Trial};
+use prony_model::{LoadSpec, Trial};
 
 /// One workload under one load: what is measured of each server, and how many times.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +131,7 @@ fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::LoadShape;
+    use prony_model::LoadShape;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_record::{Published, PublishedFigure, PublishedRow};
+use prony_model::{Published, PublishedFigure, PublishedRow};
 use prony_server::{Catalogue, Layout, Wire};
 use prony_suite::{Changes, ExpectedResponse, Suite, SuiteLoad, Workloads};
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::judge::Judgement;
 use crate::search::Found;
 use crate::testing::load;
-use prony_record::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
+use prony_model::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
 
 const MS: u64 = 1_000_000;
 

@@ -7,7 +7,7 @@ pub use text::SloError;
 use std::fmt;
 use std::time::Duration;
 
-use prony_record::{LatencyHistogram, LoadResult, Outcome};
+use prony_model::{LatencyHistogram, LoadResult, Outcome};
 use serde::{Serialize, Serializer};
 
 /// What is asked of a server. A rate holds only where every clause does.
@@ -27,7 +27,7 @@ pub enum Clause {
         /// What it stays below.
         below: Duration,
     },
-    /// The share (0 to 1) of requests without a expected response stays below this.
+    /// The share (0 to 1) of requests without an expected response stays below this.
     Errors {
         /// What it stays below.
         below: f64,
@@ -91,7 +91,7 @@ impl Slo {
 /// What of a load an SLO looks at.
 pub struct Figures {
     latency: LatencyHistogram,
-    /// Share (0 to 1) of the requests without a expected response.
+    /// Share (0 to 1) of the requests without an expected response.
     pub errors: f64,
 }
 
@@ -101,10 +101,10 @@ impl Figures {
     ///
     /// # Errors
     /// Where its histogram cannot be read.
-    pub fn of(load: &LoadResult) -> Result<Self, prony_record::HistogramError> {
+    pub fn of(load: &LoadResult) -> Result<Self, prony_model::HistogramError> {
         let latency = LatencyHistogram::from_base64(&load.histogram)?;
         let unfinished = match load.ended {
-            prony_record::Ended::Interrupted => 0,
+            prony_model::Ended::Interrupted => 0,
             _ => load.outcomes[Outcome::Unfinished],
         };
         let wrong = load.outcomes.errors() + unfinished;

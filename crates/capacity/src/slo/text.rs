@@ -116,7 +116,7 @@ fn clause(text: &str) -> Result<Clause, SloError> {
 }
 
 fn share(text: &str) -> Result<f64, SloError> {
-    match prony_record::parse_percent(text).filter(|share| (0.0..=1.0).contains(share)) {
+    match prony_model::parse_percent(text).filter(|share| (0.0..=1.0).contains(share)) {
         Some(share) => Ok(share),
         None => Err(SloError::Percent { text: text.into() }),
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use prony_compare::{Comparison, Finding, Question, Row, Side, What};
-use prony_record::*;
+use prony_model::*;
 
 /// What a made-up server does.
 #[derive(Clone, Copy)]

@@ -141,7 +141,7 @@ impl Output {
     /// Where the number of requests or the duration is not there.
     pub fn read(&self, output: &str) -> Result<Told, ReadError> {
         let json = match self.is_json {
-            true => prony_record::from_json_str(output)
+            true => prony_model::from_json_str(output)
                 .map_err(|error| ReadError::Json(error.to_string()))?,
             false => Value::Null,
         };

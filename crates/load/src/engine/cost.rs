@@ -7,7 +7,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
 use prony_kernel::CounterValues;
-use prony_record::Scheduling;
+use prony_model::Scheduling;
 
 use super::clock::Nanoseconds;
 

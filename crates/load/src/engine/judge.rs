@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::clock::Nanoseconds;
 use super::sampler::Sampler;

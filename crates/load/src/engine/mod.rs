@@ -26,11 +26,9 @@ use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::unistd::Pid;
-use prony_record::{LoadResult, LoadShape};
+use prony_model::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
 use event_loop::{Epoll, EventLoop, IoUring};
@@ -270,10 +268,10 @@ fn keep_time_exactly() -> Result<(), LoadError> {
 }
 
 fn pin_to(cpu: usize) -> Result<(), LoadError> {
-    let mut set = CpuSet::new();
-    set.set(cpu)
-        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(refused("pin a worker thread to its CPU"))
+    prony_system::pin_current_thread(&[cpu]).map_err(|error| {
+        let errno = error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
+        refused("pin a worker thread to its CPU")(errno)
+    })
 }
 
 fn refused(what: &'static str) -> impl Fn(Errno) -> LoadError {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;

@@ -1,6 +1,6 @@
 //! From what the workers counted to the result.
 
-use prony_record::{
+use prony_model::{
     Checked, Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling,
     Timeline, WarmupResult,
 };

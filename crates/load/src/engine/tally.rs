@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
+use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 
 use super::clock::Nanoseconds;
 

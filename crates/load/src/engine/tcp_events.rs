@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use prony_record::{LatencyHistogram, LoadResult, Outcome, SHORTEST_TIMEOUT_NS, TcpEvents};
+use prony_model::{LatencyHistogram, LoadResult, Outcome, SHORTEST_TIMEOUT_NS, TcpEvents};
 
 /// Up to now, in the network namespace of this thread; `None` if the kernel does not say.
 pub(super) fn now() -> Option<TcpEvents> {

@@ -1,6 +1,6 @@
 //! How a load goes in the course of time.
 
-use prony_record::{Outcome, Timeline};
+use prony_model::{Outcome, Timeline};
 
 use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;

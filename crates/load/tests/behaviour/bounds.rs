@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, MOST_PIPELINE, PlanError, run};
-use prony_record::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, parse_stages};
+use prony_model::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, parse_stages};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::run;
-use prony_record::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, Mismatch, Response, ResponseCheck, SampleChoice, Sampling, run};
-use prony_record::{Ended, LoadResult, Outcome};
+use prony_model::{Ended, LoadResult, Outcome};
 
 use socket2::{Domain, Socket, Type};
 
@@ -54,7 +54,7 @@ fn load_and_reconcile(plan: &LoadPlan, server: &ScriptedServer) -> LoadResult {
         "both sides count the same requests"
     );
     assert_eq!(result.connections_opened, server.connections());
-    let latencies = prony_record::LatencyHistogram::from_base64(&result.histogram).unwrap();
+    let latencies = prony_model::LatencyHistogram::from_base64(&result.histogram).unwrap();
     assert_eq!(latencies.count(), result.outcomes[Outcome::Ok]);
     result
 }

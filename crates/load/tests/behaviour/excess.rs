@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
-use prony_record::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
-use prony_record::{Ended, LoadResult, Outcome};
+use prony_model::{Ended, LoadResult, Outcome};
 
 use super::plans::plan_to;
 

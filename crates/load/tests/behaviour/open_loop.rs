@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, PlanError, run};
-use prony_record::{Ended, LatencyHistogram, LoadResult, LoadShape, Outcome};
+use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape, Outcome};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

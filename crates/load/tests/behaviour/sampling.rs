@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 use prony_load::{Expectation, LoadPlan, SampleChoice, Sampling, run};
-use prony_record::{Checked, LoadResult, Outcome};
+use prony_model::{Checked, LoadResult, Outcome};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

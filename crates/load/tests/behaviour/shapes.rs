@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{Endpoint, LoadPlan, run};
-use prony_record::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, Stage};
+use prony_model::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, Stage};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
-use prony_record::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
 use socket2::{Domain, Socket, Type};
 
 use super::plans::plan_to;

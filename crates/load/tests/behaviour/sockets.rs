@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{Endpoint, LoadPlan, run};
-use prony_record::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome};
 use socket2::SockRef;
 
 use super::plans::plan_to;

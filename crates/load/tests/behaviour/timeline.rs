@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
-use prony_record::{Ended, LoadResult, Outcome, Timeline};
+use prony_model::{Ended, LoadResult, Outcome, Timeline};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};

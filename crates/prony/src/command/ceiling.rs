@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_ceiling::script::{Freeze, Latencies, Script, Service, even_arrivals, poisson_arrivals};
 use prony_ceiling::{CeilingError, Config, ScriptedServer, Work};
-use prony_record::LatencyHistogram;
+use prony_model::LatencyHistogram;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use prony_record::{Store, export_csv, export_json};
+use prony_store::{Store, export_csv, export_json};
 
 use crate::exit::Outcome;
 use crate::project;

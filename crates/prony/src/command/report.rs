@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_record::{Run, Store};
+use prony_model::Run;
 use prony_report::Comparison;
 use prony_server::Layout;
+use prony_store::Store;
 
 use crate::exit::Outcome;
 use crate::project;
@@ -73,7 +74,7 @@ fn own_folder(layout: &Layout, run: &Run) -> Result<PathBuf, Box<dyn Error>> {
     Ok(layout.runs().join(&run.id))
 }
 
-fn list(store: &Store) -> Result<(), prony_record::StoreError> {
+fn list(store: &Store) -> Result<(), prony_store::StoreError> {
     for run in store.runs()? {
         outln!(
             "{:34} {:12} {:20} {} servers, {} trials, {} failed",

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use prony_record::{ServerStatus, VerifyResult, VerifyVerdict};
+use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
 use prony_server::{Catalogue, FreePorts, Layout, Server};
 use prony_suite::Workloads;
 use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_server};

@@ -3,7 +3,7 @@
 use std::fmt::{Result, Write};
 
 use prony_capacity::{Attempt, CapacityResult, Ended, Found, Judgement, per_second, supports};
-use prony_record::{Arrivals, LatencySummary, LoadShape, NoiseCause};
+use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_report::format;
 
 use super::capacity_progress::noisy_by;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use prony_record::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome};
 use prony_report::format;
 
 /// The generator's own figures, those that were counted.

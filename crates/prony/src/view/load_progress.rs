@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::{LoadPlan, Progress};
-use prony_record::{LoadShape, Stage};
+use prony_model::{LoadShape, Stage};
 use prony_report::format;
 
 use super::offered::due_by;

@@ -1,6 +1,6 @@
 //! The shape of a load in words.
 
-use prony_record::{Arrivals, LoadShape, LoadSpec, Schedule, Stage};
+use prony_model::{Arrivals, LoadShape, LoadSpec, Schedule, Stage};
 use prony_report::format;
 
 use super::plural;

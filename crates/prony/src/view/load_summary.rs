@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use prony_record::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome};
 use prony_report::format;
 
 use super::load_generator::write_generator;

@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use prony_record::{
+use prony_model::{
     Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome, SHORTEST_TIMEOUT_NS,
 };
 use prony_report::format;

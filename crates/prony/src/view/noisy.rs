@@ -1,6 +1,6 @@
 //! A noisy trial, in a line.
 
-use prony_record::{NoiseCause, TrialRecord};
+use prony_model::{NoiseCause, TrialRecord};
 use prony_report::format;
 
 /// `noisy   go-nethttp × hello, round 2: other programs used 23 % of its CPUs; it is re-run`.
@@ -45,7 +45,7 @@ pub fn by(cause: &NoiseCause) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::{FailureKind, LoadSpec, Trial, TrialResult};
+    use prony_model::{FailureKind, LoadSpec, Trial, TrialResult};
 
     #[test]
     fn it_says_what_disturbed_it_and_what_comes_of_that() {

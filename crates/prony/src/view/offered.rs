@@ -1,6 +1,6 @@
 //! How many requests a schedule has due by an instant, to show beside those that were made.
 
-use prony_record::Stage;
+use prony_model::Stage;
 
 /// How many requests are due in the first `seconds` of a schedule, on the average where they come
 /// at random. The rate at the end of the last stage goes on.

@@ -5,8 +5,9 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use prony_record::{Run, TrialRecord, export_json};
+use prony_model::{Run, TrialRecord};
 use prony_report::{Comparison, chart_files, end_of_run, html, markdown, terminal};
+use prony_store::export_json;
 
 use crate::result_file::ResultFile;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::Progress;
-use prony_record::{FailureKind, ServerRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
+use prony_model::{FailureKind, ServerRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
 use prony_suite::run::{Attempt, Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Planned};
@@ -87,8 +87,8 @@ impl RunProgress {
         ));
         view.line(&format!(
             "servers on CPU {}, load on CPU {}{}",
-            prony_server::format_cpu_list(&cpus.server),
-            prony_server::format_cpu_list(&cpus.load),
+            prony_system::format_cpu_list(&cpus.server),
+            prony_system::format_cpu_list(&cpus.load),
             if cpus.shared() {
                 ": they share CPUs, which blurs every figure"
             } else {

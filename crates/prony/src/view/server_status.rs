@@ -1,6 +1,6 @@
 //! Why a server does not take part, in a line.
 
-use prony_record::ServerStatus;
+use prony_model::ServerStatus;
 
 /// The line for a server that is skipped or has failed; `None` where it is ready.
 pub fn line(id: &str, status: &ServerStatus) -> Option<String> {

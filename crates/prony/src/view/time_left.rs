@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Schedule, Trial};
+use prony_model::{LoadShape, LoadSpec, Schedule, Trial};
 
 /// What a trial takes beside its load, until it is known: to start, to be ready, to stop.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);
@@ -152,7 +152,7 @@ fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_record::{Arrivals, parse_stages};
+    use prony_model::{Arrivals, parse_stages};
     use prony_suite::{Measure, Plan};
 
     fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {

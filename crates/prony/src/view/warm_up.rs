@@ -1,6 +1,6 @@
 //! A warm-up worth a word, in a line.
 
-use prony_record::{ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_report::format;
 
 /// `warm     java-jdk × hello, round 1: took 8.20 s under load to warm up; …`, or that a server is still getting

@@ -2,7 +2,7 @@
 //! table shows its rounds, a bar a round.
 
 use maud::{Markup, html};
-use prony_record::PublishedFigure;
+use prony_model::PublishedFigure;
 use prony_stats::Known;
 
 use super::frame::{

@@ -14,7 +14,7 @@ mod throughput;
 
 use maud::{Markup, PreEscaped, html};
 
-use prony_record::PublishedFigure;
+use prony_model::PublishedFigure;
 
 use crate::{Comparison, DocumentTable, Table};
 use frame::Frame;

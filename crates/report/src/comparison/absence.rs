@@ -1,6 +1,6 @@
 //! Who is missing from which table, and why. Nobody is missing in silence.
 
-use prony_record::{
+use prony_model::{
     FailureKind, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict,
 };
 

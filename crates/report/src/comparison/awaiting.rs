@@ -1,6 +1,6 @@
 //! How many requests of a closed loop were being served at a time: a check of its latency.
 
-use prony_record::{LoadShape, LoadSpec, Measurement, Outcome};
+use prony_model::{LoadShape, LoadSpec, Measurement, Outcome};
 
 use super::figures::reconnects_per_request;
 use crate::format;

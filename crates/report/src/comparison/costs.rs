@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::Measurement;
+use prony_model::Measurement;
 use prony_stats::Estimate;
 
 use super::figures::{estimate, over};

@@ -1,6 +1,6 @@
 //! A table's trials in the order in which they were made, so that noise and figures can be seen side by side.
 
-use prony_record::{Measurement, TrialRecord, TrialResult};
+use prony_model::{Measurement, TrialRecord, TrialResult};
 use prony_stats::median;
 
 use super::noise::loss;

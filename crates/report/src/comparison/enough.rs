@@ -1,6 +1,6 @@
 //! Why no more rounds were added of a table, where they were added as needed.
 
-use prony_record::{LoadSpec, Run};
+use prony_model::{LoadSpec, Run};
 
 /// Why no more rounds were added of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct EnoughRounds {
     /// How many rounds there were.
     pub rounds: u32,
     /// Why there were no more.
-    pub reason: prony_record::EnoughRounds,
+    pub reason: prony_model::EnoughRounds,
     /// How far the ends of the widest interval are from its ratio; `None` where there was nothing to compare.
     pub widest: Option<f64>,
 }

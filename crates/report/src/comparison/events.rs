@@ -1,6 +1,6 @@
 //! What event streams brought.
 
-use prony_record::{Events, LoadResult, Measurement};
+use prony_model::{Events, LoadResult, Measurement};
 use prony_stats::Estimate;
 
 use super::figures::over;

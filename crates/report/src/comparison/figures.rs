@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{LatencySummary, Measurement, Outcome, Outcomes};
+use prony_model::{LatencySummary, Measurement, Outcome, Outcomes};
 use prony_stats::{Estimate, supports_percentile};
 
 use super::awaiting::Awaiting;

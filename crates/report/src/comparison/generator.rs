@@ -1,6 +1,6 @@
 //! What a load cost the generator itself.
 
-use prony_record::{GeneratorCost, Measurement};
+use prony_model::{GeneratorCost, Measurement};
 
 use super::figures::over;
 

@@ -1,6 +1,6 @@
 //! Histograms of all rounds in one, and intervals of their percentiles.
 
-use prony_record::LatencyHistogram;
+use prony_model::LatencyHistogram;
 use prony_stats::bootstrap;
 
 /// The histograms of all rounds in one.

@@ -20,7 +20,7 @@ mod warming;
 mod worst;
 mod wrong;
 
-use prony_record::{LoadShape, LoadSpec, Run, TrialRecord};
+use prony_model::{LoadShape, LoadSpec, Run, TrialRecord};
 use prony_stats::{Band, Known};
 
 use crate::bound::{Bound, FigureKind, known};
@@ -364,8 +364,8 @@ impl ServerLabel {
     }
 }
 
-impl From<&prony_record::ServerRecord> for ServerLabel {
-    fn from(record: &prony_record::ServerRecord) -> Self {
+impl From<&prony_model::ServerRecord> for ServerLabel {
+    fn from(record: &prony_model::ServerRecord) -> Self {
         Self {
             id: record.id.clone(),
             language: record.language.clone(),

@@ -1,6 +1,6 @@
 //! Names for tables of one workload under several loads, so that no two are the same.
 
-use prony_record::{LoadShape, LoadSpec};
+use prony_model::{LoadShape, LoadSpec};
 
 use super::Table;
 use crate::format;
@@ -188,7 +188,7 @@ pub(super) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prony_record::{Arrivals, Schedule, parse_stages};
+    use prony_model::{Arrivals, Schedule, parse_stages};
 
     use super::*;
 

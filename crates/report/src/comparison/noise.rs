@@ -1,6 +1,6 @@
 //! How quiet the machine was while a run was made.
 
-use prony_record::{Measurement, NoiseCause, Scheduling, TrialRecord, TrialResult};
+use prony_model::{Measurement, NoiseCause, Scheduling, TrialRecord, TrialResult};
 use prony_stats::median;
 
 /// How quiet the machine was, over every attempt at every trial.

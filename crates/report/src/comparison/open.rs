@@ -1,6 +1,6 @@
 //! How the schedule of an open loop was kept.
 
-use prony_record::{Measurement, OpenLoop};
+use prony_model::{Measurement, OpenLoop};
 
 use super::merged::Merged;
 use super::worst::WorstRound;

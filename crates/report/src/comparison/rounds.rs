@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_record::{Measurement, NoiseCause, TrialRecord, TrialResult, attempt_that_counts};
+use prony_model::{Measurement, NoiseCause, TrialRecord, TrialResult, attempt_that_counts};
 
 use crate::format;
 

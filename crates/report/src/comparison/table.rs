@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use prony_record::{CEILING, LoadShape, LoadSpec, Run, Stage, TrialRecord};
+use prony_model::{CEILING, LoadShape, LoadSpec, Run, Stage, TrialRecord};
 
 use super::relative::Relative;
 use super::rounds::Rounds;
@@ -157,7 +157,7 @@ fn median_latency(row: &Row) -> f64 {
 fn baseline(run: &Run, rows: &[Row]) -> Option<String> {
     let ids = run.servers.iter().map(|server| server.id.as_str());
     let has_row = |id: &str| rows.iter().any(|row| row.server.id == id);
-    let baseline = prony_record::baseline(run.baseline.as_deref(), ids, has_row)?;
+    let baseline = prony_model::baseline(run.baseline.as_deref(), ids, has_row)?;
     (baseline != CEILING && rows.len() > 1).then(|| baseline.to_owned())
 }
 

@@ -1,6 +1,6 @@
 //! What it took to warm a server up.
 
-use prony_record::{Measurement, ProcessStart};
+use prony_model::{Measurement, ProcessStart};
 use prony_stats::Estimate;
 
 use super::figures::over;

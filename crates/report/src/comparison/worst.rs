@@ -1,7 +1,7 @@
 //! Times beside the latency that have no histogram on record, so that nothing can be merged over the rounds: the
 //! worst round is told, which is on the safe side.
 
-use prony_record::{LatencySummary, LoadResult, Measurement};
+use prony_model::{LatencySummary, LoadResult, Measurement};
 
 /// Percentiles of a time, each of the round in which it was greatest.
 #[derive(Clone, Copy, Debug, PartialEq)]

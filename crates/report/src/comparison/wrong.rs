@@ -1,6 +1,6 @@
 //! Responses under load that were not the expected ones: the row's figures are of something else.
 
-use prony_record::Measurement;
+use prony_model::Measurement;
 
 /// How many responses of a row were wrong, in every attempt at a round, warm-ups included: noise makes none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

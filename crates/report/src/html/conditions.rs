@@ -1,7 +1,7 @@
 //! The conditions under which the figures came about.
 
 use maud::{Markup, html};
-use prony_record::Run;
+use prony_model::Run;
 
 use crate::{ServerLabel, prose};
 

@@ -9,7 +9,7 @@ mod published;
 mod workload;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use prony_record::Run;
+use prony_model::Run;
 
 use crate::{Comparison, prose};
 

@@ -4,7 +4,7 @@ mod columns;
 mod published;
 mod text;
 
-use prony_record::Run;
+use prony_model::Run;
 
 use crate::chart::{self, ChartKind};
 use crate::{Comparison, Row, Table, Why, prose};

@@ -1,6 +1,6 @@
 //! The conditions of a run, as every kind of report lists them.
 
-use prony_record::Run;
+use prony_model::Run;
 
 use super::{plural, rounds};
 use crate::format;

@@ -1,6 +1,6 @@
 //! A load in words.
 
-use prony_record::{LoadShape, LoadSpec};
+use prony_model::{LoadShape, LoadSpec};
 
 use super::{plural, traits};
 use crate::format;
@@ -110,7 +110,7 @@ fn after_warmup(load: &LoadSpec) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prony_record::{Arrivals, Schedule, parse_stages};
+    use prony_model::{Arrivals, Schedule, parse_stages};
 
     use super::*;
 

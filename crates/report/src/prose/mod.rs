@@ -10,7 +10,7 @@ mod traits;
 mod warming;
 mod wrong;
 
-use prony_record::{Run, RunEnd};
+use prony_model::{Run, RunEnd};
 use prony_stats::{Band, Estimate};
 
 use crate::{Relative, format};

@@ -1,6 +1,6 @@
 //! How many rounds there were, and why no more.
 
-use prony_record::{Adaptive, EnoughRounds as Reason};
+use prony_model::{Adaptive, EnoughRounds as Reason};
 
 use super::plural;
 use crate::{EnoughRounds, Table, format};

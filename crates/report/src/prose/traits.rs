@@ -1,6 +1,6 @@
 //! What a load may have beside its arrivals and its end.
 
-use prony_record::LoadSpec;
+use prony_model::LoadSpec;
 
 use crate::format;
 

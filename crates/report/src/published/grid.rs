@@ -1,6 +1,6 @@
 //! A document's table as rows of text, the same for every kind of report.
 
-use prony_record::PublishedFigure;
+use prony_model::PublishedFigure;
 
 use super::measured::{Gathering, gathering};
 use super::{DocumentRow, DocumentTable, held, shown, title, words};

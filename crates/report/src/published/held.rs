@@ -1,6 +1,6 @@
 //! Whether the order of a document's rows held here.
 
-use prony_record::PublishedFigure;
+use prony_model::PublishedFigure;
 use prony_stats::{Competitor, Known, Order, stands};
 
 use super::measured::{Gathering, Measured, gathering};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{Measurement, PublishedFigure, RoundSummary};
+use prony_model::{Measurement, PublishedFigure, RoundSummary};
 use prony_stats::{Estimate, Ratio, median};
 
 use crate::{FigureKind, Row};
@@ -45,7 +45,7 @@ pub(super) enum Gathering {
 pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
     use PublishedFigure::*;
     match figure {
-        Rate | Transfer | TimePerRequest | LateRequests => Gathering::Summary,
+        Rate | Transfer | TimePerRequest | QueuedRequests => Gathering::Summary,
         LatencyMean | LatencyStdev | LatencyP95 | LatencyP99 | WithinStdev => Gathering::Merged,
         LatencyMax | PeakMemory => Gathering::Highest,
         Errors => Gathering::Sum,
@@ -62,7 +62,7 @@ pub(super) fn kind(figure: PublishedFigure) -> FigureKind {
         Rate | Transfer | TimePerRequest | LatencyMean | RateShare | TransferShare => {
             FigureKind::Pace
         }
-        LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | WithinStdev | LateRequests
+        LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | WithinStdev | QueuedRequests
         | Errors => FigureKind::Latency,
         Startup | ArtefactBytes | PeakMemory => FigureKind::Other,
     }
@@ -179,7 +179,7 @@ fn of_round(figure: PublishedFigure, round: &Measurement) -> Option<f64> {
         LatencyP99 => latency.map(|latency| latency.p99 as f64),
         WithinStdev => latency.map(|_| load.within_stdev),
         TimePerRequest => Some(load.duration_s * 1e9 / load.requests as f64),
-        LateRequests => load.open.as_ref().map(|open| open.queued as f64),
+        QueuedRequests => load.open.as_ref().map(|open| open.queued as f64),
         Errors => Some(load.outcomes.errors() as f64),
         Startup => round.startup_ns.map(|ns| ns as f64),
         PeakMemory => Some(round.server.peak_memory_bytes as f64),

@@ -7,7 +7,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-use prony_record::{
+use prony_model::{
     Measurement, Published, PublishedFigure, PublishedRow, PublishedTable, Run, TrialRecord,
 };
 

@@ -1,6 +1,6 @@
 //! The words and units of a document's table.
 
-use prony_record::{PublishedFigure, RoundSummary};
+use prony_model::{PublishedFigure, RoundSummary};
 
 use super::measured::{Gathering, gathering};
 use super::{DocumentTable, Held};
@@ -20,7 +20,7 @@ pub(crate) fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
         LatencyP99 => "p99 latency",
         WithinStdev => "± stdev",
         TimePerRequest => "time per request",
-        LateRequests => "late requests",
+        QueuedRequests => "late requests",
         Errors => "errors",
         Startup => "startup",
         ArtefactBytes => "artefact",
@@ -45,7 +45,7 @@ pub(crate) fn shown(figure: PublishedFigure, value: f64) -> String {
 pub(crate) fn tick(figure: PublishedFigure) -> fn(f64) -> String {
     use PublishedFigure::*;
     match figure {
-        Rate | LateRequests => format::count,
+        Rate | QueuedRequests => format::count,
         Errors => |value| format::exact(value.max(0.0).round() as u64),
         Transfer => format::transfer,
         LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest

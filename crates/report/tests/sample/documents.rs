@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::PublishedFigure::*;
-use prony_record::*;
+use prony_model::PublishedFigure::*;
+use prony_model::*;
 
 use super::{Kind, Noise, record, spec};
 
@@ -344,7 +344,7 @@ pub fn hydragen() -> Records {
             (LatencyMax, ms(highest)),
             (LatencyP95, ms(p95)),
             (LatencyP99, ms(p99)),
-            (LateRequests, vec![late]),
+            (QueuedRequests, vec![late]),
         ]),
     };
     let columns = vec![Startup, TimePerRequest];
@@ -368,7 +368,7 @@ pub fn hydragen() -> Records {
                 LatencyMax,
                 LatencyP95,
                 LatencyP99,
-                LateRequests,
+                QueuedRequests,
             ],
             vec![
                 httpmon(("Go net/http", "go-nethttp", 1.0, 65.0, 1.0, 2.0, 11.0)),

@@ -7,7 +7,7 @@ pub mod rates;
 
 use std::collections::BTreeMap;
 
-use prony_record::*;
+use prony_model::*;
 
 /// id, language, framework, version, class, relative speed, memory in MiB, startup in ms.
 pub type Kind = (

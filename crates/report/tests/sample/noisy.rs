@@ -1,6 +1,6 @@
 //! A made-up run on a noisy machine: rounds added as needed, trials disturbed by other programs and re-run.
 
-use prony_record::*;
+use prony_model::*;
 
 use super::documents::{BUN, CEILING, GO, MINE, Records, made};
 use super::spec;

@@ -1,6 +1,6 @@
 //! A made-up run under every shape of load.
 
-use prony_record::*;
+use prony_model::*;
 
 use super::documents::{BUN, CEILING, GO, Records, made};
 use super::{ROUNDS, spec};

@@ -6,7 +6,7 @@ use std::time::Instant;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
-use prony_record::{CpuAssignment, CpuNoise, MachineNoise};
+use prony_model::{CpuAssignment, CpuNoise, MachineNoise};
 
 use super::cpu_times::{CpuTimes, Ticks};
 use super::processes::ProcessTimes;
@@ -267,7 +267,7 @@ mod tests {
     fn this_machine_says_its_noise() {
         let cpus = CpuAssignment {
             server: vec![],
-            load: crate::cpus::allowed_cpus().unwrap(),
+            load: prony_system::allowed_cpus().unwrap(),
         };
         let meter = NoiseMeter::start(cpus, 0.0).unwrap();
         let busy_until = Instant::now() + Duration::from_millis(30);

@@ -4,14 +4,14 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-use prony_record::{CpuAssignment, Outside, OutsideServer};
+use prony_model::{CpuAssignment, Outside, OutsideServer};
 
 use super::noise::NoiseMeter;
 use super::process_tree::descendants;
 use super::scheduling::ThreadFigures;
 use super::stat::{CpuTime, Stat};
-use crate::cpus::{allowed_cpus, parse_cpu_list};
 use crate::port::listeners_on;
+use prony_system::{allowed_cpus, parse_cpu_list};
 
 /// Measures the noise beside one load on a server that somebody else started.
 ///

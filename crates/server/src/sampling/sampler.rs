@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use prony_kernel::TreeCounters;
-use prony_record::{CpuAssignment, MachineNoise, ServerCost};
+use prony_model::{CpuAssignment, MachineNoise, ServerCost};
 
 use super::energy::{EnergyMeter, POWERCAP_FOLDER};
 use super::frequency::{CPU_FOLDER, Frequencies};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use prony_record::Scheduling;
+use prony_model::Scheduling;
 
 use super::process_tree::threads_of;
 

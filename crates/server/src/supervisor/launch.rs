@@ -11,8 +11,8 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{dup2_stdin, getppid};
 
-use crate::clock::monotonic_ns;
-use crate::cpus::{parse_cpu_list, pin_current_thread};
+use prony_system::monotonic_ns;
+use prony_system::{parse_cpu_list, pin_current_thread};
 
 /// The exit code of a launch whose command could not be executed, as shells have it.
 const NOT_EXECUTED: u8 = 127;

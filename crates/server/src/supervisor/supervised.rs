@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 
 use super::SupervisorProgram;
 use super::protocol::{Event, Exit, SUPERVISOR};
-use crate::cpus::format_cpu_list;
+use prony_system::format_cpu_list;
 
 /// How long the supervisor may take to say that the command was started.
 const START_TIME: Duration = Duration::from_secs(30);

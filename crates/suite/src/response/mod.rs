@@ -16,7 +16,7 @@ use prony_load::{excerpt, same_bytes};
 pub use draws::{CONNECTIONS, CountedDraws, DRAWS_A_CONNECTION, Draws};
 pub use line::LineOf;
 
-/// Why a expected response is not to be had.
+/// Why an expected response is not to be had.
 #[derive(Debug, thiserror::Error)]
 pub enum AssetError {
     /// A file that the workload names cannot be read.

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_driver::{Arrivals, DriveError, DriverResult, End, Limits, Load, Told, Tool};
-use prony_record::{
+use prony_model::{
     Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prony_load::Progress;
-use prony_record::{ServerRecord, Trial, TrialRecord};
+use prony_model::{ServerRecord, Trial, TrialRecord};
 
 use prony_server::Logs;
 

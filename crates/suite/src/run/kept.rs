@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use prony_record::ProcessStart;
+use prony_model::ProcessStart;
 
 use super::running::Running;
 

@@ -25,14 +25,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant, SystemTime};
 
 use prony_driver::Tool;
-use prony_record::{
-    Adaptive, CpuAssignment, Machine, Published, PublishedRow, Run, RunEnd, ServerRecord,
-    ServerStatus, Store, StoreError, TrialRecord, VerifyVerdict,
+use prony_model::{
+    Adaptive, CpuAssignment, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
+    TrialRecord, VerifyVerdict,
 };
-use prony_server::{
-    Built, Freshness, Layout, PortSource, Server, SupervisorProgram, allowed_cpus,
-    pin_current_thread,
-};
+use prony_server::{Built, Freshness, Layout, PortSource, Server, SupervisorProgram};
+use prony_store::{Store, StoreError};
+use prony_system::{allowed_cpus, pin_current_thread};
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Measure, Plan};
@@ -225,7 +224,7 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         command: request.command.clone(),
         seed: request.seed,
         rounds: request.rounds(),
-        machine: Machine::detect(),
+        machine: prony_system::detect_machine(),
         cpus: request.bench.cpus.clone(),
         servers: Vec::new(),
         published: published(request),

@@ -4,19 +4,19 @@
 //! at the figures themselves: who throws away trials because they look bad, or good, measures what
 //! they wish for.
 //!
-//! - **Steal**: the hypervisor gave more than [`MOST_STEAL`](prony_record::MOST_STEAL) of the CPU time of server or generator
+//! - **Steal**: the hypervisor gave more than [`MOST_STEAL`](prony_model::MOST_STEAL) of the CPU time of server or generator
 //!   to others.
-//! - **Other programs**: other programs used more than [`MOST_FOREIGN`](prony_record::MOST_FOREIGN) of it, and server or generator waited
+//! - **Other programs**: other programs used more than [`MOST_FOREIGN`](prony_model::MOST_FOREIGN) of it, and server or generator waited
 //!   for a CPU as long.
 //! - **Warm-up**: the rate still rose after measuring had begun, and did so in more than half of this server's trials
 //!   with this warm-up, two at the least: a machine that was slow for a moment makes one trial rise. It is looked at where the server
 //!   sets the pace: in an open loop the rate is what was asked for. A load without a warm-up is
 //!   meant to have its first requests in its figures, and is not looked at.
 //!
-//! Steal and other programs are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`](prony_record::LEAST_OBSERVED_S) is
+//! Steal and other programs are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`](prony_model::LEAST_OBSERVED_S) is
 //! not held against them. A trial that failed is not noisy: its failure is what came of it.
 
-use prony_record::{Measurement, NoiseCause, noisy};
+use prony_model::{Measurement, NoiseCause, noisy};
 use prony_stats::warm_up_rise;
 
 /// What may have noisy a trial; empty where nothing did. Whether a rise is the server's warm-up the trials around it
@@ -45,7 +45,7 @@ fn by_warm_up(measurement: &Measurement) -> Option<NoiseCause> {
 mod tests {
     use super::*;
     use crate::run::testing::measurement;
-    use prony_record::{CpuNoise, LoadShape, Scheduling, Timeline, WarmupResult};
+    use prony_model::{CpuNoise, LoadShape, Scheduling, Timeline, WarmupResult};
 
     fn disturbed(server: Option<CpuNoise>, load: Option<CpuNoise>) -> Measurement {
         let mut measurement = measurement(1000.0);

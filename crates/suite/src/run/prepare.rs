@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use prony_record::{ServerRecord, ServerStatus};
+use prony_model::{ServerRecord, ServerStatus};
 use prony_server::{BuildError, Built, Found, ProvideError, Server, Toolbox, build};
 
 use super::{Bench, Event};

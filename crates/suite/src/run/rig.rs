@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
-use prony_record::{ProcessStart, Store, StoreError, TrialRecord, TrialResult, WarmUp};
+use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_server::{Built, PortSource};
+use prony_store::{Store, StoreError};
 
 use super::kept::{Kept, Key};
 use super::rounds::{Attempt, Rig, Warming};

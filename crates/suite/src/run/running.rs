@@ -6,7 +6,7 @@ use prony_server::RunningServer;
 
 use super::verify::{STOP_GRACE, settle_quiet};
 
-/// A server that gave a expected response, with the life of its process.
+/// A server that gave an expected response, with the life of its process.
 pub struct Running {
     pub server: RunningServer,
     /// From the spawn of its process to its first expected response; taken by the trial that started it.

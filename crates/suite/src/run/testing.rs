@@ -1,6 +1,6 @@
 //! Records of trials that nobody made, for tests.
 
-use prony_record::{
+use prony_model::{
     Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, MachineNoise, Measurement,
     Outcomes, ServerCost, Target, Trial, TrialRecord, TrialResult,
 };

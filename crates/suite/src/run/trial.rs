@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prony_driver::Tool;
 use prony_load::{LoadPlan, Progress, ResponseCheck, SampleChoice, Sampling};
-use prony_record::{
+use prony_model::{
     FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, Trial,
     TrialRecord, TrialResult, WarmUp,
 };

@@ -9,7 +9,7 @@ use prony_load::wire::grpc::Call;
 use prony_load::{
     Conversation, HttpUrl, Mismatch, Request, Response, ResponseCheck, WireRequest, exchange,
 };
-use prony_record::{VerifyResult, VerifyVerdict};
+use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{
     BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, RunningServer, Server,
     Wire, bring_up,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, Progress};
-use prony_record::{LoadResult, LoadShape, Outcome};
+use prony_model::{LoadResult, LoadShape, Outcome};
 use prony_server::{ProcessTree, RunningServer};
 use prony_stats::{Course, Pace, Reading, Warmth};
 
@@ -139,7 +139,7 @@ impl Watch {
 mod tests {
     use super::*;
     use crate::run::testing::measurement;
-    use prony_record::{Outcomes, WarmupResult};
+    use prony_model::{Outcomes, WarmupResult};
 
     fn load(ok: u64, wrong: u64) -> LoadResult {
         let mut outcomes = Outcomes::default();

@@ -12,7 +12,7 @@ mod value;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use prony_record::Published;
+use prony_model::Published;
 
 pub use changes::Changes;
 pub use load::{SuiteLoad, WARMUP_LIMIT};

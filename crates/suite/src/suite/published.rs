@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use prony_record::{
+use prony_model::{
     LoadSpec, Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary,
 };
 use serde::Deserialize;

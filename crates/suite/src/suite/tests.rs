@@ -2,7 +2,7 @@ mod adaptive;
 
 use std::time::Duration;
 
-use prony_record::{LoadShape, PublishedFigure, RoundSummary};
+use prony_model::{LoadShape, PublishedFigure, RoundSummary};
 use tempfile::TempDir;
 
 use super::*;

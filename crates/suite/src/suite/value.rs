@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use prony_record::PublishedFigure;
+use prony_model::PublishedFigure;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 
 /// What a figure is counted in.
@@ -39,7 +39,7 @@ impl Unit {
     fn of(figure: PublishedFigure) -> Self {
         use PublishedFigure::*;
         match figure {
-            Rate | LateRequests | Errors => Unit::None,
+            Rate | QueuedRequests | Errors => Unit::None,
             LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
             | Startup => Unit::Time,
             Transfer | ArtefactBytes | PeakMemory => Unit::Size,

@@ -1,6 +1,6 @@
 //! Arrivals at a rate, which belong to nobody: whichever connection is free takes the next one.
 
-use prony_record::{Arrivals, Schedule, Stage};
+use prony_model::{Arrivals, Schedule, Stage};
 
 use super::budget::Budget;
 use super::intervals::exponential;
@@ -257,7 +257,7 @@ mod tests {
         Schedule {
             arrivals: Arrivals::Even,
             burst,
-            stages: prony_record::parse_stages(text).unwrap(),
+            stages: prony_model::parse_stages(text).unwrap(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A rate that changes: which arrival is due when.
 
-use prony_record::Stage;
+use prony_model::Stage;
 
 /// The stages of a rate, as a function from the number of an arrival to its instant.
 ///

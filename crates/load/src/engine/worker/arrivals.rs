@@ -1,6 +1,6 @@
 //! When requests begin.
 
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;

@@ -3,7 +3,7 @@
 use std::io;
 
 use nix::errno::Errno;
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;

@@ -1,6 +1,6 @@
 //! What no event tells of: responses that do not come in time.
 
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;

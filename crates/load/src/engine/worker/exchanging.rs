@@ -1,7 +1,7 @@
 //! Sending requests and taking their responses.
 
 use nix::errno::Errno;
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;

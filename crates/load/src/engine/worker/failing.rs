@@ -1,7 +1,7 @@
 //! What becomes of requests whose connection is of no use any more.
 
 use nix::errno::Errno;
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::connection::{Activity, InFlight, Role};

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use nix::errno::Errno;
 use prony_kernel::Counters;
-use prony_record::{Ended, LoadShape, Outcome};
+use prony_model::{Ended, LoadShape, Outcome};
 
 use super::clock::{Clock, Nanoseconds, nanoseconds};
 use super::connection::{Activity, Connection, Role};

@@ -1,6 +1,6 @@
 //! Streams that are held open beside the load.
 
-use prony_record::Outcome;
+use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;

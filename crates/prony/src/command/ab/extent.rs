@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use prony_compare::{Comparison, Metric, What};
-use prony_record::{EnoughRounds, Run};
+use prony_model::{EnoughRounds, Run};
 use prony_report::format;
 use prony_suite::{AdaptiveRounds, Precision};
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec};
+use prony_model::{LoadShape, LoadSpec};
 use prony_server::{Layout, Server};
 use prony_suite::run::Task;
 use prony_suite::{Measure, Request, WARMUP_LIMIT, Workloads};

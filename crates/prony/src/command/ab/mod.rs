@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_compare::{Comparison, Side};
-use prony_record::{CEILING, RunEnd};
+use prony_model::{CEILING, RunEnd};
 use prony_server::{Catalogue, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Precision;

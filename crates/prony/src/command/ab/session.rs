@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use prony_compare::{Comparison, Named};
-use prony_record::{ServerRecord, ServerStatus};
+use prony_model::{ServerRecord, ServerStatus};
 use prony_server::{FreePorts, Layout, Server};
 use prony_suite::Suite;
 use prony_suite::run::{Bench, Event, Finished, Prepared, RunRequest, prepare, run as run_suite};

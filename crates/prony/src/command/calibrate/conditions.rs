@@ -3,7 +3,7 @@
 use std::fs;
 
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
-use prony_record::{CpuAssignment, Machine, MachineNoise};
+use prony_model::{CpuAssignment, Machine, MachineNoise};
 use serde::Serialize;
 
 /// What the machine shows of itself, and what it allows.
@@ -49,7 +49,7 @@ impl Conditions {
     /// What is to be seen without a load.
     pub fn see(cpus: &CpuAssignment) -> Self {
         Self {
-            machine: Machine::detect(),
+            machine: prony_system::detect_machine(),
             cpus: cpus.clone(),
             open_files: OpenFiles::see(),
             local_ports: fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")

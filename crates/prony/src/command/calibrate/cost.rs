@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use prony_load::{HttpUrl, LoadPlan, Request};
-use prony_record::{LoadResult, MachineNoise, Outcome, ServerCost};
+use prony_model::{LoadResult, MachineNoise, Outcome, ServerCost};
 use prony_server::Sampler;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use prony_load::LoadPlan;
-use prony_record::{LoadShape, MachineNoise};
+use prony_model::{LoadShape, MachineNoise};
 use serde::Serialize;
 
 use super::Bench;
@@ -53,7 +53,7 @@ impl Engine {
 
     fn of(loaded: &Loaded) -> Self {
         let (result, server) = (&loaded.result, &loaded.server);
-        let responded = result.outcomes[prony_record::Outcome::Ok];
+        let responded = result.outcomes[prony_model::Outcome::Ok];
         let summary = result.latency_ns.as_ref();
         Self {
             event_loop: result.generator.event_loop.clone(),

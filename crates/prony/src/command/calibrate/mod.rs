@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use clap::Args;
-use prony_record::CpuAssignment;
+use prony_model::CpuAssignment;
 use prony_server::Layout;
 use serde::Serialize;
 

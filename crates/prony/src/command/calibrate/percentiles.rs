@@ -1,6 +1,6 @@
 //! Percentiles of durations, only as far as there are enough of them.
 
-use prony_record::{LatencyHistogram, LatencySummary};
+use prony_model::{LatencyHistogram, LatencySummary};
 use prony_stats::supports_percentile;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 
 use nix::sys::prctl::set_timerslack;
-use prony_server::pin_current_thread;
+use prony_system::pin_current_thread;
 
 /// Does it on a thread that is pinned to `cpus`, and waits for it.
 ///

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_record::{CpuAssignment, LatencyHistogram};
+use prony_model::{CpuAssignment, LatencyHistogram};
 use serde::Serialize;
 
 use super::percentiles::Percentiles;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn one_cpu_has_no_second() {
-        let cpu = prony_server::allowed_cpus().unwrap()[0];
+        let cpu = prony_system::allowed_cpus().unwrap()[0];
         let cpus = CpuAssignment {
             server: vec![cpu],
             load: vec![cpu],

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use prony_load::LoadPlan;
-use prony_record::{Arrivals, LoadShape, Schedule};
+use prony_model::{Arrivals, LoadShape, Schedule};
 use serde::Serialize;
 
 use super::Bench;

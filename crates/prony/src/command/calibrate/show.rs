@@ -1,7 +1,7 @@
 //! The calibration on the terminal.
 
 use prony_report::format::{count, duration, exact, share};
-use prony_server::format_cpu_list;
+use prony_system::format_cpu_list;
 
 use super::Calibration;
 use super::clock::Clock;

@@ -4,7 +4,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_record::LatencyHistogram;
+use prony_model::LatencyHistogram;
 use serde::Serialize;
 
 use super::percentiles::Percentiles;

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_record::{RUN_SCHEMA, Run, Store, TrialRecord, from_json_str};
+use prony_model::{Run, TrialRecord, from_json_str};
+use prony_store::{RUN_SCHEMA, Store};
 use serde::Deserialize;
 
 /// A run with its trials.

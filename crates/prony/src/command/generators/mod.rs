@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue, Counters, FindError, Limits, Tool};
-use prony_server::{Layout, format_cpu_list};
+use prony_server::Layout;
+use prony_system::format_cpu_list;
 use serde::Serialize;
 
 use self::case::Case;

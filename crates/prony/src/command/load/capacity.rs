@@ -14,9 +14,7 @@ use prony_capacity::{
     Question, Seen, Slo, chart_svg, find, is_hopeless,
 };
 use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
-use prony_record::{
-    Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule,
-};
+use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
 
 use prony_server::OutsideMeter;
 
@@ -84,7 +82,7 @@ impl CapacityArguments {
 
 /// `10%` as a share.
 fn precision(text: &str) -> Result<f64, String> {
-    let share = prony_record::parse_percent(text);
+    let share = prony_model::parse_percent(text);
     share
         .filter(|share| (0.005..=0.5).contains(share))
         .ok_or_else(|| format!("`{text}` is not from 0.5% to 50%; write for instance 10%"))

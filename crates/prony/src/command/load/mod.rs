@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use prony_load::EventLoopChoice;
-use prony_record::{Ended, LoadResult, Outcome as RequestOutcome};
+use prony_model::{Ended, LoadResult, Outcome as RequestOutcome};
 
 use self::plan::Asked;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome};

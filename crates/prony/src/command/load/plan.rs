@@ -4,7 +4,7 @@ use std::error::Error;
 use std::num::NonZeroU64;
 
 use prony_load::{Endpoint, LoadPlan};
-use prony_record::LoadShape;
+use prony_model::LoadShape;
 
 use super::{Arguments, shape};
 use crate::arguments;

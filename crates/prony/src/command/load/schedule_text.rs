@@ -1,6 +1,6 @@
 //! Stages as a value of the command line.
 
-use prony_record::{RateError, Stage, parse_stages};
+use prony_model::{RateError, Stage, parse_stages};
 
 /// The stages of a rate, one after the other.
 #[derive(Clone, Debug, PartialEq)]

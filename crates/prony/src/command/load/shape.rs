@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_record::{Arrivals, LoadShape, Schedule};
+use prony_model::{Arrivals, LoadShape, Schedule};
 
 use super::schedule_text::{Stages, stages};
 use crate::arguments;
@@ -15,7 +15,7 @@ use crate::arguments;
 #[command(next_help_heading = "When requests are due (otherwise: a closed loop)")]
 pub struct ShapeArguments {
     /// Send at this rate regardless of response times: 5k/s, 5000, 300/m; at most 1000M/s
-    #[arg(long, value_parser = prony_record::parse_rate, group = "schedule")]
+    #[arg(long, value_parser = prony_model::parse_rate, group = "schedule")]
     rate: Option<f64>,
     /// Rates one after the other: 1k/s:10s holds one, 1k/s..5k/s:30s moves evenly. The last may go
     /// without its time where -d or -n is given

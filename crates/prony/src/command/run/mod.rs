@@ -11,9 +11,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
-use prony_record::{RunEnd, ServerStatus, Store, TrialResult, VerifyVerdict};
+use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_report::Comparison;
 use prony_server::FreePorts;
+use prony_store::Store;
 use prony_suite::Precision;
 use prony_suite::run::{Bench, Finished, RunRequest, run as run_suite};
 

@@ -1,7 +1,7 @@
 //! Tests: the words for each response.
 
 use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
-use prony_record::{LatencyHistogram, LoadSpec, Schedule, Target};
+use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Summaries of results that no server is needed for: what was not measured is not in them.
 
-use prony_record::{
+use prony_model::{
     Arrivals, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape, LoadSpec,
     OpenLoop, Outcomes, Schedule, Target,
 };
@@ -65,7 +65,7 @@ fn closed() -> LoadResult {
     }
 }
 
-fn times(nanoseconds: u64) -> Option<prony_record::LatencySummary> {
+fn times(nanoseconds: u64) -> Option<prony_model::LatencySummary> {
     let mut histogram = LatencyHistogram::new();
     histogram.record(nanoseconds);
     histogram.summary()

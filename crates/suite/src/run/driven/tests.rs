@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use prony_driver::Manifest;
-use prony_record::Stage;
+use prony_model::Stage;
 
 use super::*;
 use crate::workload::Workloads;

@@ -1,6 +1,6 @@
 //! One go at a trial.
 
-use prony_record::{LoadSpec, Trial};
+use prony_model::{LoadSpec, Trial};
 
 /// One go at a trial: a noisy one is re-run.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{LoadResult, TrialRecord, TrialResult, baseline};
+use prony_model::{LoadResult, TrialRecord, TrialResult, baseline};
 use prony_stats::{Ratio, common_rounds};
 
 /// The figure that each server gave in each round of one measure.
@@ -67,7 +67,7 @@ fn figure(result: &TrialResult) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::run::testing::record;
-    use prony_record::{FailureKind, LatencyHistogram, LoadShape, NoiseCause};
+    use prony_model::{FailureKind, LatencyHistogram, LoadShape, NoiseCause};
 
     fn names(ids: &[&str]) -> Vec<String> {
         ids.iter().map(|&id| id.to_owned()).collect()

@@ -11,7 +11,8 @@ mod warm_ups;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use prony_record::{NoiseCause, RoundsEnd, StoreError, TrialRecord, TrialResult};
+use prony_model::{NoiseCause, RoundsEnd, TrialRecord, TrialResult};
+use prony_store::StoreError;
 
 use self::stopping::Stopping;
 use self::warm_ups::{Asked, WarmUps};

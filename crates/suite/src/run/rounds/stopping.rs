@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_record::{EnoughRounds, RoundsEnd, TrialRecord, TrialResult};
+use prony_model::{EnoughRounds, RoundsEnd, TrialRecord, TrialResult};
 
 use super::figures::Figures;
 use crate::adaptive::AdaptiveRounds;

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_record::{Measurement, ProcessStart};
+use prony_model::{Measurement, ProcessStart};
 use prony_stats::{Pace, Round, improved, improves_over_rounds};
 
 use super::attempt::Warming;

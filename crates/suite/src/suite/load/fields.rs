@@ -5,7 +5,7 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use prony_load::{MOST_PIPELINE, MOST_THREADS};
-use prony_record::{Arrivals, LoadShape, Schedule, Stage, parse_rate, parse_stages};
+use prony_model::{Arrivals, LoadShape, Schedule, Stage, parse_rate, parse_stages};
 use serde::Deserialize;
 
 use super::{SuiteLoad, staged_s};

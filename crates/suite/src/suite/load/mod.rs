@@ -7,7 +7,7 @@ mod tests;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
-use prony_record::{LoadShape, LoadSpec, Schedule};
+use prony_model::{LoadShape, LoadSpec, Schedule};
 use serde::Deserialize;
 
 use fields::Fields;

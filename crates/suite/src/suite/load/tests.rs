@@ -1,6 +1,6 @@
 //! Loads of every shape, as suites write them.
 
-use prony_record::Arrivals;
+use prony_model::Arrivals;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Rounds that are added as needed.
 
-use prony_record::EnoughRounds;
+use prony_model::EnoughRounds;
 
 use super::*;
 

@@ -5,7 +5,7 @@ mod re_run;
 mod until_steady;
 mod warm_up;
 
-use prony_record::{CpuNoise, LoadSpec, Timeline};
+use prony_model::{CpuNoise, LoadSpec, Timeline};
 
 use super::*;
 use crate::plan::Measure;

@@ -1,6 +1,6 @@
 //! What a noisy trial does to its round.
 
-use prony_record::NoiseCause;
+use prony_model::NoiseCause;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Servers that are warmed up until they are steady.
 
-use prony_record::{Outcome, ProcessStart, WarmUp};
+use prony_model::{Outcome, ProcessStart, WarmUp};
 
 use super::*;
 use crate::run::Warming;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
-use prony_record::CpuAssignment;
+use prony_model::CpuAssignment;
 
 /// Why text is no list of CPUs such as `0-1,3`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::{Run, TrialRecord, TrialResult};
+use prony_model::{Run, TrialRecord, TrialResult};
 
 pub use columns::CSV_COLUMNS;
 use line::Line;
@@ -66,7 +66,7 @@ fn quoted(field: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LoadShape, MachineNoise, Outcome, sample};
+    use prony_model::{LoadShape, MachineNoise, Outcome, sample};
 
     fn csv(trials: &[TrialRecord]) -> String {
         let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(field(1, "source_hash"), "ab12");
         assert_eq!(field(1, "log_lines_written"), "100");
         assert_eq!(field(1, "think_time_s"), "0.5");
-        assert_eq!(field(1, "late"), "7");
+        assert_eq!(field(1, "queued"), "7");
         assert_eq!(field(1, "schedule_lag_p50_ns"), "5003");
         for (name, value) in [
             ("attempt", "2"),
@@ -214,7 +214,7 @@ mod tests {
         ] {
             assert_eq!(field(record.clone(), name), "", "{name}");
         }
-        assert_eq!(field(record, "late"), "7");
+        assert_eq!(field(record, "queued"), "7");
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Outcome {
         }
     }
 
-    /// Whether this outcome speaks against the server: neither a expected response nor a request
+    /// Whether this outcome speaks against the server: neither an expected response nor a request
     /// that the end of the load cut off.
     pub const fn is_error(self) -> bool {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)

@@ -1,6 +1,6 @@
 //! A trial's line in the CSV.
 
-use crate::{
+use prony_model::{
     LoadShape, Measurement, NoiseCause, Outcome, Run, Schedule, Scheduling, ServerRecord,
     TrialRecord, TrialResult,
 };

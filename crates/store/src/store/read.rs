@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::{Store, StoreError};
-use crate::{Run, RunEnd, TrialRecord};
+use prony_model::{Run, RunEnd, TrialRecord};
 
 /// What a list of runs shows of each.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::{RunEnd, TrialResult, sample};
+use prony_model::{RunEnd, TrialResult, sample};
 
 /// Where the crashing writer (see below) finds its record file.
 const CRASH_PATH: &str = "PRONY_TEST_CRASH_PATH";

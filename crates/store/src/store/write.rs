@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Store, StoreError};
-use crate::{Run, RunEnd, TrialRecord, TrialResult};
+use prony_model::{Run, RunEnd, TrialRecord, TrialResult};
 
 const INSERT_RUN: &str = "
     INSERT INTO run (id, suite, title, started_at, finished_at, \"end\", prony_version, rounds,

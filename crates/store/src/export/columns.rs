@@ -68,7 +68,7 @@ pub const CSV_COLUMNS: [&str; 123] = [
     "think_time_s",
     "resent",
     "port_waits",
-    "late",
+    "queued",
     "schedule_lag_p50_ns",
     "schedule_lag_p99_ns",
     "schedule",

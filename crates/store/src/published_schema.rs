@@ -3,7 +3,9 @@
 use jsonschema::{Registry, Resource, Validator};
 use serde_json::{Value, json};
 
-use crate::{LoadShape, LoadSpec, PublishedFigure, export_json, sample};
+use prony_model::{LoadShape, LoadSpec, PublishedFigure, sample};
+
+use crate::export_json;
 
 fn schema(text: &str) -> Value {
     serde_json::from_str(text).unwrap()

@@ -1,39 +1,32 @@
-//! What was measured: runs, trials, measurements, the machine, their histograms,
-//! and the one SQLite file that keeps them.
+//! What is measured: runs, trials, loads, outcomes, histograms, the machine.
 //!
-//! This room knows nothing of how a load is made or a server is started. Every other
-//! room writes or reads these types.
+//! This crate knows nothing of how a load is run, a server is started or a record is stored. Every
+//! other crate writes or reads these types.
 #![forbid(unsafe_code)]
 
 mod attempt;
 mod baseline;
 mod checked;
-mod export;
 mod histogram;
 mod json;
 mod load;
 #[cfg(test)]
 mod load_json;
-mod machine;
 mod noise;
 mod outcome;
 mod percent;
 mod published;
-#[cfg(test)]
-mod published_schema;
 mod run;
-#[cfg(test)]
-mod sample;
+#[cfg(any(test, feature = "sample"))]
+pub mod sample;
 mod schedule;
 mod schedule_text;
-mod store;
 mod tcp;
 mod trial;
 
 pub use attempt::attempt_that_counts;
 pub use baseline::baseline;
 pub use checked::Checked;
-pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::{from_json_slice, from_json_str};
 pub use load::{
@@ -52,7 +45,6 @@ pub use run::{
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use schedule_text::{RateError, parse_rate, parse_stages};
-pub use store::{RunSummary, Store, StoreError};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use trial::{
     CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, NoiseCause, ProcessStart,

@@ -1,10 +1,11 @@
-//! Records for this crate's tests.
+//! Sample records for tests.
 
 use std::collections::BTreeMap;
 
 use crate::*;
 
-pub(crate) fn run(id: &str) -> Run {
+/// A run of the tour on an invented machine.
+pub fn run(id: &str) -> Run {
     Run {
         id: id.into(),
         suite: "tour".into(),
@@ -137,7 +138,8 @@ fn load_spec() -> LoadSpec {
     }
 }
 
-pub(crate) fn failed(server: &str, message: &str) -> TrialRecord {
+/// A trial that failed with this message.
+pub fn failed(server: &str, message: &str) -> TrialRecord {
     TrialRecord {
         trial: trial(server, 1),
         started_at: "2026-11-21T20:31:00Z".into(),
@@ -150,7 +152,8 @@ pub(crate) fn failed(server: &str, message: &str) -> TrialRecord {
     }
 }
 
-pub(crate) fn measured(server: &str, round: u32) -> TrialRecord {
+/// A trial that was measured, in this round.
+pub fn measured(server: &str, round: u32) -> TrialRecord {
     TrialRecord {
         trial: trial(server, round),
         started_at: "2026-11-21T20:31:00Z".into(),
@@ -202,7 +205,8 @@ pub(crate) fn measured(server: &str, round: u32) -> TrialRecord {
     }
 }
 
-pub(crate) fn load_result() -> LoadResult {
+/// What a closed loop measured.
+pub fn load_result() -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     (1..=100).for_each(|i| histogram.record(i * 100));
     let mut outcomes = Outcomes::default();
@@ -315,7 +319,7 @@ fn events(histogram: &LatencyHistogram, count: u64) -> Events {
 }
 
 /// The same trial under a rate that moves.
-pub(crate) fn measured_at_a_rate() -> TrialRecord {
+pub fn measured_at_a_rate() -> TrialRecord {
     let mut record = measured("bun", 1);
     let load = LoadSpec {
         shape: LoadShape::Rate(Schedule {

@@ -93,7 +93,7 @@ pub enum PublishedFigure {
     /// nanoseconds: the measured time over the number of requests.
     TimePerRequest,
     /// Successful requests whose scheduled instant had passed when their user became free.
-    LateRequests,
+    QueuedRequests,
     /// Requests that failed.
     Errors,
     /// From the spawn of the server to its first expected response, in nanoseconds.
@@ -120,7 +120,7 @@ impl PublishedFigure {
         Self::LatencyP99,
         Self::WithinStdev,
         Self::TimePerRequest,
-        Self::LateRequests,
+        Self::QueuedRequests,
         Self::Errors,
         Self::Startup,
         Self::ArtefactBytes,
@@ -141,7 +141,7 @@ impl PublishedFigure {
             Self::LatencyP99 => "latency-p99",
             Self::WithinStdev => "within-stdev",
             Self::TimePerRequest => "time-per-request",
-            Self::LateRequests => "late-requests",
+            Self::QueuedRequests => "queued-requests",
             Self::Errors => "errors",
             Self::Startup => "startup",
             Self::ArtefactBytes => "artefact-bytes",

@@ -103,7 +103,7 @@ pub enum TrialResult {
 pub enum FailureKind {
     /// The server failed verification of this workload, so it was not loaded.
     NotVerified,
-    /// The server could not be started, or never gave a expected response.
+    /// The server could not be started, or never gave an expected response.
     NotReady,
     /// The server's process ended during the load.
     ServerExited,

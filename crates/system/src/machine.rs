@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Machine;
+use prony_model::Machine;
 
 /// The settings under `/proc/sys` that bear on the figures.
 const SYSCTLS: [&str; 17] = [
@@ -27,11 +27,9 @@ const SYSCTLS: [&str; 17] = [
     "net.ipv4.tcp_wmem",
 ];
 
-impl Machine {
-    /// Reads `/proc`, `/sys` and `/etc/os-release`. What is not to be had there stays empty.
-    pub fn detect() -> Machine {
-        Files::under("/").machine()
-    }
+/// Reads `/proc`, `/sys` and `/etc/os-release`. What is unavailable stays empty.
+pub fn detect_machine() -> Machine {
+    Files::under("/").machine()
 }
 
 /// The files of one system; tests give another root than `/`.
@@ -305,7 +303,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_machine_that_runs_this_test_is_seen() {
-        let machine = Machine::detect();
+        let machine = detect_machine();
         assert!(machine.cpus > 0 && machine.memory_bytes > 0);
         assert!(!machine.kernel.is_empty());
     }
