@@ -58,7 +58,7 @@ fn without_a_curve_there_is_no_chart() {
 }
 
 /// With a curve from a tenth of 1,950 requests a second to a tenth more.
-fn result(response: Found, slo: &str) -> CapacityResult {
+fn result(found: Found, slo: &str) -> CapacityResult {
     let rates = (1..=11).map(|tenth| 195.0 * f64::from(tenth));
     CapacityResult {
         target: Target {
@@ -75,7 +75,7 @@ fn result(response: Found, slo: &str) -> CapacityResult {
         seed: 1,
         guess_per_s: 2_000.0,
         ended: Ended::Complete,
-        response,
+        found,
         attempts: Vec::new(),
         curve: rates.map(|rate| point(rate, 20_000)).collect(),
         knee_per_s: None,
