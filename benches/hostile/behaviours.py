@@ -194,7 +194,7 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("503 to each fourth request", nth(4, HELLO, HELLO.replace(b"200 OK", b"503 No"))),
         Behaviour("100 before the response", always(b"HTTP/1.1 100 Continue\r\n\r\n" + HELLO)),
         Behaviour("100 again and again", endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)),
-        Behaviour("101 that nobody asked for", head(b"Upgrade: x", status=b"HTTP/1.1 101 Switching Protocols")),
+        Behaviour("101 without a request for it", head(b"Upgrade: x", status=b"HTTP/1.1 101 Switching Protocols")),
         Behaviour("204 with a body", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 204 No Content"),
                   note="204 has no body, so these bytes are too many"),
         Behaviour("304 with a Content-Length and no body", head(b"Content-Length: 5", status=b"HTTP/1.1 304 Same")),
