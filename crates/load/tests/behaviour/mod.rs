@@ -12,5 +12,6 @@ mod sampling;
 mod scripted;
 mod shapes;
 mod slow_accept;
+mod slow_acceptor;
 mod sockets;
 mod timeline;
