@@ -75,7 +75,8 @@ pub struct LoadPlan {
 /// Which event loop to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventLoopChoice {
-    /// io_uring where the kernel allows it, epoll where it does not or responses are known to be long.
+    /// epoll if responses are long or the kernel allows no io_uring, else io_uring. If nobody knows their length, the
+    /// first ones tell it.
     #[default]
     Auto,
     /// io_uring, or nothing.
@@ -316,6 +317,11 @@ impl LoadPlan {
             }
         }
         Ok(())
+    }
+
+    /// The one length in bytes that every expected body has, if it is known.
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        self.sampling.as_ref()?.check.body_length()
     }
 
     /// The body that every response is compared with, if every one is.

@@ -55,7 +55,12 @@ impl Ring {
             Operation::Cleanup => None,
             Operation::Connect => {
                 self.slots[slot].connecting = false;
-                Some(Completion::Connected(result.map(drop)))
+                let result = match result {
+                    // The events of a poll: what came of connecting is said by the socket.
+                    Ok(1..) => self.slots[slot].pending_error(),
+                    connected => connected.map(drop),
+                };
+                Some(Completion::Connected(result))
             }
             Operation::Send => self.sent(slot, result).map(Completion::Sent),
             Operation::ReceiveMany | Operation::ReceiveOnce => {

@@ -147,6 +147,20 @@ impl Ring {
         unsafe { self.begin(slot, Operation::Connect, entry) };
     }
 
+    /// Gives a socket to the slot that is being connected already. [`Completion::Connected`] follows.
+    ///
+    /// # Panics
+    ///
+    /// Where the slot has a socket already.
+    pub fn adopt_connecting(&mut self, slot: usize, socket: OwnedFd) {
+        let descriptor = types::Fd(socket.as_raw_fd());
+        self.adopt(slot, socket);
+        self.slots[slot].connecting = true;
+        let entry = opcode::PollAdd::new(descriptor, libc::POLLOUT as u32).build();
+        // SAFETY: a poll points to nothing.
+        unsafe { self.begin(slot, Operation::Connect, entry) };
+    }
+
     /// Gives a socket to the slot that is connected already.
     ///
     /// # Panics

@@ -2,6 +2,9 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use nix::errno::Errno;
+use socket2::SockRef;
+
 use super::completion::Receive;
 use super::tag::{Operation, Tag};
 
@@ -37,6 +40,20 @@ impl Slot {
             Some(socket) if !self.connecting => socket.as_raw_fd(),
             Some(_) => panic!("the slot's socket is not connected yet"),
             None => panic!("the slot has no socket"),
+        }
+    }
+
+    /// The error that its socket keeps, where there is one.
+    pub(super) fn pending_error(&self) -> Result<(), Errno> {
+        let taken = self
+            .socket
+            .as_ref()
+            .map(|it| SockRef::from(it).take_error());
+        match taken {
+            None | Some(Ok(None)) => Ok(()),
+            Some(Ok(Some(error)) | Err(error)) => {
+                Err(error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))
+            }
         }
     }
 

@@ -122,6 +122,38 @@ fn a_connect_under_way_can_be_closed() {
     peers.into_iter().for_each(|peer| peer.join().unwrap());
 }
 
+#[test]
+fn what_somebody_else_has_begun_to_connect_is_told_too() {
+    let mut ring = ring(&SETTINGS);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let open = listener.local_addr().unwrap();
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for (slot, address) in [open, nobody].into_iter().enumerate() {
+        let socket = tcp();
+        socket.set_nonblocking(true).unwrap();
+        let begun = socket.connect(&address.into()).unwrap_err();
+        assert_eq!(begun.raw_os_error(), Some(libc::EINPROGRESS));
+        socket.set_nonblocking(false).unwrap();
+        ring.adopt_connecting(slot, socket.into());
+    }
+    let mut told = [next(&mut ring), next(&mut ring)];
+    told.sort_by_key(|(slot, _)| *slot);
+    assert!(
+        matches!(
+            told,
+            [
+                (0, Completion::Connected(Ok(()))),
+                (1, Completion::Connected(Err(Errno::ECONNREFUSED)))
+            ]
+        ),
+        "{told:?}"
+    );
+    assert_eq!(ring.send(0, b"x"), 1);
+}
+
 trait AcceptAfter {
     fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream;
 }

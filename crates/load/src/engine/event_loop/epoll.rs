@@ -13,8 +13,10 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventFlags};
 use socket2::Socket;
 
-use super::socket::{Mode, socket_towards};
-use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use super::{
+    Chunk, ChunkBytes, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
+    errno_of, socket_towards,
+};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 
@@ -65,19 +67,6 @@ struct Buffers {
     first_look: usize,
 }
 
-/// Bytes in the shared buffer: it is given back before anything else is read.
-#[derive(Debug)]
-pub(in crate::engine) struct Look {
-    length: usize,
-    more_behind: bool,
-}
-
-impl Chunk for Look {
-    fn more_behind(&self) -> bool {
-        self.more_behind
-    }
-}
-
 /// What the kernel says of a connection that the server has closed.
 const CLOSED: EventFlags = EventFlags::RDHUP
     .union(EventFlags::HUP)
@@ -98,7 +87,7 @@ const BATCH: usize = 256;
 const READS_AT_ONCE: u32 = 16;
 
 impl Epoll {
-    pub(in crate::engine) fn new() -> Result<Self, Errno> {
+    pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
             events: Vec::with_capacity(BATCH),
@@ -117,7 +106,7 @@ impl Epoll {
     }
 
     /// What the next event of the kernel means, where it means something.
-    fn take_kernel_event(&mut self) -> Option<(usize, Event<Look>)> {
+    fn take_kernel_event(&mut self) -> Option<(usize, SocketEvent)> {
         while let Some(event) = self.events.get(self.at) {
             let (data, flags) = (event.data.u64(), event.flags);
             self.at += 1;
@@ -142,18 +131,18 @@ impl Epoll {
     }
 
     /// What an edge of a socket that could not be written to, or was connecting, means.
-    fn writable(&mut self, index: usize) -> Option<Event<Look>> {
+    fn writable(&mut self, index: usize) -> Option<SocketEvent> {
         let slot = &mut self.slots[index];
         if slot.connecting {
             slot.connecting = false;
             self.system_calls += 1;
             let error = slot.socket.as_ref()?.take_error();
-            return Some(Event::Connected(match error {
+            return Some(SocketEvent::Connected(match error {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) | Err(error) => Err(errno_of(&error)),
             }));
         }
-        std::mem::take(&mut slot.blocked).then_some(Event::Writable)
+        std::mem::take(&mut slot.blocked).then_some(SocketEvent::Writable)
     }
 
     fn read_first(&mut self, index: usize) {
@@ -162,7 +151,7 @@ impl Epoll {
     }
 
     /// Reads the slot that is being read once more.
-    fn read(&mut self) -> Option<(usize, Event<Look>)> {
+    fn read(&mut self) -> Option<(usize, SocketEvent)> {
         let index = self.reading?;
         let slot = &mut self.slots[index];
         let Some(socket) = &slot.socket else {
@@ -195,11 +184,11 @@ impl Epoll {
             }
             Err(error) => {
                 self.reading = None;
-                return Some((index, Event::Broken(error)));
+                return Some((index, SocketEvent::Broken(error)));
             }
             Ok(0) => {
                 self.reading = None;
-                return Some((index, Event::Closed));
+                return Some((index, SocketEvent::Closed));
             }
             Ok(length) => length,
         };
@@ -212,29 +201,22 @@ impl Epoll {
             self.buffers.first_look = LARGE_LOOK;
         }
         let event = if skips {
-            Event::Skipped(length as u64)
+            SocketEvent::Skipped(length as u64)
         } else {
-            Event::Received(Look {
-                length,
+            SocketEvent::Received(Chunk {
+                bytes: ChunkBytes::Shared(length),
                 more_behind: slot.peer_closed,
             })
         };
         Some((index, event))
     }
-}
 
-impl EventLoop for Epoll {
-    type Chunk = Look;
-
-    const NAME: &'static str = "epoll";
-
-    fn open(
+    pub(super) fn open(
         &mut self,
         slot: usize,
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
-        self.close(slot);
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, Slot::default);
         }
@@ -259,7 +241,7 @@ impl EventLoop for Epoll {
         Ok(())
     }
 
-    fn close(&mut self, slot: usize) {
+    pub(super) fn close(&mut self, slot: usize) {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -273,7 +255,7 @@ impl EventLoop for Epoll {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         let entry = &mut self.slots[slot];
         let Some(socket) = &entry.socket else {
             return Err(Errno::ENOTCONN);
@@ -296,7 +278,7 @@ impl EventLoop for Epoll {
     }
 
     /// To the nanosecond as far as the kernel keeps it (Linux 5.11 and later: `epoll_pwait2`).
-    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+    pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = if self.later.is_empty() { longest } else { 0 };
         let longest =
             Timespec::try_from(Duration::from_nanos(longest)).map_err(|_| Errno::EINVAL)?;
@@ -315,7 +297,7 @@ impl EventLoop for Epoll {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(usize, Event<Look>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         loop {
             if let Some(event) = self.read() {
                 return Some(event);
@@ -329,18 +311,18 @@ impl EventLoop for Epoll {
         }
     }
 
-    fn was_idle(&self) -> bool {
+    pub(super) fn was_idle(&self) -> bool {
         self.events.is_empty() && self.later.is_empty()
     }
 
-    fn bytes<'a>(&'a self, chunk: &'a Look) -> &'a [u8] {
-        &self.buffers.look[..chunk.length]
+    /// So many bytes of the shared buffer.
+    #[inline]
+    pub(super) fn shared(&self, length: usize) -> &[u8] {
+        &self.buffers.look[..length]
     }
 
-    fn release(&mut self, _: Look) {}
-
     #[inline]
-    fn read_on(&mut self, slot: usize, next: ReadNext) {
+    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         self.slots[slot].next = next;
         // The responses of one load are much alike: the last one tells how to read the next.
         if next.skippable >= WORTH_SKIPPING {
@@ -348,12 +330,18 @@ impl EventLoop for Epoll {
         }
     }
 
-    fn system_calls(&self) -> u64 {
+    pub(super) fn system_calls(&self) -> u64 {
         self.system_calls
     }
-}
 
-impl Epoll {
+    /// Takes out every socket, with its slot: whether it is being connected, and what is to be read next of it.
+    pub(super) fn take_sockets(&mut self) -> Vec<(usize, Socket, bool, ReadNext)> {
+        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
+        slots
+            .filter_map(|(slot, it)| Some((slot, it.socket?, it.connecting, it.next)))
+            .collect()
+    }
+
     /// Goes on with a slot that had been read for long enough, once the others have had their turn.
     fn read_what_is_left(&mut self) -> bool {
         while self.later_now > 0 {
@@ -372,10 +360,6 @@ impl Epoll {
 
 fn errno(error: rustix::io::Errno) -> Errno {
     Errno::from_raw(error.raw_os_error())
-}
-
-fn errno_of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
 }
 
 #[cfg(test)]

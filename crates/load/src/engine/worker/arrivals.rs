@@ -5,11 +5,10 @@ use prony_model::Outcome;
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::{Arrival, Next, Pacer};
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// The load begins: what that connection does first.
     pub(super) fn begin_with(&mut self, index: usize) {
         if self.connections[index].role == Role::Stream {
