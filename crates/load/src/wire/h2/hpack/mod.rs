@@ -1,4 +1,9 @@
 //! HPACK (RFC 7541): how header fields are written in HTTP/2.
+//!
+//! `loona-hpack` takes 1.2 times the CPU time for responses whose fields are all in its table, and 150 times if texts are
+//! Huffman-coded, as in the first response of a connection and in all that carry a new date or a request id: 130 µs,
+//! when a whole request costs 4 µs (`cargo run --release -p prony-load --example hpack`). Its encoder puts every field
+//! into the table, so a block could not be encoded once for all connections.
 
 mod decoder;
 mod encoder;
