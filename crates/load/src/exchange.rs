@@ -9,8 +9,8 @@ use crate::difference::excerpt;
 use crate::request::WireRequest;
 use crate::response::Response;
 use crate::wire::grpc::CallWire;
-use crate::wire::h1::{Collect, H1Wire, OnClose};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::h1::{Collect, H1Wire};
+use crate::wire::{Fault, OnClose, Which, Wire};
 
 /// Why no response came.
 #[derive(Debug, thiserror::Error)]

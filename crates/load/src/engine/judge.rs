@@ -8,7 +8,8 @@ use super::clock::Nanoseconds;
 use super::sampler::Sampler;
 use crate::difference::same_bytes;
 use crate::plan::{LoadPlan, Sampling};
-use crate::wire::h1::{Collect, Whole};
+use crate::wire::Whole;
+use crate::wire::h1::Collect;
 
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;

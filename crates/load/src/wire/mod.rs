@@ -5,7 +5,7 @@ pub mod h1;
 pub mod h2;
 pub mod sse;
 
-use h1::{Collect, Eaten, OnClose, Whole};
+use h1::Collect;
 
 /// The client's side of one connection: what is to be sent, and what came of the bytes received.
 ///
@@ -55,6 +55,39 @@ pub trait Wire {
 
     /// The server closed the connection.
     fn close(&mut self) -> OnClose;
+}
+
+/// A whole response, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The status code.
+    pub status: u16,
+    /// Bytes of the body, transfer coding removed.
+    pub body_bytes: u64,
+    /// Whether the connection may be used for another request.
+    pub keep_alive: bool,
+    /// The `grpc-status` of a response to a gRPC call.
+    pub rpc_status: Option<u32>,
+}
+
+/// What came of eating some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eaten {
+    /// How many bytes were part of this response; fewer than were given only where it is whole.
+    pub bytes: usize,
+    /// The response, where its last byte was among them.
+    pub whole: Option<Whole>,
+}
+
+/// What it means that the server closed the connection now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnClose {
+    /// That was how the response ends.
+    Whole(Whole),
+    /// Nothing of a response had come.
+    BeforeResponse,
+    /// The response is cut short.
+    Truncated,
 }
 
 /// Which request is to be sent.

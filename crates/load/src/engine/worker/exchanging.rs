@@ -8,8 +8,7 @@ use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::{Eaten, Whole};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::{Eaten, Fault, Which, Whole, Wire};
 
 impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// Gives the wire the requests of that connection that it has not got. They go with the next

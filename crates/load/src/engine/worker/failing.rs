@@ -6,8 +6,7 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::OnClose;
-use crate::wire::{Fault, Wire};
+use crate::wire::{Fault, OnClose, Wire};
 
 const NO_RESPONSE: &str = "the server closed the connection without a response";
 

@@ -1,7 +1,6 @@
 //! Unary gRPC calls over HTTP/2, as a client makes them (gRPC's PROTOCOL-HTTP2.md).
 
 mod call;
-mod message;
 mod response;
 #[cfg(test)]
 mod tests;

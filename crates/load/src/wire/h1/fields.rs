@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
-use super::{Framing, Malformed};
+use super::Malformed;
 
 /// A line of a field section.
 pub(super) enum FieldLine<'a> {
@@ -47,6 +47,17 @@ impl FieldLine<'_> {
 #[inline]
 pub(super) fn holds_forbidden(line: &[u8]) -> bool {
     memchr2(b'\r', 0, line).is_some()
+}
+
+/// How the end of a body is found (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// After this many bytes.
+    Length(u64),
+    /// After the last chunk.
+    Chunked,
+    /// When the server closes the connection.
+    UntilClose,
 }
 
 /// A field that says how the body ends or whether the connection stays.

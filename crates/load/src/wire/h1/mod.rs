@@ -8,15 +8,13 @@ mod collect;
 mod fields;
 mod head;
 mod lines;
-mod request_kind;
 mod response;
-mod trailers;
 mod wire;
 
 pub use collect::{Collect, Ignore, Keep};
-pub use head::{Framing, Head};
-pub use request_kind::RequestKind;
-pub use response::{Eaten, OnClose, ResponseReader, Whole};
+pub use fields::Framing;
+pub use head::{Head, RequestKind};
+pub use response::ResponseReader;
 pub use wire::H1Wire;
 
 /// Why bytes are not an HTTP/1.1 response.

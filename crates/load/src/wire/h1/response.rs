@@ -1,43 +1,11 @@
 //! One response, from its first byte to its last.
 
-use super::chunked::{ChunkStep, Chunked};
-use super::head::{Framing, Head, HeadReader};
+use super::chunked::{ChunkStep, Chunked, Trailers};
+use super::fields::Framing;
+use super::head::{Head, HeadReader};
 use super::lines::Partial;
-use super::trailers::Trailers;
 use super::{Keep, Malformed, RequestKind};
-
-/// A whole response, in short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
-    /// The status code.
-    pub status: u16,
-    /// Bytes of the body, transfer coding removed.
-    pub body_bytes: u64,
-    /// Whether the connection may be used for another request.
-    pub keep_alive: bool,
-    /// The `grpc-status` of a response to a gRPC call.
-    pub rpc_status: Option<u32>,
-}
-
-/// What came of eating some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Eaten {
-    /// How many bytes were part of this response; fewer than were given only where it is whole.
-    pub bytes: usize,
-    /// The response, where its last byte was among them.
-    pub whole: Option<Whole>,
-}
-
-/// What it means that the server closed the connection now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnClose {
-    /// That was how the response ends.
-    Whole(Whole),
-    /// Nothing of a response had come.
-    BeforeResponse,
-    /// The response is cut short.
-    Truncated,
-}
+use crate::wire::{Eaten, OnClose, Whole};
 
 #[derive(Debug)]
 enum State {

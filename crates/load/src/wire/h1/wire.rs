@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use super::head::status_line;
-use super::{Collect, Eaten, Ignore, Keep, Malformed, OnClose, RequestKind, ResponseReader, Whole};
+use super::{Collect, Ignore, Keep, Malformed, RequestKind, ResponseReader};
 use crate::request::RequestSet;
 use crate::wire::sse::EventCounter;
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::{Eaten, Fault, OnClose, Which, Whole, Wire};
 
 /// One connection that sends requests of a set, one or several at a time.
 #[derive(Debug)]

@@ -1,27 +1,21 @@
 //! HTTP/2 (RFC 9113), as a client that speaks it from the first byte.
 //!
-//! [`Connection`] turns bytes into [`Event`]s and responses by itself what the protocol wants to be
-//! responded. It carries one stream at a time.
+//! A [`FrameReader`] cuts the bytes of a connection, and [`Connection`] turns its frames into [`StreamEvent`]s and responses
+//! by itself what the protocol wants to get a response. It carries one stream at a time.
 
 mod connection;
-mod error_code;
 mod flow;
 mod frame;
 mod header_block;
 pub mod hpack;
 mod outgoing;
-mod session;
 mod settings;
 #[cfg(test)]
-pub(super) mod testing;
-#[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
-pub use connection::Connection;
-pub use error_code::ErrorCode;
-pub use frame::{Kind, MAX_FRAME};
+pub use connection::{Connection, StreamEvent};
+pub use frame::{ErrorCode, Frame, FrameReader, Kind, MAX_FRAME};
 pub use header_block::MAX_BLOCK;
-pub use session::Event;
 
 use hpack::HpackError;
 

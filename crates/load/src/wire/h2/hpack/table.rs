@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::fields::OVERHEAD;
+use super::OVERHEAD;
 
 /// A field of the dynamic table.
 #[derive(Clone, Copy, Debug)]

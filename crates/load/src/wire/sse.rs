@@ -1,6 +1,51 @@
-//! How many events an event stream has brought, and nothing else of them.
+//! Server-sent events: the event stream of WHATWG HTML, section 9.2.
+//!
+//! [`events`] reads the events themselves, for looking at. [`EventCounter`] only counts them, at a cost that a load can
+//! bear.
 
 use memchr::memchr2;
+
+/// One event, as a browser would dispatch it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSentEvent {
+    /// Its type: the `event` field, or `message` where there was none.
+    pub name: String,
+    /// Its `data` fields, joined by line feeds.
+    pub data: String,
+}
+
+/// The events of a whole stream. One that no empty line follows is not dispatched, as the standard has it.
+pub fn events(stream: &[u8]) -> Vec<ServerSentEvent> {
+    let text = String::from_utf8_lossy(stream);
+    let mut rest = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
+    let (mut events, mut name, mut data) = (Vec::new(), "", Vec::new());
+    while let Some(end) = memchr2(b'\r', b'\n', rest.as_bytes()) {
+        let (line, after) = rest.split_at(end);
+        rest = after.strip_prefix("\r\n").unwrap_or(&after[1..]);
+        // A comment has the empty name.
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => name = value,
+            "data" => data.push(value),
+            _ if line.is_empty() => {
+                let name = match std::mem::take(&mut name) {
+                    "" => "message",
+                    name => name,
+                };
+                if !data.is_empty() {
+                    events.push(ServerSentEvent {
+                        name: name.to_owned(),
+                        data: data.join("\n"),
+                    });
+                }
+                data.clear();
+            }
+            _ => {}
+        }
+    }
+    events
+}
 
 /// The name of the field without which there is no event.
 const DATA: &[u8] = b"data";
@@ -109,109 +154,4 @@ impl EventCounter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::EventStream;
-    use super::*;
-    use proptest::prelude::*;
-
-    fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-        let mut counter = EventCounter::new();
-        pieces.into_iter().map(|piece| counter.eat(piece)).sum()
-    }
-
-    /// What the parser makes of the same bytes.
-    fn parsed(bytes: &[u8]) -> u64 {
-        let (mut stream, mut events) = (EventStream::new(), 0);
-        stream.eat(bytes, &mut |_| events += 1).unwrap();
-        events
-    }
-
-    #[test]
-    fn an_event_is_counted_with_the_empty_line_after_its_data() {
-        for (text, events) in [
-            ("", 0),
-            ("data: a\n", 0),
-            ("data: a\n\n", 1),
-            ("data: a\n\n\n\n", 1),
-            ("data\n\n", 1),
-            ("data:\r\rdata:\n\r\ndata\r\n\r\n", 3),
-            ("\u{FEFF}data: a\n\n", 1),
-            ("\u{FEFF}\n\ndata: a\n\n", 1),
-            ("\u{FEFF}\u{FEFF}data: a\n\n", 0),
-            ("\n\u{FEFF}data: a\n\n", 0),
-            (": data: a\n\n", 0),
-            ("event: a\nid: 1\nretry: 1\n\n", 0),
-            ("event: a\ndata: a\ndata: b\n\nevent: b\n\n", 1),
-            ("datas: a\n\ndat: a\n\nda\n\n data: a\n\nDATA: a\n\n", 0),
-            ("data : a\n\n", 0),
-        ] {
-            assert_eq!(count([text.as_bytes()]), events, "{text:?}");
-            assert_eq!(parsed(text.as_bytes()), events, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn it_says_which_piece_completed_an_event() {
-        let mut counter = EventCounter::new();
-        assert_eq!(counter.eat(b"data: a\r\n"), 0);
-        assert_eq!(counter.eat(b"\r"), 1);
-        assert_eq!(counter.eat(b"\ndata: b\n\ndata: c\n\nda"), 2);
-        assert_eq!(counter.eat(b"ta\n\n"), 1);
-    }
-
-    #[test]
-    fn a_stream_begun_anew_owes_nothing_to_the_one_before() {
-        for begun in ["data: a\n", "da", "data", "\r", "\u{FEFF}"] {
-            let mut counter = EventCounter::new();
-            counter.eat(begun.as_bytes());
-            counter.restart();
-            assert_eq!(counter, EventCounter::new());
-            assert_eq!(counter.eat(b"\n"), 0, "{begun:?}");
-        }
-    }
-
-    #[test]
-    fn a_split_at_any_byte_changes_nothing() {
-        let text = "\u{FEFF}event: é\r\ndata: ü\r\r\n: c\ndata: b\r\ndata\n\nid: 1\rdata: z\n\r\n";
-        let bytes = text.as_bytes();
-        assert_eq!(count([bytes]), 3);
-        for cut in 0..=bytes.len() {
-            let pieces = [&bytes[..cut], &bytes[cut..]];
-            assert_eq!(count(pieces), 3, "cut at {cut}");
-        }
-        assert_eq!(count(bytes.chunks(1)), 3);
-    }
-
-    const TOKENS: &[&[u8]] = &[
-        b"data",
-        b"da",
-        b"ta",
-        b"event",
-        b":",
-        b" ",
-        b"\n",
-        b"\r",
-        b"\r\n",
-        b"\n\n",
-        b"x",
-        b"data: x\n\n",
-        b"\xEF\xBB\xBF",
-        b"\xEF",
-        b"\xBB\xBF",
-    ];
-
-    proptest! {
-        #[test]
-        fn it_counts_what_the_parser_reads(
-            tokens in prop::collection::vec(prop::sample::select(TOKENS), 0..60),
-            cuts in prop::collection::vec(0usize..200, 0..4),
-        ) {
-            let bytes = tokens.concat();
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
-            cuts.extend([0, bytes.len()]);
-            cuts.sort_unstable();
-            let pieces = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);
-            prop_assert_eq!(count(pieces), parsed(&bytes));
-        }
-    }
-}
+mod tests;
