@@ -2,11 +2,8 @@
 
 mod buffers;
 mod completing;
-mod completion;
-mod mapping;
 mod queue;
 mod slot;
-mod tag;
 mod teardown;
 
 use std::collections::HashMap;
@@ -21,13 +18,12 @@ use nix::errno::Errno;
 use socket2::SockAddr;
 
 pub use buffers::Chunk;
-pub use completion::{Completion, LONGEST_SKIP, Receive};
+pub use completing::Completion;
+pub use slot::{LONGEST_SKIP, Receive};
 
-use buffers::Pool;
-use mapping::Mapping;
+use buffers::{Mapping, Pool};
 use queue::Queue;
-use slot::Slot;
-use tag::{MOST_SLOTS, Operation, Tag};
+use slot::{MOST_SLOTS, Operation, Slot, Tag};
 
 /// How large a [`Ring`] is.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,6 @@ mod start_line;
 mod tally;
 mod tcp_events;
 mod timeline;
-mod timetable;
 mod worker;
 
 use std::convert::Infallible;
@@ -33,7 +32,7 @@ use prony_model::{LoadResult, LoadShape};
 use clock::{Clock, nanoseconds};
 use event_loop::{EventLoop, LONG_BODY};
 use judge::Judge;
-use pacer::{Closed, Pacer, Part, Rate, SharedBudget, UsersClosed, UsersOpen, random_source};
+use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use request_mix::RequestMix;
@@ -186,14 +185,13 @@ fn run_worker(
             work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersClosed { think_time_s } => {
-            let mean = mean(*think_time_s);
-            let pacer = UsersClosed::new(users, first_user(), mean, budget, has_warmup, plan.seed);
+            let (first, mean) = (first_user(), mean(*think_time_s));
+            let pacer = Users::<ClosedUser>::new(users, first, mean, budget, has_warmup, plan.seed);
             work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersOpen { think_time_s } => {
-            let mean = mean(*think_time_s);
-            let first = first_user();
-            let pacer = UsersOpen::new(users, first, mean, budget, has_warmup, plan.seed);
+            let (first, mean) = (first_user(), mean(*think_time_s));
+            let pacer = Users::<OpenUser>::new(users, first, mean, budget, has_warmup, plan.seed);
             work(shared, index, connections, place, pacer)
         }
     }

@@ -15,7 +15,7 @@ use nix::errno::Errno;
 use prony_kernel::Counters;
 use prony_model::{Ended, LoadShape, Outcome};
 
-use super::clock::{Clock, Nanoseconds, nanoseconds};
+use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
 use super::event_loop::{EventLoop, LONG_BODY, SocketEvent};
@@ -28,7 +28,6 @@ use super::source_address::SourceAddresses;
 use super::start_line::Place;
 use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
-use super::timetable::Timetable;
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
 
@@ -180,7 +179,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
             deadlines: Timetable::default(),
             idle: VecDeque::new(),
             judge,
-            tally: Tally::new(),
+            tally: Tally::default(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,
             timeline: TimelineRecorder::begin(now),
@@ -397,7 +396,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
     fn begin_measuring(&mut self) {
         let cost = self.cost();
         self.timeline.take_last_of(&self.tally);
-        let mut tally = std::mem::replace(&mut self.tally, Tally::new());
+        let mut tally = std::mem::take(&mut self.tally);
         // Streams go on through both phases.
         std::mem::swap(
             &mut self.tally.streams.outcomes,
@@ -428,7 +427,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
         let (warmup, measured) = if self.phase.measuring {
             (self.warmup, last)
         } else {
-            (Some(last), PhaseResult::nothing())
+            (Some(last), PhaseResult::default())
         };
         WorkerResult {
             warmup,
