@@ -15,6 +15,6 @@ fuzz_target!(|input: (u16, &[u8])| {
 });
 
 fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let mut counter = EventCounter::new();
+    let mut counter = EventCounter::default();
     pieces.into_iter().map(|piece| counter.eat(piece)).sum()
 }

@@ -13,37 +13,21 @@ use crate::wire::{Fault, OnClose, Which, Wire};
 
 /// Why no response came.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ExchangeError {
-    /// No connection.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where to.
         address: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
-    /// Sending or receiving failed.
     #[error("the connection failed ({source}) {came}")]
-    Io {
-        /// What the system said.
-        source: io::Error,
-        /// What had come by then.
-        came: Came,
-    },
-    /// What came is not a response.
+    Io { source: io::Error, came: Came },
     #[error("malformed response: {0}")]
     Malformed(#[from] Fault),
-    /// Closed too early.
     #[error("the server closed the connection {0}")]
     Closed(Came),
-    /// Too late.
     #[error("timed out after {timeout:?} {came}")]
-    TimedOut {
-        /// The time that it had.
-        timeout: Duration,
-        /// What had come by then.
-        came: Came,
-    },
+    TimedOut { timeout: Duration, came: Came },
 }
 
 /// How much of a response had come when it was cut short.

@@ -22,29 +22,18 @@ const FIELDS: [&str; 6] = ["method", "path", "url", "headers", "body", "body_bas
 
 /// Why requests could not be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RequestFileError {
-    /// Not to be read.
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// Nothing in it.
     #[error("holds no request: write one JSON object a line, for instance {{\"path\": \"/\"}}")]
     Empty,
-    /// Too much for memory.
     #[error(
         "is longer than {limit} bytes: its requests are held in memory, so load a part of it at a time"
     )]
-    TooLong {
-        /// How long it may be, in bytes.
-        limit: u64,
-    },
-    /// A line that is no request.
+    TooLong { limit: u64 },
     #[error("line {line}: {fault}")]
-    Line {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with which field of it.
-        fault: String,
-    },
+    Line { line: usize, fault: String },
 }
 
 /// The requests of a file, and the server that they all go to.

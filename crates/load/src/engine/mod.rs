@@ -46,34 +46,20 @@ use crate::wire::h1::H1Wire;
 
 /// Why a load could not be made.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum LoadError {
-    /// It was asked for in a way that cannot be.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// More connections than files may be open.
     #[error(
         "{connections} connections need more open files than the limit of {limit}; raise it with `ulimit -n` or use fewer connections"
     )]
-    FileLimit {
-        /// Connections asked for.
-        connections: usize,
-        /// The hard limit of open files.
-        limit: u64,
-    },
-    /// io_uring was asked for, and is not to be had.
+    FileLimit { connections: usize, limit: u64 },
     #[error(
         "io_uring is not to be had here: {0}; containers often forbid it, and epoll (`--loop epoll`) does without"
     )]
     NoIoUring(std::io::Error),
-    /// The system refused something the engine cannot do without.
     #[error("the system refused to {what}: {errno}")]
-    System {
-        /// What.
-        what: &'static str,
-        /// Why.
-        errno: Errno,
-    },
-    /// A worker thread panicked.
+    System { what: &'static str, errno: Errno },
     #[error("a worker thread of the load engine panicked: please report this")]
     Panicked,
 }

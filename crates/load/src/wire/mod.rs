@@ -101,14 +101,23 @@ pub struct Which {
 
 /// Why there will be no response on a connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Fault {
-    /// What came is no HTTP/1.1 response.
     #[error(transparent)]
     H1(#[from] h1::Malformed),
-    /// What came is no HTTP/2, or no response to a gRPC call.
     #[error(transparent)]
     Grpc(#[from] grpc::Malformed),
-    /// The server ended the call or the connection by a frame that says so, with the error code's name.
     #[error("the server {0}")]
     Ended(String),
+}
+
+/// A number of 64 bits in decimal digits and nothing else.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
 }

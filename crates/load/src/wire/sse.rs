@@ -83,11 +83,6 @@ impl Default for At {
 }
 
 impl EventCounter {
-    /// At the beginning of a stream.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Forgets the stream so far: what comes next is the beginning of another one.
     pub fn restart(&mut self) {
         *self = Self::default();

@@ -33,7 +33,12 @@ pub(in crate::engine) struct Epoll {
     later: VecDeque<usize>,
     /// How many of these have their turn before the next wait.
     later_now: usize,
-    buffers: Buffers,
+    /// The buffers of all connections: only what is in the cache is used.
+    look: Vec<u8>,
+    /// Never touched where the kernel throws bodies away; it only has a length.
+    discard: Vec<u8>,
+    /// How much is read before the head has said how long the body is.
+    first_look: usize,
     system_calls: u64,
 }
 
@@ -56,15 +61,6 @@ struct Slot {
     read_later: bool,
     next: ReadNext,
     reads: u32,
-}
-
-/// Buffers that all connections of a worker share: only what is in the cache is used.
-struct Buffers {
-    look: Vec<u8>,
-    /// Never touched where the kernel throws bodies away; it only has a length.
-    discard: Vec<u8>,
-    /// How much is read before the head has said how long the body is.
-    first_look: usize,
 }
 
 /// What the kernel says of a connection that the server has closed.
@@ -96,11 +92,9 @@ impl Epoll {
             reading: None,
             later: VecDeque::new(),
             later_now: 0,
-            buffers: Buffers {
-                look: vec![0; LARGE_LOOK],
-                discard: vec![0; 1024 * 1024],
-                first_look: LARGE_LOOK,
-            },
+            look: vec![0; LARGE_LOOK],
+            discard: vec![0; 1024 * 1024],
+            first_look: LARGE_LOOK,
             system_calls: 0,
         })
     }
@@ -168,11 +162,11 @@ impl Epoll {
         }
         let skips = slot.next.skippable >= WORTH_SKIPPING;
         let (buffer, flags) = if skips {
-            let wanted = slot.next.skippable.min(self.buffers.discard.len() as u64) as usize;
-            (&mut self.buffers.discard[..wanted], MsgFlags::MSG_TRUNC)
+            let wanted = slot.next.skippable.min(self.discard.len() as u64) as usize;
+            (&mut self.discard[..wanted], MsgFlags::MSG_TRUNC)
         } else {
-            let wanted = self.buffers.first_look;
-            (&mut self.buffers.look[..wanted], MsgFlags::empty())
+            let wanted = self.first_look;
+            (&mut self.look[..wanted], MsgFlags::empty())
         };
         let wanted = buffer.len();
         self.system_calls += 1;
@@ -198,7 +192,7 @@ impl Epoll {
             self.reading = None;
         }
         if !skips && length == wanted {
-            self.buffers.first_look = LARGE_LOOK;
+            self.first_look = LARGE_LOOK;
         }
         let event = if skips {
             SocketEvent::Skipped(length as u64)
@@ -318,7 +312,7 @@ impl Epoll {
     /// So many bytes of the shared buffer.
     #[inline]
     pub(super) fn shared(&self, length: usize) -> &[u8] {
-        &self.buffers.look[..length]
+        &self.look[..length]
     }
 
     #[inline]
@@ -326,7 +320,7 @@ impl Epoll {
         self.slots[slot].next = next;
         // The responses of one load are much alike: the last one tells how to read the next.
         if next.skippable >= WORTH_SKIPPING {
-            self.buffers.first_look = SMALL_LOOK;
+            self.first_look = SMALL_LOOK;
         }
     }
 

@@ -196,11 +196,8 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
             from,
             deadline,
             queued,
-            resent: false,
             last: most.is_some_and(|most| connection.requests >= most.get()),
-            response_begun: false,
-            last_event: None,
-            sample: None,
+            ..InFlight::default()
         });
         match connection.activity {
             _ if connection.excess.is_some() => self.fail_for_excess(index),

@@ -19,14 +19,9 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         let connection = &mut self.connections[index];
         connection.in_flight.push_back(InFlight {
             number,
-            from: None,
             deadline: self.now.saturating_add(self.timeout),
-            queued: false,
             resent: true,
-            last: false,
-            response_begun: false,
-            last_event: None,
-            sample: None,
+            ..InFlight::default()
         });
         match connection.activity {
             Activity::Open => {

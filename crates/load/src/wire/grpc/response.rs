@@ -2,9 +2,9 @@
 
 use super::Malformed;
 use super::call::PREFIX;
-use crate::wire::Whole;
 use crate::wire::h1::{Collect, Keep};
 use crate::wire::h2::hpack::Fields;
+use crate::wire::{Whole, decimal};
 
 /// `UNKNOWN`: what a call has come to where the server does not say.
 const UNKNOWN: u32 = 2;
@@ -152,7 +152,8 @@ impl ResponseReader {
         if let Some(digits) = known.rpc_status
             && self.is_grpc
         {
-            self.rpc_status = Some(decimal(digits).ok_or(Malformed::RpcStatus)?);
+            let status = decimal(digits).and_then(|status| status.try_into().ok());
+            self.rpc_status = Some(status.ok_or(Malformed::RpcStatus)?);
         }
         Ok(())
     }
@@ -187,7 +188,7 @@ impl<'a> KnownFields<'a> {
 fn status(value: &[u8]) -> Result<u16, Malformed> {
     match value {
         [b'1'..=b'9', _, _] => decimal(value)
-            .and_then(|status| u16::try_from(status).ok())
+            .and_then(|status| status.try_into().ok())
             .ok_or(Malformed::Status),
         _ => Err(Malformed::Status),
     }
@@ -209,16 +210,6 @@ fn is_grpc(content_type: &[u8]) -> bool {
     content_type
         .strip_prefix(b"application/grpc")
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
-}
-
-fn decimal(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u32, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }
 
 /// The fields as an [`crate::Response`] has them.

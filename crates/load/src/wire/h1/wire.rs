@@ -60,7 +60,7 @@ impl<'a> H1Wire<'a> {
             reader: ResponseReader::new(RequestKind::Plain),
             response_was_due: true,
             events: counts_events.then(|| Events {
-                counter: EventCounter::new(),
+                counter: EventCounter::default(),
                 taken: 0,
             }),
             short_body: None,

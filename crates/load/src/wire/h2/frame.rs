@@ -29,37 +29,28 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// By number, from 0 on.
+    const ALL: [(Kind, &'static str); 10] = [
+        (Kind::Data, "DATA"),
+        (Kind::Headers, "HEADERS"),
+        (Kind::Priority, "PRIORITY"),
+        (Kind::RstStream, "RST_STREAM"),
+        (Kind::Settings, "SETTINGS"),
+        (Kind::PushPromise, "PUSH_PROMISE"),
+        (Kind::Ping, "PING"),
+        (Kind::GoAway, "GOAWAY"),
+        (Kind::WindowUpdate, "WINDOW_UPDATE"),
+        (Kind::Continuation, "CONTINUATION"),
+    ];
+
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        Some(match byte {
-            0x0 => Kind::Data,
-            0x1 => Kind::Headers,
-            0x2 => Kind::Priority,
-            0x3 => Kind::RstStream,
-            0x4 => Kind::Settings,
-            0x5 => Kind::PushPromise,
-            0x6 => Kind::Ping,
-            0x7 => Kind::GoAway,
-            0x8 => Kind::WindowUpdate,
-            0x9 => Kind::Continuation,
-            _ => return None,
-        })
+        Self::ALL.get(usize::from(byte)).map(|&(kind, _)| kind)
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Data => "DATA",
-            Kind::Headers => "HEADERS",
-            Kind::Priority => "PRIORITY",
-            Kind::RstStream => "RST_STREAM",
-            Kind::Settings => "SETTINGS",
-            Kind::PushPromise => "PUSH_PROMISE",
-            Kind::Ping => "PING",
-            Kind::GoAway => "GOAWAY",
-            Kind::WindowUpdate => "WINDOW_UPDATE",
-            Kind::Continuation => "CONTINUATION",
-        })
+        f.write_str(Self::ALL[*self as usize].1)
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
-    let mut counter = EventCounter::new();
+    let mut counter = EventCounter::default();
     pieces.into_iter().map(|piece| counter.eat(piece)).sum()
 }
 
@@ -70,7 +70,7 @@ fn an_event_is_counted_with_the_empty_line_after_its_data() {
 
 #[test]
 fn it_says_which_piece_completed_an_event() {
-    let mut counter = EventCounter::new();
+    let mut counter = EventCounter::default();
     assert_eq!(counter.eat(b"data: a\r\n"), 0);
     assert_eq!(counter.eat(b"\r"), 1);
     assert_eq!(counter.eat(b"\ndata: b\n\ndata: c\n\nda"), 2);
@@ -80,10 +80,10 @@ fn it_says_which_piece_completed_an_event() {
 #[test]
 fn a_stream_begun_anew_owes_nothing_to_the_one_before() {
     for begun in ["data: a\n", "da", "data", "\r", "\u{FEFF}"] {
-        let mut counter = EventCounter::new();
+        let mut counter = EventCounter::default();
         counter.eat(begun.as_bytes());
         counter.restart();
-        assert_eq!(counter, EventCounter::new());
+        assert_eq!(counter, EventCounter::default());
         assert_eq!(counter.eat(b"\n"), 0, "{begun:?}");
     }
 }

@@ -17,23 +17,18 @@ pub use encoder::{EMPTY_TABLE, encode};
 
 /// Why a header block cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum HpackError {
-    /// The block ends within a field.
     #[error("a header block ends in the middle of a field")]
     Cut,
-    /// A number beyond any that has a meaning.
     #[error("a header block has a number that does not fit into 32 bits")]
     Number,
-    /// A field that is in no table.
     #[error("a header block names field {0} of the tables, which is not there")]
     Index(usize),
-    /// A string in a code that is none.
     #[error("a header block has a string with a broken Huffman code")]
     Huffman,
-    /// A dynamic table larger than was allowed, or changed within the block.
     #[error("a header block changes the size of the table where, or as, it must not")]
     TableSize,
-    /// Too many fields, or too long ones.
     #[error("the header fields are longer than {} KiB together", MAX_LIST / 1024)]
     ListTooLong,
 }
