@@ -52,8 +52,8 @@ pub const SEND_ROOM: usize = 16 * 1024;
 ///
 /// # Panics
 ///
-/// A method that takes a slot panics where there is no slot of that number; one that gives it a socket, where it has one
-/// already; one that uses its socket, where it has no connected one.
+/// A method that takes a slot panics if there is no slot of that number; one that gives it a socket, if it has one
+/// already; one that uses its socket, if it has no connected one.
 pub struct Ring {
     queue: Queue,
     slots: Vec<Slot>,
@@ -163,7 +163,7 @@ impl Ring {
     ///
     /// # Panics
     ///
-    /// Where a receive of the slot is under way, or where it asks for no bytes.
+    /// If a receive of the slot is under way, or if it asks for no bytes.
     pub fn receive(&mut self, slot: usize, what: Receive) {
         let it = &mut self.slots[slot];
         it.connected();
@@ -362,7 +362,7 @@ impl Ring {
     ///
     /// # Panics
     ///
-    /// Where a receive of the slot is under way.
+    /// If a receive of the slot is under way.
     pub fn skip_now(&mut self, slot: usize, bytes: u64) -> io::Result<u64> {
         let it = &self.slots[slot];
         assert!(it.receiving.is_none(), "a receive is under way");

@@ -58,7 +58,7 @@ impl Slot {
         }
     }
 
-    /// The error that its socket keeps, where there is one.
+    /// The error that its socket keeps, if there is one.
     pub(super) fn pending_error(&self) -> Result<(), Errno> {
         let taken = self
             .socket

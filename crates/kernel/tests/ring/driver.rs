@@ -18,7 +18,7 @@ pub const SETTINGS: RingSettings = RingSettings {
     large_buffer_bytes: 16 * 1024,
 };
 
-/// A ring. Where the kernel gives none the tests fail: passing, they would have tested nothing.
+/// A ring. If the kernel gives none, the test fails: passing, it would have tested nothing.
 pub fn ring(settings: &RingSettings) -> Ring {
     Ring::new(settings).unwrap_or_else(|error| {
         panic!("these tests need io_uring, which is unavailable here ({error}); a container must allow it")

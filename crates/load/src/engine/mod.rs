@@ -66,7 +66,7 @@ pub enum LoadError {
 
 /// Files a process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
-/// After so many responses their length is known well enough, however many requests there are.
+/// After this many responses their length is known well enough, however many requests there are.
 const MOST_LEARNT: u64 = 64;
 /// Makes another source of random numbers of the seed, for the responses that are compared.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;

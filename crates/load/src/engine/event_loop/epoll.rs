@@ -309,7 +309,7 @@ impl Epoll {
         self.events.is_empty() && self.later.is_empty()
     }
 
-    /// So many bytes of the shared buffer.
+    /// The first `length` bytes of the shared buffer.
     #[inline]
     pub(super) fn shared(&self, length: usize) -> &[u8] {
         &self.look[..length]

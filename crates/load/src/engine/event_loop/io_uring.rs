@@ -90,7 +90,7 @@ impl IoUring {
         let mut io_uring = Self::new(slots)?;
         io_uring.system_calls = epoll.system_calls();
         for (slot, socket, is_connecting, next) in epoll.take_sockets() {
-            // Where that fails, so does what the ring is asked to do with the socket.
+            // If that fails, so does what the ring is asked to do with the socket.
             let _ = socket.set_nonblocking(false);
             io_uring.system_calls += 2;
             io_uring.slots[slot].is_open = true;

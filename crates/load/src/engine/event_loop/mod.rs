@@ -49,7 +49,7 @@ pub(super) struct Chunk {
 
 #[derive(Debug)]
 enum ChunkBytes {
-    /// So many at the beginning of the buffer that all connections of an [`Epoll`] share.
+    /// How many there are at the beginning of the buffer that all connections of an [`Epoll`] share.
     Shared(usize),
     OfRing(RingBuffer),
 }
@@ -83,16 +83,16 @@ impl EventLoop {
         Epoll::new().map(Self::Epoll)
     }
 
-    /// For so many slots.
+    /// For a number of slots.
     ///
     /// # Errors
-    /// Where the kernel has no io_uring, or forbids it.
+    /// If the kernel has no io_uring, or forbids it.
     pub(super) fn io_uring(slots: usize) -> io::Result<Self> {
         IoUring::new(slots).map(Self::IoUring)
     }
 
-    /// Goes on over io_uring, with so many slots and all connections as they are. Stays what it is if io_uring is
-    /// unavailable. What a send did not take is not told of any more: it has to be sent again.
+    /// Continues over io_uring with all connections as they are, or over epoll if io_uring is unavailable. No
+    /// [`SocketEvent::Writable`] follows for what an earlier send did not take: send it again.
     pub(super) fn switch_to_io_uring(&mut self, slots: usize) {
         if let Self::Epoll(epoll) = self
             && let Ok(io_uring) = IoUring::in_place_of(epoll, slots)

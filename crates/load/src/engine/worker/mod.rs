@@ -334,7 +334,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
         self.free(index);
     }
 
-    /// Chooses the event loop for good, once so many responses have told how long they are. It has begun with epoll.
+    /// Chooses the event loop for good, once enough responses have shown how long they are. The worker began with epoll.
     #[cold]
     fn choose_event_loop(&mut self, enough: u64) {
         let of = |outcome| self.tally.outcomes[outcome];
