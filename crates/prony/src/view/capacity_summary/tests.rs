@@ -201,10 +201,7 @@ fn summaries_are_the_golden_ones() {
         ("nothing holds", result(nothing)),
         ("disturbed", disturbed()),
         ("too wide an interval", imprecise()),
-        (
-            "too few findings",
-            ended(imprecise().found, Ended::Budget),
-        ),
+        ("too few findings", ended(imprecise().found, Ended::Budget)),
         ("half open", result(half_open(Some(6_210.0), None))),
         ("open the other way", result(half_open(None, Some(6_210.0)))),
         ("open", ended(half_open(None, None), Ended::Interrupted)),

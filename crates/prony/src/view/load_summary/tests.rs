@@ -1,6 +1,9 @@
 //! Summaries of results that no server is needed for.
 
-use prony_model::{Arrivals, Checked, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Schedule, Target, WarmupResult, WrongResponse, parse_stages};
+use prony_model::{
+    Arrivals, Checked, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape,
+    LoadSpec, OpenLoop, Outcomes, Schedule, Target, WarmupResult, WrongResponse, parse_stages,
+};
 
 use super::*;
 use crate::tests::golden;
