@@ -5,12 +5,13 @@
 mod bound;
 pub mod chart;
 mod comparison;
-pub mod format;
 mod html;
 mod markdown;
 mod prose;
 mod published;
 mod terminal;
+
+pub use prony_present::number as format;
 
 pub use bound::{Bound, Cause, FigureKind, bounds, known};
 pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};

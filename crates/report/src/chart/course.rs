@@ -4,8 +4,8 @@
 use maud::{Markup, html};
 
 use super::frame::{Frame, FrameRow, ROW, in_order, tenth, x};
-use super::scale::Scale;
 use crate::{CourseTrial, Row, Table, format};
+use prony_present::chart::Scale;
 
 /// A figure that lies this share off its row's median is drawn at the edge of its row.
 const EDGE: f64 = 0.2;

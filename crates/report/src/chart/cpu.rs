@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::frame::{Frame, FrameRow, ROW};
-use super::scale::Scale;
 use super::throughput::bar;
 use crate::{Row, Standing, Table, format, prose};
+use prony_present::chart::Scale;
 
 pub(super) fn frame(table: &Table) -> Frame {
     let highest = table

@@ -8,10 +8,10 @@ use prony_stats::Known;
 use super::frame::{
     Frame, FrameRow, PLOT_LEFT, ROW, ceiling_line, grey_unless, rows_end, tenth, x,
 };
-use super::scale::Scale;
 use super::throughput::bar;
 use crate::published::{shown, summary, tick, title_of_chart};
 use crate::{DocumentRow, DocumentTable, Measured, format, prose};
+use prony_present::chart::Scale;
 
 const ROUND_BAR: f64 = 9.0;
 const ROUND_GAP: f64 = 2.0;

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::scale::Scale;
 use crate::{Row, Table, format};
+use prony_present::chart::Scale;
 
 const WIDTH: f64 = 640.0;
 const LABELS: f64 = 150.0;

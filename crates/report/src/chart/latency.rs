@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::frame::{Frame, FrameRow, ROW, in_order, x};
-use super::scale::Scale;
 use crate::{Percentile, Row, Table, format, prose};
+use prony_present::chart::Scale;
 
 pub(super) fn frame(table: &Table) -> Frame {
     let values = table.rows.iter().flat_map(percentiles);

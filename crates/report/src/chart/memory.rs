@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::frame::{Frame, FrameRow, ROW, in_order, mark, tenth, x};
-use super::scale::Scale;
 use crate::{Row, Table, format};
+use prony_present::chart::Scale;
 
 pub(super) fn frame(table: &Table) -> Frame {
     let highest = table.rows.iter().map(|row| row.figures.peak_memory_bytes);

@@ -9,7 +9,6 @@ mod document;
 mod frame;
 mod latency;
 mod memory;
-mod scale;
 mod throughput;
 
 use maud::{Markup, PreEscaped, html};

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::frame::{Frame, FrameRow, ROW, ceiling_line, grey_unless, in_order, rows_end, tenth, x};
-use super::scale::Scale;
 use crate::{Row, Standing, Table, format, prose};
+use prony_present::chart::Scale;
 
 pub(super) fn frame(table: &Table) -> Frame {
     let highest = table.rows.iter().map(|row| row.figures.rate.high);

@@ -1,7 +1,18 @@
-//! Numbers as people read them: three significant digits and the unit that fits.
+//! Numbers and units as people read them: three significant digits and the unit that fits.
+//!
+//! ```
+//! use prony_present::number::{count, duration, interval, share};
+//! assert_eq!(count(45_312.0), "45.3 k");
+//! assert_eq!(duration(3_400_000.0), "3.40 ms");
+//! assert_eq!(share(0.042), "4.2 %");
+//! assert_eq!(interval(44_900.0, 46_000.0, count), "44.9–46.0 k");
+//! ```
 
-/// Shown where there is no figure.
+/// Shown if there is no figure.
 pub const NONE: &str = "–";
+
+/// A space at which no line is broken.
+pub const NO_BREAK: &str = "\u{a0}";
 
 /// A count or rate: `512`, `45.3 k`, `1.20 M`. Whole numbers below a thousand stay whole.
 pub fn count(value: f64) -> String {
@@ -24,9 +35,17 @@ pub fn exact(value: u64) -> String {
     text
 }
 
-/// Requests a second: `45.3 k req/s`.
+/// Requests per second: `45.3 k req/s`.
 pub fn rate(per_second: f64) -> String {
     format!("{} req/s", count(per_second))
+}
+
+/// A rate to the last request: `1,234/s`, and `12.3/s` below a hundred.
+pub fn exact_rate(per_second: f64) -> String {
+    match per_second < 100.0 {
+        true => format!("{}/s", (per_second * 10.0).round() / 10.0),
+        false => format!("{}/s", exact(per_second.round() as u64)),
+    }
 }
 
 /// A duration given in nanoseconds: `512 ns`, `45.3 µs`, `3.40 ms`, `1.20 s`.
@@ -34,7 +53,7 @@ pub fn duration(nanoseconds: f64) -> String {
     scaled(nanoseconds, 1000.0, &[" ns", " µs", " ms", " s"])
 }
 
-/// How long a server took to get warm, in nanoseconds: `at once`, `1.20 s`.
+/// How long a server took to warm up, in nanoseconds: `at once`, `1.20 s`.
 pub fn time_to_warm(nanoseconds: f64) -> String {
     match nanoseconds {
         0.0 => "at once".to_owned(),
@@ -42,7 +61,7 @@ pub fn time_to_warm(nanoseconds: f64) -> String {
     }
 }
 
-/// A duration given in seconds, as it stands in a load: `10 s`, `0.5 s`.
+/// A duration given in seconds, as the user wrote it: `10 s`, `0.5 s`.
 pub fn seconds(seconds: f64) -> String {
     format!("{} s", (seconds * 1000.0).round() / 1000.0)
 }
@@ -73,6 +92,19 @@ pub fn share(share: f64) -> String {
     }
 }
 
+/// A change, given as the ratio of the new figure to the old: `+2.3 %`, `−12.4 %`, `±0.0 %`.
+pub fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let decimals = if percent.abs() >= 99.95 { 0 } else { 1 };
+    let digits = format!("{:.decimals$}", percent.abs());
+    let sign = match digits.chars().any(|c| ('1'..='9').contains(&c)) {
+        false => "±",
+        true if percent < 0.0 => "−",
+        true => "+",
+    };
+    format!("{sign}{digits} %")
+}
+
 /// A ratio to one: `1.00`, `0.79`, `12.4`, `0.0054`.
 pub fn ratio(ratio: f64) -> String {
     if !ratio.is_finite() {
@@ -98,7 +130,7 @@ pub fn duration_interval(low: f64, high: f64) -> String {
     interval(low, high, duration)
 }
 
-/// A round figure without the zeros that say nothing: `50 k` for `50.0 k`.
+/// A round figure without its trailing zeros: `50 k` for `50.0 k`.
 pub fn short(figure: &str) -> String {
     let (number, unit) = match figure.split_once(' ') {
         Some((number, unit)) => (number, format!(" {unit}")),
@@ -111,10 +143,10 @@ pub fn short(figure: &str) -> String {
     format!("{number}{unit}")
 }
 
-/// From one figure to another, both as `shown` writes them: the one rule for the units of an interval.
+/// From one figure to another, both written by `shown`: the one rule for the units of an interval.
 ///
-/// A unit that both have stands once, at the end. Otherwise each has its own, and neither is without: beside `174 M`, 22.5 is
-/// `0.0225 k`, so that nobody reads it as 22.5 M. Two that are written alike are one figure.
+/// A unit that both ends share is written once, at the end. Otherwise each end has its own unit: beside `174 M`, 22.5 is
+/// written `0.0225 k`, so that nobody reads it as 22.5 M. Two ends that read alike are written as one figure.
 pub fn interval(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
     let (mut low_text, mut high_text) = (shown(low), shown(high));
     if low_text == high_text {
@@ -135,7 +167,7 @@ pub fn interval(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// What stands behind the number; nothing for a plain one.
+/// The unit behind the number; empty for a plain number.
 fn unit(figure: &str) -> &str {
     figure.rsplit_once(' ').map_or("", |(_, unit)| unit)
 }
@@ -186,6 +218,14 @@ fn decimals(value: f64) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn changes_have_a_sign_unless_they_are_none() {
+        let shown = [1.0, 0.9997, 1.023, 0.8761, 2.31].map(change);
+        assert_eq!(shown, ["±0.0 %", "±0.0 %", "+2.3 %", "−12.4 %", "+131 %"]);
+        let rates = [1_234_567.8, 100.0, 12.34].map(exact_rate);
+        assert_eq!(rates, ["1,234,568/s", "100/s", "12.3/s"]);
+    }
 
     #[test]
     fn a_server_that_needs_no_warm_up_is_warm_at_once() {

@@ -1,6 +1,6 @@
 //! Scales: from a figure to a place on an axis, with ticks at round figures.
 
-/// From a figure to a place between 0 and 1, with the figures to mark.
+/// From a figure to a place between 0 and 1, and the figures to mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     kind: Kind,
@@ -52,7 +52,7 @@ impl Scale {
     }
 
     /// A logarithmic scale that holds all positive `values`; it ends at 1, 2 or 5 of a decade and
-    /// has its ticks there, or at whole decades alone where that would be too many.
+    /// has its ticks there, or only at whole decades if that would be too many.
     pub fn log(values: impl IntoIterator<Item = f64>) -> Scale {
         let (mut min, mut max) = (f64::INFINITY, 0f64);
         for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
@@ -85,6 +85,11 @@ impl Scale {
             high: marks[marks.len() - 1],
             ticks,
         }
+    }
+
+    /// Whether it is logarithmic.
+    pub fn is_log(&self) -> bool {
+        self.kind == Kind::Log
     }
 
     /// Where a figure lies: 0 at the low end, 1 at the high end; what lies beyond is put at the end.
