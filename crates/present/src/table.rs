@@ -237,9 +237,10 @@ pub struct Table {
 impl Table {
     /// Fills a table. A column that says nothing of any row is left out.
     pub fn of<'t, T: 't>(
-        columns: &[Column<T>],
+        columns: impl IntoIterator<Item = &'t Column<T>>,
         rows: impl IntoIterator<Item = (&'t T, Row)>,
     ) -> Self {
+        let columns: Vec<&Column<T>> = columns.into_iter().collect();
         let rows = rows.into_iter().map(|(of, row)| Row {
             cells: columns.iter().map(|column| (column.cell)(of)).collect(),
             ..row
@@ -261,6 +262,14 @@ impl Table {
             head.title = shown.into();
         }
         self
+    }
+
+    /// The column with the names of the rows.
+    fn name(&self) -> usize {
+        self.heads
+            .iter()
+            .position(|head| head.is_words)
+            .unwrap_or(0)
     }
 
     fn drop_empty(&mut self) {

@@ -5,7 +5,7 @@ mod sample;
 use std::sync::LazyLock;
 
 use prony_model::{Run, ServerStatus, TrialResult};
-use prony_report::{ChartKind, Comparison, chart_files, chart_svg, html, markdown, terminal};
+use prony_report::{ChartKind, RunSummary, chart_files, chart_svg, html, markdown, terminal};
 use sample::documents::{self, Records};
 
 const SCRIPT: &str = "<script>alert('x')</script>";
@@ -13,12 +13,12 @@ const SCRIPT: &str = "<script>alert('x')</script>";
 /// A run and what was compared of it: made once, as that takes a while.
 struct Made {
     run: Run,
-    comparison: Comparison,
+    comparison: RunSummary,
 }
 
 impl Made {
     fn of((run, trials): Records) -> Made {
-        let comparison = Comparison::of(&run, &trials);
+        let comparison = RunSummary::of(&run, &trials);
         Made { run, comparison }
     }
 }
@@ -429,12 +429,12 @@ fn what_connections_went_through_is_told_where_they_did() {
 #[test]
 fn a_run_that_gave_nothing_still_has_its_reports() {
     let run = &PLAIN.run;
-    let comparison = Comparison::of(run, &[]);
+    let comparison = RunSummary::of(run, &[]);
     elements(&html(run, &comparison));
     assert!(markdown(run, &comparison).contains("zig-std"));
     assert!(terminal(&comparison, 80, false).contains("zig-std"));
     for Made { run, .. } in [&*ZAP, &*DATASTAR, &*HYDRAGEN] {
-        let comparison = Comparison::of(run, &[]);
+        let comparison = RunSummary::of(run, &[]);
         elements(&html(run, &comparison));
         for text in [markdown(run, &comparison), terminal(&comparison, 80, false)] {
             assert!(text.contains("not tried") && text.contains("No two rows"));

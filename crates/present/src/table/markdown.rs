@@ -8,7 +8,7 @@ use crate::number;
 const MOST_COLUMNS: usize = 7;
 
 impl Table {
-    /// The table as Markdown, with its footnotes beneath.
+    /// The table as Markdown, with its footnotes beneath. Columns for which there is no room are folded away.
     pub fn markdown(&self) -> String {
         let shown = match self.is_whole {
             true => (0..self.heads.len()).collect(),
@@ -18,30 +18,43 @@ impl Table {
             "" => String::new(),
             caption => format!("**{}**\n\n", escaped(caption)),
         };
-        let heads = || shown.iter().map(|&i| &self.heads[i]);
-        text += &line(heads().map(|head| escaped(&head.title)));
-        text += &format!("|{}|\n", heads().map(rule).collect::<Vec<_>>().join("|"));
         let mut notes: Vec<String> = Vec::new();
-        for row in &self.rows {
-            let marks = marks(row, &mut notes);
-            let name = shown
-                .iter()
-                .position(|&i| self.heads[i].is_words)
-                .unwrap_or(0);
-            let cells = shown.iter().enumerate().map(|(place, &i)| {
-                let text = self.cell(row, i);
-                if place == name { text + &marks } else { text }
-            });
-            text += &line(cells);
-        }
+        let marks: Vec<String> = self.rows.iter().map(|row| marks(row, &mut notes)).collect();
+        text += &self.grid(&shown, Some(&marks));
         let numbered = notes.iter().enumerate();
         let notes: Vec<String> = numbered
             .map(|(i, note)| format!("{} {}", superscript(i + 1), escaped(note)))
             .collect();
-        match notes.is_empty() {
-            true => text,
-            false => format!("{text}\n{}\n", notes.join("  \n")),
+        if !notes.is_empty() {
+            text += &format!("\n{}\n", notes.join("  \n"));
         }
+        let rest: Vec<usize> = (0..self.heads.len())
+            .filter(|i| !shown.contains(i))
+            .collect();
+        let more: String = rest
+            .chunks(MOST_COLUMNS - 1)
+            .map(|rest| self.grid(&[&[self.name()], rest].concat(), None) + "\n")
+            .collect();
+        match more.is_empty() {
+            true => text,
+            false => {
+                format!("{text}\n<details>\n<summary>More columns</summary>\n\n{more}</details>\n")
+            }
+        }
+    }
+
+    fn grid(&self, shown: &[usize], marks: Option<&[String]>) -> String {
+        let heads = || shown.iter().map(|&i| &self.heads[i]);
+        let mut text = line(heads().map(|head| escaped(&head.title)));
+        text += &format!("|{}|\n", heads().map(rule).collect::<Vec<_>>().join("|"));
+        for (place, row) in self.rows.iter().enumerate() {
+            let mark = marks.map_or("", |marks| marks[place].as_str());
+            text += &line(shown.iter().map(|&i| match i == self.name() {
+                true => self.cell(row, i) + mark,
+                false => self.cell(row, i),
+            }));
+        }
+        text
     }
 
     fn cell(&self, row: &Row, i: usize) -> String {

@@ -44,11 +44,15 @@ impl Table {
             );
         }
         // The words at the beginning, and a rank before them, stand in every block.
-        let names = columns
+        let begin = columns
             .iter()
             .position(|column| column.is_words)
-            .map_or(1, |name| name + 1)
-            .min(columns.len());
+            .unwrap_or(0);
+        let words = columns[begin..]
+            .iter()
+            .take_while(|column| column.is_words)
+            .count();
+        let names = (begin + words).max(1).min(columns.len());
         let mut next = names;
         loop {
             let first = next;
@@ -94,7 +98,9 @@ impl Table {
         }
         let whole: usize = columns.iter().map(|column| column.width + GAP).sum();
         for (i, row) in self.rows.iter().enumerate() {
-            if row.begins_group && i > 0 {
+            let begins_aside =
+                row.tone == Tone::Aside && i > 0 && self.rows[i - 1].tone != Tone::Aside;
+            if begins_aside {
                 lines.push(paint.dim(&"╌".repeat((whole - GAP).min(width))));
             }
             let text = match &row.absent {

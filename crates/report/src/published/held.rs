@@ -3,39 +3,13 @@
 use prony_model::PublishedFigure;
 use prony_stats::{Competitor, Known, Order, stands};
 
+use super::document::{DocumentRow, DocumentTable, Held};
 use super::measured::{Gathering, Measured, gathering};
-use super::{DocumentRow, DocumentTable};
-use crate::Table;
+use crate::table::ResultTable;
 
-/// How the published order of one figure held on one workload: every pair of rows whose published
-/// figures differ is counted once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Held {
-    /// The figure.
-    pub figure: PublishedFigure,
-    /// The workload; `None` for a figure that does not hang on it, and in a table of one workload.
-    pub workload: Option<String>,
-    /// The pairs that stand in the published order.
-    pub in_order: usize,
-    /// The pairs that stand the other way round: the name of the one that is better here, then of
-    /// the one that was better in the document.
-    pub reversed: Vec<(String, String)>,
-    /// The pairs that cannot be told apart here.
-    pub untold: usize,
-    /// The pairs of which one or both were not measured.
-    pub not_measured: usize,
-}
-
-impl Held {
-    /// The pairs that were measured.
-    pub fn pairs(&self) -> usize {
-        self.in_order + self.reversed.len() + self.untold
-    }
-}
-
-/// The order of every figure that has one. What the rounds tell of a figure is corrected for all its pairs; the rates of a
-/// closed loop stand as they are ranked.
-pub(super) fn held(table: &DocumentTable, tables: &[Table]) -> Vec<Held> {
+/// How the published order held, for every figure that has one. The comparisons of a figure are corrected for all its pairs;
+/// the rates of a closed loop stand as they are ranked.
+pub(super) fn held(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Held> {
     let figures = table.source.columns.iter();
     figures
         .flat_map(|&figure| {
@@ -112,7 +86,7 @@ impl<'a> Group<'a> {
     }
 
     /// `None` if no two rows differ in the document.
-    fn held(&self, workload: Option<&str>, tables: &[Table]) -> Option<Held> {
+    fn held(&self, workload: Option<&str>, tables: &[ResultTable]) -> Option<Held> {
         let mut held = Held {
             figure: self.figure,
             workload: workload.map(str::to_owned),
@@ -132,10 +106,10 @@ impl<'a> Group<'a> {
                 let (better, worse) = if first_is_better { (i, j) } else { (j, i) };
                 let name = |place: usize| name(self.entries[place].row, self.rows);
                 match judge.is_better(better, worse) {
-                    Finding::NotMeasured => held.not_measured += 1,
-                    Finding::Untold => held.untold += 1,
-                    Finding::Better => held.in_order += 1,
-                    Finding::Worse => held.reversed.push((name(worse), name(better))),
+                    PairOrder::NotMeasured => held.not_measured += 1,
+                    PairOrder::Untold => held.untold += 1,
+                    PairOrder::Better => held.in_order += 1,
+                    PairOrder::Worse => held.reversed.push((name(worse), name(better))),
                 }
             }
         }
@@ -171,9 +145,9 @@ impl<'a> Group<'a> {
     }
 
     /// The table that ranks its rows by this figure.
-    fn ranking<'table>(&self, tables: &'table [Table]) -> Option<&'table Table> {
+    fn ranking<'table>(&self, tables: &'table [ResultTable]) -> Option<&'table ResultTable> {
         let workload = &self.entries.first()?.row.workload;
-        let is_it = |table: &&Table| {
+        let is_it = |table: &&ResultTable| {
             table.workload == *workload && table.load.same_load(&self.table.source.load)
         };
         let is_rate = self.figure == PublishedFigure::Rate;
@@ -181,8 +155,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What was found of two rows.
-enum Finding {
+/// How two rows stand here.
+enum PairOrder {
     /// One or both were not measured.
     NotMeasured,
     Untold,
@@ -193,12 +167,12 @@ enum Finding {
 /// Says which of two rows of a group is better here.
 struct Judge<'a> {
     group: &'a Group<'a>,
-    ranking: Option<&'a Table>,
+    ranking: Option<&'a ResultTable>,
     order: Order,
 }
 
 impl<'a> Judge<'a> {
-    fn of(group: &'a Group<'a>, tables: &'a [Table]) -> Self {
+    fn of(group: &'a Group<'a>, tables: &'a [ResultTable]) -> Self {
         Self {
             group,
             ranking: group.ranking(tables),
@@ -207,20 +181,20 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether `one` is the better here.
-    fn is_better(&self, one: usize, other: usize) -> Finding {
+    fn is_better(&self, one: usize, other: usize) -> PairOrder {
         let row = |place: usize| self.group.entries[place].row;
         let measured = |place| self.group.measured(row(place));
         let (Some(a), Some(b)) = (measured(one), measured(other)) else {
-            return Finding::NotMeasured;
+            return PairOrder::NotMeasured;
         };
         let better = match self.by_rank(row(one), row(other)) {
             Some(ranked) => ranked,
             None => self.by_figures(one, other, a, b),
         };
         match better {
-            None => Finding::Untold,
-            Some(true) => Finding::Better,
-            Some(false) => Finding::Worse,
+            None => PairOrder::Untold,
+            Some(true) => PairOrder::Better,
+            Some(false) => PairOrder::Worse,
         }
     }
 
@@ -251,7 +225,7 @@ fn known(row: &DocumentRow, figure: PublishedFigure) -> Known {
     row.known.get(&figure).copied().unwrap_or_default()
 }
 
-/// Whether the first is the better, where the intervals are apart.
+/// Whether the first is the better, if the intervals are apart.
 fn by_intervals(more_is_better: bool, a: &Measured, b: &Measured) -> Option<bool> {
     let (a_ends, b_ends) = (a.interval?, b.interval?);
     let above = a_ends.0 > b_ends.1 && a.value > b.value;
@@ -259,7 +233,7 @@ fn by_intervals(more_is_better: bool, a: &Measured, b: &Measured) -> Option<bool
     (above || below).then_some(above == more_is_better)
 }
 
-/// The document's name of a row, with the server where two rows have the same.
+/// The document's name of a row, with the server if two rows have the same.
 fn name(row: &DocumentRow, rows: &[&DocumentRow]) -> String {
     let same = rows
         .iter()

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use prony_model::{Measurement, PublishedFigure, RoundSummary};
 use prony_stats::{Estimate, Ratio, median};
 
-use crate::{FigureKind, Row};
+use crate::bound::FigureKind;
+use crate::flags::error_words;
+use crate::table::ServerRow;
 
 /// A figure as it was measured here.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,11 +17,11 @@ pub struct Measured {
     /// How far the rounds go, as it is shown: the interval of a median, or else from the lowest round to the
     /// highest. `None` for one round, and for what has no rounds.
     pub spread: Option<(f64, f64)>,
-    /// What must not touch another's for the two to be told apart; `None` where nothing is known.
+    /// What must not touch another's for the two to be told apart; `None` if nothing is known.
     pub interval: Option<(f64, f64)>,
     /// The rounds' own figures, by round.
     pub rounds: Vec<(u32, f64)>,
-    /// What it is made of, where that is worth a word: errors by kind.
+    /// What it is made of, if that is worth a word: errors by kind.
     pub detail: String,
 }
 
@@ -73,11 +75,11 @@ pub(super) struct Own<'a> {
     /// The measured rounds, ascending.
     pub rounds: Vec<(u32, &'a Measurement)>,
     /// All of them summed up.
-    pub summed: &'a Row,
+    pub summed: &'a ServerRow,
 }
 
 impl Own<'_> {
-    /// A figure; `base` is what its shares are of. `None` where it was not measured.
+    /// A figure; `base` is what its shares are of. `None` if it was not measured.
     pub fn measured(
         &self,
         figure: PublishedFigure,
@@ -142,7 +144,7 @@ impl Own<'_> {
             interval,
             rounds,
             detail: match figure {
-                PublishedFigure::Errors => self.summed.figures.error_words().join(", "),
+                PublishedFigure::Errors => error_words(&self.summed.figures).join(", "),
                 _ => String::new(),
             },
         })
@@ -195,7 +197,7 @@ fn whole(share: PublishedFigure) -> PublishedFigure {
     }
 }
 
-/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; where these have
+/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; if these have
 /// none, it is as wide as the two intervals allow.
 fn share(
     part: &Own,
