@@ -3,7 +3,7 @@
 use prony_model::{LoadSpec, Target};
 use serde::Serialize;
 
-use crate::attempt::Attempt;
+use crate::attempt::RateAttempt;
 use crate::search::Found;
 use crate::slo::Slo;
 
@@ -33,9 +33,9 @@ pub struct CapacityResult {
     /// What is known of the capacity.
     pub found: Found,
     /// Every rate that was tried, in the order of time.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<RateAttempt>,
     /// Latency against rate, by rate; empty where it was not taken.
-    pub curve: Vec<Attempt>,
+    pub curve: Vec<RateAttempt>,
     /// From which rate on latency rises steeply; `None` where no such rate is seen.
     pub knee_per_s: Option<f64>,
     /// How long all of it took, in seconds.

@@ -120,8 +120,21 @@ pub struct Cell {
     pub badge: Option<Badge>,
     /// A bar as long as this share (0 to 1) of the widest.
     pub bar: Option<f64>,
-    /// Where a link in a page leads: the id of a section.
-    pub link: Option<String>,
+    /// Its colour in a terminal; in Markdown what is good or bad is bold.
+    pub colour: Option<Colour>,
+}
+
+/// What a cell's colour says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// It is good.
+    Good,
+    /// It is bad.
+    Bad,
+    /// It must be read with care.
+    Warning,
+    /// It does not matter much.
+    Soft,
 }
 
 /// A rank beside a figure.
@@ -141,6 +154,15 @@ impl Cell {
         Self {
             text: text.into(),
             ..Self::default()
+        }
+    }
+
+    /// Of a text that may be empty, which leaves the cell blank instead of saying that there is no figure.
+    pub fn blank(text: impl Into<String>) -> Self {
+        let text: String = text.into();
+        match text.is_empty() {
+            true => Self::text(" "),
+            false => Self::text(text),
         }
     }
 
@@ -215,6 +237,8 @@ pub struct Row {
     pub begins_group: bool,
     /// What is to be known of it.
     pub flags: Vec<Flag>,
+    /// Lines beneath it in a terminal.
+    pub notes: Vec<String>,
     /// The cells, one for each column; fewer if `absent` says why there are no more.
     pub cells: Vec<Cell>,
     /// Why the cells behind the last are missing.

@@ -105,8 +105,10 @@ fn each_round_and_their_mean_are_shown() {
     let published = table.published(go, Rate).unwrap();
     assert!((published - 501_901.01).abs() < 0.01, "{published}");
     let [page, text, _] = texts(&records);
-    assert!(text.contains("| Go | go-nethttp | 100 k | 130 k | 160 k | 130 k |"));
-    assert!(text.contains("| Go | go-nethttp | 503 k | 502 k | 501 k | 502 k |"));
+    assert!(
+        text.contains("| Go (go-nethttp, Go net/http 1.26.1) | 100 k | 130 k | 160 k | 130 k |")
+    );
+    assert!(text.contains("| Go (go-nethttp) | 503 k | 502 k | 501 k | 502 k |"));
     assert!(page.contains("<td>100 k</td><td>130 k</td><td>160 k</td><td>130 k</td>"));
 }
 
@@ -236,7 +238,7 @@ fn the_order_is_counted_in_pairs() {
     );
     for text in texts(&records) {
         assert!(text.contains(
-            "requests/s: 3 of 6 pairs in the published order, 2 reversed (Go before Zig (Zap); Rust before Zig (Zap)), \
+            "3 of 6 pairs in the published order, 2 reversed (Go before Zig (Zap); Rust before Zig (Zap)), \
              1 not told apart."
         ));
     }
@@ -377,11 +379,11 @@ fn a_row_that_was_not_measured_stays_and_says_why() {
         assert!(text.contains("9 more not measured"));
     }
     let [_, text, terminal] = texts(&records);
-    assert!(text.contains("| Zig | zig-std | sse | not measured: skipped |"));
-    assert!(terminal.contains("Zig sse skipped"));
+    assert!(text.contains("| Zig (zig-std, Zig std.http 0.15.2) | sse | not measured: skipped |"));
+    assert!(terminal.contains("Zig sse not measured: skipped"));
     // The best of the document is missing, so the next one is 1.00.
-    assert!(text.contains("| Zig | zig-std | sse | 1.14 → – |"));
-    assert!(text.contains("| Rust | rust-axum | sse | 1.00 → 1.00 |"));
+    assert!(text.contains("| Zig (zig-std) | sse | 1.14 → – |"));
+    assert!(text.contains("| Rust (rust-axum) | sse | 1.00 → 1.00 |"));
     let hydragen = table(&documents::hydragen(), 1);
     assert_eq!(
         row(&hydragen, "rust-hyper", "byte").absent,
@@ -416,9 +418,12 @@ fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
         Some("failed")
     );
     let [_, text, _] = texts(&records);
-    let line = text.split("| Go | go-nethttp |").nth(1).unwrap();
-    assert_eq!(line.split('|').nth(1).unwrap().trim(), "–");
-    assert!(text.contains("| Rust | rust-threadpool | not measured: failed |"));
+    let line = text
+        .split("| Go (go-nethttp, Go net/http 1.26.1)")
+        .nth(1)
+        .unwrap();
+    assert_eq!(line.split('|').nth(2).unwrap().trim(), "–");
+    assert!(text.contains("not measured: failed |"));
 }
 
 #[test]

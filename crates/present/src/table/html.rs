@@ -66,7 +66,7 @@ fn figure(cell: &Cell, head: &Head) -> Markup {
 fn content(cell: &Cell) -> Markup {
     html! {
         @if cell.is_empty() { (number::NONE) }
-        @if let Some(id) = &cell.link { a href={ "#" (id) } { (cell.text) } } @else { (cell.text) }
+        (cell.text)
         @if let Some(badge) = &cell.badge {
             @let hint = Some(&badge.hint).filter(|hint| !hint.is_empty());
             @if !cell.text.is_empty() { " " }

@@ -1,6 +1,6 @@
 //! A table in Markdown: at most seven columns, figures that do not break, and flags as footnotes.
 
-use super::{Cell, Head, Row, Table};
+use super::{Cell, Colour, Head, Row, Table};
 use crate::markdown::escaped;
 use crate::number;
 
@@ -73,7 +73,10 @@ fn cell_text(cell: &Cell, head: &Head) -> String {
         false => escaped(text).replace(' ', number::NO_BREAK),
     };
     match cell.detail.as_str() {
-        "" => whole(&cell.plain()),
+        "" if matches!(cell.colour, Some(Colour::Good | Colour::Bad)) => {
+            format!("**{}**", escaped(&cell.text))
+        }
+        "" => whole(cell.plain().trim_end()),
         detail => format!("{} ({})", whole(&cell.plain()), whole(detail)),
     }
 }

@@ -1,16 +1,18 @@
 //! A table in a terminal: as many columns as its width allows, the most important ones.
 
-use super::{Row, Table, Tone, Weight};
+use super::{Colour, Row, Table, Tone, Weight};
 use crate::terminal::{Paint, cut, wrapped};
 
 const GAP: usize = 2;
-/// Names are cut to this, so that figures keep their room.
+/// Words are cut to this, or to a third of the width if that is more, so that figures keep their room.
 const MOST_LETTERS: usize = 28;
 /// How far the flags of a row are moved in.
 const INDENT: usize = 4;
 
 /// A column as it is set: title, cells, and whether it stays to the left.
 struct Set {
+    /// Which column it is.
+    of: usize,
     lines: Vec<String>,
     width: usize,
     is_words: bool,
@@ -21,7 +23,9 @@ impl Table {
     /// The table in lines of at most `width` characters. Columns that may be dropped are, if there is no room for all; those
     /// that must stay go into a second block beneath, which repeats the names.
     pub fn terminal(&self, width: usize, paint: Paint) -> Vec<String> {
-        let mut columns: Vec<Set> = (0..self.heads.len()).flat_map(|i| self.set(i)).collect();
+        let mut columns: Vec<Set> = (0..self.heads.len())
+            .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
+            .collect();
         let used = |columns: &[Set]| {
             columns
                 .iter()
@@ -82,19 +86,24 @@ impl Table {
         paint: Paint,
         with_flags: bool,
     ) -> Vec<String> {
-        let line = |place: usize, columns: &[&Set]| -> String {
+        let line = |place: usize, columns: &[&Set], paint: Paint| -> String {
             let cells = columns.iter().map(|column| {
                 let (cell, width) = (&column.lines[place], column.width);
-                match column.is_words {
+                let padded = match column.is_words {
                     true => format!("{cell:<width$}"),
                     false => format!("{cell:>width$}"),
-                }
+                };
+                let colour = place
+                    .checked_sub(1)
+                    .and_then(|row| self.rows[row].cells.get(column.of)?.colour);
+                painted(colour, &padded, paint)
             });
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
+        let plain = Paint { colour: false };
         let mut lines = Vec::new();
         if self.heads.iter().any(|head| !head.title.is_empty()) {
-            lines.push(paint.dim(&cut(&line(0, columns), width)));
+            lines.push(paint.dim(&cut(&line(0, columns, plain), width)));
         }
         let whole: usize = columns.iter().map(|column| column.width + GAP).sum();
         for (i, row) in self.rows.iter().enumerate() {
@@ -104,42 +113,45 @@ impl Table {
                 lines.push(paint.dim(&"╌".repeat((whole - GAP).min(width))));
             }
             let text = match &row.absent {
-                Some(why) => format!("{}  {why}", line(i + 1, &columns[..names])),
-                None => line(i + 1, columns),
+                Some(why) => format!("{}  {why}", line(i + 1, &columns[..names], plain)),
+                None => line(i + 1, columns, plain),
             };
             let text = cut(&text, width);
             lines.push(match row.tone {
                 Tone::Leading => paint.bold(&text),
+                Tone::Plain if row.absent.is_none() && text.chars().count() < width => {
+                    line(i + 1, columns, paint)
+                }
                 Tone::Plain if row.absent.is_none() => text,
                 Tone::Plain | Tone::Aside => paint.dim(&text),
             });
             if with_flags {
                 lines.extend(flags(row, width, paint));
+                lines.extend(row.notes.iter().map(|note| format!("{:INDENT$}{note}", "")));
             }
         }
         lines
     }
 
     /// A column with its title, and its details as another one.
-    fn set(&self, i: usize) -> Vec<Set> {
+    fn set(&self, i: usize, letters: usize) -> Vec<Set> {
         let head = &self.heads[i];
         let cells = |of: fn(&super::Cell) -> String| {
             let cells = self
                 .rows
                 .iter()
                 .map(move |row| row.cells.get(i).map_or(String::new(), of));
-            cells.map(|cell| cut(&cell, MOST_LETTERS))
+            cells.map(|cell| cut(&cell, letters))
         };
         let set = |title: &str, cells: Vec<String>, drop| {
-            let lines: Vec<String> = std::iter::once(cut(title, MOST_LETTERS))
-                .chain(cells)
-                .collect();
+            let lines: Vec<String> = std::iter::once(cut(title, letters)).chain(cells).collect();
             let width = lines
                 .iter()
                 .map(|line| line.chars().count())
                 .max()
                 .unwrap_or(0);
             Set {
+                of: i,
                 lines,
                 width,
                 is_words: head.is_words,
@@ -172,4 +184,14 @@ fn flags(row: &Row, width: usize, paint: Paint) -> Vec<String> {
         Weight::Note => paint.dim(line),
     });
     painted.map(|line| format!("{indent}{line}")).collect()
+}
+
+fn painted(colour: Option<Colour>, text: &str, paint: Paint) -> String {
+    match colour {
+        None => text.to_owned(),
+        Some(Colour::Good) => paint.with("1;32", text),
+        Some(Colour::Bad) => paint.with("1;31", text),
+        Some(Colour::Warning) => paint.warn(text),
+        Some(Colour::Soft) => paint.dim(text),
+    }
 }

@@ -1,18 +1,54 @@
-//! Thresholds: the least change that matters.
+//! What is asked of a comparison: the metrics, and the least changes that matter.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use prony_model::parse_percent;
+use prony_model::{LoadSpec, parse_percent};
+use serde::Serialize;
 
-use crate::comparison::Sessions;
 use crate::metric::{Metric, UnknownMetric};
 
-/// The least change that matters, as a share, for each metric: what was asked for, and usual ones for the rest.
+/// What is asked of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    /// The metrics; if there are none, those that say something under the load ([`Metric::usual`]).
+    pub metrics: Vec<Metric>,
+    /// The least changes that matter.
+    pub thresholds: Thresholds,
+}
+
+impl Question {
+    pub(crate) fn metrics(&self, load: &LoadSpec) -> Vec<Metric> {
+        match self.metrics.is_empty() {
+            true => Metric::usual(load).to_vec(),
+            false => {
+                let mut metrics = self.metrics.clone();
+                metrics.retain(|metric| metric.applies_to(load));
+                metrics
+            }
+        }
+    }
+
+    /// Whether the metric was asked for by name.
+    pub(crate) fn asks_for(&self, metric: Metric) -> bool {
+        self.metrics.contains(&metric)
+    }
+}
+
+/// In how many sessions the sides were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sessions {
+    /// In one run, interleaved.
+    One,
+    /// In two runs, one after the other.
+    Two,
+}
+
+/// The least change that matters, as a share, for each metric: as asked for, and the usual ones for the rest.
 ///
-/// The same code measured in two sessions differs by more than its intervals say: where its memory lies, what else
-/// the machine holds, and its frequency stay as they are within a session and change from one to the next. So the
-/// usual thresholds are wider there.
+/// The same code measured in two sessions differs by more than its intervals say: memory layout, caches and CPU frequency stay
+/// as they are within a session and change from one to the next. So the usual thresholds are wider for two sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds {
     of_all: Option<f64>,
@@ -35,7 +71,7 @@ pub enum ThresholdError {
     Twice(String),
 }
 
-/// From here on a change is no threshold any more but a slip of the pen.
+/// A threshold above this is a typing error.
 const GREATEST: f64 = 10.0;
 
 impl Thresholds {
@@ -45,7 +81,7 @@ impl Thresholds {
             .unwrap_or_else(|| usual(metric, sessions))
     }
 
-    /// The threshold that was asked for, where that is narrower than what two sessions bear.
+    /// The threshold that was asked for, if it is narrower than what two sessions allow.
     pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> Option<f64> {
         self.asked(metric)
             .filter(|share| *share < usual(metric, sessions) && sessions == Sessions::Two)
