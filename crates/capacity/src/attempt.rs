@@ -53,7 +53,7 @@ pub struct RateAttempt {
 
 /// An attempt before it is judged.
 pub(crate) struct Made<'a> {
-    /// Why it was made.
+    /// Why it was run.
     pub(crate) purpose: Purpose,
     /// Which run of this rate it was, from 1.
     pub(crate) run: u32,
@@ -159,7 +159,7 @@ impl AttemptNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::load;
+    use crate::tests::load;
     use prony_model::{CpuNoise, MachineNoise, Scheduling};
 
     fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {

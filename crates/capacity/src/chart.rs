@@ -116,7 +116,7 @@ mod tests {
     use crate::judge::Judgement;
     use crate::result::Ended;
     use crate::search::Purpose;
-    use crate::testing::load;
+    use crate::tests::load;
     use prony_model::LoadSpec;
 
     fn point(rate_per_s: f64, latency_ms: u64, responses: usize) -> RateAttempt {

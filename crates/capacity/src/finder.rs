@@ -47,7 +47,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Whether it may be cut short where it can no longer hold. The curve shows what happens then.
+    /// Whether it may be cut short once it cannot be sustained. The curve shows what happens then.
     pub fn may_be_cut(&self) -> bool {
         self.purpose != Purpose::Curve
     }
@@ -183,7 +183,7 @@ const BELOW_GUESS: f64 = 0.75;
 /// How many times the least time each point of the curve is measured.
 const CURVE_LENGTH: u32 = 2;
 
-/// How many runs of a rate there are at the most, if each is noisy.
+/// At most this many runs of a rate, if each is noisy.
 pub const MOST_RUNS: u32 = 3;
 /// The longest pause before a rate is run again. What disturbed it may be over by then.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -196,8 +196,8 @@ struct Finder<'a, G> {
     target: prony_model::Target,
     /// Of the first open loop.
     load: Option<prony_model::LoadSpec>,
-    /// By how much a load took longer than planned, at the most: late responses were waited for, and before it
-    /// the server still had something to do.
+    /// The most by which a load took longer than planned, because it waited for late responses or the server still had a
+    /// backlog before it.
     longest_extra: Duration,
 }
 
@@ -221,7 +221,7 @@ impl<G: Generator> Finder<'_, G> {
         Ok((attempts, Ended::Complete))
     }
 
-    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave; a few times at the most.
+    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave, but only a few times.
     fn rate(
         &mut self,
         rate: f64,

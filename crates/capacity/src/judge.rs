@@ -169,7 +169,7 @@ fn rise(values: &[f64], interval_s: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::load;
+    use crate::tests::load;
 
     const MS: u64 = 1_000_000;
 

@@ -16,7 +16,7 @@ mod result;
 mod search;
 mod slo;
 #[cfg(test)]
-mod testing;
+mod tests;
 
 pub use attempt::{AttemptNoise, RateAttempt, ServerPlace};
 pub use chart::chart_svg;

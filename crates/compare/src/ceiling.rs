@@ -16,7 +16,7 @@ pub struct Ceilings<'a> {
     unlike: Option<String>,
 }
 
-/// How far two sessions may be held against their ceilings in a metric.
+/// Whether a metric of two sessions may be taken relative to their ceilings.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Held {
     /// What differs between the ceilings is due to the machine.
@@ -28,7 +28,7 @@ pub enum Held {
 }
 
 impl<'a> Ceilings<'a> {
-    /// Those that these two servers are held against; none for the ceiling itself.
+    /// Those that these two servers are compared with; none for the ceiling itself.
     pub fn of(
         (base, new): (&Side<'a>, &Side<'a>),
         (base_id, new_id): (&str, &str),

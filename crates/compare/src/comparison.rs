@@ -180,7 +180,7 @@ fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incom
     }
     let both = base.run.servers.iter();
     let both = both.filter(|server| new.record(&server.id).is_some());
-    // The ceiling is what the others are held against.
+    // The ceiling is what the others are compared with.
     let (ceilings, others): (Vec<_>, Vec<_>) = both.partition(|server| is_reference(server));
     let compared = if others.is_empty() { ceilings } else { others };
     let pair = |id: &String| (id.clone(), id.clone());

@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum Finding {
     /// NEW is worse, by at least the threshold.
     Worse,
-    /// NEW is better, likewise.
+    /// NEW is better, by at least the threshold.
     Improved,
     /// The interval is so wide that a change of the threshold's size may be hidden in it.
     TooNoisy,

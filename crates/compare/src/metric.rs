@@ -16,7 +16,7 @@ pub enum Metric {
     Rate,
     /// The server's CPU time for an expected response, in nanoseconds, warm-up included in both.
     Cpu,
-    /// The server's instructions for an expected response, likewise.
+    /// The server's instructions for an expected response, warm-up included in both.
     Instructions,
     /// The median latency, in nanoseconds.
     P50,

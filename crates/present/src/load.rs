@@ -140,38 +140,32 @@ fn parts(load: &LoadSpec) -> Vec<Part> {
     shape.chain(trait_parts(load)).chain(extent(load)).collect()
 }
 
-/// The shape; what sends, users or connections; and how many of them there may be.
-fn arrivals(load: &LoadSpec) -> [Part; 5] {
+/// The shape; what sends, users or connections; and how many of them there may be: five parts.
+fn arrivals(load: &LoadSpec) -> Vec<Part> {
     let count = load.connections;
     let connections = plural(count, "connection");
     let users = plural(count, "user");
-    let nothing = Part::default;
     let think = |s: &f64| part(format!("think time {}", seconds(*s)), format!("think-{s}s"));
-    match &load.shape {
-        LoadShape::Closed => [
+    let mut parts = match &load.shape {
+        LoadShape::Closed => vec![
             part(connections, format!("closed-{count}")),
             part("closed loop", "closed"),
-            nothing(),
-            nothing(),
-            nothing(),
         ],
-        LoadShape::UsersClosed { think_time_s } => [
-            part(
-                format!("{users}, closed loop"),
-                format!("users-closed-{count}"),
-            ),
-            think(think_time_s),
-            nothing(),
-            nothing(),
-            nothing(),
-        ],
-        LoadShape::UsersOpen { think_time_s } => [
-            part(format!("{users}, open loop"), format!("users-{count}")),
-            think(think_time_s),
-            nothing(),
-            nothing(),
-            nothing(),
-        ],
+        LoadShape::UsersClosed { think_time_s } => {
+            vec![
+                part(
+                    format!("{users}, closed loop"),
+                    format!("users-closed-{count}"),
+                ),
+                think(think_time_s),
+            ]
+        }
+        LoadShape::UsersOpen { think_time_s } => {
+            vec![
+                part(format!("{users}, open loop"), format!("users-{count}")),
+                think(think_time_s),
+            ]
+        }
         LoadShape::Rate(schedule) => {
             let stages = schedule.stages_text();
             let most = load.max_connections.unwrap_or(count);
@@ -181,7 +175,8 @@ fn arrivals(load: &LoadSpec) -> [Part; 5] {
                 .replace("/s", "")
                 .replace(", ", "-")
                 .replace(':', "-");
-            [
+            let at_most = format!("at most {}", plural(most, "connection"));
+            vec![
                 part(format!("{stages}, open loop"), format!("rate-{slug}")),
                 part(schedule.arrivals.to_string(), schedule.arrivals.name()),
                 part_if(
@@ -190,14 +185,12 @@ fn arrivals(load: &LoadSpec) -> [Part; 5] {
                     format!("bursts-{burst}"),
                 ),
                 part(connections, format!("{count}-connections")),
-                part_if(
-                    most > count,
-                    format!("at most {}", plural(most, "connection")),
-                    format!("most-{most}"),
-                ),
+                part_if(most > count, at_most, format!("most-{most}")),
             ]
         }
-    }
+    };
+    parts.resize_with(5, Part::default);
+    parts
 }
 
 /// What distinguishes the load from a plain one.

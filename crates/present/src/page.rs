@@ -189,7 +189,7 @@ impl Page {
         parts.join("\n\n") + "\n"
     }
 
-    /// As text with lines of at most `width` characters (40 at the least). Charts are left out.
+    /// As text with lines of at most `width` characters (but at least 40). Charts are left out.
     pub fn terminal(&self, width: usize, paint: Paint) -> String {
         let width = width.max(40);
         let mut lines: Vec<String> = Vec::new();
@@ -249,7 +249,7 @@ impl Block {
                     @for figure in figures { figure { (figure.chart.inline(figure.id())) } }
                 },
                 Self::Code(code) => pre { (code) },
-                // Open for print, where nobody can unfold it; the style sheet folds it on a screen.
+                // The style sheet unfolds it in print.
                 Self::Fold(title, blocks) => details { summary { (title) } (blocks_html(blocks)) },
             }
         }

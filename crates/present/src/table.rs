@@ -254,7 +254,7 @@ pub struct Table {
     pub heads: Vec<Head>,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// Whether Markdown shows every column, however many there are: somebody chose them one by one.
+    /// Whether Markdown shows every column, however many there are, because they were chosen one by one.
     pub is_whole: bool,
 }
 

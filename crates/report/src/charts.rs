@@ -4,7 +4,7 @@ use prony_model::PublishedFigure;
 use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
 use prony_present::page::Figure;
 use prony_present::{load, number};
-use prony_stats::Known;
+use prony_stats::{Estimate, Known};
 
 use crate::columns::band;
 use crate::figures::Percentile;
@@ -165,51 +165,74 @@ fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> S
     }
 }
 
-/// Grey is what is not compared with the others.
-fn is_grey(row: &ServerRow) -> bool {
-    row.is_reference() || row.standing == Standing::WrongResponses
-}
-
-fn throughput(table: &ResultTable) -> RowChart {
-    let highest = table
-        .rows
+/// A chart of bars; `of` gives a row's figure, its interval, and a note.
+fn bars<'t>(
+    rows: Vec<&'t ServerRow>,
+    (title, what): (String, String),
+    axis: impl FnOnce(f64) -> Axis,
+    shown: fn(f64) -> String,
+    of: impl Fn(&'t ServerRow) -> (Option<f64>, Option<(f64, f64)>, String),
+) -> RowChart {
+    let figures: Vec<_> = rows.into_iter().map(|row| (row, of(row))).collect();
+    let highest = figures
         .iter()
-        .map(|row| row.figures.rate.high)
-        .fold(0.0, f64::max);
-    let rows = in_order(table).into_iter().map(|row| {
-        let rate = row.figures.rate;
-        let bar = Bar {
-            value: rate.median,
-            interval: (rate.n > 1).then_some((rate.low, rate.high)),
-            is_grey: is_grey(row),
-        };
+        .filter_map(|(_, (value, interval, _))| Some(interval.map_or((*value)?, |(_, high)| high)));
+    let axis = axis(highest.fold(0.0, f64::max));
+    let rows = figures.into_iter().map(|(row, (value, interval, note))| {
+        let mark = value.map(|value| {
+            Mark::Bar(Bar {
+                value,
+                interval,
+                // Grey is what is not compared with the others.
+                is_grey: row.is_reference() || row.standing == Standing::WrongResponses,
+            })
+        });
         series(
             row,
-            number::count(rate.median),
-            rate_note(row),
-            Some(Mark::Bar(bar)),
+            value.map_or(number::NONE.to_owned(), shown),
+            note,
+            mark,
         )
     });
     let chart = RowChart {
-        title: format!("Requests per second: {}", table.name()),
-        axis: Axis::new(
-            "ok responses per second, median and 95 % interval",
-            Scale::linear(highest, TICKS),
-            number::count,
-        ),
-        limit: table
-            .ceiling()
-            .map(|row| (row.figures.rate.median, row.server.id.clone())),
+        title,
+        axis,
         rows: rows.collect(),
         ..RowChart::default()
     };
-    described(
-        chart,
-        &format!(
-            "Median and interval over rounds, under {}",
-            load::line(&table.load)
-        ),
-    )
+    described(chart, &what)
+}
+
+fn spread(estimate: Estimate) -> Option<(f64, f64)> {
+    (estimate.n > 1).then_some((estimate.low, estimate.high))
+}
+
+fn throughput(table: &ResultTable) -> RowChart {
+    let title = format!("Requests per second: {}", table.name());
+    let what = format!(
+        "Median and interval over rounds, under {}",
+        load::line(&table.load)
+    );
+    let axis = |most| {
+        Axis::new(
+            "ok responses per second, median and 95 % interval",
+            Scale::linear(most, TICKS),
+            number::count,
+        )
+    };
+    let chart = bars(in_order(table), (title, what), axis, number::count, |row| {
+        (
+            Some(row.figures.rate.median),
+            spread(row.figures.rate),
+            rate_note(row),
+        )
+    });
+    RowChart {
+        limit: table
+            .ceiling()
+            .map(|row| (row.figures.rate.median, row.server.id.clone())),
+        ..chart
+    }
 }
 
 fn rate_note(row: &ServerRow) -> String {
@@ -276,12 +299,17 @@ fn latency(table: &ResultTable) -> RowChart {
 }
 
 fn cpu(table: &ResultTable) -> RowChart {
-    let highest = table
-        .rows
-        .iter()
-        .filter_map(|row| Some(row.figures.costs.requests_per_cpu_s?.high));
-    let scale = Scale::linear(highest.fold(0.0, f64::max), TICKS);
-    let rows = table.by_cpu().into_iter().map(|row| {
+    let title = format!("Requests per second of server CPU time: {}", table.name());
+    let what =
+        "Median and interval over rounds; user and kernel time, whole process tree".to_owned();
+    let axis = |most| {
+        Axis::new(
+            "ok responses per CPU second, median and 95 % interval",
+            Scale::linear(most, TICKS),
+            number::count,
+        )
+    };
+    bars(table.by_cpu(), (title, what), axis, number::count, |row| {
         let rate = row.figures.costs.requests_per_cpu_s;
         let note = match (row.standing, row.cpu_band) {
             (Standing::WrongResponses, _) => "wrong responses".to_owned(),
@@ -289,63 +317,21 @@ fn cpu(table: &ResultTable) -> RowChart {
             (_, None) if row.is_reference() => "reference".to_owned(),
             (_, None) => String::new(),
         };
-        let bar = rate.map(|rate| {
-            Mark::Bar(Bar {
-                value: rate.median,
-                interval: (rate.n > 1).then_some((rate.low, rate.high)),
-                is_grey: is_grey(row),
-            })
-        });
-        let value = rate.map_or(number::NONE.to_owned(), |rate| number::count(rate.median));
-        series(row, value, note, bar)
-    });
-    let chart = RowChart {
-        title: format!("Requests per second of server CPU time: {}", table.name()),
-        axis: Axis::new(
-            "ok responses per CPU second, median and 95 % interval",
-            scale,
-            number::count,
-        ),
-        rows: rows.collect(),
-        ..RowChart::default()
-    };
-    described(
-        chart,
-        "Median and interval over rounds; user and kernel time, whole process tree",
-    )
+        (rate.map(|rate| rate.median), rate.and_then(spread), note)
+    })
 }
 
 fn memory(table: &ResultTable) -> RowChart {
-    let highest = table
-        .rows
-        .iter()
-        .map(|row| row.figures.peak_memory_bytes)
-        .max();
-    let rows = in_order(table).into_iter().map(|row| {
-        let value = row.figures.peak_memory_bytes as f64;
-        let bar = Bar {
-            value,
-            interval: None,
-            is_grey: is_grey(row),
-        };
-        series(
-            row,
-            number::bytes(value),
+    let title = format!("Peak memory of the server: {}", table.name());
+    let what = "The most of any round, whole process tree".to_owned();
+    let axis = |most| Axis::new("peak memory", Scale::binary(most, TICKS), number::bytes);
+    bars(in_order(table), (title, what), axis, number::bytes, |row| {
+        (
+            Some(row.figures.peak_memory_bytes as f64),
+            None,
             String::new(),
-            Some(Mark::Bar(bar)),
         )
-    });
-    let chart = RowChart {
-        title: format!("Peak memory of the server: {}", table.name()),
-        axis: Axis::new(
-            "peak memory",
-            Scale::binary(highest.unwrap_or(0) as f64, TICKS),
-            number::bytes,
-        ),
-        rows: rows.collect(),
-        ..RowChart::default()
-    };
-    described(chart, "The most of any round, whole process tree")
+    })
 }
 
 fn course(table: &ResultTable) -> RowChart {

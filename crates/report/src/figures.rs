@@ -62,11 +62,11 @@ pub struct Figures {
     /// Whether the connections of a closed loop awaited responses all the time; `None` for the other
     /// shapes.
     pub(crate) awaiting: Option<Awaiting>,
-    /// From the start of the latency to the first byte of the response, where that was asked for.
+    /// From the start of the latency to the first byte of the response, if that was asked for.
     pub first_byte: Option<WorstRound>,
-    /// What the event streams brought, where responses were read as such.
+    /// What the event streams brought, if responses were read as such.
     pub events: Option<EventFigures>,
-    /// The streams that were held open beside the load, where there were some.
+    /// The streams that were held open beside the load, if there were any.
     pub held: Option<HeldFigures>,
     /// What the load cost the generator.
     pub generator: GeneratorFigures,
@@ -75,7 +75,7 @@ pub struct Figures {
     /// How often trials were noisy, and what the figures rest on.
     pub attempts: Attempts,
     /// How strongly the figure is the worse the more of the machine was lost to others (-1 to 1); `None`
-    /// where chance may have made it seem so.
+    /// if that may be chance.
     pub follows_noise: Option<f64>,
     /// What limited rounds besides the server, those that are too few to matter too.
     pub(crate) limits: Vec<Bound>,

@@ -36,6 +36,6 @@ pub use figures::{
 pub use notes::wrong as wrong_responses;
 pub use pages::{html, markdown, terminal};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
-pub use quiet::{NoiseKind, Quiet, Seen};
+pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
 pub use table::{RateOrder, ResultTable, RoundsReached, ServerLabel, ServerRow, Standing};

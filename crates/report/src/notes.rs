@@ -1,12 +1,12 @@
 //! What must be said of a run and of its tables besides their figures, in sentences.
 
 use prony_model::EnoughRounds;
-use prony_present::number::{self, NONE, count, duration, exact, ratio, share};
+use prony_present::number::{self, count, duration, exact, ratio, share};
 use prony_present::words::{counted, plural};
 
 use crate::conditions::time;
 use crate::flags::wrong_of;
-use crate::quiet::{NoiseKind, Quiet, Seen};
+use crate::quiet::Quiet;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, RoundsReached, ServerRow};
 
@@ -272,55 +272,6 @@ fn noisy_trials(quiet: &Quiet) -> String {
         plural(quiet.disturbance.trials, "trial"),
         causes.join(", ")
     )
-}
-
-/// What was seen of the machine's other work: what it is, the median trial, the worst trial, and which that was.
-pub fn seen(quiet: &Quiet) -> Vec<[String; 4]> {
-    let row = |seen: &Seen| {
-        let (words, shown) = kind(seen.kind);
-        let (server, workload, round) = &seen.worst_in;
-        let worst_in = match seen.worst > 0.0 {
-            true => format!("{server}, {workload}, round {round}"),
-            false => NONE.to_owned(),
-        };
-        [
-            words.to_owned(),
-            shown(seen.median),
-            shown(seen.worst),
-            worst_in,
-        ]
-    };
-    quiet.seen.iter().map(row).collect()
-}
-
-fn kind(kind: NoiseKind) -> (&'static str, fn(f64) -> String) {
-    let wait = |seconds: f64| {
-        if seconds == 0.0 {
-            "0".to_owned()
-        } else {
-            ratio(seconds)
-        }
-    };
-    match kind {
-        NoiseKind::Steal => ("taken by the hypervisor, whole machine", share),
-        NoiseKind::ServerSteal => ("taken by the hypervisor from the server's CPUs", share),
-        NoiseKind::GeneratorSteal => ("taken by the hypervisor from the generator's CPUs", share),
-        NoiseKind::ServerForeign => ("used by other programs on the server's CPUs", share),
-        NoiseKind::GeneratorForeign => ("used by other programs on the generator's CPUs", share),
-        NoiseKind::ServerWait => (
-            "server's threads waiting for a CPU, seconds per second",
-            wait,
-        ),
-        NoiseKind::GeneratorWait => (
-            "generator's threads waiting for a CPU, seconds per second",
-            wait,
-        ),
-        NoiseKind::ServerSwitches => ("CPU taken from a server's thread, times per second", count),
-        NoiseKind::GeneratorSwitches => (
-            "CPU taken from a generator's thread, times per second",
-            count,
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ pub fn markdown(run: &Run, summary: &RunSummary) -> String {
     page(run, summary).markdown()
 }
 
-/// The results as text with lines of at most `width` characters (40 at the least); the least important columns are left out if
-/// there is no room for all. The verdict comes last, where a terminal shows it. `colour` allows ANSI colours.
+/// The results as text with lines of at most `width` characters (but at least 40); the least important columns are left out if
+/// there is no room for all. The verdict comes last, so that a terminal shows it. `colour` allows ANSI colours.
 pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     let mut sections = Vec::new();
     if let Some(document) = &summary.published {
@@ -233,8 +233,13 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
 fn noise(summary: &RunSummary) -> Option<Section> {
     let quiet = &summary.quiet;
     let tables = summary.tables.iter().filter(|table| !table.rows.is_empty());
-    let rows = notes::seen(quiet).into_iter().map(|cells| Row {
-        cells: cells.map(Cell::text).into(),
+    let rows = quiet.seen.iter().map(|seen| Row {
+        cells: vec![
+            Cell::text(seen.kind),
+            Cell::text(&seen.median),
+            Cell::text(&seen.worst),
+            Cell::text(seen.worst_in.clone().unwrap_or_default()),
+        ],
         ..Row::default()
     });
     let heads = [

@@ -1,6 +1,7 @@
 //! How quiet the machine was during a run.
 
-use prony_model::{Disturbance, Measurement, NoiseCause, Scheduling, TrialRecord};
+use prony_model::{Disturbance, Measurement, NoiseCause, Trial, TrialRecord};
+use prony_present::number::{count, ratio, share};
 use prony_stats::median;
 
 /// How quiet the machine was, over every attempt at every trial.
@@ -29,74 +30,67 @@ pub struct Quiet {
 /// One kind of noise, over the trials in which it was looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// The kind.
-    pub kind: NoiseKind,
-    /// The median of the trials.
-    pub median: f64,
+    /// What it is.
+    pub kind: &'static str,
+    /// The median of the trials, with its unit.
+    pub median: String,
     /// The greatest of the trials.
-    pub worst: f64,
-    /// The trial with the greatest: server, workload and round.
-    pub worst_in: (String, String, u32),
+    pub worst: String,
+    /// The trial with the greatest: server, workload and round; `None` if there was no noise of this kind.
+    pub worst_in: Option<String>,
 }
 
-/// A kind of noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoiseKind {
-    /// Share of all CPU time of the machine that the hypervisor gave to others.
-    Steal,
-    /// The same of the server's CPUs.
-    ServerSteal,
-    /// The same of the generator's CPUs.
-    GeneratorSteal,
-    /// Share of the server's CPUs that programs other than the server used.
-    ServerForeign,
-    /// Share of the generator's CPUs that programs other than the generator used.
-    GeneratorForeign,
-    /// How long the server's threads were ready and waited for a CPU, summed over them, per second of load.
-    ServerWait,
-    /// The same of the generator's threads.
-    GeneratorWait,
-    /// How often per second the kernel took a CPU from a thread of the server.
-    ServerSwitches,
-    /// The same of the generator.
-    GeneratorSwitches,
-}
+/// A kind of noise: what it is called, its unit, and its amount in a trial, if it was looked at.
+type Kind = (
+    &'static str,
+    fn(f64) -> String,
+    fn(&Measurement) -> Option<f64>,
+);
 
-impl NoiseKind {
-    /// All of them, in the order in which reports list them.
-    pub const ALL: [NoiseKind; 9] = [
-        Self::Steal,
-        Self::ServerSteal,
-        Self::GeneratorSteal,
-        Self::ServerForeign,
-        Self::GeneratorForeign,
-        Self::ServerWait,
-        Self::GeneratorWait,
-        Self::ServerSwitches,
-        Self::GeneratorSwitches,
-    ];
-
-    /// Its amount in a trial; `None` if it was not looked at.
-    fn of(self, trial: &Measurement) -> Option<f64> {
-        let noise = &trial.noise;
-        let generator = &trial.load.generator.scheduling;
-        let server = &trial.server.scheduling;
-        let wait = |it: &Scheduling, seconds: f64| it.run_queue_wait_s / seconds;
-        let switches = |it: &Scheduling, seconds: f64| it.involuntary_switches as f64 / seconds;
-        let value = match self {
-            Self::Steal => noise.steal_share,
-            Self::ServerSteal => noise.server_cpus?.steal_share,
-            Self::GeneratorSteal => noise.load_cpus?.steal_share,
-            Self::ServerForeign => noise.server_cpus?.foreign_share,
-            Self::GeneratorForeign => noise.load_cpus?.foreign_share,
-            Self::ServerWait => wait(server.as_ref()?, trial.loaded_s()),
-            Self::GeneratorWait => wait(generator.as_ref()?, trial.load.duration_s),
-            Self::ServerSwitches => switches(server.as_ref()?, trial.loaded_s()),
-            Self::GeneratorSwitches => switches(generator.as_ref()?, trial.load.duration_s),
-        };
-        value.is_finite().then_some(value)
-    }
-}
+/// The kinds of noise, in the order in which reports list them.
+const KINDS: [Kind; 9] = [
+    ("taken by the hypervisor, whole machine", share, |it| {
+        Some(it.noise.steal_share)
+    }),
+    (
+        "taken by the hypervisor from the server's CPUs",
+        share,
+        |it| Some(it.noise.server_cpus?.steal_share),
+    ),
+    (
+        "taken by the hypervisor from the generator's CPUs",
+        share,
+        |it| Some(it.noise.load_cpus?.steal_share),
+    ),
+    ("used by other programs on the server's CPUs", share, |it| {
+        Some(it.noise.server_cpus?.foreign_share)
+    }),
+    (
+        "used by other programs on the generator's CPUs",
+        share,
+        |it| Some(it.noise.load_cpus?.foreign_share),
+    ),
+    (
+        "server's threads waiting for a CPU, seconds per second",
+        ratio,
+        |it| Some(it.server.scheduling?.run_queue_wait_s / it.loaded_s()),
+    ),
+    (
+        "generator's threads waiting for a CPU, seconds per second",
+        ratio,
+        |it| Some(it.load.generator.scheduling?.run_queue_wait_s / it.load.duration_s),
+    ),
+    (
+        "CPU taken from a server's thread, times per second",
+        count,
+        |it| Some(it.server.scheduling?.involuntary_switches as f64 / it.loaded_s()),
+    ),
+    (
+        "CPU taken from a generator's thread, times per second",
+        count,
+        |it| Some(it.load.generator.scheduling?.involuntary_switches as f64 / it.load.duration_s),
+    ),
+];
 
 impl Quiet {
     /// Of every attempt at every trial of a run.
@@ -122,8 +116,8 @@ impl Quiet {
                 .iter()
                 .filter(|(record, _)| record.noisy.len() > 1)
                 .count(),
-            seen: NoiseKind::ALL
-                .into_iter()
+            seen: KINDS
+                .iter()
                 .filter_map(|kind| seen(kind, &trials))
                 .collect(),
             frequency_mhz: trials
@@ -134,18 +128,23 @@ impl Quiet {
     }
 }
 
-fn seen(kind: NoiseKind, trials: &[(&TrialRecord, &Measurement)]) -> Option<Seen> {
-    let amounts: Vec<(f64, &TrialRecord)> = trials
+fn seen((kind, shown, amount): &Kind, trials: &[(&TrialRecord, &Measurement)]) -> Option<Seen> {
+    let amounts = trials
         .iter()
-        .filter_map(|(record, trial)| Some((kind.of(trial)?, *record)))
-        .collect();
+        .filter_map(|(record, trial)| Some((amount(trial)?, &record.trial)));
+    let amounts: Vec<(f64, &Trial)> = amounts.filter(|(amount, _)| amount.is_finite()).collect();
     let values: Vec<f64> = amounts.iter().map(|(value, _)| *value).collect();
-    let (worst, record) = amounts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let trial = &record.trial;
+    let (worst, trial) = amounts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let place = || {
+        format!(
+            "{}, {}, round {}",
+            trial.server, trial.workload, trial.round
+        )
+    };
     Some(Seen {
         kind,
-        median: median(&values)?,
-        worst,
-        worst_in: (trial.server.clone(), trial.workload.clone(), trial.round),
+        median: shown(median(&values)?),
+        worst: shown(worst),
+        worst_in: (worst > 0.0).then(place),
     })
 }

@@ -20,15 +20,15 @@ pub struct ResultTable {
     pub apart: Option<String>,
     /// Its name in anchors and file names, unique in the comparison.
     pub slug: String,
-    /// The ranked rows by median, then the unranked ones by median. In an open loop, where the rate is
+    /// The ranked rows by median, then the unranked ones by median. In an open loop, whose rate is
     /// the offered one, by median latency.
     pub rows: Vec<ServerRow>,
     /// The server that the ratios are taken to; `None` if none was chosen, if it is not in this table, and for the reference
     /// server, of which each row has its share anyway.
     pub baseline: Option<String>,
-    /// Who is told apart from whom by the rate; `None` for an open loop, where the rate is the offered one.
+    /// Which rows the rates tell apart; `None` for an open loop, whose rate is the offered one.
     pub order: Option<RateOrder>,
-    /// The trials in the order in which they were made, every attempt.
+    /// The trials in the order in which they were run, every attempt.
     pub course: Vec<CourseTrial>,
     /// Why no more rounds were added, if they were added as needed.
     pub enough: Option<RoundsReached>,
@@ -45,7 +45,7 @@ pub struct ServerRow {
     pub figures: Figures,
     /// What limited its figures besides the server, also in too few rounds to matter.
     pub bounds: Vec<Bound>,
-    /// It is the built-in reference server, which the others are held against.
+    /// It is the built-in reference server, which the others are compared with.
     pub is_ceiling: bool,
     /// Ok responses a second as a share of the reference server's, by the rounds that both have; `None` if there
     /// is none, in an open loop, and for itself.
@@ -53,7 +53,7 @@ pub struct ServerRow {
     /// Ok responses a second, in an open loop the median latency, as a ratio to the baseline's, by the rounds that
     /// both have; `None` if the table has no baseline, and for itself.
     pub of_baseline: Option<Relative>,
-    /// Its band by requests per second of CPU time; `None` for reference servers, where responses were wrong, and where
+    /// Its band by requests per second of CPU time; `None` for reference servers, after wrong responses, and if
     /// no CPU time is known.
     pub cpu_band: Option<Band>,
 }
@@ -74,7 +74,7 @@ pub enum Standing {
     WrongResponses,
 }
 
-/// What is told of a server wherever it is shown.
+/// What identifies a server wherever it is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerLabel {
     /// Its id.
@@ -91,7 +91,7 @@ pub struct ServerLabel {
     pub artefact_bytes: Option<u64>,
 }
 
-/// Who is told apart from whom by the rate.
+/// Which rows the rates tell apart.
 #[derive(Clone, Debug)]
 pub struct RateOrder {
     /// The ranked servers, in the order of `order`.
@@ -113,7 +113,7 @@ impl RateOrder {
 /// Why Prony stopped adding rounds to a table, if it added them as needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundsReached {
-    /// How far an interval's ends were to be from its ratio at the most, as a share of it.
+    /// The greatest distance allowed from a ratio to its interval's ends, as a share of the ratio.
     pub precision: f64,
     /// How long the run's trials might take altogether, in seconds.
     pub budget_s: f64,
@@ -142,7 +142,7 @@ impl RoundsReached {
 }
 
 impl ResultTable {
-    /// The workload, and what tells this table apart where the workload has several.
+    /// The workload, and what tells this table apart if the workload has several.
     pub fn name(&self) -> String {
         match &self.apart {
             Some(apart) => format!("{}, {apart}", self.workload),
@@ -150,7 +150,7 @@ impl ResultTable {
         }
     }
 
-    /// Whether its load is an open loop: the rate is the offered one and nobody is ranked.
+    /// Whether its load is an open loop: the rate is the offered one and no server is ranked.
     pub fn is_open(&self) -> bool {
         self.load.shape.is_open()
     }
@@ -178,7 +178,7 @@ impl ResultTable {
         self.rows.iter().any(|row| known(&row.figures.costs))
     }
 
-    /// The row of the reference server that the others are held against, where it took part.
+    /// The row of the reference server that the others are compared with, if it took part.
     pub fn ceiling(&self) -> Option<&ServerRow> {
         self.rows.iter().find(|row| row.is_ceiling)
     }

@@ -89,7 +89,7 @@ fn lowest_latency(table: &ResultTable) -> String {
     let latencies = rows.filter_map(|row| Some((row, row.figures.percentile(Percentile::P50)?)));
     match latencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
         Some((row, latency)) => format!(
-            "{} has the lowest median latency, {}. Nobody is ranked, because the rate is the one that was offered.",
+            "{} has the lowest median latency, {}. No server is ranked, because the rate is the one that was offered.",
             row.server.id,
             duration(latency)
         ),

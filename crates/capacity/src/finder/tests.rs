@@ -3,7 +3,7 @@
 use super::*;
 use crate::judge::Judgement;
 use crate::search::Found;
-use crate::testing::load;
+use crate::tests::load;
 use prony_model::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
 
 const MS: u64 = 1_000_000;
@@ -267,7 +267,10 @@ fn a_server_that_does_not_come_back_ends_it_and_fails_no_rate() {
     let mut server = Simulated::new(2000.0);
     server.breaks_after = 0;
     let error = find(&question(), &mut server, &mut |_| {}).unwrap_err();
-    assert_eq!(error.to_string(), "no response was as expected: 1 timed_out");
+    assert_eq!(
+        error.to_string(),
+        "no response was as expected: 1 timed_out"
+    );
 }
 
 #[test]
@@ -330,7 +333,10 @@ fn a_server_without_a_expected_response_is_told_with_what_came() {
         fn pause(&mut self, _: Duration) {}
     }
     let error = find(&question(), &mut Wrong, &mut |_| {}).unwrap_err();
-    assert_eq!(error.to_string(), "no response was as expected: 5 timed_out");
+    assert_eq!(
+        error.to_string(),
+        "no response was as expected: 5 timed_out"
+    );
 }
 
 #[test]

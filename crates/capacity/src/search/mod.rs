@@ -26,13 +26,13 @@ use bracket::{Bracket, Closed};
 use confirm::{Confirming, Decided};
 use tried::Bisected;
 
-/// How narrow the first bisection must be, at the least.
+/// How narrow the first bisection must be at least.
 const APPROACH: f64 = 0.10;
 /// The first step outwards of the first bisection.
 const APPROACH_STEP: f64 = 0.41;
 /// The first step outwards of a fine one, in units of the resolution.
 const REPEAT_STEP: f64 = 2.0;
-/// How many times as many findings as asked for are made, at the most.
+/// At most this many times the findings asked for are made.
 const MOST_FINDINGS: usize = 2;
 /// The least share of the findings that must stand.
 const LEAST_STANDING: f64 = 0.75;

@@ -1,4 +1,4 @@
-//! Why a rate is tried, what became of it, and what a bisection made of such rates.
+//! Why a rate is tried, what became of it, and what a bisection found.
 
 use serde::Serialize;
 

@@ -133,7 +133,7 @@ impl SloFigures {
 }
 
 impl Statistic {
-    /// Of durations, in nanoseconds; 0 where there are none.
+    /// Of durations, in nanoseconds; 0 if there are none.
     pub fn of(self, durations: &LatencyHistogram) -> f64 {
         let summary = durations.summary();
         match self {
@@ -247,7 +247,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::load;
+    use crate::tests::load;
 
     fn broken(slo: &str, milliseconds: &[u64], errors: u64) -> Vec<String> {
         let slo: Slo = slo.parse().unwrap();

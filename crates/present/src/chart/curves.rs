@@ -149,7 +149,7 @@ impl CurveChart {
         html! {
             @for (x, y, curve) in ends {
                 @let () = lowest = (y + 4.0).max(lowest + 13.0);
-                text class=(curve.style.class()) x=(x + 8.0) y=(tenth(lowest)) { (curve.name) }
+                text class="label" x=(x + 8.0) y=(tenth(lowest)) { (curve.name) }
             }
         }
     }

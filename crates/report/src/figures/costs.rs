@@ -18,7 +18,7 @@ pub struct CostFigures {
     pub(crate) requests_per_cpu_s_by_round: BTreeMap<u32, f64>,
     /// Instructions for one ok response, in user mode and in the kernel; `None` if they were not counted.
     pub instructions_per_request: Option<Estimate>,
-    /// CPU cycles for one ok response, likewise.
+    /// CPU cycles for one ok response, counted the same way.
     pub cycles_per_request: Option<Estimate>,
     /// Joules of the processor's packages for one ok response, everything on the machine included.
     pub joules_per_request: Option<Estimate>,

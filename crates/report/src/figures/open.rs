@@ -13,7 +13,7 @@ pub struct OpenFigures {
     pub queued: u64,
     /// The generator's own delay; `None` if no request was begun.
     pub lag: Option<Lag>,
-    /// What was made of the requests that were asked for; `None` in records from before they were
+    /// What became of the requests that were due; `None` in records from before they were
     /// counted.
     pub kept: Option<Kept>,
 }
@@ -30,7 +30,7 @@ pub struct Lag {
     pub of_worst_round: bool,
 }
 
-/// What was made of the requests that a schedule asked for.
+/// What became of the requests that were due on a schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
     /// Requests that were due in the measured part of all rounds.
@@ -59,7 +59,7 @@ impl OpenFigures {
         })
     }
 
-    /// Whether the rate that was asked for was made, as far as that is known.
+    /// Whether the scheduled rate was reached, as far as that is known.
     pub fn rate_made(&self) -> bool {
         self.kept.is_none_or(|kept| kept.rate_ratio >= RATE_MADE)
     }
@@ -164,7 +164,7 @@ pub(crate) struct Awaiting {
     pub possible: usize,
     /// What is counted: connections, or with pipelining requests.
     pub of: &'static str,
-    /// Whether connections were mostly opened anew for each request.
+    /// Whether connections were mostly reopened for each request.
     pub reconnecting: bool,
 }
 

@@ -213,7 +213,7 @@ impl Filling<'_> {
 
 /// What a figure of a row says of its server; `base` is what its shares are of.
 fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>) -> Known {
-    let kind = measured::kind(figure);
+    let kind = measured::about(figure).kind;
     if kind == FigureKind::Other {
         return Known::Exactly;
     }

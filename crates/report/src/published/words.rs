@@ -2,35 +2,22 @@
 
 use prony_model::{PublishedFigure, RoundSummary};
 
+use prony_present::load;
 use prony_present::words::{capital, counted, list, plural};
-use prony_present::{load, number};
 
 use super::document::{DocumentTable, Held};
-use super::measured::{Gathering, gathering};
+use super::measured::{Gathering, about, gathering};
 
 /// The title of a column.
 pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
-    use PublishedFigure::*;
-    let base = table.source.share_of.as_deref().unwrap_or("plain");
-    let title = match figure {
-        Rate => "requests/s",
-        Transfer => "transfer",
-        LatencyMean => "mean latency",
-        LatencyStdev => "latency stdev",
-        LatencyMax => "max latency",
-        LatencyP95 => "p95 latency",
-        LatencyP99 => "p99 latency",
-        WithinStdev => "± stdev",
-        TimePerRequest => "time per request",
-        QueuedRequests => "late requests",
-        Errors => "errors",
-        Startup => "startup",
-        ArtefactBytes => "artefact",
-        PeakMemory => "peak memory",
-        RateShare => return format!("requests, % of {base}"),
-        TransferShare => return format!("transfer, % of {base}"),
-    };
-    title.to_owned()
+    let title = about(figure).title;
+    match gathering(figure) {
+        Gathering::Share => format!(
+            "{title} {}",
+            table.source.share_of.as_deref().unwrap_or("plain")
+        ),
+        _ => title.to_owned(),
+    }
 }
 
 /// A figure in its unit.
@@ -40,16 +27,7 @@ pub fn shown(figure: PublishedFigure, value: f64) -> String {
 
 /// How a figure is written in its unit.
 pub fn tick(figure: PublishedFigure) -> fn(f64) -> String {
-    use PublishedFigure::*;
-    match figure {
-        Rate | QueuedRequests => number::count,
-        Errors => |value| number::exact(value.max(0.0).round() as u64),
-        Transfer => number::transfer,
-        LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
-        | Startup => number::duration,
-        WithinStdev | RateShare | TransferShare => number::share,
-        ArtefactBytes | PeakMemory => number::bytes,
-    }
+    about(figure).shown
 }
 
 /// The name of a table's summary.
@@ -198,7 +176,7 @@ fn reversed(held: &[&Held]) -> String {
     }
 }
 
-/// How the published order held over all figures; `None` where the document has no order.
+/// How the published order held over all figures; `None` if the document has no order.
 pub fn overall(table: &DocumentTable) -> Option<String> {
     if table.held.is_empty() {
         return None;

@@ -5,10 +5,10 @@ use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
 
 use super::*;
 
-fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> Attempt {
+fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> RateAttempt {
     let mut histogram = LatencyHistogram::new();
     (0..responses).for_each(|_| histogram.record(2_000_000));
-    Attempt {
+    RateAttempt {
         purpose: Purpose::Curve,
         run: 1,
         rate_per_s,
@@ -167,7 +167,7 @@ fn the_curve_shows_what_its_responses_support() {
     assert_eq!(line("195/s").chars().count(), columns, "{text}");
 }
 
-fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
+fn noisy(attempt: RateAttempt, noisy: Vec<NoiseCause>) -> RateAttempt {
     let noise = AttemptNoise {
         steal_share: 0.0,
         foreign_share: 0.0,
@@ -176,7 +176,7 @@ fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
         server: ServerPlace::Seen,
         noisy,
     };
-    Attempt {
+    RateAttempt {
         noise: Some(noise),
         ..attempt
     }

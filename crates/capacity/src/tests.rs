@@ -1,4 +1,4 @@
-//! Loads for tests.
+//! Loads that the tests of several files share.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,7 @@ use prony_model::{
     Target,
 };
 
-/// A load whose ok responses took so long, in nanoseconds, and that had so many errors; all of the rate was
-/// made.
+/// A load with ok responses of these latencies, in nanoseconds, and this many errors, that reached its whole rate.
 pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     latencies_ns.into_iter().for_each(|ns| histogram.record(ns));
