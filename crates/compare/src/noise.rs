@@ -46,19 +46,20 @@ impl Noise {
             return "No trial was run.".to_owned();
         }
         let foreign = match self.foreign_share {
-            Some(foreign) => format!("other programs {}", share(foreign)),
-            None => "what other programs used was not recorded".to_owned(),
+            Some(foreign) => format!(", other programs {}", share(foreign)),
+            None => "; what other programs used was not recorded".to_owned(),
+        };
+        let disturbed = match self.disturbed {
+            0 => String::new(),
+            more => format!(" and {more} more slightly disturbed"),
         };
         let trials = match (self.noisy, self.disturbed) {
             (0, 0) => "no trial was disturbed".to_owned(),
-            (noisy, disturbed) => format!(
-                "{noisy} of {} trials were noisy and {disturbed} more slightly disturbed",
-                self.attempts
-            ),
+            (noisy, _) => format!("{noisy} of {} trials were noisy{disturbed}", self.attempts),
         };
         let verdict = if self.is_noisy() { "noisy" } else { "quiet" };
         format!(
-            "The machine was {verdict}: {trials}. In the worst trial the hypervisor took {} of the CPU time, {foreign}.",
+            "The machine was {verdict}: {trials}. In the worst trial the hypervisor took {} of the CPU time{foreign}.",
             share(self.steal_share)
         )
     }

@@ -104,7 +104,12 @@ fn untold(table: &ResultTable) -> Option<String> {
     }
     let order = &table.order.as_ref()?.order;
     let (pairs, told) = (order.pairs(), order.told());
-    (told < pairs).then(|| format!("{} of {pairs} pairs cannot be told apart.", pairs - told))
+    (told < pairs).then(|| {
+        format!(
+            "{} of {pairs} comparable pairs cannot be told apart.",
+            pairs - told
+        )
+    })
 }
 
 /// Whose figures are lower bounds or worthless, a sentence for each cause.

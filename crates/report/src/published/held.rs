@@ -174,7 +174,7 @@ impl<'a> Group<'a> {
     fn name(&self, place: usize) -> String {
         let row = self.entries[place].0;
         let is_alike = |other: &&DocumentRow| other.name == row.name && other.server != row.server;
-        match self.rows.iter().any(|other| is_alike(&other)) {
+        match self.rows.iter().any(is_alike) {
             false => row.name.clone(),
             true => format!("{} ({})", row.name, row.server),
         }
