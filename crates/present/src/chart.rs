@@ -31,8 +31,8 @@ pub use scale::Scale;
 
 use maud::{Markup, PreEscaped, html};
 
+use crate::colours::light;
 use crate::number;
-use crate::page::light;
 
 /// How a chart looks; the page has the colours that it names.
 pub(crate) const STYLE: &str = include_str!("chart/style.css");

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+mod colours;
 pub mod load;
 pub mod markdown;
 pub mod number;

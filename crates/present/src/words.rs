@@ -37,11 +37,3 @@ pub fn capital(text: &str) -> String {
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
 }
-
-/// A figure with what belongs to it in brackets: `0.79 (0.77–0.81)`. A detail that reads like the figure adds nothing.
-pub fn with_detail(figure: &str, detail: &str) -> String {
-    match detail.is_empty() || detail == figure {
-        true => figure.to_owned(),
-        false => format!("{figure} ({detail})"),
-    }
-}

@@ -53,7 +53,7 @@ static SPEED: [Col; 18] = [
     Col::figure("p99.9", |row: &ServerRow| percentile(row, Percentile::P999))
         .hint("Latency that 99.9 % of the responses did not exceed")
         .drop(8),
-    Col::figure("late", |row: &ServerRow| {
+    Col::figure("queued", |row: &ServerRow| {
         Cell::optional(row.figures.open.map(|open| open.queued as f64), whole)
     })
     .hint("Requests that were due before their user or a connection was free, in all rounds")

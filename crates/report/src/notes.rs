@@ -95,7 +95,7 @@ pub fn unranked(table: &ResultTable) -> Option<String> {
     table.is_open().then(|| {
         format!(
             "No server is ranked: in an open loop the rate is the one that was offered. Rows are ordered by median latency, from \
-             the scheduled arrival. Late requests are those of all rounds; the schedule lag is the generator's own delay, {of}."
+             the scheduled arrival. Queued requests are those of all rounds; the schedule lag is the generator's own delay, {of}."
         )
     })
 }

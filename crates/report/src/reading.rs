@@ -81,7 +81,7 @@ const CLOSED: &str = "Latency: from the send of a request to the last byte of it
 
 const OPEN: [&str; 3] = [
     "Open loop: requests are due on a schedule regardless of response times. Latency runs from the scheduled arrival to the last byte \
-     of the response, so it includes the time that a request waited for its user or for a free connection. A late request was due \
+     of the response, so it includes the time that a request waited for its user or for a free connection. A queued request was due \
      before there was one. The requests per second are those that were offered, so they rank no server.",
     "Sent: the share of the due requests that were sent, in the worst round. Below 99.9 % the rate was not reached, and the row says \
      so: its latencies are those of another rate.",

@@ -72,7 +72,7 @@ pub(super) fn about(figure: PublishedFigure) -> About {
         LatencyP99 => ("p99 latency", duration, Merged, Latency),
         WithinStdev => ("± stdev", number::share, Merged, Latency),
         TimePerRequest => ("time per request", duration, Summary, Pace),
-        QueuedRequests => ("late requests", count, Summary, Latency),
+        QueuedRequests => ("queued requests", count, Summary, Latency),
         Errors => ("errors", errors, Sum, Latency),
         Startup => ("startup", duration, Starts, Other),
         ArtefactBytes => ("artefact", bytes, Build, Other),
