@@ -1,6 +1,6 @@
 //! The verdict in sentences: which server is fastest, what cannot be told apart, and what was limited.
 
-use prony_present::number::{count, duration};
+use prony_present::number::{self, count, duration};
 use prony_present::words::list;
 
 use crate::figures::Percentile;
@@ -65,18 +65,17 @@ fn fastest(table: &ResultTable) -> String {
         [only] => format!("{} is fastest at {}.", only.server.id, rate(only)),
         several => {
             let names: Vec<&str> = several.iter().map(|row| row.server.id.as_str()).collect();
-            let (best, last) = (several[0], several[several.len() - 1]);
-            let which = if several.len() == ranked {
-                "cannot be told apart"
-            } else {
-                "lead and cannot be told apart"
+            let rates = several.iter().map(|row| row.figures.rate.median);
+            let (low, high) = (
+                rates.clone().fold(f64::MAX, f64::min),
+                rates.fold(0.0, f64::max),
+            );
+            let which = match several.len() == ranked {
+                true => "cannot be told apart",
+                false => "lead and cannot be told apart",
             };
-            format!(
-                "{} {which}, at {} to {}.",
-                list(&names),
-                count(last.figures.rate.median),
-                rate(best)
-            )
+            let rates = number::count_interval(low, high);
+            format!("{} {which}, at {rates} requests per second.", list(&names))
         }
     }
 }
