@@ -4,7 +4,7 @@
 //! `INSTA_UPDATE=always cargo test -p prony-capacity --test golden` accepts all of it.
 
 use insta::{Settings, assert_snapshot};
-use prony_capacity::{Attempt, CapacityResult, Ended, Found, Judgement, Purpose, chart_svg};
+use prony_capacity::{CapacityResult, Ended, Found, Judgement, Purpose, RateAttempt, chart_svg};
 use prony_model::{LatencyHistogram, LoadSpec, Target};
 
 #[test]
@@ -84,14 +84,14 @@ fn result(found: Found, slo: &str) -> CapacityResult {
 }
 
 /// The nearer the rate to 2,200, the longer its responses take.
-fn point(rate_per_s: f64, responses: u64) -> Attempt {
+fn point(rate_per_s: f64, responses: u64) -> RateAttempt {
     let mut histogram = LatencyHistogram::new();
     let mean_ns = 200_000.0 / (1.0 - rate_per_s / 2_200.0);
     for response in 0..responses {
         let tail = if response % 150 == 0 { 6.0 } else { 1.0 };
         histogram.record((mean_ns * tail * (1.0 + 0.1 * (response % 9) as f64)) as u64);
     }
-    Attempt {
+    RateAttempt {
         purpose: Purpose::Curve,
         run: 1,
         rate_per_s,

@@ -7,6 +7,9 @@
 mod attempt;
 mod baseline;
 mod checked;
+mod counted_rounds;
+mod disturbance;
+mod headline;
 mod histogram;
 mod json;
 mod load;
@@ -27,6 +30,8 @@ mod trial;
 pub use attempt::attempt_that_counts;
 pub use baseline::baseline;
 pub use checked::Checked;
+pub use counted_rounds::CountedRounds;
+pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::{from_json_slice, from_json_str};
 pub use load::{

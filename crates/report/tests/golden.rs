@@ -7,7 +7,7 @@ mod sample;
 
 use insta::{Settings, assert_snapshot};
 use prony_model::{FailureKind, Outcome, Run, RunEnd, TrialRecord, TrialResult};
-use prony_report::{Comparison, chart_files, end_of_run, html, markdown, terminal};
+use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
 use sample::documents::{self, Records};
 
 #[test]
@@ -140,12 +140,12 @@ fn nothing_measured() {
 struct Report<'a> {
     name: &'a str,
     run: Run,
-    comparison: Comparison,
+    comparison: RunSummary,
 }
 
 impl<'a> Report<'a> {
     fn of(name: &'a str, (run, trials): Records) -> Self {
-        let comparison = Comparison::of(&run, &trials);
+        let comparison = RunSummary::of(&run, &trials);
         Self {
             name,
             run,

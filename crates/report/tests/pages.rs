@@ -5,19 +5,19 @@ mod sample;
 use std::sync::LazyLock;
 
 use prony_model::Run;
-use prony_report::{Comparison, chart_files, html, markdown, terminal};
+use prony_report::{RunSummary, chart_files, html, markdown, terminal};
 use sample::documents::{self, Records};
 use sample::hostile;
 
 /// A run and what was compared of it: made once, as that takes a while.
 struct Made {
     run: Run,
-    comparison: Comparison,
+    comparison: RunSummary,
 }
 
 impl Made {
     fn of((run, trials): Records) -> Made {
-        let comparison = Comparison::of(&run, &trials);
+        let comparison = RunSummary::of(&run, &trials);
         Made { run, comparison }
     }
 }
@@ -164,7 +164,7 @@ fn charts_alone_are_whole_documents_on_a_light_ground() {
             let svg = &chart.svg;
             elements(svg);
             assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-            assert!(svg.contains(".ground{fill:#fff}") && !svg.contains("var(--"));
+            assert!(svg.contains(".ground{fill:#ffffff}") && !svg.contains("var(--"));
             assert!(
                 !svg.contains("NaN") && !svg.contains("inf"),
                 "{}",
@@ -229,12 +229,12 @@ fn markdown_tables_have_as_many_cells_in_every_line() {
 #[test]
 fn a_run_that_gave_nothing_still_has_its_reports() {
     let run = &PLAIN.run;
-    let comparison = Comparison::of(run, &[]);
+    let comparison = RunSummary::of(run, &[]);
     elements(&html(run, &comparison));
     assert!(markdown(run, &comparison).contains("zig-std"));
     assert!(terminal(&comparison, 80, false).contains("zig-std"));
     for Made { run, .. } in [&*ZAP, &*DATASTAR, &*HYDRAGEN] {
-        let comparison = Comparison::of(run, &[]);
+        let comparison = RunSummary::of(run, &[]);
         elements(&html(run, &comparison));
         for text in [markdown(run, &comparison), terminal(&comparison, 80, false)] {
             assert!(text.contains("not tried") && text.contains("No two rows"));

@@ -7,12 +7,12 @@ use prony_model::{
     FailureKind, LatencyHistogram, Measurement, Outcome, PublishedTable, RoundSummary, Run,
     TrialRecord, TrialResult,
 };
-use prony_report::{Comparison, DocumentRow, DocumentTable, Held, html, markdown, terminal};
+use prony_report::{DocumentRow, DocumentTable, Held, RunSummary, html, markdown, terminal};
 use prony_stats::Known;
 use sample::documents::{self, Records};
 
 fn table(records: &Records, number: usize) -> DocumentTable {
-    let comparison = Comparison::of(&records.0, &records.1);
+    let comparison = RunSummary::of(&records.0, &records.1);
     comparison.published.unwrap().tables[number - 1].clone()
 }
 
@@ -53,7 +53,7 @@ fn fail(record: &mut TrialRecord) {
 
 /// The three reports, with every run of white space as one space.
 fn texts((run, trials): &Records) -> [String; 3] {
-    let comparison = Comparison::of(run, trials);
+    let comparison = RunSummary::of(run, trials);
     [
         html(run, &comparison),
         markdown(run, &comparison),
@@ -308,7 +308,7 @@ fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
 fn the_published_order_of_rates_is_that_of_the_ranks() {
     for limited in ["zig-epoll", "go-nethttp", "rust-threadpool", "nobody"] {
         let (records, rate) = with_limited(limited);
-        let comparison = Comparison::of(&records.0, &records.1);
+        let comparison = RunSummary::of(&records.0, &records.1);
         let order = comparison.tables[0].order.as_ref().unwrap();
         let ids = [
             "zig-epoll",
@@ -384,7 +384,8 @@ fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
             .collect::<Vec<_>>(),
         [1, 3]
     );
-    assert_eq!(go.flags, ["1 round failed"]);
+    let flags: Vec<&str> = go.flags.iter().map(|flag| flag.text.as_str()).collect();
+    assert_eq!(flags, ["1 round failed"]);
     assert_eq!(
         row(&table, "rust-threadpool", "hello").absent,
         Some("failed")

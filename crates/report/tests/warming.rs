@@ -3,7 +3,7 @@
 mod sample;
 
 use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
-use prony_report::{Comparison, Row};
+use prony_report::{RunSummary, ServerRow};
 
 /// bun takes 8 s to warm up and is kept running; all others start anew, and are warm at once.
 fn warmed(record: &mut TrialRecord) {
@@ -30,14 +30,14 @@ fn warmed(record: &mut TrialRecord) {
     }
 }
 
-fn comparison(change: impl Fn(&mut TrialRecord)) -> Comparison {
+fn comparison(change: impl Fn(&mut TrialRecord)) -> RunSummary {
     let mut trials = sample::trials();
     trials.retain(|record| record.trial.workload == "hello");
     trials.iter_mut().for_each(change);
-    Comparison::of(&sample::run(), &trials)
+    RunSummary::of(&sample::run(), &trials)
 }
 
-fn row<'a>(comparison: &'a Comparison, server: &str) -> &'a Row {
+fn row<'a>(comparison: &'a RunSummary, server: &str) -> &'a ServerRow {
     let mut rows = comparison.tables.iter().flat_map(|table| &table.rows);
     rows.find(|row| row.server.id == server).unwrap()
 }
@@ -64,7 +64,7 @@ fn the_startup_of_a_process_is_not_lost_with_a_noisy_attempt() {
     again.attempt = 2;
     trials[0].noisy = vec![prony_model::NoiseCause::Steal { share: 0.5 }];
     trials.push(again);
-    let comparison = Comparison::of(&sample::run(), &trials);
+    let comparison = RunSummary::of(&sample::run(), &trials);
     let bun = &row(&comparison, "bun").figures;
     assert_eq!(bun.startup_ns.map(|startup| startup.n), Some(1));
     assert!(bun.warming.time_to_warm_ns.is_some());

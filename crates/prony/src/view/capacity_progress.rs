@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_capacity::{
-    Attempt, Event, Judgement, MOST_RUNS, Planned, Purpose, Question, per_second, supports,
+    RateAttempt, Event, Judgement, MOST_RUNS, Planned, Purpose, Question, per_second, supports,
 };
 use prony_load::{LoadPlan, Progress};
 use prony_report::format;
@@ -113,7 +113,7 @@ fn style() -> ProgressStyle {
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-fn outcome(attempt: &Attempt) -> String {
+fn outcome(attempt: &RateAttempt) -> String {
     if let Some(by) = noisy_by(attempt) {
         let then = match (attempt.purpose, attempt.run < MOST_RUNS) {
             (Purpose::Curve, _) => "",
@@ -131,19 +131,19 @@ fn outcome(attempt: &Attempt) -> String {
 }
 
 /// What made an attempt noisy; `None` if nothing did.
-pub fn noisy_by(attempt: &Attempt) -> Option<String> {
+pub fn noisy_by(attempt: &RateAttempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
     let by: Vec<String> = noise.noisy.iter().map(noisy::by).collect();
     Some(by.join(", and "))
 }
 
 /// What the kernel says about slow requests, as it follows a reason.
-fn slow_because(attempt: &Attempt) -> String {
+fn slow_because(attempt: &RateAttempt) -> String {
     let because = attempt.slow_because.as_ref();
     because.map_or(String::new(), |because| format!("; {because}"))
 }
 
-fn latency(attempt: &Attempt) -> String {
+fn latency(attempt: &RateAttempt) -> String {
     let Some(latency) = &attempt.latency_ns else {
         return String::new();
     };

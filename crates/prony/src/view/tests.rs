@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{InMemoryTerm, ProgressBar, ProgressDrawTarget};
 use prony_capacity::{
-    Attempt, AttemptNoise, Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate,
+    RateAttempt, AttemptNoise, Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate,
     Precision, Purpose, Question, ServerPlace,
 };
 use prony_load::{HttpUrl, LoadPlan, Progress, Request};
@@ -122,7 +122,7 @@ fn a_search_for_a_capacity() {
     let attempt = |purpose, judgement, responses| {
         let mut histogram = LatencyHistogram::new();
         (0..responses).for_each(|_| histogram.record(2_000_000));
-        Attempt {
+        RateAttempt {
             purpose,
             run: 1,
             rate_per_s: 12_345.6,
@@ -164,7 +164,7 @@ fn a_search_for_a_capacity() {
     };
     let slow = Some("37 segments were sent again".to_owned());
     let finding = |number| Purpose::Finding { number };
-    let noisy = |purpose, run| Attempt {
+    let noisy = |purpose, run| RateAttempt {
         run,
         noise: Some(noise.clone()),
         ..attempt(purpose, Judgement::Held, 2000)
@@ -173,11 +173,11 @@ fn a_search_for_a_capacity() {
         attempt(Purpose::Approach, Judgement::Held, 2000),
         attempt(Purpose::Approach, Judgement::Held, 900),
         attempt(finding(1), failed.clone(), 2000),
-        Attempt {
+        RateAttempt {
             slow_because: slow.clone(),
             ..attempt(finding(7), failed, 2000)
         },
-        Attempt {
+        RateAttempt {
             slow_because: slow,
             ..attempt(Purpose::Confirm, limited, 2000)
         },

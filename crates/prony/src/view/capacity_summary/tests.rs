@@ -6,10 +6,10 @@ use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
 use super::*;
 use crate::tests::golden;
 
-fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> Attempt {
+fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> RateAttempt {
     let mut histogram = LatencyHistogram::new();
     (0..responses).for_each(|_| histogram.record(2_000_000));
-    Attempt {
+    RateAttempt {
         purpose: Purpose::Curve,
         run: 1,
         rate_per_s,
@@ -76,7 +76,7 @@ fn capacity(findings_per_s: &[f64]) -> Found {
     }
 }
 
-fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
+fn noisy(attempt: RateAttempt, noisy: Vec<NoiseCause>) -> RateAttempt {
     let noise = AttemptNoise {
         steal_share: 0.0,
         foreign_share: 0.0,
@@ -85,7 +85,7 @@ fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
         server: ServerPlace::Seen,
         noisy,
     };
-    Attempt {
+    RateAttempt {
         noise: Some(noise),
         ..attempt
     }
@@ -132,7 +132,7 @@ fn disturbed() -> CapacityResult {
         attempts: vec![
             noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
             noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
-            Attempt {
+            RateAttempt {
                 slow_because: Some("37 SYNs were sent again".into()),
                 ..attempt(6_400.0, failed(), 100)
             },
