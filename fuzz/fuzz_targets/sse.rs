@@ -1,4 +1,4 @@
-//! As many events of a stream are counted as are read, however it is cut.
+//! The event counter counts as many events as the parser reads, however the stream is split.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! What it costs to decode the header blocks of gRPC servers, here and in `loona-hpack`.
+//! The cost of decoding the header blocks of gRPC servers, here and in `loona-hpack`.
 //!
-//! `cargo run --release -p prony-load --example hpack` prints nanoseconds of CPU time for each response.
+//! `cargo run --release -p prony-load --example hpack` prints nanoseconds of CPU time per response.
 
 use nix::time::{ClockId, clock_gettime};
 use prony_load::wire::h2::hpack::{Decoder, Fields};
@@ -8,7 +8,7 @@ use prony_load::wire::h2::hpack::{Decoder, Fields};
 /// Head and trailers of the first response over a connection, and those of all further ones.
 type Responses = [[&'static str; 2]; 2];
 
-/// As Node.js 20 (nghttp2) sends them.
+/// From Node.js 20 (nghttp2).
 const NODE: Responses = [
     [
         "885f8b1d75d0620d263d4c4d65646196dd6d5f4a084a693f75040138a08171976e09a53168df",
@@ -16,7 +16,7 @@ const NODE: Responses = [
     ],
     ["88c0bf", "be"],
 ];
-/// As Go's net/http sends them.
+/// From Go's net/http.
 const GO: Responses = [
     [
         "885f8b1d75d0620d263d4c4d656440854d833505b393c565645b72469b51f4a62b2b22da0a840e62ff5c01366196dd6d5f4a084a693f75\
@@ -44,7 +44,7 @@ fn main() {
     }
 }
 
-/// Nanoseconds for each response, of the last blocks; those before them come once.
+/// Nanoseconds per response for the last blocks; those before them are decoded once.
 fn ours(responses: &[[Vec<u8>; 2]], count: u32) -> f64 {
     let (mut decoder, mut fields) = (Decoder::default(), Fields::default());
     let mut decode = |response: &[Vec<u8>; 2]| {
@@ -58,7 +58,7 @@ fn ours(responses: &[[Vec<u8>; 2]], count: u32) -> f64 {
 
 fn theirs(responses: &[[Vec<u8>; 2]], count: u32) -> f64 {
     let mut decoder = loona_hpack::Decoder::new();
-    // As ours gives them: a list that outlives the next block, in memory that is used again.
+    // Collects the same as ours: a list that outlives the next block, in reused memory.
     let mut list = Vec::new();
     let mut decode = |response: &[Vec<u8>; 2]| {
         for block in response {

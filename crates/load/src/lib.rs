@@ -1,8 +1,7 @@
-//! Puts load on one target and measures it. Knows nothing of servers or suites.
+//! Puts load on one target and measures it. Does not depend on servers or suites.
 //!
-//! [`run`] is the engine: one worker thread for each CPU given to it, each with an event loop and
-//! connections of its own. The [`wire`]s it speaks never touch a socket. [`exchange`] is one
-//! request and its whole response, for looking at.
+//! [`run`] is the engine: one worker thread per CPU, each with its own event loop and connections. The [`wire`]s never
+//! touch a socket. [`exchange()`] sends one request and returns its whole response.
 #![forbid(unsafe_code)]
 
 mod engine;
@@ -15,7 +14,7 @@ mod target;
 pub mod wire;
 
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{Came, Conversation, ExchangeError, exchange};
+pub use exchange::{Conversation, ExchangeError, Received, exchange};
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
 };

@@ -1,4 +1,4 @@
-//! Requests from a file: one JSON object a line.
+//! Requests from a file: one JSON object per line.
 //!
 //! ```json
 //! {"path": "/items/7"}
@@ -15,22 +15,20 @@ use serde_json::{Map, Value};
 use crate::request::{Request, RequestError};
 use crate::target::HttpUrl;
 
-/// How long a file of requests may be, in bytes: all of them are held in memory, encoded.
+/// The longest file of requests, in bytes: all of them are held in memory, encoded.
 pub const LONGEST_REQUEST_FILE: u64 = 256 * 1024 * 1024;
 
 const FIELDS: [&str; 6] = ["method", "path", "url", "headers", "body", "body_base64"];
 
 /// Why requests could not be read.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RequestFileError {
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    #[error("holds no request: write one JSON object a line, for instance {{\"path\": \"/\"}}")]
+    #[error("holds no request: write one JSON object per line, for instance {{\"path\": \"/\"}}")]
     Empty,
-    #[error(
-        "is longer than {limit} bytes: its requests are held in memory, so load a part of it at a time"
-    )]
+    #[error("is longer than {limit} bytes: requests are held in memory, so split the file")]
     TooLong { limit: u64 },
     #[error("line {line}: {fault}")]
     Line { line: usize, fault: String },
@@ -39,20 +37,21 @@ pub enum RequestFileError {
 /// The requests of a file, and the server that they all go to.
 #[derive(Clone, Debug)]
 pub struct RequestFile {
-    /// The server: what was given, or else the `url` of the first line.
+    /// The server: the one given, or else that of the first line's `url`.
     pub server: HttpUrl,
     /// The requests in the order of their lines; at least one.
     pub requests: Vec<Request>,
 }
 
 impl RequestFile {
-    /// Reads requests, one JSON object a line; blank lines are left out. A `path` is asked for of
-    /// `server`; where there is none, every line needs a `url`. `headers` (`Name: value` lines) go
-    /// with every request that has no header of that name itself.
+    /// Reads requests, one JSON object per line, and skips blank lines. A `path` is on `server`; without a server, the
+    /// first line needs a `url`. `headers` (`Name: value` lines) are added to every request that does not set them
+    /// itself.
     ///
     /// # Errors
-    /// Where it cannot be read, is longer than [`LONGEST_REQUEST_FILE`], or a line is no request to
-    /// the same server; the line and the field are named.
+    ///
+    /// If the file cannot be read, is longer than [`LONGEST_REQUEST_FILE`], or has a line that is not a valid request
+    /// to the one server; the error names the line and the field.
     pub fn read(
         file: impl BufRead,
         server: Option<&HttpUrl>,
@@ -68,7 +67,7 @@ fn read_within(
     server: Option<&HttpUrl>,
     headers: &[String],
 ) -> Result<RequestFile, RequestFileError> {
-    // One byte more shows that it is too long, and no line can fill the memory.
+    // One more byte shows that the file is too long, and no line can fill the memory.
     let mut file = file.take(limit + 1);
     let mut server = server.cloned();
     let (mut requests, mut line, mut number) = (Vec::new(), Vec::new(), 0);
@@ -93,7 +92,7 @@ fn read_within(
     }
 }
 
-/// The request of a line. Its server becomes the one of all where none is known yet.
+/// The request of a line. Sets `server` if it is not known yet.
 fn request(
     line: &[u8],
     server: &mut Option<HttpUrl>,
@@ -129,19 +128,19 @@ fn object(line: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// What serde says, without a line number that is always 1.
+/// serde's message without its line number, which is always 1.
 fn without_line(error: serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", " at column")
 }
 
 fn url(fields: &Map<String, Value>, server: Option<&HttpUrl>) -> Result<HttpUrl, String> {
     match either(fields, "path", "url")? {
-        (None, None) => Err("field `path` or `url` is missing: it says what to ask for".into()),
+        (None, None) => Err("field `path` or `url` is missing".into()),
         (Some(path), _) if !path.starts_with('/') => {
-            Err(format!("field `path`: `{path}` does not begin with `/`"))
+            Err(format!("field `path`: `{path}` does not start with `/`"))
         }
         (Some(path), _) => server
-            .ok_or("field `path`: no server is known for it; give the server's URL, or `url` in place of `path`")?
+            .ok_or("field `path`: no server is known; give the server's URL, or use `url` instead of `path`")?
             .with_path(path)
             .map_err(|error| format!("field `path`: {error}")),
         (None, Some(url)) => {
@@ -150,7 +149,7 @@ fn url(fields: &Map<String, Value>, server: Option<&HttpUrl>) -> Result<HttpUrl,
                 .map_err(|error| format!("field `url`: {error}"))?;
             match server.filter(|server| !server.is_same_server(&url)) {
                 Some(server) => Err(format!(
-                    "field `url`: `{}` is of another server than {}:{}, and a load has only one",
+                    "field `url`: `{}` is on another server than {}:{}; a load has only one",
                     url.as_str(),
                     server.host(),
                     server.port()
@@ -165,27 +164,33 @@ fn own_headers(fields: &Map<String, Value>) -> Result<Vec<String>, String> {
     let headers = match fields.get("headers") {
         None => return Ok(Vec::new()),
         Some(Value::Object(headers)) => headers,
-        Some(other) => return Err(wrong_type("headers", "an object of names and texts", other)),
+        Some(other) => {
+            return Err(wrong_type(
+                "headers",
+                "an object of names and strings",
+                other,
+            ));
+        }
     };
     let line = |(name, value): (&String, &Value)| match value {
-        // The name is all before the first colon of a header line.
+        // A colon would end the name early.
         Value::String(_) if name.contains(':') => {
             Err(wrong(&RequestError::HeaderName(name.clone())))
         }
         Value::String(value) => Ok(format!("{name}: {value}")),
-        other => Err(wrong_type(&format!("headers.{name}"), "a text", other)),
+        other => Err(wrong_type(&format!("headers.{name}"), "a string", other)),
     };
     headers.iter().map(line).collect()
 }
 
-/// A request's own headers, and those of all whose names it does not have.
-fn merged(own: Vec<String>, of_all: &[String]) -> Vec<String> {
+/// A request's own headers, and the common ones that it does not set.
+fn merged(own: Vec<String>, common: &[String]) -> Vec<String> {
     let name = |line: &str| {
         let name = line.split(':').next().unwrap_or_default();
         name.trim().to_ascii_lowercase()
     };
     let names: Vec<String> = own.iter().map(|line| name(line)).collect();
-    let others = of_all.iter().filter(|line| !names.contains(&name(line)));
+    let others = common.iter().filter(|line| !names.contains(&name(line)));
     own.iter().chain(others).cloned().collect()
 }
 
@@ -199,7 +204,7 @@ fn body(fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Two fields of which there may be one.
+/// At most one of two fields.
 fn either<'a>(
     fields: &'a Map<String, Value>,
     one: &str,
@@ -207,7 +212,7 @@ fn either<'a>(
 ) -> Result<(Option<&'a str>, Option<&'a str>), String> {
     match (text(fields, one)?, text(fields, other)?) {
         (Some(_), Some(_)) => Err(format!(
-            "fields `{one}` and `{other}`: give one of them, not both"
+            "fields `{one}` and `{other}`: give only one of them"
         )),
         pair => Ok(pair),
     }
@@ -217,15 +222,15 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
     match fields.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(wrong_type(name, "a text", other)),
+        Some(other) => Err(wrong_type(name, "a string", other)),
     }
 }
 
-fn wrong_type(field: &str, expected: &str, came: &Value) -> String {
-    format!("field `{field}`: expected {expected}, got {}", kind(came))
+fn wrong_type(field: &str, expected: &str, actual: &Value) -> String {
+    format!("field `{field}`: expected {expected}, got {}", kind(actual))
 }
 
-/// A request that cannot be sent, with the field that is to blame.
+/// Names the field at fault in an invalid request.
 fn wrong(error: &RequestError) -> String {
     let field = match error {
         RequestError::Method(_) => "method",
@@ -239,7 +244,7 @@ fn kind(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }

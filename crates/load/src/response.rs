@@ -1,14 +1,14 @@
-//! One whole response, what it means for it to be right, and where it differs from what was expected.
+//! One whole response, and where it differs from the expected one.
 
-/// The longest body that is kept to be looked at, or sent, in bytes: a body without end must not fill the memory.
+/// The longest body, in bytes, that is kept for comparison or sent: an endless body must not fill the memory.
 pub const LONGEST_BODY: u64 = 64 * 1024 * 1024;
 
-/// One whole response, for looking at: verification and the responses that are sampled during a load.
+/// One whole response, from verification or sampled during a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// The header fields in the order they came, names in lower case, values as they came.
+    /// The header fields in the order received: names in lower case, values unchanged.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body, its transfer coding removed.
     pub body: Vec<u8>,
@@ -24,49 +24,49 @@ impl Response {
     }
 }
 
-/// What was expected, and what came instead.
+/// What was expected, and what was received instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got {came}")]
 pub struct Mismatch {
     /// What was expected.
     pub expected: String,
-    /// What came.
+    /// What was received.
     pub came: String,
 }
 
-/// Says whether a response is the right one.
+/// Compares responses with the expected one.
 pub trait ResponseCheck: Send + Sync {
-    /// `Err` with what differs, where the response is not right.
+    /// `Err` with the difference, if there is one.
     fn check(&self, response: &Response) -> Result<(), Mismatch>;
 
-    /// The one status that every expected response has, where there is just one.
+    /// The status of every expected response, if there is only one.
     fn status(&self) -> Option<u16> {
         None
     }
 
-    /// Whether it looks at more than the status and the length, which are looked at in every response anyway.
+    /// Whether [`check`](Self::check) compares more than the status and the length, which are always checked.
     fn compares(&self) -> bool {
         true
     }
 
-    /// How long a right body can be at most, in bytes: no more of a response is kept to be looked at.
+    /// The longest expected body, in bytes: no more of a response is kept.
     fn longest_body(&self) -> u64 {
         self.body_length().unwrap_or(LONGEST_BODY)
     }
 
-    /// The one body that every right response has, if there is just one and it is known.
+    /// The body of every expected response, if there is only one and it is known.
     fn body(&self) -> Option<&[u8]> {
         None
     }
 
-    /// The one length in bytes that every right body has, where there is just one.
+    /// The body length of every expected response in bytes, if there is only one.
     fn body_length(&self) -> Option<u64> {
         self.body().map(|body| body.len() as u64)
     }
 }
 
-/// What a user of `prony load` expects of every expected response. What is `None` is not looked at; without a status, every 2xx and
-/// 3xx is right.
+/// What a user of `prony load` expects of every response. A `None` is not checked; without a status, every 2xx and 3xx
+/// is accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expectation {
     /// The status code.
@@ -80,7 +80,7 @@ pub struct Expectation {
 impl ResponseCheck for Expectation {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
         self.check_status(response.status)?;
-        // The body goes first: where it differs says more than that its length does.
+        // The body goes first: where it differs says more than its length.
         if let Some(body) = &self.body {
             same_bytes(body, &response.body)?;
         }
@@ -112,51 +112,52 @@ impl ResponseCheck for Expectation {
 }
 
 impl Expectation {
-    fn check_status(&self, came: u16) -> Result<(), Mismatch> {
+    fn check_status(&self, actual: u16) -> Result<(), Mismatch> {
         let expected = match self.status {
-            Some(status) if came == status => return Ok(()),
-            None if (200..400).contains(&came) => return Ok(()),
+            Some(status) if actual == status => return Ok(()),
+            None if (200..400).contains(&actual) => return Ok(()),
             Some(status) => format!("status {status}"),
             None => "a status from 200 to 399".to_owned(),
         };
         Err(Mismatch {
             expected,
-            came: came.to_string(),
+            came: actual.to_string(),
         })
     }
 }
 
-/// How much of each is shown, in bytes.
+/// The most bytes to show of each side.
 const SHOWN: usize = 40;
 
-/// How much is shown of what is the same before a difference, in bytes.
+/// The most equal bytes to show before a difference.
 const SHOWN_BEFORE: usize = 20;
 
 /// # Errors
-/// The lengths and the first difference, where they are not the same.
-pub fn same_bytes(expected: &[u8], came: &[u8]) -> Result<(), Mismatch> {
-    if expected == came {
+///
+/// If they differ: the lengths and the first difference.
+pub fn same_bytes(expected: &[u8], actual: &[u8]) -> Result<(), Mismatch> {
+    if expected == actual {
         return Ok(());
     }
-    let at = first_difference(expected, came);
-    let said = |bytes: &[u8]| format!("{} bytes, {}", bytes.len(), difference_at(bytes, at));
+    let at = first_difference(expected, actual);
+    let describe = |bytes: &[u8]| format!("{} bytes, {}", bytes.len(), difference_at(bytes, at));
     Err(Mismatch {
-        expected: said(expected),
-        came: said(came),
+        expected: describe(expected),
+        came: describe(actual),
     })
 }
 
-/// The index of the first byte that differs; the length of the shorter if the other begins with it.
+/// The index of the first byte that differs; the length of the shorter if the other starts with it.
 pub fn first_difference(a: &[u8], b: &[u8]) -> usize {
     let differs = a.iter().zip(b).position(|(a, b)| a != b);
     differs.unwrap_or(a.len().min(b.len()))
 }
 
-/// The bytes from the first one that differs, and if that is late those before it, which are the same in both.
+/// Shows the bytes from the first difference, and if that is far from the start the equal ones before it.
 pub fn difference_at(bytes: &[u8], at: usize) -> String {
     let text = format!("at byte {at}: {}", excerpt(bytes, at));
     let before = &bytes[..at.min(bytes.len())];
-    // An early difference is found without them.
+    // A difference near the start is easy to find without them.
     match before.len().checked_sub(SHOWN_BEFORE) {
         None => text,
         Some(from) => format!("{text}, after `…{}`", before[from..].escape_ascii()),
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_expected_is_any_success() {
+    fn without_expectations_any_success_is_ok() {
         let nothing = Expectation::default();
         assert_eq!((nothing.status(), nothing.body_length()), (None, None));
         for status in [200, 204, 304, 399] {
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_the_only_one() {
+    fn only_the_expected_status_is_ok() {
         let found = Expectation {
             status: Some(404),
             ..Expectation::default()
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_says_where_it_first_differs() {
+    fn a_wrong_body_is_reported_with_its_first_difference() {
         let hello = Expectation {
             body: Some(b"hello\n".to_vec()),
             ..Expectation::default()
@@ -251,11 +252,11 @@ mod tests {
     }
 
     #[test]
-    fn a_late_difference_is_shown_with_its_place_and_what_is_around_it() {
-        let (mut expected, mut came) = (vec![b'a'; 3000], vec![b'a'; 3000]);
+    fn a_late_difference_is_shown_with_its_position_and_context() {
+        let (mut expected, mut actual) = (vec![b'a'; 3000], vec![b'a'; 3000]);
         expected[2000] = b'\n';
-        came[2000] = b'\r';
-        let mismatch = same_bytes(&expected, &came).unwrap_err();
+        actual[2000] = b'\r';
+        let mismatch = same_bytes(&expected, &actual).unwrap_err();
         assert!(
             mismatch
                 .came

@@ -1,5 +1,5 @@
-//! The engine's behaviour over the event loop that it chooses: a load begins over epoll, and goes on over io_uring once
-//! its responses have turned out to be short.
+//! The engine's behaviour with an automatic event loop: a load starts with epoll, and continues with io_uring once its
+//! responses have turned out to be short.
 
 mod behaviour;
 
@@ -15,7 +15,7 @@ use prony_load::{EventLoopChoice, Expectation, LoadPlan, SampleChoice, Sampling,
 use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
 
 const EVENT_LOOP: EventLoopChoice = EventLoopChoice::Auto;
-/// What the record says then, of short responses.
+/// The event loop in the result, for short responses.
 const RAN: &str = "io_uring";
 
 fn response(body_bytes: usize) -> Vec<u8> {
@@ -27,7 +27,7 @@ fn server(body_bytes: usize) -> ScriptedServer {
     ScriptedServer::responding(response(body_bytes), After::Keep)
 }
 
-/// Runs a load that every response of `server` is right for; both sides must count the same.
+/// Runs a load that accepts every response of `server`; both sides must count the same.
 fn load(plan: &LoadPlan, server: &ScriptedServer) -> LoadResult {
     let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let requests = plan.requests.unwrap();
@@ -57,7 +57,7 @@ fn a_single_request_is_a_single_request() {
 }
 
 #[test]
-fn what_was_asked_for_and_what_is_known_needs_no_response() {
+fn a_given_loop_or_length_needs_no_response() {
     let (short, long) = (server(5), server(100 * 1024));
     for choice in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
         for server in [&short, &long] {
@@ -67,7 +67,7 @@ fn what_was_asked_for_and_what_is_known_needs_no_response() {
             assert_eq!(result.generator.event_loop, choice.to_string());
         }
     }
-    // Nothing but wrong responses, which are shorter than the load expects.
+    // All responses are wrong, and shorter than the load expects.
     let mut plan = plan_to(short.address(), "GET", &[], b"", 50);
     plan.sampling = Some(Sampling {
         check: Arc::new(Expectation {
@@ -81,16 +81,16 @@ fn what_was_asked_for_and_what_is_known_needs_no_response() {
     assert_eq!(result.generator.event_loop, "epoll");
 }
 
-/// Requests that are sent in part, and responses that have come in part, when the event loop changes.
+/// Requests are partly sent, and responses have partly arrived, when the event loop changes.
 #[test]
-fn what_is_under_way_when_the_loop_changes_is_not_lost() {
+fn exchanges_survive_a_change_of_the_loop() {
     let first = AtomicBool::new(true);
     let server = ScriptedServer::start(move |stream, _| {
         if first.swap(false, std::sync::atomic::Ordering::SeqCst) {
             let _ = stream.write_all(&response(5));
             return After::Keep;
         }
-        // Head, body and end come apart.
+        // Head, body and end arrive separately.
         let response = response(60_000);
         for piece in [&response[..10], &response[10..30_000], &response[30_000..]] {
             let _ = stream.write_all(piece);
@@ -107,9 +107,9 @@ fn what_is_under_way_when_the_loop_changes_is_not_lost() {
     assert_eq!((result.reconnects, result.resent), (0, 0));
 }
 
-/// Connections that are being made when the event loop changes, and afterwards.
+/// Connections are being opened when the event loop changes, and afterwards.
 #[test]
-fn connections_that_come_and_go_are_no_hindrance() {
+fn connections_may_come_and_go_while_the_loop_changes() {
     let server = ScriptedServer::responding(response(5), After::Close);
     let mut plan = plan_to(server.address(), "GET", &[], b"", 2000);
     (plan.connections, plan.threads) = (64, 2);
@@ -117,8 +117,8 @@ fn connections_that_come_and_go_are_no_hindrance() {
 }
 
 #[test]
-fn connections_that_wait_for_the_servers_queue_are_handed_on() {
-    // 100 a second over new connections, of which only some find room in the server's queue.
+fn pending_connects_survive_a_change_of_the_loop() {
+    // 100 per second over new connections, of which only some find room in the server's queue.
     let address = behaviour::slow_acceptor::slow_acceptor();
     let plan = LoadPlan {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 100.0)),

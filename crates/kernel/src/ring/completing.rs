@@ -1,4 +1,4 @@
-//! From what the kernel tells to what the caller is told.
+//! Turns the kernel's completions into those of the caller.
 
 use io_uring::cqueue;
 use nix::errno::Errno;
@@ -7,42 +7,41 @@ use super::Ring;
 use super::buffers::Chunk;
 use super::slot::{LONGEST_SKIP, Operation, Receive, Tag};
 
-/// What has come of something that a slot was asked for.
+/// The result of an operation on a slot.
 #[derive(Debug)]
 pub enum Completion {
-    /// The socket is connected, or cannot be: then the slot is to be closed.
+    /// The socket is connected, or failed to connect: then close the slot.
     Connected(Result<(), Errno>),
-    /// The bytes of the last send were taken by the kernel, all of them, and so many there were. An error means that
-    /// the connection is broken.
+    /// The kernel took all bytes of the last send, this many. An error means that the connection is broken.
     Sent(Result<usize, Errno>),
-    /// Bytes came; never none.
+    /// Received bytes, at least one.
     Received(Chunk),
-    /// So many bytes were thrown away: less than was asked for where the connection ended or broke before. What of the
-    /// two it was, the next receive tells; a reset may then be told as [`Completion::Ended`].
+    /// How many bytes were thrown away: fewer than requested if the connection ended or broke first. The next receive
+    /// tells which; it may report a reset as [`Completion::Ended`].
     Skipped(u64),
-    /// The peer will send no more. Nothing is being received any more.
+    /// The peer will send no more; the receive has ended.
     Ended,
-    /// The connection is broken. Nothing is being received any more.
+    /// The connection is broken; the receive has ended.
     Failed(Errno),
 }
 
 impl Ring {
-    /// The next of the completions that were there when [`Ring::wait`] returned, with its slot.
+    /// The next completion and its slot, out of those that were there when [`Ring::wait`] returned.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "the ring is used between two of them"
+        reason = "callers use the ring between two calls"
     )]
     pub fn next(&mut self) -> Option<(usize, Completion)> {
         loop {
             let entry = self.queue.pop()?;
-            if let Some(told) = self.complete(&entry) {
-                return Some(told);
+            if let Some(completion) = self.complete(&entry) {
+                return Some(completion);
             }
         }
     }
 
-    /// What a completion of the kernel's means to the caller; `None` where it is none of his business.
+    /// What a kernel completion means to the caller; `None` if it is internal.
     #[inline]
     fn complete(&mut self, entry: &cqueue::Entry) -> Option<(usize, Completion)> {
         let tag = Tag::from_user_data(entry.user_data())?;
@@ -54,7 +53,7 @@ impl Ring {
             value @ 0.. => Ok(value as u32),
             value => Err(Errno::from_raw(-value)),
         };
-        // A buffer that the kernel took is given back when the chunk is dropped, whatever came of it.
+        // Dropping the chunk gives the kernel its buffer back, whatever the result was.
         let chunk = cqueue::buffer_select(entry.flags()).map(|buffer| {
             self.pool_of(tag.operation)
                 .take(buffer, result.unwrap_or(0))
@@ -62,7 +61,7 @@ impl Ring {
         let slot = tag.slot as usize;
         if self.slots[slot].generation != tag.generation {
             if tag.operation == Operation::Send {
-                self.orphans.remove(&entry.user_data());
+                self.orphaned_sends.remove(&entry.user_data());
             }
             return None;
         }
@@ -74,7 +73,7 @@ impl Ring {
             Operation::Connect => {
                 self.slots[slot].connecting = false;
                 let result = match result {
-                    // The events of a poll: what came of connecting is said by the socket.
+                    // Events of a poll: the socket has the result of the connect.
                     Ok(1..) => self.slots[slot].pending_error(),
                     connected => connected.map(drop),
                 };
@@ -89,7 +88,7 @@ impl Ring {
         completion.map(|completion| (slot, completion))
     }
 
-    /// Counts an operation that has ended; whether it goes on instead.
+    /// Counts an operation that has ended; returns whether it continues instead.
     #[inline]
     pub(super) fn count_end(&mut self, entry: &cqueue::Entry) -> bool {
         let goes_on = cqueue::more(entry.flags());
@@ -104,7 +103,7 @@ impl Ring {
         let it = &mut self.slots[slot];
         it.sent += result.unwrap_or(0);
         if matches!(result, Ok(1..)) && (it.sent as usize) < it.send_buffer.len() {
-            // Broken off on the way: the rest tells why.
+            // A short send: the next one reports the reason.
             self.send_rest(slot);
             return None;
         }
@@ -161,16 +160,16 @@ impl Ring {
         Some(completion)
     }
 
-    /// Lets those receive again who could not, where there are buffers now.
+    /// Resumes the receives that had no buffer, now that there may be some.
     #[cold]
-    pub(super) fn feed_starved(&mut self) {
+    pub(super) fn resume_starved(&mut self) {
         let mut starved = std::mem::take(&mut self.starved);
-        starved.retain(|&tag| !self.feed(tag));
+        starved.retain(|&tag| !self.resume(tag));
         self.starved = starved;
     }
 
-    /// Whether that slot starves no longer.
-    fn feed(&mut self, tag: Tag) -> bool {
+    /// Returns whether the slot no longer waits for a buffer.
+    fn resume(&mut self, tag: Tag) -> bool {
         let slot = tag.slot as usize;
         let it = &self.slots[slot];
         let Some(what) = it.receiving.filter(|_| it.generation == tag.generation) else {

@@ -1,26 +1,26 @@
-//! What the ring knows of one socket, and how a completion is matched with what was asked of it.
+//! The state of one socket, and how a completion finds its operation.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 use socket2::SockRef;
 
-/// How a slot is to receive.
+/// How a slot receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receive {
-    /// Whatever comes, in small buffers, until the socket is closed: for responses that fit into one.
+    /// Everything that arrives, in small buffers, until the socket is closed: for responses that fit into one.
     Many,
-    /// What comes next, once, in a large buffer, and no more than `at_most` bytes of it.
+    /// The next bytes, once, in a large buffer.
     Once {
-        /// Bytes; no more than a large buffer has room for are given either way. Must not be 0.
+        /// At most this many bytes, and no more than a large buffer holds. Must not be 0.
         at_most: u32,
     },
-    /// The next bytes are thrown away, so many of them, but no more than [`LONGEST_SKIP`]. Over TCP the kernel does not
-    /// even copy them. Must not be 0.
+    /// Throws the next bytes away: this many, at most [`LONGEST_SKIP`]. Over TCP the kernel does not even copy them.
+    /// Must not be 0.
     Skip(u64),
 }
 
-/// How many bytes one [`Receive::Skip`] throws away at most.
+/// The most bytes that one [`Receive::Skip`] throws away.
 pub const LONGEST_SKIP: u64 = 1024 * 1024;
 
 /// A place for a socket.
@@ -30,25 +30,25 @@ pub(super) struct Slot {
     /// How many sockets were here before.
     pub(super) generation: u64,
     pub(super) connecting: bool,
-    /// What the caller has asked for and not got yet.
+    /// What the caller has requested and not received yet.
     pub(super) receiving: Option<Receive>,
-    /// How many bytes of a skip are thrown away already.
+    /// How many bytes of a skip are already thrown away.
     pub(super) skipped: u64,
-    /// Whether the last receive left something unread, as far as the kernel has said.
+    /// Whether the kernel said that the last receive left something unread.
     pub(super) has_more: bool,
-    /// The bytes that are in flight. The kernel reads them while `sending`: then they are neither changed nor freed.
+    /// The bytes in flight. The kernel reads them while `sending`: they must be neither changed nor freed then.
     pub(super) send_buffer: Vec<u8>,
     pub(super) sending: bool,
-    /// How many of them are gone.
+    /// How many of them are sent.
     pub(super) sent: u32,
 }
 
 impl Slot {
-    /// The descriptor of a socket that is connected.
+    /// The descriptor of a connected socket.
     ///
     /// # Panics
     ///
-    /// Where there is none.
+    /// If there is none.
     #[inline]
     pub(super) fn connected(&self) -> RawFd {
         match &self.socket {
@@ -58,7 +58,7 @@ impl Slot {
         }
     }
 
-    /// The error that its socket keeps, if there is one.
+    /// The socket's pending error (`SO_ERROR`).
     pub(super) fn pending_error(&self) -> Result<(), Errno> {
         let taken = self
             .socket
@@ -82,7 +82,7 @@ impl Slot {
     }
 }
 
-/// What was asked of the kernel. At most one of each is under way for a socket.
+/// The kind of an operation. A socket has at most one of each under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Connect = 0,
@@ -90,7 +90,7 @@ pub(super) enum Operation {
     ReceiveMany = 2,
     ReceiveOnce = 3,
     Skip = 4,
-    /// Cancels and closes: nobody waits for what comes of them.
+    /// Cancels and closes: nobody waits for their results.
     Cleanup = 5,
 }
 
@@ -105,8 +105,8 @@ impl Operation {
     ];
 }
 
-/// The user data of an operation. The generation counts the sockets that a slot has had, so what comes of an old one
-/// is told from what comes of the present one.
+/// The user data of an operation. The generation counts the sockets of a slot, and so tells completions of an old
+/// socket from those of the present one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tag {
     pub(super) operation: Operation,
@@ -120,14 +120,14 @@ const SLOT_BITS: u32 = 24;
 pub(super) const MOST_SLOTS: usize = 1 << SLOT_BITS;
 
 impl Tag {
-    /// Of an operation for whose completion nobody waits.
+    /// Tags operations whose completion nobody waits for.
     pub(super) const CLEANUP: Tag = Tag {
         operation: Operation::Cleanup,
         slot: 0,
         generation: 0,
     };
 
-    /// As the kernel hands it back. The 37 bits of the generation last for 137 thousand million sockets of one slot.
+    /// The 37 bits of the generation last for 137 billion sockets of one slot.
     #[inline]
     pub(super) fn to_user_data(self) -> u64 {
         (self.generation << (OPERATION_BITS + SLOT_BITS))
@@ -135,7 +135,7 @@ impl Tag {
             | self.operation as u64
     }
 
-    /// `None` where it is no tag of ours.
+    /// `None` if it is not one of our tags.
     #[inline]
     pub(super) fn from_user_data(data: u64) -> Option<Self> {
         let operation = *Operation::ALL.get((data & ((1 << OPERATION_BITS) - 1)) as usize)?;
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_comes_back_as_it_was() {
+    fn a_tag_survives_the_round_trip() {
         for operation in Operation::ALL {
             for slot in [0, 1, MOST_SLOTS as u32 - 1] {
                 for generation in [0, 1, (1 << 37) - 1] {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_none() {
+    fn foreign_user_data_is_no_tag() {
         assert_eq!(Tag::from_user_data(6), None);
         assert_eq!(Tag::from_user_data(u64::MAX), None);
     }

@@ -7,8 +7,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::driver::{SETTINGS, pair, ring};
 
-/// Puts everything there is under way: sends that nobody reads, receives of all kinds with and without data,
-/// connects, closes.
+/// Has operations of every kind under way: sends that nobody reads, receives with and without data, connects, closes.
 fn busy(ring: &mut Ring) -> Vec<std::net::TcpStream> {
     let mut peers = Vec::new();
     let receives = [
@@ -46,7 +45,7 @@ fn busy(ring: &mut Ring) -> Vec<std::net::TcpStream> {
 }
 
 #[test]
-fn everything_under_way_ends_and_every_socket_is_closed() {
+fn dropping_a_ring_ends_its_operations_and_closes_its_sockets() {
     for round in 0..30 {
         let mut ring = ring(&SETTINGS);
         let peers = busy(&mut ring);
@@ -58,7 +57,7 @@ fn everything_under_way_ends_and_every_socket_is_closed() {
             peer.set_read_timeout(Some(crate::driver::PATIENCE))
                 .unwrap();
             let mut buffer = [0; 4096];
-            // To the end, or to a reset: but it must not stay open.
+            // The connection ends or is reset, but must not stay open.
             loop {
                 match peer.read(&mut buffer) {
                     Ok(0) => break,
@@ -75,9 +74,9 @@ fn everything_under_way_ends_and_every_socket_is_closed() {
     }
 }
 
-/// The kernel ends only so many operations in one turn.
+/// The kernel ends only a limited number of operations per turn.
 #[test]
-fn thousands_of_sockets_are_closed_too() {
+fn dropping_a_ring_closes_thousands_of_sockets() {
     let mut ring = ring(&RingSettings {
         slots: 2000,
         ..SETTINGS
@@ -93,19 +92,23 @@ fn thousands_of_sockets_are_closed_too() {
     drop(ring);
     for mut peer in peers {
         peer.set_nonblocking(true).unwrap();
-        assert_eq!(peer.read(&mut [0; 10]).unwrap(), 0, "it is still open");
+        assert_eq!(
+            peer.read(&mut [0; 10]).unwrap(),
+            0,
+            "the connection is still open"
+        );
     }
 }
 
 #[test]
-fn a_thread_may_have_many_rings_one_after_the_other() {
+fn a_thread_may_open_many_rings() {
     for _ in 0..100 {
         let ring = ring(&SETTINGS);
         drop(ring);
     }
     let mut all = Vec::new();
     for _ in 0..20 {
-        // More than the kernel keeps descriptors of for a thread.
+        // More rings than descriptors the kernel registers for a thread.
         let mut ring = ring(&SETTINGS);
         ring.wait(std::time::Duration::ZERO).unwrap();
         all.push(ring);
@@ -113,7 +116,7 @@ fn a_thread_may_have_many_rings_one_after_the_other() {
 }
 
 #[test]
-fn a_panic_with_everything_under_way_is_harmless() {
+fn a_panic_with_operations_under_way_is_harmless() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let thread = std::thread::spawn(move || {
         let mut ring = ring(&SETTINGS);

@@ -1,4 +1,4 @@
-//! Time since the start of a load, in nanoseconds, and what is due when.
+//! Time since the start of a load, in nanoseconds, and a timetable.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,18 +26,17 @@ impl Clock {
     }
 }
 
-/// A duration in nanoseconds; longer than 584 years is 584 years.
+/// A duration in nanoseconds, at most 584 years.
 #[inline]
 pub(super) fn nanoseconds(duration: Duration) -> Nanoseconds {
     duration.as_nanos().try_into().unwrap_or(Nanoseconds::MAX)
 }
 
-/// Nanoseconds as seconds.
 pub(super) fn seconds(nanoseconds: Nanoseconds) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-/// The users that wait for an instant, the earliest first.
+/// The users that wait for their due times, the earliest first.
 #[derive(Debug, Default)]
 pub(super) struct Timetable(BinaryHeap<Reverse<(Nanoseconds, usize)>>);
 
@@ -46,7 +45,7 @@ impl Timetable {
         self.0.push(Reverse((due, user)));
     }
 
-    /// The earliest instant; the end of time where nobody waits.
+    /// The earliest due time; the end of time if nobody waits.
     pub(super) fn next(&self) -> Nanoseconds {
         self.0.peek().map_or(Nanoseconds::MAX, |entry| entry.0.0)
     }

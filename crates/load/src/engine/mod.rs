@@ -44,9 +44,9 @@ use crate::request::WireRequest;
 use crate::wire::grpc::CallWire;
 use crate::wire::h1::H1Wire;
 
-/// Why a load could not be made.
+/// Why a load could not run.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum LoadError {
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -55,7 +55,7 @@ pub enum LoadError {
     )]
     FileLimit { connections: usize, limit: u64 },
     #[error(
-        "io_uring is not to be had here: {0}; containers often forbid it, and epoll (`--loop epoll`) does without"
+        "io_uring is unavailable here: {0}; containers often forbid it; `--loop epoll` works without it"
     )]
     NoIoUring(std::io::Error),
     #[error("the system refused to {what}: {errno}")]
@@ -66,15 +66,15 @@ pub enum LoadError {
 
 /// Files a process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
-/// After this many responses their length is known well enough, however many requests there are.
+/// This many responses are enough to know their length, however many requests there are.
 const MOST_LEARNT: u64 = 64;
-/// Makes another source of random numbers of the seed, for the responses that are compared.
+/// Derives another random source from the seed, for sampling responses.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
-/// How often the observer is told how far the load is.
+/// How often the observer sees the progress of the load.
 const OBSERVE: Duration = Duration::from_millis(100);
 
-/// Puts the load on its target and measures it, until it ends or `interrupt` is set (what was
-/// measured up to then is the result). `observe` is called about ten times a second.
+/// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
+/// measured so far). `observe` is called about ten times per second.
 pub fn run(
     plan: &LoadPlan,
     interrupt: &AtomicBool,
@@ -90,7 +90,7 @@ pub fn run(
     let clock = Clock::start();
     let budget = SharedBudget::new(plan.requests);
     let start_line = StartLine::new(plan.threads);
-    // Nothing is ever sent: that no sender is left says that every worker has ended.
+    // Never carries a message: it disconnects when every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let results: Vec<WorkerResult> = thread::scope(|scope| {
         let workers: Vec<_> = (0..plan.threads)
@@ -120,11 +120,11 @@ pub fn run(
             .collect::<Result<_, _>>()
     })?;
     let mut result = result::assemble(plan, results);
-    tcp_events::tell(&mut result, tcp_before);
+    tcp_events::add_to(&mut result, tcp_before);
     Ok(result)
 }
 
-/// Pins the thread, and gives the worker its pacer: the shapes differ in nothing else.
+/// Pins the thread, and gives the worker its pacer, the only difference between load shapes.
 fn run_worker(
     shared: Shared<'_>,
     index: usize,
@@ -193,7 +193,7 @@ fn work(
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
     let io = event_loop(plan, share.slots())?;
-    // Not the numbers of the arrivals, which have the sources 0 to the number of threads or users.
+    // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
     let random = random_source(!plan.seed, index as u64);
     let mix = RequestMix::new(&plan.request, random);
     let judge = Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64));
@@ -211,10 +211,11 @@ fn work(
     result.map_err(refused("wait for events"))
 }
 
-/// The event loop that a worker begins with, and after how many responses it [chooses](Worker::choose_event_loop) again.
+/// The event loop that a worker starts with, and after how many responses it [chooses](Worker::choose_event_loop)
+/// again.
 ///
 /// Long responses cost less over epoll and short ones over io_uring (docs/architecture.md). If the length of the bodies
-/// is unknown, the first responses tell it. They come over epoll, because it can hand on its sockets at any time.
+/// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
 fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>), LoadError> {
     let is_auto = plan.event_loop == EventLoopChoice::Auto;
     let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
@@ -222,9 +223,9 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>),
         (EventLoopChoice::Epoll, _) => (false, None),
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
         (EventLoopChoice::Auto, None) => match &plan.request {
-            // Every response of a mix is to be among them.
+            // They must include every response of a mix.
             WireRequest::Http1(set) if !plan.events => (false, Some(set.requests().len() as u64)),
-            // Each byte of the bodies is looked at, so length makes no difference.
+            // The parser looks at each byte of the bodies, so length makes no difference.
             _ => (true, None),
         },
     };
@@ -235,13 +236,13 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>),
             Err(error) => return Err(LoadError::NoIoUring(error)),
         }
     }
-    let epoll = EventLoop::epoll().map_err(refused("make an epoll instance"))?;
+    let epoll = EventLoop::epoll().map_err(refused("create an epoll instance"))?;
     Ok((epoll, chooses_after.map(|most| most.min(MOST_LEARNT))))
 }
 
-/// The kernel may otherwise wake a thread up to 50 µs late, to save power.
+/// By default the kernel may wake a thread up to 50 µs late, to save power.
 fn keep_time_exactly() -> Result<(), LoadError> {
-    set_timerslack(1).map_err(refused("set its timer slack"))
+    set_timerslack(1).map_err(refused("set the timer slack"))
 }
 
 fn pin_to(cpu: usize) -> Result<(), LoadError> {
@@ -255,18 +256,18 @@ fn refused(what: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::System { what, errno }
 }
 
-/// How many connections this process may have, as far as the hard limit of open files goes.
+/// How many connections the hard limit of open files allows this process.
 pub fn connections_allowed() -> usize {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, u64::MAX));
     usize::try_from(hard.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX)
 }
 
-/// Raises the soft limit of open files as far as `connections` need it, beside the files that are open already (such as
-/// the counters of a server's threads) as far as the hard limit has room for both.
+/// Raises the soft limit of open files to fit `connections`, and, as far as the hard limit allows, the files already
+/// open (such as the counters of a server's threads).
 fn raise_file_limit(connections: usize) -> Result<(), LoadError> {
     let least = connections as u64 + OTHER_FILES;
     let (soft, hard) =
-        getrlimit(Resource::RLIMIT_NOFILE).map_err(refused("tell its limit of open files"))?;
+        getrlimit(Resource::RLIMIT_NOFILE).map_err(refused("report its limit of open files"))?;
     let wanted = (least + open_files()).min(hard.max(least));
     if soft >= wanted {
         return Ok(());
@@ -278,7 +279,7 @@ fn raise_file_limit(connections: usize) -> Result<(), LoadError> {
     })
 }
 
-/// How many files this process has open; none where the system does not say.
+/// How many files this process has open; 0 if the system does not say.
 fn open_files() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64)
 }

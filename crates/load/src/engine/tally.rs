@@ -11,10 +11,10 @@ use super::clock::Nanoseconds;
 pub(super) struct Tally {
     pub(super) outcomes: Outcomes,
     pub(super) latency: LatencyHistogram,
-    /// The sum of all latencies; it wraps round.
+    /// The sum of all latencies; it wraps around.
     pub(super) latency_sum: Nanoseconds,
     pub(super) connect: LatencyHistogram,
-    /// To the first byte of each response, where that is measured.
+    /// The time to the first byte of each response, if measured.
     pub(super) first_byte: LatencyHistogram,
     pub(super) schedule: ScheduleTally,
     /// The events of the load's responses.
@@ -39,21 +39,21 @@ impl Default for Statuses {
     }
 }
 
-/// How a schedule was kept.
+/// How well the schedule was kept.
 #[derive(Debug, Default)]
 pub(super) struct ScheduleTally {
-    /// Requests that were due in the phase, and the ones of them that were begun.
-    pub(super) asked: u64,
+    /// Requests that were due in the phase, and how many of them were begun.
+    pub(super) due: u64,
     pub(super) sent: u64,
-    /// Ok requests whose instant had passed when their user became free.
+    /// Ok requests that were due before their user became free.
     pub(super) queued: u64,
-    /// Requests that found every connection busy, and no more might be opened.
+    /// Requests that found every connection busy when no more could be opened.
     pub(super) bound_hits: u64,
-    /// For how long a request had been due, at the end, that was not begun though a connection was free.
+    /// At the end, how overdue a request was that had not begun although a connection was free.
     pub(super) behind_by: Nanoseconds,
-    /// How late the generator was itself.
+    /// How late the generator itself was.
     pub(super) lag: LatencyHistogram,
-    /// The same in the first and in the second half of the phase: sum and count.
+    /// The lag in the first and in the second half of the phase: sum and count.
     pub(super) lag_by_half: [(u64, u64); 2],
 }
 
@@ -81,14 +81,14 @@ impl Tally {
         self.latency_sum = self.latency_sum.wrapping_add(latency);
     }
 
-    /// Counts a request that is not ok, and keeps what was wrong with the first one.
+    /// Counts a request that is not ok, and keeps the detail of the first one.
     #[cold]
     pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         self.outcomes[outcome] += 1;
         self.wrong(outcome, detail);
     }
 
-    /// Keeps what was wrong with the first request that was.
+    /// Keeps the detail if it is the first one.
     pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         if outcome.is_error() && self.first_wrong.is_none() {
             self.first_wrong = Some(WrongResponse {
@@ -142,7 +142,7 @@ impl ScheduleTally {
         *count += 1;
     }
 
-    /// The mean lag of each half, in nanoseconds; `None` where one has none.
+    /// The mean lag of each half, in nanoseconds; `None` if a half has none.
     pub(super) fn mean_lag_by_half(&self) -> Option<[f64; 2]> {
         let mean = |(sum, count): (u64, u64)| sum as f64 / count as f64;
         self.lag_by_half
@@ -152,7 +152,7 @@ impl ScheduleTally {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.asked += other.asked;
+        self.due += other.due;
         self.sent += other.sent;
         self.queued += other.queued;
         self.bound_hits += other.bound_hits;
@@ -166,9 +166,9 @@ impl ScheduleTally {
 }
 
 impl EventTally {
-    /// Counts events that came together at `now`, in a response whose latency runs from `from` and whose
-    /// last event came at `before`.
-    pub(super) fn came(
+    /// Counts events that arrived together at `now`, in a response whose latency runs from `from` and whose last event
+    /// arrived at `before`.
+    pub(super) fn received(
         &mut self,
         events: u64,
         now: Nanoseconds,

@@ -1,20 +1,19 @@
 //! Server-sent events: the event stream of WHATWG HTML, section 9.2.
 //!
-//! [`events`] reads the events themselves, for looking at. [`EventCounter`] only counts them, at a cost that a load can
-//! bear.
+//! [`events`] parses the events. [`EventCounter`] only counts them, cheaply enough for a load.
 
 use memchr::memchr2;
 
 /// One event, as a browser would dispatch it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSentEvent {
-    /// Its type: the `event` field, or `message` where there was none.
+    /// Its type: the `event` field, or `message` without one.
     pub name: String,
     /// Its `data` fields, joined by line feeds.
     pub data: String,
 }
 
-/// The events of a whole stream. One that no empty line follows is not dispatched, as the standard has it.
+/// The events of a whole stream. Without an empty line after it the last one is not dispatched, as the standard says.
 pub fn events(stream: &[u8]) -> Vec<ServerSentEvent> {
     let text = String::from_utf8_lossy(stream);
     let mut rest = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
@@ -47,15 +46,15 @@ pub fn events(stream: &[u8]) -> Vec<ServerSentEvent> {
     events
 }
 
-/// The name of the field without which there is no event.
+/// Without this field there is no event.
 const DATA: &[u8] = b"data";
-/// The byte order mark that may stand before the first line.
+/// The byte order mark that may precede the first line.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Counts the events of a stream that comes piece by piece, cut wherever the network cut it.
+/// Counts the events of a stream, however the network splits it.
 ///
-/// An event is counted with the empty line that dispatches it, and only if it has a `data` field, as
-/// the standard has it. No line is too long, nothing is kept of what was read, and nothing fails.
+/// An event counts when its empty line arrives, and only if it has a `data` field, as the standard says. No line is too
+/// long, nothing is kept, and nothing fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventCounter {
     at: At,
@@ -68,11 +67,11 @@ pub struct EventCounter {
 /// Where in a line the next byte is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// In the stream's first line, after so many bytes of [`MARK`] and nothing else.
+    /// In the stream's first line, after this many bytes of [`MARK`] and nothing else.
     Mark(usize),
-    /// After so many bytes of [`DATA`] and nothing else; 0 is the beginning of the line.
+    /// After this many bytes of [`DATA`] and nothing else; 0 is the start of the line.
     Name(usize),
-    /// Where nothing matters any more but the line's end.
+    /// Where only the line's end matters.
     Rest,
 }
 
@@ -83,12 +82,12 @@ impl Default for At {
 }
 
 impl EventCounter {
-    /// Forgets the stream so far: what comes next is the beginning of another one.
+    /// Starts over with another stream.
     pub fn restart(&mut self) {
         *self = Self::default();
     }
 
-    /// Eats the bytes that came next: how many events they completed.
+    /// Eats the next bytes, and returns how many events they completed.
     pub fn eat(&mut self, mut bytes: &[u8]) -> u64 {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
@@ -112,7 +111,7 @@ impl EventCounter {
         }
     }
 
-    /// Eats what tells whether the line is a `data` field, and returns the bytes after it.
+    /// Eats what decides whether the line is a `data` field, and returns the bytes after it.
     fn eat_name<'a>(&mut self, mut bytes: &'a [u8]) -> &'a [u8] {
         while let [first, rest @ ..] = bytes {
             self.at = match (self.at, first) {
@@ -134,7 +133,7 @@ impl EventCounter {
         bytes
     }
 
-    /// The line is over: whether it dispatched an event.
+    /// Ends the line; returns whether that dispatched an event.
     fn end_line(&mut self) -> bool {
         match std::mem::replace(&mut self.at, At::Name(0)) {
             At::Mark(0) | At::Name(0) => std::mem::take(&mut self.has_data),

@@ -1,4 +1,4 @@
-//! A server whose accept queue overflows: the kernel's counters explain how slow its responses are.
+//! A server whose accept queue overflows: the kernel's counters explain its slow responses.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
@@ -11,7 +11,7 @@ use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
 use super::plans::plan_to;
 use super::slow_acceptor::slow_acceptor;
 
-/// A new connection for each of 80 requests a second.
+/// 80 requests per second, each over a new connection.
 fn plan(server: SocketAddr) -> LoadPlan {
     LoadPlan {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 80.0)),
@@ -30,7 +30,7 @@ fn load(plan: &LoadPlan) -> LoadResult {
 }
 
 #[test]
-fn an_accept_queue_that_overflows_explains_a_second_of_latency() {
+fn an_overflowing_accept_queue_explains_a_second_of_latency() {
     let result = load(&plan(slow_acceptor()));
     let latency = result.latency_ns.as_ref().unwrap();
     assert!(latency.max > 900_000_000, "{latency:?}");
@@ -49,7 +49,7 @@ fn an_accept_queue_that_overflows_explains_a_second_of_latency() {
 }
 
 #[test]
-fn a_load_that_is_not_slow_has_counts_and_nothing_to_explain() {
+fn a_fast_load_has_counts_and_no_explanation() {
     let server = super::scripted::ScriptedServer::responding(
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         super::scripted::After::Keep,
@@ -58,6 +58,6 @@ fn a_load_that_is_not_slow_has_counts_and_nothing_to_explain() {
     assert_eq!(result.outcomes[Outcome::Ok], 30);
     assert!(result.tcp.is_some());
     let latency = result.latency_ns.unwrap();
-    // On a machine that is busy a load may be slow, and other programs may have timeouts.
+    // On a busy machine a load may be slow, and other programs may have timeouts.
     assert!(result.slow_because.is_none() || latency.max >= 200_000_000);
 }

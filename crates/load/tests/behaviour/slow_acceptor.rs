@@ -1,4 +1,4 @@
-//! A server whose accept queue overflows. The tests of `prony load` take this file, too.
+//! A server whose accept queue overflows, shared with the tests of `prony load`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-/// Takes a connection every 25 ms, with a queue of one beside it, and responses one request on each. It ends with the
-/// test's process.
+/// Accepts a connection every 25 ms, with a queue of one, and responds to one request on each, until the test process
+/// ends.
 pub fn slow_acceptor() -> SocketAddr {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();

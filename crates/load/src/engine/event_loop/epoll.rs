@@ -20,42 +20,40 @@ use super::{
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 
-/// Sockets that are watched by epoll, and read and written directly.
+/// Sockets that epoll watches, and that are read and written directly.
 pub(in crate::engine) struct Epoll {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
-    /// The next of `events` that nobody has looked at.
+    /// The next of `events` to handle.
     at: usize,
     slots: Vec<Slot>,
-    /// The slot whose socket is being read, until it is empty.
+    /// The slot whose socket is being read until it is empty.
     reading: Option<usize>,
-    /// Slots that were read for long enough: the others come first.
+    /// Slots that have used up their reads: the others go first.
     later: VecDeque<usize>,
-    /// How many of these have their turn before the next wait.
+    /// How many of these are read before the next wait.
     later_now: usize,
-    /// The buffers of all connections: only what is in the cache is used.
+    /// One buffer for all connections, so that it stays in the cache.
     look: Vec<u8>,
-    /// Never touched where the kernel throws bodies away; it only has a length.
+    /// Only has a length: the kernel throws bodies away without touching it.
     discard: Vec<u8>,
-    /// How much is read before the head has said how long the body is.
+    /// How much to read before the head tells the length of the body.
     first_look: usize,
     system_calls: u64,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Debug, Default)]
 struct Slot {
     socket: Option<Socket>,
     /// Tells the events of this socket from those of earlier ones.
     generation: u32,
     connecting: bool,
-    /// A send was not taken whole: the next edge tells of room.
+    /// The last send was not taken whole: the next edge means that there is room.
     blocked: bool,
-    /// The kernel has told that the server has closed: there is no further edge, so it is read to its
-    /// end.
+    /// The server has closed: no edge follows, so the socket is read to its end.
     peer_closed: bool,
-    /// Urgent data has come: a read stops before it, so one that gives less than there was room for has not emptied the
-    /// socket.
+    /// Urgent data has arrived: a read stops before it, so a short read does not mean that the socket is empty.
     has_urgent: bool,
     /// It is in `later`.
     read_later: bool,
@@ -63,14 +61,13 @@ struct Slot {
     reads: u32,
 }
 
-/// What the kernel says of a connection that the server has closed.
+/// The kernel's flags for a connection that the server has closed.
 const CLOSED: EventFlags = EventFlags::RDHUP
     .union(EventFlags::HUP)
     .union(EventFlags::ERR);
-/// What the kernel says where there is something to read, were it only the end.
+/// The kernel's flags if there is something to read, including the end.
 const READABLE: EventFlags = CLOSED.union(EventFlags::IN).union(EventFlags::PRI);
-/// Watched once and for all: as long as a socket is always read until it is empty, no further system
-/// call is needed.
+/// Set only once: as every socket is always read until it is empty, the interest never changes.
 const INTEREST: EventFlags = EventFlags::IN
     .union(EventFlags::OUT)
     .union(EventFlags::PRI)
@@ -79,7 +76,7 @@ const INTEREST: EventFlags = EventFlags::IN
 
 /// Events taken from the kernel in one call.
 const BATCH: usize = 256;
-/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+/// A server that sends faster than Prony reads must not hold up the other connections or the clock.
 const READS_AT_ONCE: u32 = 16;
 
 impl Epoll {
@@ -99,7 +96,7 @@ impl Epoll {
         })
     }
 
-    /// What the next event of the kernel means, where it means something.
+    /// What the next kernel event means, if anything.
     fn take_kernel_event(&mut self) -> Option<(usize, SocketEvent)> {
         while let Some(event) = self.events.get(self.at) {
             let (data, flags) = (event.data.u64(), event.flags);
@@ -124,7 +121,7 @@ impl Epoll {
         None
     }
 
-    /// What an edge of a socket that could not be written to, or was connecting, means.
+    /// What an edge means for a socket that was connecting or had no room.
     fn writable(&mut self, index: usize) -> Option<SocketEvent> {
         let slot = &mut self.slots[index];
         if slot.connecting {
@@ -144,7 +141,7 @@ impl Epoll {
         self.reading = Some(index);
     }
 
-    /// Reads the slot that is being read once more.
+    /// Reads the current slot once more.
     fn read(&mut self) -> Option<(usize, SocketEvent)> {
         let index = self.reading?;
         let slot = &mut self.slots[index];
@@ -186,8 +183,8 @@ impl Epoll {
             }
             Ok(length) => length,
         };
-        // A read that gives less than there was room for has emptied the socket, and whatever comes
-        // later makes a new edge. The urgent byte itself is left out: HTTP has none.
+        // A short read has emptied the socket, and whatever arrives later makes a new edge. The urgent byte is ignored:
+        // HTTP has none.
         if length < wanted && !slot.peer_closed && !slot.has_urgent {
             self.reading = None;
         }
@@ -215,7 +212,7 @@ impl Epoll {
             self.slots.resize_with(slot + 1, Slot::default);
         }
         let (socket, address) = socket_towards(endpoint, source, Mode::Nonblocking)?;
-        // Making it, setting its options, connecting and watching it.
+        // Create the socket, set its options, connect and watch it.
         self.system_calls += 4 + 2 * u64::from(source.is_some());
         match socket.connect(&address) {
             Ok(()) => {}
@@ -271,7 +268,7 @@ impl Epoll {
         }
     }
 
-    /// To the nanosecond as far as the kernel keeps it (Linux 5.11 and later: `epoll_pwait2`).
+    /// Exact to the nanosecond if the kernel is (Linux 5.11 and later: `epoll_pwait2`).
     pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = if self.later.is_empty() { longest } else { 0 };
         let longest =
@@ -328,7 +325,7 @@ impl Epoll {
         self.system_calls
     }
 
-    /// Takes out every socket, with its slot: whether it is being connected, and what is to be read next of it.
+    /// Takes every socket with its slot, whether it is still connecting, and what to read next from it.
     pub(super) fn take_sockets(&mut self) -> Vec<(usize, Socket, bool, ReadNext)> {
         let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
         slots
@@ -336,7 +333,7 @@ impl Epoll {
             .collect()
     }
 
-    /// Goes on with a slot that had been read for long enough, once the others have had their turn.
+    /// Continues with a slot that had used up its reads, after the others.
     fn read_what_is_left(&mut self) -> bool {
         while self.later_now > 0 {
             self.later_now -= 1;
@@ -362,7 +359,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn a_wait_of_less_than_a_millisecond_takes_less_than_a_millisecond() {
+    fn a_short_wait_is_not_rounded_up_to_a_millisecond() {
         let mut epoll = Epoll::new().unwrap();
         let waits = (0..200).map(|_| {
             let begin = Instant::now();
@@ -371,7 +368,7 @@ mod tests {
             begin.elapsed()
         });
         let shortest = waits.min().unwrap();
-        // Rounded up to whole milliseconds, not one of them would.
+        // Rounded up to whole milliseconds, every wait would be longer.
         assert!(shortest < Duration::from_millis(1), "{shortest:?}");
         assert!(shortest >= Duration::from_micros(50), "{shortest:?}");
     }

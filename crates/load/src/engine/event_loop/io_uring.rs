@@ -1,4 +1,4 @@
-//! The event loop over io_uring: one system call a turn.
+//! The event loop over io_uring: one system call per turn.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,51 +18,50 @@ use crate::target::Endpoint;
 pub(in crate::engine) struct IoUring {
     ring: Ring,
     slots: Vec<Slot>,
-    /// How much is read before the head has said how long the body is.
+    /// How much to read before the head tells the length of the body.
     first_look: usize,
-    /// Completions were read ahead: what follows a chunk tells whether more is behind it.
+    /// A completion read ahead: what follows a chunk shows whether more has arrived.
     ahead: Option<(usize, Completion)>,
     was_idle: bool,
-    /// Bytes of a slot that were thrown away at once, and not told of yet.
+    /// Skipped bytes of a slot that are not reported yet.
     skipped: Option<(usize, u64)>,
     system_calls: u64,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     is_open: bool,
-    /// A send was not taken whole: its completion tells of room.
+    /// The last send was not taken whole: its completion means that there is room.
     blocked: bool,
-    /// How many short reads in a row there were.
+    /// How many short reads there were in a row.
     short_reads: u8,
-    /// How often in a row bytes were thrown away at once.
+    /// How many immediate skips there were in a row.
     skips: u8,
-    /// Nothing was left when bytes were thrown away last.
+    /// The last skip emptied the socket.
     is_empty: bool,
-    /// The last read gave as much as there was room for.
+    /// The last read filled its buffer.
     was_full: bool,
-    /// The kernel receives without being asked again.
+    /// The kernel receives continuously.
     receives_on: bool,
 }
 
-/// The memory of small buffers is what is used most, and small responses are what it is used for.
+/// Small responses use the small buffers, whose memory is the busiest.
 const SMALL_BUFFER: u32 = 4 * 1024;
 const SMALL_BUFFERS: u16 = 1024;
 const LARGE_BUFFERS: u16 = 64;
-/// So many short reads in a row, and a connection's responses are taken to be short: the kernel then
-/// receives without being asked again, but can throw nothing away.
+/// After this many short reads in a row a connection's responses are taken to be short: the kernel then receives
+/// continuously, but can throw nothing away.
 const SHORT_READS: u8 = 4;
-/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+/// A server that sends faster than Prony reads must not hold up the other connections or the clock.
 const SKIPS_AT_ONCE: u32 = 16;
-/// So often in a row at the most: then the others have their turn.
+/// After this many skips in a row the other connections have their turn.
 const MOST_SKIPS: u8 = 16;
 
 impl IoUring {
-    /// For so many slots.
-    ///
     /// # Errors
-    /// Where the kernel has no io_uring, or forbids it.
+    ///
+    /// If the kernel has no io_uring, or forbids it.
     pub(super) fn new(slots: usize) -> io::Result<Self> {
         let ring = Ring::new(&RingSettings {
             slots,
@@ -82,15 +81,16 @@ impl IoUring {
         })
     }
 
-    /// With the connections of another loop, which is of no use any more.
+    /// Takes over the connections of another loop, which is then unusable.
     ///
     /// # Errors
-    /// As [`IoUring::new`]; the other loop is as it was.
+    ///
+    /// As [`IoUring::new`]; the other loop is unchanged.
     pub(super) fn in_place_of(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
         let mut io_uring = Self::new(slots)?;
         io_uring.system_calls = epoll.system_calls();
         for (slot, socket, is_connecting, next) in epoll.take_sockets() {
-            // If that fails, so does what the ring is asked to do with the socket.
+            // If this fails, so do the ring's operations on the socket.
             let _ = socket.set_nonblocking(false);
             io_uring.system_calls += 2;
             io_uring.slots[slot].is_open = true;
@@ -117,8 +117,8 @@ impl IoUring {
         self.ring.receive(slot, what);
     }
 
-    /// Throws away what is there of a long body, and waits for more where nothing is. Left to the ring
-    /// altogether, a long body took nearly twice the time: every piece of it was waited for anew.
+    /// Throws away what is there of a long body, and waits for more if nothing is. Done by the ring alone, a long body
+    /// took nearly twice the time, because it waits for every piece.
     fn skip(&mut self, slot: usize, skippable: u64) {
         let mut skipped = 0;
         let it = &mut self.slots[slot];
@@ -134,19 +134,19 @@ impl IoUring {
             }
             let length = self.ring.skip_now(slot, left).unwrap_or(0);
             skipped += length;
-            // Less than was asked for: there is no more.
+            // A short skip means that the socket is empty.
             is_empty = length < left.min(LONGEST_SKIP);
         }
         if skipped > 0 {
             self.slots[slot].is_empty = is_empty;
             self.skipped = Some((slot, skipped));
         } else {
-            // The next byte, the end or the error is waited for.
+            // Wait for the next byte, the end or the error.
             self.ring.receive(slot, Receive::Skip(1));
         }
     }
 
-    /// What a completion means to the worker, where it means something.
+    /// What a completion means to the worker, if anything.
     #[inline]
     fn event(&mut self, slot: usize, completion: Completion) -> Option<SocketEvent> {
         match completion {
@@ -173,7 +173,7 @@ impl IoUring {
             Completion::Sent(Ok(_)) => {
                 std::mem::take(&mut self.slots[slot].blocked).then_some(SocketEvent::Writable)
             }
-            // What the server did before it closed, receiving tells.
+            // The receive reports what the server did before it closed.
             Completion::Sent(Err(Errno::EPIPE | Errno::ECONNRESET)) => None,
             Completion::Sent(Err(errno)) | Completion::Failed(errno) => {
                 Some(SocketEvent::Broken(errno))
@@ -196,7 +196,7 @@ impl IoUring {
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
         let (socket, address) = socket_towards(endpoint, source, Mode::Blocking)?;
-        // Making it and setting its options.
+        // Create the socket and set its options.
         self.system_calls += 2 + 2 * u64::from(source.is_some());
         self.slots[slot] = Slot {
             is_open: true,
@@ -209,7 +209,7 @@ impl IoUring {
     pub(super) fn close(&mut self, slot: usize) {
         if std::mem::take(&mut self.slots[slot].is_open) {
             self.ring.close(slot);
-            // What was read ahead may be of the socket that is closed now.
+            // The completion read ahead may belong to this socket.
             if self.ahead.as_ref().is_some_and(|(of, _)| *of == slot) {
                 self.ahead = None;
             }

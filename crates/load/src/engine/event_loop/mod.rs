@@ -1,7 +1,7 @@
-//! The event loops: who owns the sockets of a worker, sends for it and tells it what came.
+//! The event loops: they own the sockets of a worker, send its bytes and report events.
 //!
-//! A connection is named by its slot, a small number that its worker gave it. What a loop tells of a
-//! slot is always of the socket that was opened there last.
+//! A connection is named by its slot, a small number that its worker gave it. Events of a slot are always of the socket
+//! that was opened there last.
 
 mod epoll;
 mod io_uring;
@@ -21,43 +21,43 @@ use io_uring::IoUring;
 use super::clock::Nanoseconds;
 use crate::target::Endpoint;
 
-/// What came of a connection.
+/// Something that happened to a connection.
 #[derive(Debug)]
 pub(super) enum SocketEvent {
-    /// The attempt to connect has come to that.
+    /// The attempt to connect has ended.
     Connected(Result<(), Errno>),
     /// There is room again for what [`EventLoop::send`] did not take.
     Writable,
-    /// Bytes came. The loop reads on when it is told to.
+    /// Received bytes. The loop pauses until [`EventLoop::read_on`].
     Received(Chunk),
-    /// So many bytes came and were thrown away. The loop reads on when it is told to.
+    /// How many bytes arrived and were thrown away. The loop pauses until [`EventLoop::read_on`].
     Skipped(u64),
-    /// The server has closed the connection: nothing will come any more.
+    /// The server has closed the connection: nothing follows.
     Closed,
     /// The connection broke.
     Broken(Errno),
 }
 
-/// Received bytes, which the loop keeps until this is dropped. It must be before the loop reads on.
+/// Received bytes, in a buffer of the loop. Drop it before the loop reads on.
 #[derive(Debug)]
 pub(super) struct Chunk {
     bytes: ChunkBytes,
-    /// Whether more has come behind it: where it ends a response and no other is due, that can only be
-    /// the server's close, or bytes that nobody asked for.
+    /// Whether more has arrived behind it: after the last response that is due, that can only be the server's close or
+    /// unexpected bytes.
     pub(super) more_behind: bool,
 }
 
 #[derive(Debug)]
 enum ChunkBytes {
-    /// How many there are at the beginning of the buffer that all connections of an [`Epoll`] share.
+    /// How many bytes, at the start of the buffer that all connections of an [`Epoll`] share.
     Shared(usize),
     OfRing(RingBuffer),
 }
 
-/// What is to be read next of a connection.
+/// What to read next from a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadNext {
-    /// So many bytes come for certain, and nobody has to look at them.
+    /// How many bytes certainly follow that nobody has to look at.
     pub(super) skippable: u64,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum EventLoop {
     IoUring(IoUring),
 }
 
-/// The same of either loop.
+/// Calls the same method of either loop.
 macro_rules! either {
     ($loop:expr, $it:ident => $what:expr) => {
         match $loop {
@@ -83,16 +83,15 @@ impl EventLoop {
         Epoll::new().map(Self::Epoll)
     }
 
-    /// For a number of slots.
-    ///
     /// # Errors
+    ///
     /// If the kernel has no io_uring, or forbids it.
     pub(super) fn io_uring(slots: usize) -> io::Result<Self> {
         IoUring::new(slots).map(Self::IoUring)
     }
 
-    /// Continues over io_uring with all connections as they are, or over epoll if io_uring is unavailable. No
-    /// [`SocketEvent::Writable`] follows for what an earlier send did not take: send it again.
+    /// Moves all connections to io_uring, or stays with epoll if io_uring is unavailable. No [`SocketEvent::Writable`]
+    /// follows for what an earlier send did not take: send it again.
     pub(super) fn switch_to_io_uring(&mut self, slots: usize) {
         if let Self::Epoll(epoll) = self
             && let Ok(io_uring) = IoUring::in_place_of(epoll, slots)
@@ -101,7 +100,7 @@ impl EventLoop {
         }
     }
 
-    /// Its name in the record.
+    /// Its name in the result.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Epoll(_) => "epoll",
@@ -109,8 +108,7 @@ impl EventLoop {
         }
     }
 
-    /// Begins to connect the slot, from the local address `source` where one is given. A
-    /// [`SocketEvent::Connected`] follows.
+    /// Starts to connect the slot, from the local address `source` if given. A [`SocketEvent::Connected`] follows.
     pub(super) fn open(
         &mut self,
         slot: usize,
@@ -121,36 +119,34 @@ impl EventLoop {
         either!(self, it => it.open(slot, endpoint, source))
     }
 
-    /// Closes the slot's socket, where it has one. Nothing more is told of it.
+    /// Closes the slot's socket, if it has one. No further events of it follow.
     pub(super) fn close(&mut self, slot: usize) {
         either!(self, it => it.close(slot));
     }
 
-    /// Sends bytes; how many were taken. Where that is fewer than all, [`SocketEvent::Writable`] tells when to
-    /// go on.
+    /// Sends bytes; returns how many were taken. If not all were, [`SocketEvent::Writable`] follows.
     #[inline]
     pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         either!(self, it => it.send(slot, bytes))
     }
 
-    /// Waits until something has come, at most `longest`; 0 only looks.
+    /// Waits for an event, at most `longest`; 0 only looks.
     #[inline]
     pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         either!(self, it => it.wait(longest))
     }
 
-    /// The next thing that has come by the end of the last wait.
+    /// The next event, out of those that were there when the last wait ended.
     #[inline]
     pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         either!(self, it => it.next())
     }
 
-    /// Whether the last wait did nothing and brought nothing.
+    /// Whether the last wait did nothing and found nothing.
     pub(super) fn was_idle(&self) -> bool {
         either!(self, it => it.was_idle())
     }
 
-    /// The bytes of a chunk.
     #[inline]
     pub(super) fn bytes<'a>(&'a self, chunk: &'a Chunk) -> &'a [u8] {
         match (&chunk.bytes, self) {
@@ -162,37 +158,35 @@ impl EventLoop {
         }
     }
 
-    /// Reads on, after a chunk of the slot was given back or bytes were skipped.
+    /// Continues to read, after a chunk of the slot was dropped or bytes were skipped.
     #[inline]
     pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         either!(self, it => it.read_on(slot, next));
     }
 
-    /// System calls made so far.
+    /// How many system calls it has made.
     pub(super) fn system_calls(&self) -> u64 {
         either!(self, it => it.system_calls())
     }
 }
 
-/// From here on a body is long, in bytes: over epoll it costs less.
+/// Bodies from this length on, in bytes, cost less over epoll.
 pub(super) const LONG_BODY: u64 = 32 * 1024;
-/// Enough for the head of a response; what it leaves of a long body is thrown away unread.
+/// Enough for the head of a response; the rest of a long body is thrown away unread.
 const SMALL_LOOK: usize = 4 * 1024;
 const LARGE_LOOK: usize = 64 * 1024;
-/// From here on a body is cheaper to throw away in the kernel than to copy.
+/// Bodies from this length on, in bytes, are cheaper to throw away in the kernel than to copy.
 const WORTH_SKIPPING: u64 = 8 * 1024;
 
-/// Whether a call on a socket waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
-    /// It does: io_uring then waits for it, instead of giving up.
+    /// For io_uring, which would otherwise give up instead of waiting.
     Blocking,
-    /// It does not.
     Nonblocking,
 }
 
-/// A socket for a connection to `endpoint`, and the address to connect it to. It comes from the local
-/// address `source`, where one is given.
+/// A socket for a connection to `endpoint`, bound to the local address `source` if given, and the address to connect it
+/// to.
 fn socket_towards(
     endpoint: &Endpoint,
     source: Option<SocketAddr>,
@@ -208,7 +202,7 @@ fn socket_towards(
             let socket = Socket::new(domain, kind, Some(Protocol::TCP))?;
             socket.set_tcp_nodelay(true)?;
             if let Some(source) = source {
-                // The port is left to the connect: then the same port can serve connections to different servers.
+                // Let the connect choose the port: then the same port can serve connections to different servers.
                 setsockopt(&socket, IpBindAddressNoPort, &true)?;
                 socket.bind(&source.into())?;
             }

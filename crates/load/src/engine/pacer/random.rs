@@ -1,28 +1,27 @@
-//! Random times between two arrivals, and how many arrivals there are in some time, without walking through them.
+//! Random times between arrivals, and random numbers of arrivals in a given time.
 
 use std::f64::consts::TAU;
 
-/// A number from the exponential distribution whose mean is 1.
+/// A number from the exponential distribution with mean 1.
 pub(super) fn exponential(random: &mut fastrand::Rng) -> f64 {
     // 1 - [0, 1) is never 0, whose logarithm would be infinite.
     -(1.0 - random.f64()).ln()
 }
 
-/// The random numbers of one source among many: the same seed makes the same ones, and no two sources
-/// have the same.
+/// One of many independent random sources of a seed.
 pub(in crate::engine) fn source(seed: u64, number: u64) -> fastrand::Rng {
-    // Neighbouring seeds must not make related numbers: each is hashed once (splitmix64's step).
+    // Neighbouring seeds must not give related numbers: each is hashed once (splitmix64's step).
     let mixed =
         (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     fastrand::Rng::with_seed(mixed ^ (mixed >> 27))
 }
 
-/// From this mean on the rejection method applies.
+/// The rejection method applies from this mean on.
 const LARGE: f64 = 10.0;
 
-/// A number from the Poisson distribution of that mean, exact but for the rounding of logarithms. It takes
-/// about the same time for any mean.
+/// A number from the Poisson distribution with that mean, exact but for the rounding of logarithms. Takes about the
+/// same time for any mean.
 pub(super) fn poisson_count(random: &mut fastrand::Rng, mean: f64) -> u64 {
     if mean < LARGE {
         return walked(random, mean);
@@ -49,7 +48,7 @@ pub(super) fn poisson_count(random: &mut fastrand::Rng, mean: f64) -> u64 {
     }
 }
 
-/// The same by adding up the times between arrivals.
+/// The same, by adding up the times between arrivals.
 fn walked(random: &mut fastrand::Rng, mean: f64) -> u64 {
     let (mut count, mut at) = (0, exponential(random));
     while at <= mean {
@@ -61,8 +60,8 @@ fn walked(random: &mut fastrand::Rng, mean: f64) -> u64 {
 
 /// The logarithm of the probability of `count`, a whole number.
 ///
-/// Written with the deviance (Loader's saddle-point form): `count * ln(mean) - mean - ln(count!)` would lose all
-/// its digits where the mean is large.
+/// Uses the deviance (Loader's saddle-point form): `count * ln(mean) - mean - ln(count!)` would lose all its digits for
+/// a large mean.
 fn ln_probability(count: f64, mean: f64) -> f64 {
     if count < 16.0 {
         let ln_factorial: f64 = (1..=count as u32).map(|i| f64::from(i).ln()).sum();
@@ -87,17 +86,17 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_variance_are_those_of_the_distribution_at_any_size() {
+    fn mean_and_variance_are_right_for_any_mean() {
         for mean in [0.5, 9.9, 10.0, 40.0, 1e4, 1e9, 1e13] {
             let drawn = draws(mean, 40_000);
             let n = drawn.len() as f64;
-            let came = drawn.iter().map(|&k| k as f64 - mean).sum::<f64>() / n;
+            let difference = drawn.iter().map(|&k| k as f64 - mean).sum::<f64>() / n;
             let squares = drawn.iter().map(|&k| (k as f64 - mean).powi(2));
             let variance = squares.sum::<f64>() / n;
             // Five standard errors.
             assert!(
-                came.abs() < 5.0 * (mean / n).sqrt(),
-                "{mean}: off by {came}"
+                difference.abs() < 5.0 * (mean / n).sqrt(),
+                "{mean}: off by {difference}"
             );
             let off = (variance / mean - 1.0).abs();
             assert!(off < 5.0 * ((2.0 + 1.0 / mean) / n).sqrt(), "{mean}: {off}");
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_count_comes_as_often_as_it_should() {
+    fn every_count_has_its_probability() {
         const DRAWS: usize = 200_000;
         for mean in [10.0, 30.0] {
             let drawn = draws(mean, DRAWS);
@@ -115,8 +114,8 @@ mod tests {
                 if expected < 10.0 {
                     continue;
                 }
-                let came = drawn.iter().filter(|&&it| it == k).count() as f64;
-                chi_square += (came - expected).powi(2) / expected;
+                let observed = drawn.iter().filter(|&&it| it == k).count() as f64;
+                chi_square += (observed - expected).powi(2) / expected;
                 cells += 1;
             }
             // Its mean is the number of cells, and its variance twice that.

@@ -1,4 +1,4 @@
-//! Users with a connection each, who think, or whose requests arrive on a schedule: httpmon's two models.
+//! Users with one connection each: closed with think times, or open with their own schedules, as in httpmon.
 
 use super::budget::Budget;
 use super::overdue::{Overdue, Walk};
@@ -19,15 +19,15 @@ pub(in crate::engine) struct Users<'a, U> {
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct ClosedUser {
     random: fastrand::Rng,
-    /// Until when it thinks; `None` where it has not begun to.
+    /// Until when it thinks; `None` if it does not.
     thinks_until: Option<Nanoseconds>,
 }
 
-/// An independent Poisson source on an absolute schedule: a response that is late delays its next arrivals but moves
-/// none of them, so they go back to back afterwards.
+/// An independent Poisson source on an absolute schedule: a late response delays the sending of the next requests but
+/// does not move their due times, so they then go back to back.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct OpenUser {
-    /// Of its own, so that the same seed makes the same arrivals whatever the responses do.
+    /// Each user has its own, so that the same seed gives the same arrivals regardless of the responses.
     random: fastrand::Rng,
     next_arrival: Nanoseconds,
     /// Whether it was free before that instant, and told to wait for it.
@@ -54,7 +54,7 @@ impl From<fastrand::Rng> for OpenUser {
 }
 
 impl<'a, U: From<fastrand::Rng>> Users<'a, U> {
-    /// `users` users, the first of whom has the number `first` among those of all workers.
+    /// `first` is the number of the first user among those of all workers.
     pub(in crate::engine) fn new(
         users: usize,
         first: usize,
@@ -115,7 +115,7 @@ impl OpenUser {
         self.next_arrival = self.next_arrival.saturating_add(interval);
     }
 
-    /// Skips its arrivals up to `until`; how many there were.
+    /// Skips arrivals up to `until`, and returns how many there were.
     fn skip_until(&mut self, until: Nanoseconds, mean: Nanoseconds, walk: &mut Walk) -> u64 {
         let from = self.next_arrival;
         if from > until {

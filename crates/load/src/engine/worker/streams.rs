@@ -1,4 +1,4 @@
-//! Streams that are held open beside the load.
+//! Streams held open beside the load.
 
 use prony_model::Outcome;
 
@@ -8,12 +8,11 @@ use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
-/// How long a stream that has ended rests before it is asked for again: responses that are no streams
-/// must not become a load of their own.
+/// The pause before a stream that has ended is requested again: short responses must not become a load of their own.
 const PAUSE: Nanoseconds = 10_000_000;
 
 impl<P: Pacer, W: Wire> Worker<'_, P, W> {
-    /// Asks for a stream.
+    /// Requests a stream.
     pub(super) fn begin_stream(&mut self, index: usize) {
         let number = self.mix.next();
         let connection = &mut self.connections[index];
@@ -25,14 +24,14 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         });
         match connection.activity {
             Activity::Open => {
-                self.ask(index);
+                self.pass_to_wire(index);
                 self.flush(index);
             }
             _ => self.open(index),
         }
     }
 
-    /// The stream has ended: it is asked for again after a pause.
+    /// Requests a stream that has ended again, after a pause.
     pub(super) fn stream_again(&mut self, index: usize) {
         let connection = &self.connections[index];
         let rests = matches!(connection.activity, Activity::Retrying { .. });
@@ -45,7 +44,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         }
     }
 
-    /// The load has ended: streams that are still there were held to the end.
+    /// Counts the streams that were held until the end of the load.
     pub(super) fn end_streams(&mut self) {
         for connection in &self.connections[..self.share.streams] {
             debug_assert_eq!(connection.role, Role::Stream);

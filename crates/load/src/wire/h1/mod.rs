@@ -1,7 +1,7 @@
 //! HTTP/1.1 responses (RFC 9112), as a client reads them.
 //!
-//! [`ResponseReader`] eats a response in pieces of any size. It looks at the status line and at the
-//! fields that frame the body, and at nothing else; what it is not asked to keep it only counts.
+//! [`ResponseReader`] eats a response in pieces of any size. It parses only the status line and the fields that frame
+//! the body; what it need not keep it only counts.
 
 mod chunked;
 mod collect;
@@ -19,9 +19,9 @@ pub use wire::H1Wire;
 
 /// Why bytes are not an HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Malformed {
-    #[error("the response does not begin with an HTTP/1.0 or HTTP/1.1 status line")]
+    #[error("the response does not start with an HTTP/1.0 or HTTP/1.1 status line")]
     StatusLine,
     #[error("a header or trailer line has no name, no colon, or a forbidden byte")]
     HeaderLine,
@@ -30,15 +30,15 @@ pub enum Malformed {
     #[error("Content-Length is not a number, or has several values")]
     ContentLength,
     #[error(
-        "a chunk does not begin with its size in hexadecimal, alone on its line or before a semicolon"
+        "a chunk does not start with its size in hexadecimal, alone on its line or before a semicolon"
     )]
     ChunkSize,
     #[error("a chunk's data is not followed by CR LF: it is shorter or longer than its size says")]
     ChunkEnd,
     #[error("a chunk's size line or the trailer section is too long")]
     ChunkTooLong,
-    #[error("status 101, though no other protocol was asked for")]
+    #[error("status 101, although no other protocol was requested")]
     SwitchingProtocols,
-    #[error("more bytes came than the response has")]
+    #[error("there are more bytes than the response has")]
     ExcessBytes,
 }

@@ -25,29 +25,29 @@ enum Body {
 #[derive(Debug)]
 pub struct ResponseReader {
     state: State,
-    /// The beginning of a head or a trailer section.
+    /// The start of a head or a trailer section.
     partial: Partial,
-    /// Of the head that has begun, what has been read.
+    /// What was read of the current head.
     head: HeadReader,
     body_bytes: u64,
     kind: RequestKind,
-    /// The last head that came in one piece: the next one is nearly always the same to the byte, and
-    /// comparing is cheaper than reading.
+    /// The last head that arrived in one piece: the next one nearly always has the same bytes, and comparing is cheaper
+    /// than parsing.
     last_head: LastHead,
 }
 
-/// A head, and what it says.
+/// A head, and its meaning.
 #[derive(Debug, Default)]
 struct LastHead {
     bytes: Vec<u8>,
     meaning: Option<Head>,
 }
 
-/// Longer heads are read anew each time: each connection keeps one.
+/// Longer heads are parsed every time: each connection keeps one.
 const LONGEST_KEPT_HEAD: usize = 1024;
 
 impl LastHead {
-    /// What the head at the beginning of `bytes` says, if it is the same, and its length.
+    /// The kept head and its length, if `bytes` start with it.
     #[inline]
     fn recognise(&self, bytes: &[u8]) -> Option<(Head, usize)> {
         let head = self.meaning?;
@@ -78,7 +78,7 @@ impl ResponseReader {
         }
     }
 
-    /// Says to what kind of request the next response is.
+    /// Sets the kind of request that the next response answers.
     pub fn responds_to(&mut self, kind: RequestKind) {
         if self.kind != kind {
             self.kind = kind;
@@ -86,12 +86,12 @@ impl ResponseReader {
         }
     }
 
-    /// Whether what follows the response that has just ended is no HTTP, but a tunnel's.
+    /// Whether a tunnel's bytes, not HTTP, follow the response that has just ended.
     pub(super) fn is_before_tunnel(&self, ended: Option<Whole>) -> bool {
         ended.is_some_and(|whole| self.kind.opens_tunnel(whole.status))
     }
 
-    /// Forgets the response it is in, for a new connection.
+    /// Forgets the current response, for a new connection.
     pub fn restart(&mut self) {
         self.state = State::Head;
         self.partial.clear();
@@ -99,8 +99,8 @@ impl ResponseReader {
         self.body_bytes = 0;
     }
 
-    /// Body bytes that come next for certain and that nobody has to look at: they may be thrown
-    /// away before they are read, and told with [`ResponseReader::skip`].
+    /// How many body bytes certainly follow that nobody has to look at: they may be thrown away unread, and reported
+    /// with [`ResponseReader::skip`].
     pub fn skippable(&self) -> u64 {
         match &self.state {
             State::Body(_, Body::Length { left }) => *left,
@@ -109,7 +109,7 @@ impl ResponseReader {
         }
     }
 
-    /// `length` body bytes, at most [`ResponseReader::skippable`], came and were thrown away.
+    /// Takes `length` body bytes, at most [`ResponseReader::skippable`], that were thrown away.
     pub fn skip(&mut self, length: u64) -> Option<Whole> {
         self.body_bytes += length;
         match &mut self.state {
@@ -125,7 +125,7 @@ impl ResponseReader {
         }
     }
 
-    /// Eats bytes as they came, up to the end of the response.
+    /// Eats bytes, up to the end of the response.
     pub fn eat(&mut self, bytes: &[u8], keep: &mut impl Keep) -> Result<Eaten, Malformed> {
         let mut at = 0;
         while at < bytes.len() {
@@ -243,7 +243,7 @@ impl ResponseReader {
         Ok((eaten, over.then(|| self.end())))
     }
 
-    /// The response is whole: tells of it, and is ready for the next one.
+    /// Ends the response, and gets ready for the next one.
     fn end(&mut self) -> Whole {
         let state = std::mem::replace(&mut self.state, State::Head);
         let State::Body(head, _) = state else {
@@ -258,7 +258,7 @@ impl ResponseReader {
     }
 }
 
-/// Keeps a head that is not of an interim response.
+/// Keeps a head unless it is of an interim response.
 fn keep_final(head: &Head, bytes: &[u8], keep: &mut impl Keep) {
     if head.status >= 200 {
         keep.head(bytes);

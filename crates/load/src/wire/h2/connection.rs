@@ -1,4 +1,4 @@
-//! The client's side of a connection: frame by frame, what the two sides have told each other.
+//! The client's side of a connection: its state, frame by frame.
 
 use super::flow::{DEFAULT_WINDOW, ReceiveWindow, SendWindow};
 use super::frame::{Frame, flag};
@@ -13,10 +13,10 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The last number that a stream may have.
 const LAST_STREAM: u32 = 0x7fff_ffff;
 
-/// What one frame came to.
+/// What one frame means.
 #[derive(Clone, Copy, Debug)]
 pub enum StreamEvent<'a> {
-    /// Nothing that the stream is concerned with.
+    /// Nothing that concerns the stream.
     Control,
     /// A list of header fields: a head or trailers.
     Fields {
@@ -24,7 +24,7 @@ pub enum StreamEvent<'a> {
         stream: u32,
         /// The list.
         fields: &'a Fields,
-        /// Whether the server has ended the stream with it.
+        /// Whether the server ended the stream with it.
         end: bool,
     },
     /// A piece of the body.
@@ -33,10 +33,10 @@ pub enum StreamEvent<'a> {
         stream: u32,
         /// The piece, which may be empty.
         bytes: &'a [u8],
-        /// Whether the server has ended the stream with it.
+        /// Whether the server ended the stream with it.
         end: bool,
     },
-    /// The server has given the stream up.
+    /// The server has reset the stream.
     Reset {
         /// The stream's number.
         stream: u32,
@@ -45,11 +45,11 @@ pub enum StreamEvent<'a> {
     },
     /// The server takes no further streams.
     GoAway {
-        /// The last stream that it may have looked at.
+        /// The last stream that it may have processed.
         last_stream: u32,
         /// Why.
         code: ErrorCode,
-        /// What else it says of that, for people to read.
+        /// Its explanation for humans.
         debug: &'a [u8],
     },
 }
@@ -60,15 +60,14 @@ struct Stream {
     number: u32,
     send: SendWindow,
     receive: ReceiveWindow,
-    /// How much of the body is sent, or in line to be.
+    /// How much of the body is sent or queued.
     body_sent: usize,
-    /// How many bytes of the connection are sent when the last one of the body is; `None` while that
-    /// is not in line.
+    /// How many bytes of the connection are sent when the last one of the body is; `None` until that one is queued.
     end_at: Option<u64>,
 }
 
-/// A connection with one stream at a time; more would be a table of them. A [`FrameReader`](super::FrameReader) cuts
-/// its frames. It acknowledges settings, responses pings and opens windows by itself.
+/// A connection with one stream at a time. A [`FrameReader`](super::FrameReader) splits its bytes into frames. It
+/// acknowledges settings, responds to pings and opens windows by itself.
 #[derive(Debug)]
 pub struct Connection {
     out: Outgoing,
@@ -104,7 +103,7 @@ impl Default for Connection {
 }
 
 impl Connection {
-    /// Forgets everything but the memory it has, and puts in line what a connection begins with.
+    /// Forgets everything but its allocated memory, and queues the start of a connection.
     pub fn open(&mut self) {
         self.decoder.restart();
         self.partial_block.clear();
@@ -117,31 +116,30 @@ impl Connection {
         self.out.restart();
         self.out.raw(PREFACE);
         self.out.frame(Kind::Settings, 0, 0, &settings::ours());
-        // The connection's window is no setting.
+        // The connection's window is not a setting.
         self.grant(0, ReceiveWindow::SIZE - DEFAULT_WINDOW);
     }
 
-    /// Whether a further stream may be opened: the server is not going away, and there are numbers
-    /// left.
+    /// Whether a further stream may be opened: the server is not going away, and there are numbers left.
     pub fn takes_streams(&self) -> bool {
         !self.going_away && self.next_stream <= LAST_STREAM
     }
 
-    /// The number of the open stream, where one is.
+    /// The number of the open stream.
     pub fn stream(&self) -> Option<u32> {
         self.stream.as_ref().map(|stream| stream.number)
     }
 
-    /// Whether some of a header block has come, and its end has not.
+    /// Whether a header block has begun but not ended.
     pub fn in_block(&self) -> bool {
         self.partial_block.begun()
     }
 
-    /// Opens a stream, in place of the one that was open. `head` is a whole header block, encoded
-    /// with [`super::hpack::encode`] and at most [`super::MAX_FRAME`] - 1 bytes long. A body of one
-    /// byte at least follows, with [`Connection::fill`].
+    /// Opens a stream in place of the open one. `head` is a whole header block, encoded with [`super::hpack::encode`]
+    /// and at most [`super::MAX_FRAME`] - 1 bytes long. A body of at least one byte must follow, with
+    /// [`Connection::fill`].
     ///
-    /// May only be called where [`Connection::takes_streams`].
+    /// Call it only if [`Connection::takes_streams`].
     pub fn begin(&mut self, head: &[u8]) {
         let number = self.next_stream;
         self.next_stream += 2;
@@ -153,7 +151,7 @@ impl Connection {
             end_at: None,
         });
         if number == 1 {
-            // Once a connection.
+            // Once per connection.
             let head = [&[EMPTY_TABLE], head].concat();
             self.out
                 .frame(Kind::Headers, flag::END_HEADERS, number, &head);
@@ -163,8 +161,8 @@ impl Connection {
         }
     }
 
-    /// Puts in line what the server has room for of the open stream's `body`, which is the same every
-    /// time. To be called again after whatever came.
+    /// Queues as much of the open stream's `body` as the server has room for; `body` is the same every time. Call it
+    /// again whenever something has arrived.
     pub fn fill(&mut self, body: &[u8]) {
         let Some(stream) = &mut self.stream else {
             return;
@@ -186,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// Whether all of the open stream's body is sent, so that a response can be one to it.
+    /// Whether all of the open stream's body is sent, so that a response can answer it.
     pub fn body_is_sent(&self) -> bool {
         self.stream.as_ref().is_none_or(|stream| {
             let sent = self.out.sent_bytes();
@@ -194,8 +192,7 @@ impl Connection {
         })
     }
 
-    /// The server has ended the stream. Where not all of the body is in line, the server is told that
-    /// the rest will not come.
+    /// Ends the stream after the server did. If not all of the body is queued, this cancels the rest.
     pub fn end(&mut self) {
         if let Some(stream) = self.stream.take()
             && stream.end_at.is_none()
@@ -205,23 +202,24 @@ impl Connection {
         }
     }
 
-    /// What is to be sent and is not yet.
+    /// The queued bytes that are not sent yet.
     pub fn unsent(&self) -> &[u8] {
         self.out.unsent()
     }
 
-    /// `length` bytes of [`Connection::unsent`] were sent.
+    /// Takes note that `length` bytes of [`Connection::unsent`] were sent.
     pub fn sent(&mut self, length: usize) {
         self.out.sent(length);
     }
 
-    /// Takes the next frame and tells what it came to.
+    /// Takes the next frame and returns its meaning.
     ///
     /// # Errors
-    /// Where it is nothing that a server may send: the connection is of no use any more.
+    ///
+    /// If a server must not send it: the connection is then unusable.
     pub fn take<'a>(&'a mut self, frame: Frame<'a>) -> Result<StreamEvent<'a>, Malformed> {
         if self.in_block() {
-            return self.go_on_with_block(&frame);
+            return self.continue_block(&frame);
         }
         let Some(kind) = frame.header.kind else {
             return Ok(StreamEvent::Control);
@@ -237,7 +235,7 @@ impl Connection {
             Kind::GoAway => self.go_away(&frame),
             Kind::PushPromise => Err(Malformed::Push),
             Kind::Continuation => Err(Malformed::ContinuesNothing),
-            // It has no meaning any more (section 5.3.2).
+            // Obsolete (section 5.3.2).
             Kind::Priority => numbers::<5>(kind, &frame).map(|_| StreamEvent::Control),
         }
     }
@@ -273,8 +271,8 @@ impl Connection {
         }
     }
 
-    fn go_on_with_block(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'_>, Malformed> {
-        let Some(block) = self.partial_block.go_on(frame)? else {
+    fn continue_block(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'_>, Malformed> {
+        let Some(block) = self.partial_block.continue_with(frame)? else {
             return Ok(StreamEvent::Control);
         };
         let event = decode(&mut self.decoder, block, &mut self.fields)?;
@@ -315,14 +313,14 @@ impl Connection {
         } else if let Some(stream) = self.known_stream(Kind::WindowUpdate, number)? {
             stream.send.grow(by.into())?;
         }
-        // One that has ended needs no window.
+        // A stream that has ended needs no window.
         Ok(StreamEvent::Control)
     }
 
     fn reset(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'static>, Malformed> {
         let code = ErrorCode(u32::from_be_bytes(*numbers(Kind::RstStream, frame)?));
         let stream = frame.header.stream;
-        // One that has ended is whole; that nothing more is wanted of it is no news.
+        // A stream that has ended is whole; its reset means nothing.
         if self.known_stream(Kind::RstStream, stream)?.is_none() {
             return Ok(StreamEvent::Control);
         }
@@ -349,9 +347,9 @@ impl Connection {
             .frame(Kind::WindowUpdate, 0, stream, &by.to_be_bytes());
     }
 
-    /// The stream of that number, `None` where it has ended.
+    /// The stream of that number, `None` if it has ended.
     fn known_stream(&mut self, kind: Kind, number: u32) -> Result<Option<&mut Stream>, Malformed> {
-        // Even numbers are the server's, for what it pushes.
+        // Even numbers are for the server's pushes.
         if number >= self.next_stream || number.is_multiple_of(2) {
             return Err(Malformed::IdleStream(kind));
         }
@@ -378,7 +376,7 @@ fn decode<'a>(
     })
 }
 
-/// Some frames are about a stream, some about the connection; WINDOW_UPDATE is about either.
+/// Some frames concern a stream, some the connection; WINDOW_UPDATE concerns either.
 fn check_stream(kind: Kind, stream: u32) -> Result<(), Malformed> {
     match kind {
         Kind::Settings | Kind::Ping | Kind::GoAway if stream != 0 => Err(Malformed::OnStream(kind)),
@@ -389,7 +387,7 @@ fn check_stream(kind: Kind, stream: u32) -> Result<(), Malformed> {
     }
 }
 
-/// The payload of a frame whose kind has just one length.
+/// The payload of a frame whose kind has a fixed length.
 fn numbers<'a, const LENGTH: usize>(
     kind: Kind,
     frame: &Frame<'a>,
@@ -405,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_streams_run_out() {
+    fn stream_numbers_run_out() {
         let mut connection = Connection {
             next_stream: LAST_STREAM,
             ..Connection::default()

@@ -1,17 +1,16 @@
-//! Frames (RFC 9113, section 4), cut from the bytes of a connection.
+//! Splits the bytes of a connection into frames (RFC 9113, section 4).
 
 use std::fmt;
 
 use super::Malformed;
 
-/// The longest frame that the server may send, in bytes without the header: the least limit there
-/// is, so that nothing needs to be said about it.
+/// The longest payload of a frame that the server may send, in bytes: the default, which needs no setting.
 pub const MAX_FRAME: usize = 16_384;
 
 /// Bytes of a frame's header.
 pub(super) const FRAME_HEADER: usize = 9;
 
-/// What a frame is for. Those that are not known are ignored.
+/// The type of a frame. Unknown ones are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
@@ -54,7 +53,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The error code of a RST_STREAM or GOAWAY frame (section 7); shown by its name.
+/// The error code of a RST_STREAM or GOAWAY frame (section 7); displayed by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(pub u32);
 
@@ -92,7 +91,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Flags; each means something in some kinds of frames only.
+/// Flags; each is valid in some types of frames only.
 pub(super) mod flag {
     pub(crate) const ACK: u8 = 0x1;
     pub(crate) const END_STREAM: u8 = 0x1;
@@ -101,12 +100,12 @@ pub(super) mod flag {
     pub(crate) const PRIORITY: u8 = 0x20;
 }
 
-/// What stands before a frame's payload.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// Of the payload, in bytes.
     pub(super) length: usize,
-    /// `None` where it is not known.
+    /// `None` if it is unknown.
     pub(super) kind: Option<Kind>,
     pub(super) flags: u8,
     /// 0 for the connection.
@@ -120,7 +119,7 @@ impl FrameHeader {
             length: u32::from_be_bytes([0, a, b, c]) as usize,
             kind: Kind::from_byte(kind),
             flags,
-            // The highest bit means nothing.
+            // The highest bit is reserved.
             stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
         }
     }
@@ -130,7 +129,7 @@ impl FrameHeader {
     }
 }
 
-/// The header of a frame that is to be sent. Its payload has at most 2^24-1 bytes.
+/// The header of a frame to send. Its payload has at most 2^24-1 bytes.
 pub(super) fn encode_header(
     length: usize,
     kind: Kind,
@@ -166,13 +165,13 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Cuts the bytes of a connection into frames. Frames that came in one piece are not copied.
+/// Splits the bytes of a connection into frames. Frames that arrive in one piece are not copied.
 #[derive(Debug, Default)]
 pub struct FrameReader {
-    /// A frame that came in several pieces, at most 16,393 bytes.
+    /// A frame that arrived in several pieces, at most 16,393 bytes.
     partial: Vec<u8>,
-    /// Whether that frame was handed out, so that it can be forgotten.
-    handed_out: bool,
+    /// Whether that frame was returned, so that it can be dropped.
+    was_returned: bool,
     begun: bool,
 }
 
@@ -180,23 +179,23 @@ impl FrameReader {
     /// Forgets everything, for a new connection.
     pub fn restart(&mut self) {
         self.partial.clear();
-        self.handed_out = false;
+        self.was_returned = false;
         self.begun = false;
     }
 
-    /// Whether some of a frame has come and its end has not.
+    /// Whether a frame has begun but not ended.
     pub fn in_frame(&self) -> bool {
-        !self.partial.is_empty() && !self.handed_out
+        !self.partial.is_empty() && !self.was_returned
     }
 
-    /// Takes the next frame off `bytes`. `None` where its end has not come: then all is taken.
+    /// Takes the next frame off `bytes`. If its end has not arrived, takes everything and returns `None`.
     pub fn next<'a, 'b: 'a>(
         &'a mut self,
         bytes: &mut &'b [u8],
     ) -> Result<Option<Frame<'a>>, Malformed> {
-        if self.handed_out {
+        if self.was_returned {
             self.partial.clear();
-            self.handed_out = false;
+            self.was_returned = false;
         }
         if !self.partial.is_empty() {
             return self.complete(bytes);
@@ -211,7 +210,7 @@ impl FrameReader {
         Ok(None)
     }
 
-    /// Goes on with a frame whose beginning came before.
+    /// Continues a frame that began earlier.
     fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame<'_>>, Malformed> {
         self.fill(FRAME_HEADER, bytes);
         let Some(header) = read_header(&self.partial, &mut self.begun)? else {
@@ -222,12 +221,12 @@ impl FrameReader {
         if self.partial.len() < length {
             return Ok(None);
         }
-        self.handed_out = true;
+        self.was_returned = true;
         let payload = &self.partial[FRAME_HEADER..];
         Ok(Some(Frame { header, payload }))
     }
 
-    /// Moves bytes over until there are `length` of them, where so many are there.
+    /// Moves bytes to the buffer until it has `length` of them, if there are enough.
     fn fill(&mut self, length: usize, bytes: &mut &[u8]) {
         let lacking = length.saturating_sub(self.partial.len()).min(bytes.len());
         let (taken, rest) = bytes.split_at(lacking);
@@ -236,13 +235,12 @@ impl FrameReader {
     }
 }
 
-/// The header that `bytes` begin with, where all of it is there. `begun` tells whether it is not the
-/// connection's first.
+/// The header at the start of `bytes`, if it is complete. `begun` says whether the connection has had a frame before.
 fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Malformed> {
     let Some(header) = bytes.first_chunk().map(FrameHeader::read) else {
         return Ok(None);
     };
-    // Before the length: what is no frame at all has a senseless one.
+    // Check this before the length, which is meaningless if the bytes are no frame at all.
     if !*begun && header.kind != Some(Kind::Settings) {
         return Err(Malformed::NotHttp2);
     }
@@ -258,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_shown_by_name_where_they_have_one() {
+    fn known_codes_are_displayed_by_name() {
         assert_eq!(ErrorCode::NO_ERROR.to_string(), "NO_ERROR");
         assert_eq!(ErrorCode::CANCEL.to_string(), "CANCEL");
         assert_eq!(ErrorCode(0xd).to_string(), "HTTP_1_1_REQUIRED");

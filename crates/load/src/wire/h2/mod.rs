@@ -1,7 +1,7 @@
-//! HTTP/2 (RFC 9113), as a client that speaks it from the first byte.
+//! HTTP/2 (RFC 9113) for a client with prior knowledge.
 //!
-//! A [`FrameReader`] cuts the bytes of a connection, and [`Connection`] turns its frames into [`StreamEvent`]s and responses
-//! by itself what the protocol wants to get a response. It carries one stream at a time.
+//! A [`FrameReader`] splits the bytes of a connection, and [`Connection`] turns its frames into [`StreamEvent`]s and
+//! sends by itself what the protocol needs. It carries one stream at a time.
 
 mod connection;
 mod flow;
@@ -21,19 +21,19 @@ use hpack::HpackError;
 
 /// Why bytes are not what an HTTP/2 server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Malformed {
-    #[error("what the server sent does not begin with a SETTINGS frame: it may not speak HTTP/2")]
+    #[error("the server did not start with a SETTINGS frame: it may not support HTTP/2")]
     NotHttp2,
-    #[error("a frame of {0} bytes, though at most {MAX_FRAME} are allowed")]
+    #[error("a frame has {0} bytes, but at most {MAX_FRAME} are allowed")]
     FrameTooLong(usize),
-    #[error("a {0} frame has a length that none may have")]
+    #[error("a {0} frame has an invalid length")]
     FrameLength(Kind),
-    #[error("a {0} frame has more padding than it is long")]
+    #[error("a {0} frame has more padding than payload")]
     Padding(Kind),
     #[error("a {0} frame is on no stream")]
     NoStream(Kind),
-    #[error("a {0} frame is on a stream, though it concerns the connection")]
+    #[error("a {0} frame is on a stream, although it concerns the connection")]
     OnStream(Kind),
     #[error("a {0} frame is on a stream that was never opened")]
     IdleStream(Kind),
@@ -47,16 +47,16 @@ pub enum Malformed {
     BlockTooLong,
     #[error(transparent)]
     Hpack(#[from] HpackError),
-    #[error("the server pushes, though it was told not to")]
+    #[error("the server pushes, although push is disabled")]
     Push,
-    #[error("the server gives the setting {0} a value that it must not have")]
+    #[error("the server gives the setting {0} an invalid value")]
     Setting(&'static str),
     #[error("a WINDOW_UPDATE frame adds nothing")]
     WindowUpdateZero,
     #[error("the server makes a flow-control window larger than 2^31-1 bytes")]
     WindowOverflow,
-    #[error("the server sends more data than the flow-control window lets it")]
+    #[error("the server sends more data than the flow-control window allows")]
     WindowExceeded,
-    #[error("the server sends PING or SETTINGS frames and does not read what responds them")]
+    #[error("the server sends PING or SETTINGS frames but does not read the acknowledgements")]
     ResponsesUnread,
 }

@@ -1,4 +1,4 @@
-//! Events read and counted, however the stream is cut.
+//! Events are parsed and counted the same however the stream is split.
 
 use super::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     pieces.into_iter().map(|piece| counter.eat(piece)).sum()
 }
 
-/// What reading makes of the same bytes.
+/// How many events parsing finds in the same bytes.
 fn read(bytes: &[u8]) -> u64 {
     events(bytes).len() as u64
 }
@@ -69,7 +69,7 @@ fn an_event_is_counted_with_the_empty_line_after_its_data() {
 }
 
 #[test]
-fn it_says_which_piece_completed_an_event() {
+fn each_piece_reports_the_events_it_completed() {
     let mut counter = EventCounter::default();
     assert_eq!(counter.eat(b"data: a\r\n"), 0);
     assert_eq!(counter.eat(b"\r"), 1);
@@ -78,7 +78,7 @@ fn it_says_which_piece_completed_an_event() {
 }
 
 #[test]
-fn a_stream_begun_anew_owes_nothing_to_the_one_before() {
+fn a_restarted_stream_is_independent_of_the_last_one() {
     for begun in ["data: a\n", "da", "data", "\r", "\u{FEFF}"] {
         let mut counter = EventCounter::default();
         counter.eat(begun.as_bytes());
@@ -89,7 +89,7 @@ fn a_stream_begun_anew_owes_nothing_to_the_one_before() {
 }
 
 #[test]
-fn a_split_at_any_byte_changes_nothing() {
+fn a_split_at_any_byte_makes_no_difference() {
     let text = "\u{FEFF}event: é\r\ndata: ü\r\r\n: c\ndata: b\r\ndata\n\nid: 1\rdata: z\n\r\n";
     let bytes = text.as_bytes();
     assert_eq!(count([bytes]), 3);
@@ -120,7 +120,7 @@ const TOKENS: &[&[u8]] = &[
 
 proptest! {
     #[test]
-    fn it_counts_what_is_read(
+    fn as_many_events_are_counted_as_parsed(
         tokens in prop::collection::vec(prop::sample::select(TOKENS), 0..60),
         cuts in prop::collection::vec(0usize..200, 0..4),
     ) {

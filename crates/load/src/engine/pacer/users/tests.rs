@@ -1,4 +1,4 @@
-//! Both models, by the arithmetic of their arrivals.
+//! Checks both models by the arithmetic of their arrivals.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn think_times(pacer: &mut Users<'_, ClosedUser>, user: usize, count: usize) -> 
     let mut now = 0;
     let think = |_| {
         let Next::At(until) = pacer.next(user, now) else {
-            panic!("it thinks first");
+            panic!("a user thinks first");
         };
         assert_eq!(pacer.next(user, until - 1), Next::At(until), "not earlier");
         assert_eq!(pacer.next(user, until), Next::Now(Arrival::Free));
@@ -21,7 +21,7 @@ fn think_times(pacer: &mut Users<'_, ClosedUser>, user: usize, count: usize) -> 
 }
 
 #[test]
-fn users_think_for_exponential_times_of_their_own_between_response_and_request() {
+fn users_think_for_independent_exponential_times() {
     let budget = SharedBudget::new(None);
     let mut pacer = Users::<ClosedUser>::new(2, 0, SECOND, &budget, false, 7);
     let one = think_times(&mut pacer, 0, 50_000);
@@ -34,7 +34,7 @@ fn users_think_for_exponential_times_of_their_own_between_response_and_request()
 }
 
 #[test]
-fn a_spent_budget_ends_the_thinking() {
+fn a_spent_budget_ends_think_times() {
     let budget = SharedBudget::new(Some(1));
     let mut pacer = Users::<ClosedUser>::new(1, 0, SECOND, &budget, false, 7);
     think_times(&mut pacer, 0, 1);
@@ -62,7 +62,7 @@ fn at(next: Next) -> Nanoseconds {
     }
 }
 
-/// Serves one user without delay up to `end`; the scheduled instants.
+/// Serves one user without delay up to `end`, and returns the due times.
 fn arrivals(pacer: &mut Users<'_, OpenUser>, user: usize, end: Nanoseconds) -> Vec<Nanoseconds> {
     let mut scheduled = Vec::new();
     let mut now = 0;
@@ -102,7 +102,7 @@ fn every_user_is_a_poisson_source_of_its_own() {
 }
 
 #[test]
-fn a_late_response_delays_arrivals_and_moves_none() {
+fn a_late_response_delays_sends_but_moves_no_due_time() {
     let budget = SharedBudget::new(None);
     let punctual = arrivals(&mut users(1, &budget), 0, 10 * SECOND);
     let mut pacer = users(1, &budget);
@@ -120,7 +120,7 @@ fn a_late_response_delays_arrivals_and_moves_none() {
 }
 
 #[test]
-fn what_was_due_and_never_begun_is_counted_once() {
+fn overdue_requests_are_counted_once() {
     let budget = SharedBudget::new(Some(20));
     let due = {
         let unbounded = SharedBudget::new(None);
@@ -135,26 +135,26 @@ fn what_was_due_and_never_begun_is_counted_once() {
     assert_eq!(
         overdue(&mut pacer, 1_000 * SECOND),
         20 - due,
-        "no more than the budget"
+        "at most the budget"
     );
 }
 
 #[test]
-fn arrivals_without_number_are_counted_at_once() {
+fn any_number_of_arrivals_is_counted_at_once() {
     let budget = SharedBudget::new(None);
     let mut pacer = Users::<OpenUser>::new(1000, 0, 1000, &budget, false, 7);
     pacer.start(0);
-    // The phase begins after the first tenth of it: 1000 users, an arrival each microsecond.
+    // The phase begins after the first tenth: 1000 users, an arrival every microsecond.
     let overdue = pacer.overdue(10_000 * SECOND, 1000 * SECOND);
     let off = (overdue.count as f64 - 1e13).abs();
-    // A thousandth: intervals are of whole nanoseconds.
+    // A thousandth: intervals are in whole nanoseconds.
     assert!(off < 1e10, "{overdue:?}");
     let off = (overdue.in_phase as f64 - 0.9e13).abs();
     assert!(off < 1e10 && overdue.first < 1_000_000, "{overdue:?}");
 }
 
 #[test]
-fn users_share_the_budget_and_warm_up_takes_nothing_of_it() {
+fn users_share_the_budget_and_the_warm_up_takes_none() {
     let budget = SharedBudget::new(Some(5));
     let mut pacer = started(Users::<OpenUser>::new(3, 0, SECOND, &budget, true, 7));
     let late = 1_000 * SECOND;

@@ -1,9 +1,9 @@
-//! HPACK (RFC 7541): how header fields are written in HTTP/2.
+//! HPACK (RFC 7541), the encoding of header fields in HTTP/2.
 //!
-//! `loona-hpack` takes 1.2 times the CPU time for responses whose fields are all in its table, and 150 times if texts are
-//! Huffman-coded, as in the first response of a connection and in all that carry a new date or a request id: 130 µs,
-//! when a whole request costs 4 µs (`cargo run --release -p prony-load --example hpack`). Its encoder puts every field
-//! into the table, so a block could not be encoded once for all connections.
+//! `loona-hpack` takes 1.2 times the CPU time for responses whose fields are all in its table, and 150 times if texts
+//! are Huffman-coded, as in the first response of a connection and in all that carry a new date or a request id: 130
+//! µs, when a whole request costs 4 µs (`cargo run --release -p prony-load --example hpack`). Its encoder puts every
+//! field into the table, so a block could not be encoded once for all connections.
 
 mod decoder;
 mod encoder;
@@ -17,32 +17,32 @@ pub use encoder::{EMPTY_TABLE, encode};
 
 /// Why a header block cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum HpackError {
     #[error("a header block ends in the middle of a field")]
     Cut,
     #[error("a header block has a number that does not fit into 32 bits")]
     Number,
-    #[error("a header block names field {0} of the tables, which is not there")]
+    #[error("a header block refers to field {0}, which the tables do not have")]
     Index(usize),
     #[error("a header block has a string with a broken Huffman code")]
     Huffman,
-    #[error("a header block changes the size of the table where, or as, it must not")]
+    #[error("a header block changes the table size in the wrong place or by too much")]
     TableSize,
     #[error("the header fields are longer than {} KiB together", MAX_LIST / 1024)]
     ListTooLong,
 }
 
-/// The longest list that is decoded, in bytes as [`Fields::size`] counts them.
+/// The longest list to decode, in bytes as [`Fields::size`] counts them.
 pub const MAX_LIST: usize = 64 * 1024;
 
-/// What a field counts beyond its name and value (RFC 7541, section 4.1).
+/// The size of a field beyond its name and value (RFC 7541, section 4.1).
 const OVERHEAD: usize = 32;
 
-/// Header fields in the order they came.
+/// Header fields in the order received.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// Names and values, one after the other.
+    /// Names and values, concatenated.
     bytes: Vec<u8>,
     /// Where each name and each value ends.
     ends: Vec<(usize, usize)>,
@@ -69,7 +69,6 @@ impl Fields {
         self.ends.clear();
     }
 
-    /// The last field.
     fn last(&self) -> Option<(&[u8], &[u8])> {
         let (&(name, value), before) = self.ends.split_last()?;
         let start = before.last().map_or(0, |&(_, end)| end);

@@ -1,4 +1,4 @@
-//! A server's frames, made by hand.
+//! Handmade frames of a server.
 
 use super::super::frame::{encode_header, flag};
 use super::super::{ErrorCode, Kind, MAX_FRAME, hpack};
@@ -32,7 +32,7 @@ pub(in crate::wire) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
     block
 }
 
-/// HEADERS, whole, with `flags` besides.
+/// A whole HEADERS frame; `flags` are added.
 pub(in crate::wire) fn headers(stream: u32, flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(Kind::Headers, flags | END_HEADERS, stream, &block(fields))
 }
@@ -63,7 +63,7 @@ pub(in crate::wire) struct Sent {
     pub(in crate::wire) payload: Vec<u8>,
 }
 
-/// The frames that `bytes` are made of, whole ones all.
+/// Splits `bytes` into whole frames.
 pub(in crate::wire) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
     let mut frames = Vec::new();
     while let Some((&[a, b, c, kind, flags, stream @ ..], rest)) = bytes.split_first_chunk::<9>() {
@@ -77,6 +77,6 @@ pub(in crate::wire) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
         });
         bytes = &rest[length..];
     }
-    assert!(bytes.is_empty(), "a frame is cut");
+    assert!(bytes.is_empty(), "the last frame is incomplete");
     frames
 }
