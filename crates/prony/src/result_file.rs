@@ -1,5 +1,5 @@
-//! The files that the command line names for results. Each is tried before anything is measured, and
-//! changes only when its result is there: an interrupted command leaves what was there before.
+//! The files that the command line names for results. Prony tries each before it measures anything, and replaces it
+//! only with a complete result: an interrupted command leaves the earlier file as it was.
 
 use std::error::Error;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -13,7 +13,7 @@ use tempfile::{Builder, NamedTempFile};
 use crate::exit::usage;
 use crate::output::{self, Stdout};
 
-/// How a new file is made, less the user's mask.
+/// The mode of a new file, before the user's mask.
 const NEW_FILE: u32 = 0o666;
 
 /// Where a result goes: a file, or standard output for `-`.
@@ -26,13 +26,13 @@ pub struct ResultFile {
 #[derive(Debug)]
 enum Place {
     Stdout,
-    /// The result is written beside it and renamed, so that it is whole whenever it is there.
+    /// The result is written beside it and renamed, so that the file is always complete.
     Replaced(PathBuf),
-    /// A pipe or a device, or a file in a folder that takes no other file.
+    /// A pipe or a device, or a file in a folder in which no other file can be created.
     Opened(File),
 }
 
-/// Tries the files of some flags, each of which may be missing. No two may be the same.
+/// Tries the files that some flags name; a flag may be missing. No two may be the same.
 ///
 /// # Errors
 /// If one cannot be written, or two flags name the same place.
@@ -56,8 +56,21 @@ pub fn open<const N: usize>(
     Ok(files)
 }
 
+/// Whether one of the files is standard output, so that nothing else may be written there.
+pub fn takes_stdout(files: &[Option<ResultFile>]) -> bool {
+    files.iter().flatten().any(ResultFile::is_stdout)
+}
+
+/// Shows a text for people: on standard output, or on standard error if a result is written to standard output.
+pub fn show(text: &str, files: &[Option<ResultFile>]) {
+    match takes_stdout(files) {
+        true => err!("{text}"),
+        false => out!("{text}"),
+    }
+}
+
 impl ResultFile {
-    /// Tries a file, without a change to it; `-` is standard output.
+    /// Tries a file without changing it; `-` is standard output.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -72,8 +85,7 @@ impl ResultFile {
         })
     }
 
-    /// Whether it is standard output, where nothing else may be written then.
-    pub fn is_stdout(&self) -> bool {
+    fn is_stdout(&self) -> bool {
         matches!(self.place, Place::Stdout)
     }
 
@@ -85,7 +97,7 @@ impl ResultFile {
         }
     }
 
-    /// Writes a text as the whole result.
+    /// Writes a text as the result.
     ///
     /// # Errors
     /// See [`Self::write_with`].
@@ -93,7 +105,7 @@ impl ResultFile {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes a value as the whole result, in JSON.
+    /// Writes a value as the result, in JSON.
     ///
     /// # Errors
     /// See [`Self::write_with`].
@@ -104,10 +116,10 @@ impl ResultFile {
         })
     }
 
-    /// Writes the whole result.
+    /// Writes the result.
     ///
     /// # Errors
-    /// If it cannot be written. A reader of standard output that goes away is no error.
+    /// If it cannot be written. A reader of standard output that goes away is not an error.
     pub fn write_with(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -135,12 +147,12 @@ impl Place {
         if found.is_dir() {
             return Err("it is a folder".into());
         }
-        // Without a change to it: that comes with the result.
+        // Opened without changing it; the result does that.
         let file = OpenOptions::new().write(true).open(path).map_err(told)?;
         if !found.is_file() {
             return Ok(Self::Opened(file));
         }
-        // A link stays one, so its target is what is replaced.
+        // A link stays a link: its target is replaced.
         let target = path.canonicalize().map_err(told)?;
         Ok(match beside(&target, Some(&found)) {
             Ok(_) => Self::Replaced(target),
@@ -159,8 +171,7 @@ impl Place {
     }
 }
 
-/// A folder for several files, created if it is missing. The folder that it is in must be there: a
-/// misspelt path is told, not created.
+/// A folder for several files, created if it is missing. Its parent must exist, so that a misspelt path is an error.
 ///
 /// # Errors
 /// If it cannot be created.
@@ -199,7 +210,7 @@ fn beside(target: &Path, replaced: Option<&Metadata>) -> io::Result<NamedTempFil
         .prefix(".prony-")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder_of(target))
-        // Its own text names the temporary file, which is of no interest.
+        // The error's own text names the temporary file.
         .map_err(|error| error.kind().into())
 }
 
@@ -207,7 +218,7 @@ fn replace(target: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     let found = fs::metadata(target).ok();
     let file = beside(target, found.as_ref())?;
     if let Some(found) = found {
-        // The mask does not apply to what is there already.
+        // The mask does not apply to an existing file.
         file.as_file().set_permissions(found.permissions())?;
     }
     buffered(file.as_file(), write)?;

@@ -1,39 +1,40 @@
-//! The search for a capacity as it goes: a line for each rate that was tried, on standard error.
+//! The live view of a search for a capacity: a line for each rate that was tried, on standard error.
 
-use std::io::IsTerminal;
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_capacity::{
     Attempt, Event, Judgement, MOST_RUNS, Planned, Purpose, Question, per_second, supports,
 };
 use prony_load::{LoadPlan, Progress};
-use prony_report::format;
+use prony_present::number;
 
-use super::noisy;
+use super::live_line::LiveLine;
+use super::run_progress::noise_text;
 
 /// Shows how far a search has come.
 pub struct CapacityProgress {
-    bar: ProgressBar,
+    line: LiveLine,
     findings: u32,
-    /// What is being done, for the line that moves.
+    /// How long the search may take, in seconds.
+    budget_s: f64,
+    since: Instant,
+    /// What runs now, for the live line.
     doing: String,
 }
 
 impl CapacityProgress {
-    /// Says what is looked for.
+    /// Says what Prony looks for.
     pub fn start(plan: &LoadPlan, question: &Question) -> Self {
-        let bar = match std::io::stderr().is_terminal() {
-            true => ProgressBar::new_spinner().with_style(style()),
-            false => ProgressBar::hidden(),
-        };
         errln!(
-            "looking for the greatest rate at which {} keeps {}",
+            "looking for the highest rate at which {} meets {}",
             plan.url,
             question.slo
         );
         Self {
-            bar,
+            line: LiveLine::start(),
             findings: question.precision.repeats,
+            budget_s: question.budget.as_secs_f64(),
+            since: Instant::now(),
             doing: "closed loop, for a first guess".into(),
         }
     }
@@ -55,33 +56,32 @@ impl CapacityProgress {
             }
             Event::Unsettled(came) => {
                 self.say(&format!(
-                    "the server responds no request right any more: {came}"
+                    "the server sends no ok responses any more: {came}"
                 ));
             }
         }
     }
 
-    /// Shows the figures of now.
+    /// Shows the current figures.
     pub fn show(&self, progress: &Progress) {
+        let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
         let figures = match progress.measuring && progress.ok > 0 {
-            true => format!(
-                "p50 {}  p99 {}",
-                format::duration(progress.p50_ns as f64),
-                format::duration(progress.p99_ns as f64)
-            ),
-            false => "warming up".into(),
+            true => [format!("p50 {p50}"), format!("p99 {p99}")],
+            false => ["warming up".into(), String::new()],
         };
-        self.bar.set_message(format!("{}  {figures}", self.doing));
-        self.bar.tick();
+        let [first, second] = figures;
+        self.line.show(&[self.doing.clone(), first, second]);
+        self.line
+            .move_to(self.since.elapsed().as_secs_f64() / self.budget_s);
     }
 
-    /// Clears the line that moved.
+    /// Clears the live line.
     pub fn finish(self) {
-        self.bar.finish_and_clear();
+        self.line.finish();
     }
 
     fn say(&self, line: &str) {
-        self.bar.suspend(|| errln!("  {line}"));
+        self.line.print(&format!("  {line}"));
     }
 
     fn tries(&self, planned: &Planned) -> String {
@@ -89,7 +89,7 @@ impl CapacityProgress {
             "{} {} for {}",
             self.purpose(planned.purpose),
             per_second(planned.rate_per_s),
-            format::seconds(planned.measured.as_secs_f64())
+            number::seconds(planned.measured.as_secs_f64())
         )
     }
 
@@ -104,16 +104,11 @@ impl CapacityProgress {
     }
 }
 
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{elapsed:>4} {spinner} {wide_msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-}
-
 fn outcome(attempt: &Attempt) -> String {
     if let Some(by) = noisy_by(attempt) {
         let then = match (attempt.purpose, attempt.run < MOST_RUNS) {
             (Purpose::Curve, _) => "",
-            (_, true) => "; this rate is run again",
+            (_, true) => "; Prony tries this rate again",
             (_, false) => "; this rate stays undecided",
         };
         return format!("noisy    {by}{then}{}", slow_because(attempt));
@@ -126,14 +121,14 @@ fn outcome(attempt: &Attempt) -> String {
     }
 }
 
-/// What made an attempt noisy; `None` if nothing did.
+/// What disturbed an attempt; `None` if nothing did.
 pub fn noisy_by(attempt: &Attempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
-    let by: Vec<String> = noise.noisy.iter().map(noisy::by).collect();
+    let by: Vec<String> = noise.noisy.iter().map(noise_text).collect();
     Some(by.join(", and "))
 }
 
-/// What the kernel says about slow requests, as it follows a reason.
+/// What the kernel's counters say about slow requests, after a reason.
 fn slow_because(attempt: &Attempt) -> String {
     let because = attempt.slow_because.as_ref();
     because.map_or(String::new(), |because| format!("; {because}"))
@@ -144,8 +139,8 @@ fn latency(attempt: &Attempt) -> String {
         return String::new();
     };
     let p99 = match supports(attempt.ok, 0.99) {
-        true => format!("  p99 {}", format::duration(latency.p99 as f64)),
+        true => format!("  p99 {}", number::duration(latency.p99 as f64)),
         false => String::new(),
     };
-    format!("p50 {}{p99}", format::duration(latency.p50 as f64))
+    format!("p50 {}{p99}", number::duration(latency.p50 as f64))
 }

@@ -1,29 +1,35 @@
-//! What a search for a capacity gave.
+//! The result of a search for a capacity.
 
 use std::fmt::{Result, Write};
 
 use prony_capacity::{Attempt, CapacityResult, Ended, Found, Judgement, per_second, supports};
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
-use prony_report::format;
+use prony_present::number;
+use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
+use prony_present::terminal::Paint;
+use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
-use super::load_shape::connections_of_a_rate;
-use super::plural;
 
-/// The summary. What was not found is not in it, and said.
-pub fn text(result: &CapacityResult, requests: Option<&str>) -> String {
+/// The summary, in tables of at most `width` characters.
+pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
-    let _ = write_summary(&mut text, result, requests);
+    let _ = write_summary(&mut text, result, requests, width);
     text
 }
 
-fn write_summary(out: &mut String, result: &CapacityResult, requests: Option<&str>) -> Result {
+fn write_summary(
+    out: &mut String,
+    result: &CapacityResult,
+    requests: Option<&str>,
+    width: usize,
+) -> Result {
     write_conditions(out, result, requests)?;
-    write_response(out, result)?;
+    write_capacity(out, result)?;
     write_noise(out, result)?;
     write_slow(out, result)?;
-    write_curve(out, result)?;
+    write_curve(out, result, width)?;
     write_end(out, result)
 }
 
@@ -35,19 +41,26 @@ fn write_conditions(out: &mut String, result: &CapacityResult, requests: Option<
     }
     let arrivals = match &load.shape {
         LoadShape::Rate(schedule) if schedule.arrivals == Arrivals::Even => "evenly spaced",
-        _ => "at random (Poisson)",
+        _ => "Poisson",
     };
     writeln!(
         out,
-        "  {} and {}, open loop, {arrivals}",
+        "  open loop, {arrivals}, {}, {}",
+        match load.max_connections {
+            Some(most) if most > load.connections => format!(
+                "{} to {}",
+                number::exact(load.connections as u64),
+                plural(most, "connection")
+            ),
+            _ => plural(load.connections, "connection"),
+        },
         plural(load.threads, "thread"),
-        connections_of_a_rate(load)
     )?;
     writeln!(out, "  seed {}", result.seed)?;
-    writeln!(out, "  asked: {}", result.slo)
+    writeln!(out, "  objective: {}", result.slo)
 }
 
-fn write_response(out: &mut String, result: &CapacityResult) -> Result {
+fn write_capacity(out: &mut String, result: &CapacityResult) -> Result {
     match &result.found {
         Found::Capacity {
             per_s,
@@ -59,7 +72,7 @@ fn write_response(out: &mut String, result: &CapacityResult) -> Result {
         } => {
             write!(out, "Capacity: {}", per_second(*per_s))?;
             match findings_per_s.len() {
-                1 => write!(out, ", from a single finding, so its spread is unknown")?,
+                1 => write!(out, " (found once, so its spread is unknown)")?,
                 count => write!(
                     out,
                     " ({:.0} % interval {} to {}, of {})",
@@ -84,11 +97,11 @@ fn write_response(out: &mut String, result: &CapacityResult) -> Result {
             let at = per_second(*limited_at_per_s);
             match per_s {
                 Some(held) => writeln!(out, "Capacity: at least {}", per_second(*held))?,
-                None => writeln!(out, "Capacity: not known")?,
+                None => writeln!(out, "Capacity: unknown")?,
             }
             writeln!(
                 out,
-                "  The generator was the limit at {at}{}. Give it more CPUs (-t, --cpus), or another machine.",
+                "  The generator was the bottleneck at {at}{}. Give it more CPUs (-t, --cpus), or another machine.",
                 why_limited(result)
             )
         }
@@ -107,7 +120,7 @@ fn write_response(out: &mut String, result: &CapacityResult) -> Result {
     }
 }
 
-/// An interval that is wider than was asked for is no response.
+/// An interval that is wider than the user asked for is no capacity.
 fn write_imprecise(
     out: &mut String,
     result: &CapacityResult,
@@ -117,7 +130,7 @@ fn write_imprecise(
     let is_noisy = result.attempts.iter().any(Attempt::is_noisy);
     let is_short = result.ended == Ended::Budget && !is_noisy;
     let why = match is_short {
-        true => format!("too little is known after {}", plural(findings, "finding")),
+        true => format!("unknown after only {}", plural(findings, "finding")),
         false => "too noisy to say".into(),
     };
     let range = match (low, high) {
@@ -128,26 +141,26 @@ fn write_imprecise(
         (None, Some(high)) => format!("less than {}", per_second(high)),
         (None, None) => "no rate could be judged".into(),
     };
-    let wanted = format::share(result.precision);
-    writeln!(out, "Capacity: {why}: {range} (asked for: within {wanted})")?;
+    let wanted = number::share(result.precision);
+    writeln!(out, "Capacity: {why}: {range} (target: within {wanted})")?;
     if is_short {
         return Ok(());
     }
     if !is_noisy {
         writeln!(
             out,
-            "  Neither other programs nor the hypervisor disturbed it: the server held a rate at one time and failed at a \
-             lower one at another."
+            "  Neither other programs nor the hypervisor disturbed it: at different times, the server held a rate and \
+             failed at a lower one."
         )?;
     }
     writeln!(
         out,
-        "  Stop other programs, give server and generator CPUs of their own (--cpus, and taskset for the server), try \
-         each rate for longer (-d), or ask for less (--precision)."
+        "  Stop other programs, give server and generator their own CPUs (--cpus, and taskset for the server), try \
+         each rate for longer (-d), or accept a wider interval (--precision)."
     )
 }
 
-/// How many attempts did not count, and what disturbed them.
+/// How many attempts were noisy, and why.
 fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
     let all = &result.attempts;
     let noisy: Vec<_> = all.iter().filter(|attempt| attempt.is_noisy()).collect();
@@ -161,7 +174,7 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
             .filter_map(of)
             .collect();
         let most = shares.iter().copied().fold(0.0, f64::max);
-        (!shares.is_empty()).then(|| (shares.len(), format::share(most)))
+        (!shares.is_empty()).then(|| (shares.len(), number::share(most)))
     };
     let steal = worst(|cause| match cause {
         NoiseCause::Steal { share } => Some(*share),
@@ -180,15 +193,12 @@ fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
         out,
         "  {} of {} noisy and did not count: {}",
         noisy.len(),
-        match all.len() {
-            1 => "1 attempt was".into(),
-            several => format!("{several} attempts were"),
-        },
+        counted(all.len() as u64, "attempt was", "attempts were"),
         causes.join(", "),
     )
 }
 
-/// What the kernel says about the lowest rate that did not hold.
+/// What the kernel's counters say about the lowest rate that did not hold.
 fn write_slow(out: &mut String, result: &CapacityResult) -> Result {
     let explained = result.attempts.iter().filter_map(|attempt| {
         let because = attempt.slow_because.as_ref()?;
@@ -202,7 +212,7 @@ fn write_slow(out: &mut String, result: &CapacityResult) -> Result {
         .latency_ns
         .as_ref()
         .map_or(String::new(), |latency| {
-            format!(", latency reached {}", format::duration(latency.max as f64))
+            format!(", latency reached {}", number::duration(latency.max as f64))
         });
     writeln!(
         out,
@@ -241,38 +251,44 @@ fn because(attempt: &Attempt) -> String {
     }
 }
 
-type Column = (&'static str, f64, fn(&LatencySummary) -> u64);
+/// A percentile of an attempt, if its responses support it.
+fn percentile(attempt: &Attempt, quantile: f64, of: fn(&LatencySummary) -> u64) -> Cell {
+    let latency = attempt.latency_ns.as_ref();
+    let latency = latency.filter(|_| supports(attempt.ok, quantile));
+    Cell::optional(latency.map(|latency| of(latency) as f64), number::duration)
+}
 
-const COLUMNS: [Column; 4] = [
-    ("p50", 0.5, |latency| latency.p50),
-    ("p90", 0.9, |latency| latency.p90),
-    ("p99", 0.99, |latency| latency.p99),
-    ("p99.9", 0.999, |latency| latency.p999),
+const COLUMNS: [Column<Attempt>; 7] = [
+    Column::figure("due", |one| Cell::text(per_second(one.rate_per_s))),
+    Column::figure("p50", |one| percentile(one, 0.5, |latency| latency.p50)),
+    Column::figure("p90", |one| percentile(one, 0.9, |latency| latency.p90)),
+    Column::figure("p99", |one| percentile(one, 0.99, |latency| latency.p99)),
+    Column::figure("p99.9", |one| {
+        percentile(one, 0.999, |latency| latency.p999)
+    }),
+    Column::figure("errors", |one| Cell::text(number::share(one.errors))),
+    Column::figure("sent", |one| Cell::text(number::share(one.sent))),
 ];
 
-fn write_curve(out: &mut String, result: &CapacityResult) -> Result {
+fn write_curve(out: &mut String, result: &CapacityResult, width: usize) -> Result {
     if result.curve.is_empty() {
         return Ok(());
     }
     writeln!(out, "Latency against rate (from the scheduled arrival)")?;
-    write!(out, "  {:>12}", "due")?;
-    for (name, ..) in COLUMNS {
-        write!(out, "  {name:>9}")?;
-    }
-    writeln!(out, "  {:>9}  {:>7}", "errors", "sent")?;
-    for attempt in &result.curve {
-        write!(out, "  {:>12}", per_second(attempt.rate_per_s))?;
-        for (_, quantile, value) in COLUMNS {
-            let latency = attempt.latency_ns.as_ref();
-            let shown = latency
-                .filter(|_| supports(attempt.ok, quantile))
-                .map_or(format::NONE.into(), |latency| {
-                    format::duration(value(latency) as f64)
-                });
-            write!(out, "  {shown:>9}")?;
+    let row = |attempt| {
+        let flags = mark(attempt).into_iter().map(|text| Flag {
+            text,
+            weight: Weight::Note,
+        });
+        Row {
+            flags: flags.collect(),
+            ..Row::default()
         }
-        let (errors, sent) = (format::share(attempt.errors), format::share(attempt.sent));
-        writeln!(out, "  {errors:>9}  {sent:>7}{}", mark(attempt))?;
+    };
+    let rows = result.curve.iter().map(|attempt| (attempt, row(attempt)));
+    let table = Table::of(&COLUMNS, rows);
+    for line in table.terminal(width.saturating_sub(2), Paint { colour: false }) {
+        writeln!(out, "  {line}")?;
     }
     match result.knee_per_s {
         Some(knee) => writeln!(
@@ -280,41 +296,41 @@ fn write_curve(out: &mut String, result: &CapacityResult) -> Result {
             "Knee: latency rises steeply from {} on",
             per_second(knee)
         ),
-        None => writeln!(out, "Knee: none is seen"),
+        None => writeln!(out, "Knee: none found"),
     }
 }
 
-fn mark(attempt: &Attempt) -> String {
+fn mark(attempt: &Attempt) -> Vec<String> {
     let verdict = match attempt.judgement {
-        Judgement::Held => "",
-        Judgement::Failed { .. } => "  does not hold",
-        Judgement::Limited { .. } => "  the generator's limit",
+        Judgement::Held => None,
+        Judgement::Failed { .. } => Some("does not hold".to_owned()),
+        Judgement::Limited { .. } => Some("the generator was the bottleneck".to_owned()),
     };
-    let noise = noisy_by(attempt).map_or(String::new(), |by| format!("  noisy: {by}"));
-    format!("{verdict}{noise}")
+    let noise = noisy_by(attempt).map(|by| format!("noisy: {by}"));
+    verdict.into_iter().chain(noise).collect()
 }
 
 fn write_end(out: &mut String, result: &CapacityResult) -> Result {
     let tried = result.attempts.len() + result.curve.len();
-    let time = format::seconds(result.duration_s.round());
+    let time = number::seconds(result.duration_s.round());
     writeln!(out, "  {} tried in {time}", plural(tried, "rate"))?;
     match result.ended {
         Ended::Complete => Ok(()),
         Ended::Budget => writeln!(
             out,
-            "  The budget of {} ended it{}. More time (--budget) finds more.",
-            format::seconds(result.budget_s),
+            "  The budget of {} ended the search{}; a longer --budget may find more.",
+            number::seconds(result.budget_s),
             of_all(result)
         ),
         Ended::Unsettled => writeln!(
             out,
-            "  After the last of them the server responded no request right: this is what was known by then."
+            "  After the last rate the server sent no ok responses any more; this is what was known by then."
         ),
-        Ended::Interrupted => writeln!(out, "  Stopped: this is what was known by then."),
+        Ended::Interrupted => writeln!(out, "  Interrupted: this is what was known by then."),
     }
 }
 
-/// How many findings there are of those asked for.
+/// How many findings there were when the budget ended the search.
 fn of_all(result: &CapacityResult) -> String {
     let found = match &result.found {
         Found::Capacity { findings_per_s, .. } | Found::Imprecise { findings_per_s, .. } => {
@@ -324,7 +340,7 @@ fn of_all(result: &CapacityResult) -> String {
     };
     let is_capacity = matches!(result.found, Found::Capacity { .. });
     match is_capacity && found >= result.repeats as usize {
-        true => " before the curve was whole".into(),
+        true => " before the curve was complete".into(),
         false => format!(" after {found} of {} findings", result.repeats),
     }
 }

@@ -2,24 +2,82 @@
 
 pub mod capacity_progress;
 pub mod capacity_summary;
-mod load_generator;
+mod live_line;
 pub mod load_progress;
-mod load_shape;
 pub mod load_summary;
-mod load_times;
-mod noisy;
-mod offered;
 pub mod report_files;
 pub mod run_progress;
-pub mod server_status;
-pub mod suites_table;
 mod time_left;
-mod warm_up;
 
-use prony_report::format;
+pub use time_left::minutes;
 
-/// `1 trial`, `2 trials`, `1,204 requests`.
-pub fn plural(count: usize, thing: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {thing}{s}", format::exact(count as u64))
+use std::io::IsTerminal;
+
+use prony_present::terminal::wrapped;
+
+/// Without a terminal lines are as long as they need to be.
+const UNLIMITED: usize = 1000;
+/// A text that has less room than this beside its heading is put below it.
+const LEAST_TEXT: usize = 30;
+
+/// How many columns standard output has.
+pub fn width() -> usize {
+    match console::Term::stdout().size_checked() {
+        Some((_, columns)) if std::io::stdout().is_terminal() => usize::from(columns),
+        _ => UNLIMITED,
+    }
+}
+
+/// Headings and texts in two columns. A long text is wrapped at words, below its heading if there is little room.
+pub fn listing(rows: &[(String, String)], width: usize) -> String {
+    let heads = rows.iter().map(|(head, _)| head.chars().count());
+    let head_width = heads.max().unwrap_or(0);
+    let indent = match width < head_width + 4 + LEAST_TEXT {
+        true => 6,
+        false => head_width + 4,
+    };
+    let mut out = String::new();
+    for (head, text) in rows {
+        let lines = wrapped(text, width.saturating_sub(indent));
+        let mut lines = lines.iter();
+        if indent == head_width + 4 {
+            let first = lines.next().map_or("", String::as_str);
+            out += format!("  {head:<head_width$}  {first}").trim_end();
+            out.push('\n');
+        } else if !head.is_empty() {
+            out += &format!("  {head}\n");
+        }
+        for line in lines {
+            out += &format!("{:indent$}{line}\n", "");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_breaks_lines_at_words() {
+        let rows = [
+            (
+                "go".to_owned(),
+                "a server written in the language Go".to_owned(),
+            ),
+            ("python".to_owned(), "another".to_owned()),
+        ];
+        assert_eq!(
+            listing(&rows, 80),
+            "  go      a server written in the language Go\n  python  another\n"
+        );
+        assert_eq!(
+            listing(&rows, 40),
+            "  go      a server written in the\n          language Go\n  python  another\n"
+        );
+        assert_eq!(
+            listing(&rows, 30),
+            "  go\n      a server written in the\n      language Go\n  python\n      another\n"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! Summaries of results that no server is needed for: what was not measured is not in them.
+//! Tests: summaries contain only what was measured.
 
 use prony_model::{
     Arrivals, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape, LoadSpec,
@@ -99,30 +99,31 @@ fn shown(result: &LoadResult) -> String {
 }
 
 #[test]
-fn a_plain_load_shows_nothing_that_was_not_measured() {
+fn a_plain_load_shows_only_what_was_measured() {
     assert_eq!(
         shown(&closed()),
         "GET http://localhost/ (127.0.0.1:80)
-  1 thread and 4 connections, closed loop
+  4 connections, closed loop, 1 thread
   Latency (closed loop)        Avg     Stdev       Max  +/- Stdev
                             250 µs      0 ns    250 µs     90.00 %
-  1,000 requests in 2 s, 97.7 KiB read
+  Percentiles: p50 250 µs, p90 250 µs, p99 250 µs
+  1,000 requests in 2 s, 97.7 KiB received
   4 connections opened, 0 reconnects
 Requests/sec:       500.00
 Transfer/sec:     48.8 KiB
-Generator:    io_uring, busiest thread 0 % busy, 8.00 µs CPU a request (75 % in the kernel)
+Generator:    io_uring, busiest thread 0 % busy, 8.00 µs of CPU per request (75 % in the kernel)
 "
     );
 }
 
 #[test]
-fn what_is_not_all_does_not_look_like_it() {
-    let told = shown(&rate());
+fn a_part_does_not_look_like_the_whole() {
+    let text = shown(&rate());
     assert!(
-        told.contains("Schedule: 1,000 requests due, all sent, 0 late"),
-        "{told}"
+        text.contains("Schedule: 1,000 requests due, all sent, 0 queued"),
+        "{text}"
     );
-    assert!(!told.contains("when all of these were busy"), "{told}");
+    assert!(!text.contains("while all of them were busy"), "{text}");
     let nearly = LoadResult {
         open: Some(OpenLoop {
             asked: 1_000_000,
@@ -136,19 +137,19 @@ fn what_is_not_all_does_not_look_like_it() {
         requests: 1_000_000,
         ..rate()
     };
-    let told = shown(&nearly);
+    let text = shown(&nearly);
     for part in [
-        "1,000,000 requests due, 999,999 sent (99.99 %), 0 late",
+        "1,000,000 requests due, 999,999 sent (99.99 %), 0 queued",
         "At most 10 connections open at a time, of 10 allowed",
-        "12 requests due when all of these were busy",
+        "12 requests due while all of them were busy",
         "Not ok: 1 shed (not sent within 0.1 s of their scheduled arrival)",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 
 #[test]
-fn what_was_counted_is_for_each_request_that_was_sent() {
+fn counts_are_per_request_that_was_sent() {
     let result = LoadResult {
         outcomes: outcomes(&[
             (Outcome::Ok, 990),
@@ -169,24 +170,24 @@ fn what_was_counted_is_for_each_request_that_was_sent() {
         },
         ..rate()
     };
-    let told = shown(&result);
+    let text = shown(&result);
     for part in [
-        "8.00 µs CPU a request (75 % in the kernel), 1.00 s busy-waiting besides",
-        "2.50 system calls, 20.0 k cycles, 13.5 k instructions a request",
-        "CLIENT-LIMITED (a worker was 99 % busy): the generator may have been the limit",
+        "8.00 µs of CPU per request (75 % in the kernel), 1.00 s of busy-waiting",
+        "2.50 system calls, 20.0 k cycles, 13.5 k instructions per request",
+        "CLIENT-LIMITED (a worker was 99 % busy): the generator may have been the bottleneck",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(text.contains(part), "{part}: {text}");
     }
     let nothing_sent = LoadResult {
         outcomes: outcomes(&[(Outcome::Shed, 5)]),
         ..result
     };
-    let told = shown(&nothing_sent);
-    assert!(!told.contains(" a request"), "{told}");
+    let text = shown(&nothing_sent);
+    assert!(!text.contains(" per request"), "{text}");
 }
 
 #[test]
-fn streams_tell_what_they_brought() {
+fn streams_show_their_events() {
     let events = Events {
         count: 12_000,
         per_s: 6000.0,
@@ -209,24 +210,24 @@ fn streams_tell_what_they_brought() {
         }),
         ..closed()
     };
-    let told = shown(&result);
+    let text = shown(&result);
     assert!(
-        told.contains(
+        text.contains(
             "
   0 events, 0/s
-  Held open: 48 of 50 streams when the load ended; ended: 5 reset
+  Held open: 48 of 50 streams at the end; ended: 5 reset
     12,000 events, 6.00 k/s
     First event: p50 300 µs, p99 300 µs, max 300 µs
     Between events: p50 20.0 ms, p99 20.0 ms, max 20.0 ms
 "
         ),
-        "{told}"
+        "{text}"
     );
 }
 
 #[test]
-fn several_requests_and_the_seed_are_told_where_they_matter() {
-    let told = text(
+fn several_requests_and_the_seed_are_shown_if_they_matter() {
+    let text = super::text(
         &closed(),
         &Shown {
             distribution: true,
@@ -234,7 +235,20 @@ fn several_requests_and_the_seed_are_told_where_they_matter() {
             requests: Some("2 URLs, at random".into()),
         },
     );
-    assert!(told.contains("\n  2 URLs, at random\n"), "{told}");
-    assert!(told.contains("\n  seed 0\n"), "{told}");
-    assert!(told.contains("\n    99.99 %     250 µs\n"), "{told}");
+    assert!(text.contains("\n  2 URLs, at random\n"), "{text}");
+    assert!(text.contains("\n  seed 0\n"), "{text}");
+    assert!(text.contains("\n    99.99 %     250 µs\n"), "{text}");
+}
+
+#[test]
+fn an_interrupted_load_says_so() {
+    let result = LoadResult {
+        ended: Ended::Interrupted,
+        ..closed()
+    };
+    let text = shown(&result);
+    assert!(
+        text.ends_with("Interrupted after 2 s: the figures cover only that time.\n"),
+        "{text}"
+    );
 }
