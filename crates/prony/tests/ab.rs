@@ -158,7 +158,7 @@ fn where_nothing_changed_nothing_is_worse() {
     fs::write(left.join("left"), "behind").unwrap();
     let more = ["--threshold", "300%", "--no-ceiling"];
     let ended = run(repository.ab(&["main", "HEAD"], &more)).with(0);
-    let ended = ended.says("are the same at both revisions");
+    let ended = ended.says("are the same in both revisions");
     assert!(ended.stdout.contains("-again"), "{}", ended.stdout);
     repository.is_clean();
 }
@@ -180,7 +180,7 @@ fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
     let little = ["--precision", "0.001%", "--budget", "1ms", "--no-ceiling"];
     let ended = run(repository.adaptive(&["main"], &little));
     assert!([Some(0), Some(1)].contains(&ended.code), "{}", ended.all());
-    ended.says("a longer --budget makes it narrower");
+    ended.says("a longer --budget would narrow it");
     let spent = end();
     assert_eq!(
         (&spent["reason"], &spent["rounds"]),
@@ -189,7 +189,7 @@ fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
 
     let few = ["--precision", "0.001%", "--rounds", "2", "--no-ceiling"];
     let ended = run(repository.adaptive(&["main"], &few));
-    ended.says("more --rounds make it narrower");
+    ended.says("more --rounds would narrow it");
 }
 
 #[test]

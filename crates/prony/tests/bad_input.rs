@@ -437,7 +437,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
         let ended = run(limited)
             .with(1)
             .says("no room left on the disk for the record file")
-            .says("note: all that was measured is in ")
+            .says("note: the results are in ")
             .prints(" –  ceiling");
         let told = ended.stderr.split("all that was measured is in ").nth(1);
         let folder = Path::new(told.unwrap().lines().next().unwrap());

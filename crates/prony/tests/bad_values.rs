@@ -330,9 +330,9 @@ fn values_of_the_other_commands() {
         ),
         (
             &generators,
-            "--seconds",
-            &["0", "1.5", "3601"],
-            "is not a whole number from 1 to 3600",
+            "--duration",
+            &["0", "500ms", "3601"],
+            "it must be from 1s to 1h",
         ),
         (
             &generators,

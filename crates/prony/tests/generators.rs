@@ -49,7 +49,7 @@ duration = {{ pattern = 'in (\S+)', unit = "written" }}
     fs::write(folder.join("driver.toml"), manifest).unwrap();
 }
 
-const SHORT: [&str; 4] = ["--seconds", "1", "--rounds", "2"];
+const SHORT: [&str; 4] = ["--duration", "1", "--rounds", "2"];
 
 fn generators(arguments: &[&str]) -> Vec<String> {
     let all = ["generators"].iter().chain(&SHORT).chain(arguments);
@@ -118,7 +118,7 @@ fn every_installed_tool_gives_figures() {
     let markdown = fs::read_to_string(markdown).unwrap();
     for text in [&ended.stdout, &markdown] {
         assert!(
-            text.contains("hello, 4 connections; 2 rounds of 1 s each"),
+            text.contains("hello, 4 connections; 2 rounds of 1 s"),
             "{text}"
         );
         assert!(text.contains("Prony 0."), "{text}");
@@ -150,7 +150,7 @@ fn what_is_not_there_is_told() {
     fs::remove_file(project.path().join("drivers/absent/tool")).unwrap();
     run(&project, &["--tools", "absent"])
         .with(1)
-        .says("absent is left out: it is not installed; to install it: none is needed")
+        .says("absent is left out, because it is not installed; to install it: none is needed")
         .says("none of these tools is installed");
     let manifest = project.path().join("drivers/absent/driver.toml");
     fs::write(manifest, "title = \"x\"\nprogramm = \"y\"\n").unwrap();
@@ -193,7 +193,7 @@ echo 50 responses in 1s";
     running.signal(Signal::SIGINT);
     let ended = running.end().with(130);
     ended
-        .prints("hello, 2 connections; 1 round of 1 s each")
+        .prints("hello, 2 connections; 1 round of 1 s")
         .prints("hangs");
     await_none(&token);
 }

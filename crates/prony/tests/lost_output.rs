@@ -300,7 +300,7 @@ fn a_record_file_that_is_deleted_in_mid_run_is_told_and_what_was_measured_is_sav
             .end()
             .with(1)
             .says("prony.sqlite was deleted or replaced while Prony wrote to it")
-            .says("note: all that was measured is in ");
+            .says("note: the results are in ");
         let told = ended.stderr.split("all that was measured is in ").nth(1);
         let folder = Path::new(told.unwrap().lines().next().unwrap());
         let record = schema::run(&fs::read_to_string(folder.join("record.json")).unwrap());

@@ -36,7 +36,9 @@ fn ids(record: &Value) -> Vec<&str> {
 fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
     let project = project();
     let ended = project.run(&["run", "two"]).with(0);
-    ended.says("beside them: ceiling").says("--no-ceiling");
+    ended
+        .says("measured as well: the ceiling")
+        .says("--no-ceiling");
     let record = project.export();
     assert_eq!(ids(&record), ["one", "other", "ceiling"]);
     assert_eq!(trials(&record, "ceiling", "measured").len(), 1);
@@ -55,7 +57,7 @@ fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
     let idle = project.run(&["run", "two", "--only", "one"]).with(2);
-    idle.says("these servers have nothing to do: one");
+    idle.says("these servers serve none of the workloads: one");
 }
 
 #[test]
@@ -99,8 +101,8 @@ fn rounds_are_added_up_to_the_most_where_no_interval_is_narrow_enough() {
     let ended = run(command)
         .with(0)
         .says("until every comparison is within ±0.001 %");
-    let ended = ended.says("round 1 (±0.001 % is asked), up to ");
-    ended.says(" so far, ±0.001 % is asked), up to ");
+    let ended = ended.says("round 1 (target ±0.001 %), up to ");
+    ended.says(" so far, target ±0.001 %), up to ");
     let record = schema::run(&project.run(&["export"]).with(0).stdout);
     let run = &record["run"];
     assert_eq!(

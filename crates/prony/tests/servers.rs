@@ -216,7 +216,7 @@ fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
     let line = "SKIPPED  rare: no-such-server >= 2.1 is missing; install it: get it somewhere";
     project.run(&["verify", "rare"]).with(0).prints(line);
     let doctor = project.run(&["doctor"]);
-    let doctor = doctor.with(1).prints("MISSING   no-such-server >= 2.1");
+    let doctor = doctor.with(1).prints("  MISSING    no-such-server >= 2.1");
     doctor.prints("get it somewhere");
 }
 

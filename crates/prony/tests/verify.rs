@@ -289,7 +289,7 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
     // Eight connections that all draw the same line are one in two million.
     ended
         .prints("WRONG    once × quote")
-        .prints("  came     each connection keeps getting the same line");
+        .prints("  received each connection keeps getting the same line");
 }
 
 /// One server, one round of quotes, long enough for some hundred draws even on a very slow machine.
@@ -443,7 +443,7 @@ fn a_missing_toolchain_is_skipped_or_an_error_where_it_is_required() {
     let skipped = ended.lines("SKIPPED  of-the-future: ");
     assert_eq!(skipped.len(), 1, "{}", ended.all());
     assert!(skipped[0].contains("999"), "{}", skipped[0]);
-    assert!(skipped[0].contains("install it: "), "{}", skipped[0]);
+    assert!(skipped[0].contains("to install it: "), "{}", skipped[0]);
     let required = ["verify", "--workloads", "hello", "--require-toolchains"];
     project.run(&required).with(1);
 }

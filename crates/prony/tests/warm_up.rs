@@ -98,7 +98,7 @@ fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
     project.handler("slow", &handler(WARMS_UP));
     let ended = run_few(&project, &LONG).with(0);
     let ended = ended.says("slow × page-log, round 1: took ");
-    ended.says("it is kept running");
+    ended.says("Prony keeps it running");
     let slow = measured(&project, "slow");
     assert_eq!(slow.len(), 3);
     for result in &slow {
@@ -250,7 +250,7 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
             command.args(["--rounds", "100"]);
         }
         let mut running = Running::start(command);
-        running.await_stderr("it is kept running");
+        running.await_stderr("Prony keeps it running");
         if interrupted {
             processes::await_any(&token);
             running.signal(Signal::SIGINT);

@@ -94,7 +94,7 @@ fn is_refused(ended: &Ended, result: &Value) -> bool {
             "{noisy} of {} attempts were noisy",
             attempts.len()
         )));
-        assert!(ended.stderr.contains("this rate is run again"));
+        assert!(ended.stderr.contains("Prony tries this rate again"));
     }
     is_refused
 }
@@ -103,12 +103,12 @@ fn is_refused(ended: &Ended, result: &Value) -> bool {
 fn tells(ended: &Ended, result: &Value) {
     let all = ended.all();
     for part in [
-        "looking for the greatest rate",
+        "looking for the highest rate",
         "closed loop",
         "approach",
         "finding 3/3",
         "confirming",
-        "asked: p90<40ms,errors<1%",
+        "objective: p90<40ms,errors<1%",
         "open loop, evenly spaced",
         "Capacity: ",
         " findings)",
@@ -165,7 +165,7 @@ fn a_budget_that_is_over_leaves_what_is_known() {
     ended
         .with(1)
         .prints("Capacity: not found yet; ")
-        .prints("The budget of 0.3 s ended it after 0 of 6 findings.");
+        .prints("The budget of 0.3 s ended the search after 0 of 6 findings;");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_is_known_when_the_user_stops_it_is_shown() {
     running
         .end()
         .with(130)
-        .prints("Stopped: this is what was known by then.");
+        .prints("Interrupted: this is what was known by then.");
     assert_eq!(written(&folder)["ended"], "interrupted");
 }
 
@@ -201,8 +201,8 @@ fn a_server_that_is_gone_ends_the_search() {
         .end()
         .with(1)
         .prints("Capacity: not found yet; ")
-        .prints("After the last of them the server responded no request right")
-        .says("the server responds no request right any more: ");
+        .prints("After the last rate the server sent no ok responses")
+        .says("the server sends no ok responses any more: ");
     assert_eq!(written(&folder)["ended"], "unsettled");
 }
 

@@ -23,10 +23,7 @@ fn requests_are_pipelined() {
         "17",
     ];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
-    assert!(
-        shown.contains("16 requests at a time over a connection"),
-        "{shown}"
-    );
+    assert!(shown.contains("pipelined 16 deep"), "{shown}");
     assert_eq!(result["load"]["pipeline"], 16);
     assert_eq!(outcome(&result, "ok"), 1000);
     assert_eq!(result["connections_opened"], 2);
@@ -51,7 +48,7 @@ fn a_connection_lasts_for_so_many_requests() {
     let flags = ["--requests-per-connection", "5", "-c1", "-t1", "-n20"];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
     assert!(
-        shown.contains("a new connection after 5 responses"),
+        shown.contains("a new connection every 5 requests"),
         "{shown}"
     );
     assert_eq!(result["load"]["requests_per_connection"], 5);

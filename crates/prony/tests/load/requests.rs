@@ -26,7 +26,7 @@ fn urls_are_asked_for_in_turn() {
     let [a, b] = ["a", "b?c=d"].map(|path| format!("{}{path}", server.url()));
     let (shown, result) = loaded(&["-c1", "-t1", "-n6", &a, &b]);
     assert_eq!(asked(&server), ["GET /a", "GET /b?c=d"].repeat(3));
-    assert!(shown.contains("  2 URLs, in turn\n"), "{shown}");
+    assert!(shown.contains("  2 URLs, round-robin\n"), "{shown}");
     assert_eq!(result["target"]["url"], format!("{a} {b}"));
     assert_eq!(result["target"]["method"], "GET");
 }
@@ -73,7 +73,7 @@ fn a_file_has_requests_of_every_kind() {
     command.arg(server.url());
     run(command)
         .with(0)
-        .prints("  3 requests of all.jsonl, in turn\n")
+        .prints("  3 requests of all.jsonl, round-robin\n")
         .prints("various http://");
     let in_turn = ["GET /items?page=2", "POST /items", "PUT /blob"].repeat(2);
     assert_eq!(asked(&server), in_turn);

@@ -33,9 +33,9 @@ fn streams_are_held_open_beside_the_load() {
         }
     });
     let (shown, result) = loaded(&["--streams", "5", "-c1", "-t1", "-d1s", &url]);
-    assert!(shown.contains("5 streams held open beside it"), "{shown}");
+    assert!(shown.contains("beside 5 held streams"), "{shown}");
     assert!(
-        shown.contains("Held open: 5 of 5 streams when the load ended"),
+        shown.contains("Held open: 5 of 5 streams at the end"),
         "{shown}"
     );
     let streams = &result["streams"];

@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
-use prony_present::table::{Cell, Column, Row, Table};
-use prony_present::terminal::Paint;
 use prony_present::words::plural;
 use prony_report::Comparison;
 use prony_server::FreePorts;
@@ -23,7 +21,7 @@ pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
 use crate::exit::{self, FAILURE, INTERRUPTED, Outcome, Usage, interrupt_on_signals, usage};
 use crate::project;
-use crate::view::{minutes, report_files, run_progress, width};
+use crate::view::{listing, minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
@@ -88,30 +86,18 @@ fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
             }
         };
         worst = worst.max(end.code);
-        rows.push((suite, end));
+        rows.push((suite, suite_line(&end)));
     }
-    outln!("\n{}", suites_table(&rows, width()));
+    out!("\n{}", listing(&rows, width()));
     Ok(ExitCode::from(worst))
 }
 
-const COLUMNS: [Column<(String, SuiteEnd)>; 4] = [
-    Column::words("suite", |(suite, _)| Cell::text(suite)),
-    Column::words("outcome", |(_, end)| Cell::text(&end.outcome)),
-    Column::figure("took", |(_, end)| match &end.run {
-        Some((_, took)) => Cell::text(minutes(*took)),
-        None => Cell::default(),
-    }),
-    Column::words("run", |(_, end)| match &end.run {
-        Some((run, _)) => Cell::text(run),
-        None => Cell::default(),
-    }),
-];
-
-/// How each suite ended.
-fn suites_table(suites: &[(String, SuiteEnd)], width: usize) -> String {
-    let rows = suites.iter().map(|suite| (suite, Row::default()));
-    let lines = Table::of(&COLUMNS, rows).terminal(width, Paint { colour: false });
-    lines.join("\n")
+/// `complete, 180 trials (12 min 05 s, run 20261121-203000-tour-4711)`.
+fn suite_line(end: &SuiteEnd) -> String {
+    match &end.run {
+        Some((run, took)) => format!("{} ({}, run {run})", end.outcome, minutes(*took)),
+        None => end.outcome.clone(),
+    }
 }
 
 /// What is run of each suite. Prony reads all suites before it runs the first, so that errors show now and not after
