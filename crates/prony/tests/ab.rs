@@ -252,7 +252,7 @@ fn what_cannot_be_compared_says_why() {
     let manifest = repository.project.path().join("servers/tiny/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, format!("{text}build = [[\"false\"]]\n")).unwrap();
-    broken("cannot be built any more", 1, &["main"]);
+    broken("can no longer be built", 1, &["main"]);
     // A pull request gets its comment all the same.
     let more = ["--json", "found.json", "--markdown", "pr.md"];
     run(repository.ab(&["main"], &more)).with(1);

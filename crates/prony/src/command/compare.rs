@@ -17,20 +17,20 @@ use crate::result_file::{ResultFile, takes_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony compare latest~1 latest               the run before the newest, and the newest
-  prony compare latest:go-nethttp latest:bun  two servers of one run
-  prony compare base.json latest --markdown - an exported run, for a pull request
+  prony compare latest~1 latest                the newest run with the one before
+  prony compare latest:go-nethttp latest:bun   two servers of one run
+  prony compare base.json latest --markdown -  an exported run, as Markdown
   prony compare base.json new.json --threshold rate=3%,p99=15% --strict
 
-A side is RUN or RUN:SERVER. RUN is the id of a run, `latest`, `latest~1` (the run
-before it) and so on, or a file by `prony export`. Without servers, Prony compares
+A side is RUN or RUN:SERVER. RUN is the id of a run, `latest`, `latest~1` (the run \
+before it) and so on, or a file by `prony export`. Without servers, Prony compares \
 each server, workload and load that both runs have.
 
-Prony compares two servers of one run round by round. Two runs were not interleaved:
-Prony divides by the ceiling (reference server) of each run if both have the same,
+Prony compares two servers of one run round by round. Two runs were not interleaved: \
+Prony divides by the ceiling (reference server) of each run if both have the same, \
 and its default thresholds are wider. `prony ab` measures two revisions in one run.
 
-The default metrics are rate, cpu, instructions and p99 of closed loops, and cpu,
+The default metrics are rate, cpu, instructions and p99 of closed loops, and cpu, \
 instructions, p50 and p99 of open ones. The default thresholds:
 
                 rate  cpu  instructions  p50   p99   memory

@@ -14,9 +14,9 @@ use crate::view::{listing, width};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony doctor              what is installed, what is missing, and how to install it
-  prony doctor --fix        shows the package manager's command, asks, and runs it
-  prony doctor --fix --yes  does not ask
+  prony doctor              what is installed, and how to install the rest
+  prony doctor --fix        show the package manager's command, ask, and run it
+  prony doctor --fix --yes  the same without asking
 
 Exit status:
   0  no toolchain is missing

@@ -12,8 +12,8 @@ use crate::result_file::ResultFile;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony export                              the newest run as JSON, to standard output
-  prony export --format csv -o trials.csv   one line per trial
+  prony export                             the newest run, as JSON
+  prony export --format csv -o trials.csv  one line per trial
 
 The JSON follows schema/run.schema.json.
 

@@ -130,10 +130,7 @@ fn toolchain(toolbox: &Toolbox, server: &Server) -> (&'static str, Option<String
     let mut needs = server.manifest.needs.iter();
     let unmet = needs.find_map(|need| match toolbox.find(need) {
         Availability::Found(_) => None,
-        Availability::Obtainable(_) => Some((
-            "on demand",
-            Some(format!("Prony installs {need} when needed")),
-        )),
+        Availability::Obtainable(_) => Some(("on demand", None)),
         Availability::Missing(missing) => {
             let how = format!("needs {}; to install it: {}", missing.what, missing.install);
             Some(("missing", Some(how)))

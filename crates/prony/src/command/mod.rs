@@ -27,7 +27,7 @@ use crate::exit::Outcome;
 #[derive(Parser)]
 #[command(name = "prony", version, arg_required_else_help = true)]
 pub struct Cli {
-    /// Use this project [default: the one around the current folder]
+    /// Use the project in this folder [default: the one around the current folder]
     #[arg(long, global = true, value_name = "FOLDER")]
     project: Option<PathBuf>,
     #[command(subcommand)]
@@ -44,7 +44,7 @@ enum Command {
     Verify(verify::Arguments),
     /// List the suites, servers and workloads
     List(list::Arguments),
-    /// Show which toolchains are installed or missing, and how to install them
+    /// Show which toolchains are installed, and how to install the others
     Doctor(doctor::Arguments),
     /// Show a recorded run, and write its report again
     Report(report::Arguments),
@@ -52,11 +52,11 @@ enum Command {
     Export(export::Arguments),
     /// Compare two runs, or two servers of one run, to find regressions
     Compare(compare::Arguments),
-    /// Measure two git revisions of a server side by side, and compare them
+    /// Compare two git revisions of a server, measured side by side
     Ab(ab::Arguments),
     /// Compare load generators: Prony's own, wrk, oha, h2load and others
     Generators(generators::Arguments),
-    /// Measure this machine's limits: clock, timers, loopback, load engine
+    /// Measure the limits of this machine and of the load engine
     Calibrate(calibrate::Arguments),
     /// Serve as the built-in reference server (the server `ceiling`)
     #[command(hide = true)]
@@ -103,5 +103,23 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Ab(arguments) => ab::run(project, &arguments),
         Command::Ceiling(arguments) => ceiling::run(&arguments),
         Command::Generators(arguments) => generators::run(project, &arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clap wraps paragraphs, but in a wrapped column nobody finds what belongs together.
+    #[test]
+    fn examples_fit_a_terminal_of_80_columns() {
+        for command in Cli::command().get_subcommands() {
+            let helps = [command.get_after_help(), command.get_after_long_help()];
+            for help in helps.into_iter().flatten().map(ToString::to_string) {
+                for line in help.lines().filter(|line| line.starts_with("  ")) {
+                    assert!(line.chars().count() <= 80, "{line}");
+                }
+            }
+        }
     }
 }

@@ -56,10 +56,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         }
     };
     let comparison = Comparison::of(&recorded.run, &recorded.trials);
-    report_files::show_tables(&comparison);
-    let files = report_files::write(&folder, &recorded.run, &recorded.trials, &comparison)?;
-    outln!("{files}");
-    report_files::show_verdict(&recorded.run, &comparison);
+    let files = report_files::write(&folder, &recorded.run, &recorded.trials, &comparison);
+    if let Ok(files) = &files {
+        outln!("{files}\n");
+    }
+    report_files::show(&recorded.run, &comparison);
+    files?;
     Ok(ExitCode::SUCCESS)
 }
 

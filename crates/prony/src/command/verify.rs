@@ -28,7 +28,7 @@ Examples:
   prony verify ../my-server@fast       a variant of it
 
 Exit status:
-  0    every response was as expected; servers without their toolchain are skipped
+  0    every response was as expected (servers without toolchain are skipped)
   1    a response was wrong, or a server could not be built or started
   2    the command line is wrong
   130  you stopped it";

@@ -10,13 +10,14 @@ use prony_present::terminal::Paint;
 use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
+use super::fitted;
 
 /// The summary, in tables of at most `width` characters.
 pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write_summary(&mut text, result, requests, width);
-    text
+    fitted(&text, width)
 }
 
 fn write_summary(

@@ -6,6 +6,8 @@ use std::time::Duration;
 use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::fitted;
+
 /// How many steps the bar has.
 pub const STEPS: u64 = 10_000;
 /// From this width on there is room for a long bar.
@@ -16,8 +18,8 @@ const BESIDE_THE_BAR: usize = 6;
 /// The line. It fits the terminal: parts without room are left out, and none is cut.
 pub struct LiveLine {
     bar: ProgressBar,
-    /// How many columns the text has; `None` if there is no terminal.
-    columns: Option<usize>,
+    /// How many columns the terminal has, and how many the text of the line; `None` if there is no terminal.
+    columns: Option<(usize, usize)>,
 }
 
 impl LiveLine {
@@ -37,7 +39,10 @@ impl LiveLine {
         bar.enable_steady_tick(Duration::from_millis(200));
         Self {
             bar,
-            columns: Some(columns.saturating_sub(bar_columns + BESIDE_THE_BAR)),
+            columns: Some((
+                columns,
+                columns.saturating_sub(bar_columns + BESIDE_THE_BAR),
+            )),
         }
     }
 
@@ -48,14 +53,14 @@ impl LiveLine {
     /// Prints a line that stays, above the one that changes.
     pub fn print(&self, line: &str) {
         match self.columns {
-            Some(_) => self.bar.suspend(|| errln!("{line}")),
+            Some((columns, _)) => self.bar.suspend(|| err!("{}", fitted(line, columns))),
             None => errln!("{line}"),
         }
     }
 
     /// Shows these parts, the most important first.
     pub fn show(&self, parts: &[String]) {
-        if let Some(columns) = self.columns {
+        if let Some((_, columns)) = self.columns {
             self.bar.set_message(fit(parts, columns));
         }
     }

@@ -9,6 +9,8 @@ use prony_present::words::plural;
 use prony_present::{load, number};
 use prony_stats::supports_percentile;
 
+use super::fitted;
+
 /// What the summary shows in addition.
 pub struct Shown {
     /// The whole latency distribution, not only its main percentiles.
@@ -19,12 +21,12 @@ pub struct Shown {
     pub requests: Option<String>,
 }
 
-/// The summary, without what was not measured.
-pub fn text(result: &LoadResult, shown: &Shown) -> String {
+/// The summary, without what was not measured, in lines of at most `width` characters.
+pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write_summary(&mut text, result, shown);
-    text
+    fitted(&text, width)
 }
 
 fn write_summary(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
@@ -184,7 +186,7 @@ fn write_latency(out: &mut String, result: &LoadResult, distribution: bool) -> R
     )?;
     writeln!(
         out,
-        "  {:width$}  {:>9} {:>9} {:>9}  {:>8.2} %",
+        "  {:width$}  {:>9} {:>9} {:>9}  {:>7.2} %",
         "",
         number::duration(latency.mean),
         number::duration(latency.stdev),

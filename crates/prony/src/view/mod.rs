@@ -28,6 +28,31 @@ pub fn width() -> usize {
     }
 }
 
+/// The text with lines of at most `width` characters. Longer lines are broken at spaces, and go on indented.
+pub fn fitted(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let indent = line.chars().take_while(|c| *c == ' ').count() + 4;
+        let (mut rest, mut start) = (line.to_owned(), String::new());
+        while let Some(space) = break_at(&rest, width.saturating_sub(start.len())) {
+            out += &format!("{start}{}\n", &rest[..space]);
+            rest = rest[space + 1..].to_owned();
+            start = " ".repeat(indent);
+        }
+        out += &format!("{start}{rest}\n");
+    }
+    out
+}
+
+/// Where to break a line that is longer than `width`: at a space after its first word.
+fn break_at(line: &str, width: usize) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(width)?;
+    let first_word = line.len() - line.trim_start().len();
+    let space = line[..=end].rfind(' ');
+    let space = space.filter(|space| *space > first_word);
+    space.or_else(|| line[end..].find(' ').map(|space| end + space))
+}
+
 /// Headings and texts in two columns. A long text is wrapped at words, below its heading if there is little room.
 pub fn listing(rows: &[(String, String)], width: usize) -> String {
     let heads = rows.iter().map(|(head, _)| head.chars().count());
@@ -57,6 +82,18 @@ pub fn listing(rows: &[(String, String)], width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_go_on_indented() {
+        let text = "  one two  three four\n  five\nsix\n";
+        assert_eq!(fitted(text, 80), text);
+        let broken = "  one two \n      three\n      four\n  five\nsix\n";
+        assert_eq!(fitted(text, 12), broken);
+        assert_eq!(
+            fitted("/a/long/path and more", 8),
+            "/a/long/path\n    and\n    more\n"
+        );
+    }
 
     #[test]
     fn a_listing_breaks_lines_at_words() {

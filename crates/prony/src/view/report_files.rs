@@ -36,8 +36,8 @@ pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
     format!("{files}\nrecord   {record} (run {})", run.id)
 }
 
-/// Shows the tables of a comparison.
-pub fn show_tables(comparison: &Comparison) {
+/// Shows a comparison, and how its run ended if it is not complete.
+pub fn show(run: &Run, comparison: &Comparison) {
     let on_terminal = std::io::stdout().is_terminal();
     let width = match on_terminal {
         true => width(),
@@ -45,11 +45,6 @@ pub fn show_tables(comparison: &Comparison) {
     };
     let colour = on_terminal && console::colors_enabled();
     out!("{}", terminal(comparison, width, colour));
-}
-
-/// Shows what a run found, and how it ended if it is not complete.
-pub fn show_verdict(run: &Run, comparison: &Comparison) {
-    let _ = comparison;
     if let Some(end) = end_of_run(run) {
         outln!("{end}");
     }

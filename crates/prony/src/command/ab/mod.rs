@@ -30,18 +30,18 @@ use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony ab main --server go-nethttp           main, and the working tree as it is
-  prony ab HEAD~1 HEAD --server go-nethttp    the last commit
+  prony ab main --server go-nethttp         main, and the working tree as it is
+  prony ab HEAD~1 HEAD --server go-nethttp  the last commit
   prony ab v1.2 v1.3 --server ../my-server --workloads hello,page
-  prony ab HEAD HEAD --server bun             the same twice: how noisy is this machine?
+  prony ab HEAD HEAD --server bun           the same twice, to see the noise
   prony ab main --server bun --markdown pr.md --budget 10m
 
-Prony checks out both revisions below .prony/ab (without submodules), builds and
-verifies them, and measures them interleaved with the ceiling (reference server) in
-one run, which it records and reports like any other. Then it compares the two as
+Prony checks out both revisions below .prony/ab (without submodules), builds and \
+verifies them, and measures them interleaved with the ceiling (reference server) in \
+one run, which it records and reports like any other. Then it compares the two as \
 `prony compare` does.
 
-By default Prony measures the first three HTTP workloads that both revisions serve,
+By default Prony measures the first three HTTP workloads that both revisions serve, \
 each after a warm-up of 500 ms once the server has stopped getting faster.
 
 Exit status:

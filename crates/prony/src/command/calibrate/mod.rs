@@ -30,7 +30,7 @@ Examples:
   prony calibrate --server-cpus 0 --load-cpus 1
   prony calibrate --json limits.json  as JSON (schema/calibrate.schema.json)
 
-The generator has one thread, on the first of its CPUs. docs/calibrate.md explains
+The generator has one thread, on the first of its CPUs. docs/calibrate.md explains \
 each figure.
 
 Exit status:

@@ -31,22 +31,23 @@ use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony generators                                  every installed tool, every case
-  prony generators --tools wrk,prony --rounds 9     these two tools
-  prony generators --cases hello:64,page:32         these cases, with connections
-  prony generators --cases rate:20k,frozen:1k:64    at a rate; with a freezing server
+  prony generators                                all installed tools, all cases
+  prony generators --tools wrk,prony --rounds 9   these two tools
+  prony generators --cases hello:64,page:32       these cases, with connections
+  prony generators --cases rate:20k,frozen:1k:64  a rate; a server that freezes
   prony generators --markdown table.md --json all.json
 
 The cases:
-  hello, byte, page, sse, sse-20k, quote  a workload in a closed loop
-  pipelined                               hello, 16 requests in flight per connection
-  close                                   hello, a new connection for each request
-  rate:RATE                               hello at this rate
-  frozen:RATE                             hello at this rate on a server that freezes
-                                          (--freeze), whose true latency is known
+  hello, byte, page, sse, sse-20k or quote
+               a workload in a closed loop
+  pipelined    hello, with 16 requests in flight per connection
+  close        hello, with a new connection for each request
+  rate:RATE    hello at this rate
+  frozen:RATE  hello at this rate on a server that freezes (--freeze), whose true
+               latency is known
 Each case may be followed by :CONNECTIONS [default: 64].
 
-Each tool has one thread on one CPU (the first of the load's half, by default).
+Each tool has one thread on one CPU (by default the first of the load's half). \
 Figures are medians over the rounds; ratios are taken within each round.
 
 Exit status:

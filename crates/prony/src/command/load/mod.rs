@@ -25,6 +25,7 @@ use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::result_file;
 use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
+use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,12 +49,12 @@ Examples:
 
   prony load -c64 --rate 5k/s --latency http://localhost:8080/
                                         open loop: 5,000 requests per second
-  prony load --rate 200/s --arrivals poisson --deadline 100ms http://localhost:8080/
-                                        at random; drops what is 100 ms late
+  prony load --rate 9/s --arrivals poisson --deadline 1s http://localhost:8080/
+                                        at random; drops what is 1 s late
   prony load --stages 1k/s:10s,1k/s..5k/s:30s,5k/s:10s http://localhost:8080/
                                         a constant rate, a ramp, a constant rate
   prony load --users 500 --think-time 1s --open http://localhost:8080/
-                                        500 users, each with a request per second
+                                        500 users, a request each per second
   prony load -c32 --pipeline 16 http://localhost:8080/
                                         16 requests in flight per connection
   prony load --no-keepalive http://localhost:8080/
@@ -63,13 +64,14 @@ Examples:
   prony load --requests-file orders.jsonl --order random http://localhost:8080/
   prony load --expect-body @page.html --check-every 1 http://localhost:8080/
   prony load --streams 1000 http://localhost:8080/events
-  prony load --grpc-method shop.Orders/List -b @message.bin http://localhost:50051/
+  prony load --grpc-method shop.Orders/List -b @message.bin \\
+    http://localhost:50051/
 
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate that holds
 
-docs/load.md explains each kind of load, its latency, and the flags of other tools;
-docs/capacity.md explains how Prony finds the highest rate.
+docs/load.md explains each kind of load, its latency, and the flags of other \
+tools. docs/capacity.md explains how Prony finds the highest rate.
 
 Exit status:
   0    there were ok responses (or events of --streams, or a capacity)
@@ -183,7 +185,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         seed: described.is_random,
         requests: described.requests,
     };
-    result_file::show(&load_summary::text(&result, &shown), &files);
+    result_file::show(&load_summary::text(&result, &shown, width()), &files);
     if let [Some(file)] = files {
         file.write_json(&result)?;
     }

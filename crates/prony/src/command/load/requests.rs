@@ -32,7 +32,7 @@ pub struct RequestArguments {
     /// "POST", "path": "/x" or "url": "http://…", "headers": {…}, "body": "…" or "body_base64": "…"}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     requests_file: Option<PathBuf>,
-    /// Choose among several requests like this [default: in-turn, or random with --weights]
+    /// Choose the order of several requests [default: in-turn, or random with --weights]
     #[arg(long, value_name = "ORDER", hide_short_help = true)]
     order: Option<OrderName>,
     /// Choose among several requests at random, in these proportions: 3,1

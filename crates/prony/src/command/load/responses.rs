@@ -19,8 +19,8 @@ pub struct ResponseArguments {
     /// Expect bodies of this length
     #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
     expect_length: Option<u64>,
-    /// Expect this body: text, or @FILE of at most 64 MiB; each response must have its length, and is
-    /// compared with it if the body has at most 1 KiB; longer ones are compared in a random sample
+    /// Expect this body: text, or @FILE of at most 64 MiB; each response must have its length, and if
+    /// it is over 1 KiB, only a random sample is compared
     #[arg(long, value_name = "BODY")]
     expect_body: Option<String>,
     /// Compare the first response body of each thread, then every Nth [default: about 700 per second,
@@ -28,7 +28,7 @@ pub struct ResponseArguments {
     #[arg(long, value_name = "N", value_parser = arguments::some_count,
         requires = "expect_body", hide_short_help = true)]
     check_every: Option<NonZeroU64>,
-    /// Measure the time to the first byte of each response, too
+    /// Measure the time to the first byte of each response
     #[arg(long, hide_short_help = true)]
     pub first_byte: bool,
     /// Read responses as event streams (text/event-stream), and count and time their events

@@ -46,7 +46,7 @@ pub struct ShapeArguments {
     /// one needs no time if -d or -n is given
     #[arg(long, value_parser = stages, group = "schedule")]
     stages: Option<Stages>,
-    /// Space the requests of a rate like this [default: even, with --find-capacity poisson]
+    /// Choose how the requests of a rate are spaced [default: even, with --find-capacity poisson]
     #[arg(
         long,
         value_name = "HOW",

@@ -18,30 +18,28 @@ use crate::project::{self, ServerPath};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony run                                   the suite `tour`: a first look, in minutes
-  prony run zap                               another suite; see `prony list suites`
-  prony run zap --quick                       the same load for seconds, not minutes
-  prony run --all --quick                     every suite, one after the other
-  prony run tour --only go-nethttp,bun        only these two servers
-  prony run ./my-suite.toml                   a suite of your own, in any folder
-  prony run tour --server ../my-server        a server of your own beside the suite's
+  prony run                                    the suite `tour`: a first look
+  prony run zap                                another suite (`prony list suites`)
+  prony run zap --quick                        the same load, in seconds
+  prony run --all --quick                      every suite, one after the other
+  prony run tour --only go-nethttp,bun         only these two servers
+  prony run ./my-suite.toml                    a suite of your own
+  prony run tour --server ../my-server         a server of your own, in addition
   prony run zap --server ../my-server --only ceiling,go-nethttp
-                                              the same beside only these two
+                                               the same beside only these two
   prony run zap --server old=../old/my-server --server new=../my-server
-                                              two versions of it, under two names
-  prony run tour --workloads hello --rounds 12
-                                              one workload, more rounds
-  prony run tour --precision 3% --budget 10m  rounds until all comparisons are within
-                                              ±3 %, for at most 10 minutes of trials
-  prony run zap --baseline go-nethttp         compare the other servers with Go's
-  prony run zap --quick --driver wrk          let wrk generate the load
-  prony run --server-cpus 0-3 --load-cpus 4-7 choose the CPUs
+                                               two versions under two names
+  prony run tour --workloads hello --rounds 12 one workload, more rounds
+  prony run tour --precision 3% --budget 10m   rounds until comparisons are within
+                                               ±3 %, for at most 10 minutes
+  prony run zap --baseline go-nethttp          compare the others with Go's
+  prony run zap --quick --driver wrk           let wrk generate the load
+  prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
 
 Exit status (with --all, the highest of all suites):
-  0    every server whose toolchain is installed was measured, and each response was
-       as expected
-  1    a build, a start, a verification or a trial failed, or a server sent wrong
-       responses; the report is written nevertheless
+  0    every server with its toolchain was measured, without wrong responses
+  1    a build, start, verification or trial failed, or a response was wrong;
+       the report is written nevertheless
   2    the command line is wrong
   130  you stopped it; what was measured is kept";
 

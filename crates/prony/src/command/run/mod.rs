@@ -171,14 +171,14 @@ impl<'a> Session<'a> {
         // The user may have deleted the state folder during the run; the reports go there.
         let _ = ground.layout.make_state();
         let comparison = Comparison::of(&finished.run, &finished.trials);
-        report_files::show_tables(&comparison);
-        // The tables first: a report that cannot be written must not hide them.
-        let files = report_files::write_finished(&folder, &finished, &comparison)?;
-        outln!(
-            "{}",
-            report_files::places(&files, &self.store, &finished.run)
-        );
-        report_files::show_verdict(&finished.run, &comparison);
+        let files = report_files::write_finished(&folder, &finished, &comparison);
+        if let Ok(files) = &files {
+            let places = report_files::places(files, &self.store, &finished.run);
+            outln!("{places}\n");
+        }
+        // The result comes last, where a terminal shows it, even if the reports could not be written.
+        report_files::show(&finished.run, &comparison);
+        files?;
         let failures = Failures::of(&finished, &comparison);
         Ok(SuiteEnd {
             code: failures.exit_code(&finished),

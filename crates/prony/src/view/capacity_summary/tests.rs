@@ -77,7 +77,7 @@ fn capacity(findings_per_s: &[f64]) -> Found {
 
 #[track_caller]
 fn says(result: &CapacityResult, parts: &[&str]) {
-    let text = text(result, None, 80);
+    let text = text(result, None, 1000);
     for part in parts {
         assert!(text.contains(part), "no `{part}` in {text}");
     }

@@ -95,7 +95,7 @@ fn shown(result: &LoadResult) -> String {
         seed: false,
         requests: None,
     };
-    text(result, &shown)
+    text(result, &shown, 1000)
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_plain_load_shows_only_what_was_measured() {
         "GET http://localhost/ (127.0.0.1:80)
   4 connections, closed loop, 1 thread
   Latency (closed loop)        Avg     Stdev       Max  +/- Stdev
-                            250 µs      0 ns    250 µs     90.00 %
+                            250 µs      0 ns    250 µs    90.00 %
   Percentiles: p50 250 µs, p90 250 µs, p99 250 µs
   1,000 requests in 2 s, 97.7 KiB received
   4 connections opened, 0 reconnects
@@ -234,6 +234,7 @@ fn several_requests_and_the_seed_are_shown_if_they_matter() {
             seed: true,
             requests: Some("2 URLs, at random".into()),
         },
+        80,
     );
     assert!(text.contains("\n  2 URLs, at random\n"), "{text}");
     assert!(text.contains("\n  seed 0\n"), "{text}");
