@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use prony_server::{Catalogue, Layout, MANIFEST_FILE, SelectError, Server};
-use prony_suite::{Suite, SuiteError, Workloads};
+use prony_suite::run::Task;
+use prony_suite::{Measure, Suite, SuiteError, Workloads};
 
 use crate::exit::usage;
 
@@ -82,6 +83,31 @@ pub fn workloads(layout: &Layout, servers: &[&Server]) -> Result<Workloads, Box<
     Ok(workloads)
 }
 
+/// The workloads with these ids, each once, or all if there are no ids.
+pub fn tasks<'a>(
+    layout: &Layout,
+    workloads: &Workloads,
+    ids: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Task>, Box<dyn Error>> {
+    let mut chosen = workloads.select(ids).map_err(usage)?;
+    if chosen.is_empty() {
+        chosen = workloads.iter().collect();
+    }
+    let mut tasks: Vec<Task> = Vec::new();
+    for workload in chosen {
+        if tasks.iter().all(|task| task.workload.id != workload.id) {
+            tasks.push(Task::new(workload, layout)?);
+        }
+    }
+    Ok(tasks)
+}
+
+/// Whether a server serves any of the measured workloads.
+pub fn serves_any(server: &Server, measures: &[Measure]) -> bool {
+    let served = &server.manifest.workloads;
+    measures.iter().any(|one| served.contains(&one.workload))
+}
+
 /// A server named by its folder: `[NAME=]FOLDER[@VARIANT]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPath {
@@ -98,9 +124,6 @@ impl ServerPath {
     }
 
     /// Reads the server.
-    ///
-    /// # Errors
-    /// If the folder has no server or no such variant, or the name is invalid.
     pub fn open(&self) -> Result<Server, Box<dyn Error>> {
         let mut server = Server::open(&self.folder)?;
         if let Some(variant) = &self.variant {

@@ -33,9 +33,6 @@ enum Place {
 }
 
 /// Tries the files that some flags name; a flag may be missing. No two may be the same.
-///
-/// # Errors
-/// If one cannot be written, or two flags name the same place.
 pub fn open<const N: usize>(
     named: [(&str, Option<&Path>); N],
 ) -> Result<[Option<ResultFile>; N], Box<dyn Error>> {
@@ -71,9 +68,6 @@ pub fn show(text: &str, files: &[Option<ResultFile>]) {
 
 impl ResultFile {
     /// Tries a file without changing it; `-` is standard output.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn open(path: &Path) -> Result<Self, String> {
         let place = match path.as_os_str() == "-" {
             true => Ok(Place::Stdout),
@@ -98,17 +92,11 @@ impl ResultFile {
     }
 
     /// Writes a text as the result.
-    ///
-    /// # Errors
-    /// See [`Self::write_with`].
     pub fn write(self, text: &str) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
     /// Writes a value as the result, in JSON.
-    ///
-    /// # Errors
-    /// See [`Self::write_with`].
     pub fn write_json(self, value: &impl Serialize) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| {
             serde_json::to_writer_pretty(&mut *out, value)?;
@@ -117,9 +105,6 @@ impl ResultFile {
     }
 
     /// Writes the result.
-    ///
-    /// # Errors
-    /// If it cannot be written. A reader of standard output that goes away is not an error.
     pub fn write_with(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -172,9 +157,6 @@ impl Place {
 }
 
 /// A folder for several files, created if it is missing. Its parent must exist, so that a misspelt path is an error.
-///
-/// # Errors
-/// If it cannot be created.
 pub fn folder(path: &Path) -> Result<PathBuf, String> {
     let cannot = |why: String| format!("cannot write to `{}`: {why}", path.display());
     let parent = folder_of(path);

@@ -1,5 +1,5 @@
-//! Suites beyond the tour: quick runs, all of them at once, published figures, measures of their own
-//! rounds and shapes, and servers that live elsewhere.
+//! Suites other than the tour: quick runs, all of them at once, published figures, measures with their own
+//! rounds and shapes, and servers in other folders.
 
 mod common;
 
@@ -42,7 +42,7 @@ columns = ["rate"]
 rows = [{ name = "First", server = "ceiling", workload = "hello", rate = [100, 200] }]
 "#;
 
-/// A suite that is short as it is.
+/// A suite that is already short.
 const SHORT: &str = r#"title = "A short suite"
 about = "One load."
 rounds = 1
@@ -257,7 +257,7 @@ fn a_server_that_lives_elsewhere_joins_the_suite() {
     for server in ["ceiling", "my-server"] {
         assert_eq!(trials(&record, server, "measured").len(), 1, "{server}");
     }
-    // Beside the ones that are named; a folder of the project itself is one of them.
+    // In addition to the named ones; a folder of the project itself is one of them.
     project.handler("beside", "    pass");
     let here = project.path().join("servers/beside");
     let mut command = project.prony(&["run", "short", "--only", "beside", "--server", path]);

@@ -1,4 +1,4 @@
-//! `prony verify`: right servers are right, and every kind of lie is found.
+//! `prony verify`: right servers pass, and every kind of wrong server fails.
 
 mod common;
 
@@ -58,8 +58,8 @@ fn the_servers_of_the_repository_respond_correctly() {
     ended.prints(&all);
 }
 
-/// A server's lie: what is changed in a right server, in which workload it shows, and what must be
-/// told.
+/// A wrong server: how it differs from a right one, in which workload that shows, and the expected
+/// message.
 struct Lie {
     id: &'static str,
     methods: &'static str,
@@ -193,7 +193,7 @@ const LIES: [Lie; 11] = [
 ];
 
 #[test]
-fn every_lie_is_told_with_server_workload_what_was_expected_and_what_came() {
+fn every_wrong_server_is_reported_with_what_was_expected_and_received() {
     let project = Project::new().with(&["ceiling"]);
     for lie in &LIES {
         project.handler(lie.id, lie.methods);
@@ -210,7 +210,7 @@ fn every_lie_is_told_with_server_workload_what_was_expected_and_what_came() {
         };
         said(lines[at + 1], "expected", lie.expected);
         said(lines[at + 2], "came", lie.came);
-        // It lies in this only.
+        // It is right in every other workload.
         for workload in WORKLOADS.iter().filter(|one| **one != lie.workload) {
             let right = format!("right    {} × {workload}", lie.id);
             assert!(lines.contains(&right.as_str()), "{right}: {}", ended.all());
@@ -231,7 +231,7 @@ fn over_http_1_1(project: &Project, id: &str, manifest_line: &str, methods: &str
     std::fs::write(file, manifest).unwrap();
 }
 
-/// Closes each connection after its response, and says so.
+/// Closes each connection after its response, and announces that.
 const CLOSING: &str = "
     def end_headers(self):
         self.send_header('Connection', 'close')
@@ -243,7 +243,7 @@ fn a_server_that_closes_its_connections_must_say_so() {
     over_http_1_1(&project, "open", "", "");
     over_http_1_1(&project, "closing", "", CLOSING);
     over_http_1_1(&project, "declared", "keep_alive = false\n", CLOSING);
-    // Without a word of it.
+    // Without announcing it.
     let unsaid = "
     def do_GET(self):
         super().do_GET()
@@ -286,7 +286,7 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
         "{}",
         ended.all()
     );
-    // Eight connections that all draw the same line are one in two million.
+    // All eight connections draw the same line once in two million times.
     ended
         .prints("WRONG    once × quote")
         .prints("  received each connection keeps getting the same line");
@@ -307,7 +307,7 @@ load = { shape = "closed", connections = 8, duration = "2s", warmup = "0s", time
 #[test]
 fn draws_are_tested_under_load_too() {
     let project = Project::new().with(&["ceiling"]);
-    // Right as long as it is verified; with a load on it, every draw is the first line.
+    // Right while it is verified; under load every draw is the first line.
     let lazy = "
     asked = 0
     def response(self, content_type, body, headers=()):
@@ -435,7 +435,7 @@ fn a_server_in_a_folder_anywhere_can_be_verified() {
 }
 
 #[test]
-fn a_missing_toolchain_is_skipped_or_an_error_where_it_is_required() {
+fn a_missing_toolchain_is_skipped_or_an_error_if_it_is_required() {
     let project = Project::new().with(&["ceiling"]);
     let manifest = common::project::manifest(&["true"]) + "needs = [\"go >= 999.0\"]\n";
     project.manifest("of-the-future", &manifest);

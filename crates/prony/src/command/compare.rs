@@ -101,9 +101,6 @@ impl Judging {
     }
 
     /// Tries the files that the comparison is written to.
-    ///
-    /// # Errors
-    /// If one cannot be written, or both are the same.
     pub fn open(&self) -> Result<ComparisonFiles, Box<dyn Error>> {
         self.results.open()
     }

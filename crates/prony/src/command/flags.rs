@@ -164,9 +164,6 @@ pub struct ResultFlags {
 
 impl ResultFlags {
     /// Tries the files: that for Markdown and that for JSON.
-    ///
-    /// # Errors
-    /// If one cannot be written, or both are the same.
     pub fn open(&self) -> Result<[Option<ResultFile>; 2], Box<dyn Error>> {
         result_file::open([
             ("--markdown", self.markdown.as_deref()),

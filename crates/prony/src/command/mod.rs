@@ -64,9 +64,6 @@ enum Command {
 }
 
 /// Reads the command line.
-///
-/// # Errors
-/// If it is wrong, or is a request for the help or the version.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     // A value such as -1 goes to the flag's own parser; it is not a flag of that name.
     let mut command = Cli::command().mut_subcommands(|one| one.mut_args(with_signed_values));

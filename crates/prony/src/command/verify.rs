@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
-use prony_server::{Catalogue, FreePorts, Layout, Server};
-use prony_suite::Workloads;
+use prony_server::{Catalogue, FreePorts, Server};
 use prony_suite::run::{Bench, Prepared, Task, Verification, prepare, verify_server};
 use prony_system::default_assignment;
 
@@ -66,7 +65,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let outside = outside(&arguments.servers)?;
     let servers = select(&catalogue, &outside, &arguments.servers)?;
     let workloads = project::workloads(&layout, &servers)?;
-    let tasks = tasks(&layout, &workloads, &arguments.workloads)?;
+    let chosen = arguments.workloads.iter().map(String::as_str);
+    let tasks = project::tasks(&layout, &workloads, chosen)?;
     layout.make_state()?;
     let interrupt = interrupt_on_signals()?;
     // Each process has its own folder of logs.
@@ -114,24 +114,6 @@ fn select<'a>(
         servers.extend(catalogue.select(&ids).map_err(project::not_selected)?);
     }
     Ok(servers)
-}
-
-fn tasks(
-    layout: &Layout,
-    workloads: &Workloads,
-    chosen: &[String],
-) -> Result<Vec<Task>, Box<dyn Error>> {
-    let selected = if chosen.is_empty() {
-        workloads.iter().collect()
-    } else {
-        workloads
-            .select(chosen.iter().map(String::as_str))
-            .map_err(usage)?
-    };
-    selected
-        .into_iter()
-        .map(|workload| Ok(Task::new(workload, layout)?))
-        .collect()
 }
 
 fn verify_one(

@@ -1,4 +1,4 @@
-//! Command lines that are wrong: each is told what is wrong with it, and loads nothing.
+//! Wrong command lines: each error says what is wrong, and nothing is loaded.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::common::run;
 use crate::load;
 
 #[test]
-fn a_wrong_command_line_is_told_and_ends_with_2() {
+fn a_wrong_command_line_is_reported_and_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
     let url = "http://127.0.0.1:1/";
     for (arguments, told) in [
@@ -40,7 +40,7 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         ),
         (
             &["--stages", "1k/s:5s,2k/s", "-d5s", url],
-            "-d 5s ends the load before the last of the --stages, which begins after 5s",
+            "-d 5s ends the load before the last of the --stages, which starts after 5s",
         ),
         (
             &["--rate", "5", "--max-connections", "5", url],
@@ -116,7 +116,7 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
 }
 
 #[test]
-fn flags_that_exclude_or_need_each_other_are_told_by_their_names() {
+fn flags_that_exclude_or_need_each_other_are_reported_by_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let url = "http://127.0.0.1:1/";
     for (one, other) in [
@@ -168,7 +168,7 @@ fn flags_that_exclude_or_need_each_other_are_told_by_their_names() {
 }
 
 #[test]
-fn a_file_of_requests_is_told_what_is_wrong_with_it() {
+fn mistakes_in_a_file_of_requests_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let url = "http://127.0.0.1:1/";
     let with = |text: &str, url: &str| {
@@ -197,14 +197,14 @@ fn a_file_of_requests_is_told_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_whatever_its_kind() {
+fn an_unreachable_server_is_reported_whatever_its_kind() {
     let folder = tempfile::tempdir().unwrap();
     let unix = ["--unix-socket", "no.sock", "http://localhost/"];
     run(load(folder.path(), &unix))
         .with(1)
         .says("cannot connect to unix:no.sock: No such file")
         .says("is the server running and listening there?");
-    // Bound and let go: nothing listens there.
+    // Bound and released, so nothing listens there.
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

@@ -60,7 +60,7 @@ fn a_connection_lasts_for_so_many_requests() {
 fn a_name_has_the_address_that_it_is_given() {
     let server = HttpServer::start();
     let port = server.address.port();
-    // No such name is ever resolved (RFC 6761).
+    // This name never resolves (RFC 6761).
     let url = format!("http://shop.invalid:{port}/");
     let resolve = format!("Shop.invalid:{port}:127.0.0.1");
     let (shown, result) = loaded(&["--resolve", &resolve, "-n5", "-c1", &url]);
@@ -126,7 +126,7 @@ fn a_socket_in_the_file_system_is_loaded() {
     assert_eq!(outcome(&result, "ok"), 30);
 }
 
-/// Responses a request whose head comes in one piece; `false` where no more comes.
+/// Responds to a request whose head arrives in one piece; `false` if there is none.
 fn response(stream: &mut (impl Read + Write), seen: &dyn Fn()) -> bool {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];

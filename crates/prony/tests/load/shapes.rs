@@ -1,4 +1,4 @@
-//! Every shape of load: it is named truthfully, kept, and its latency says what it runs from.
+//! Every shape of load: its name, its schedule, and what its latency is measured from.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -72,7 +72,7 @@ fn stages_last_as_long_as_they_are_together() {
     let stages = ["--stages", "200/s:200ms,200/s..1k/s:400ms"];
     let (shown, result) = loaded(&[&stages[..], &[&server.url()]].concat());
     assert!(
-        shown.contains("200/s:0.2s, 200/s..1k/s:0.4s, open loop"),
+        shown.contains("200/s:200ms, 200/s..1k/s:400ms, open loop"),
         "{shown}"
     );
     let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
@@ -82,7 +82,7 @@ fn stages_last_as_long_as_they_are_together() {
     let asked = result["open"]["asked"].as_u64().unwrap();
     assert!((279..=282).contains(&asked), "{asked}");
 
-    // Where something else ends the load, the last rate goes on.
+    // If something else ends the load, the last rate continues.
     let stages = [
         "--stages",
         "500/s:100ms,2k/s",
@@ -185,7 +185,7 @@ fn the_time_to_measure_begins_after_a_standstill_of_the_machine() {
     let flags = [&times[..], &["-c4", "-t1", &url]].concat();
     let running = Running::start(load(folder.path(), &flags));
     until("a request", || (server.count() > 0).then_some(()));
-    // For longer than all of its time.
+    // Stopped for longer than the whole load.
     running.signal(Signal::SIGSTOP);
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::SIGCONT);
@@ -193,7 +193,7 @@ fn the_time_to_measure_begins_after_a_standstill_of_the_machine() {
     let result = result(folder.path(), "result.json");
     let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
     assert!(seconds(&result["warmup"]["duration_s"]) > 1.4, "{result}");
-    // As long as asked, and none of the standstill.
+    // As long as planned, without the time for which it was stopped.
     let measured = seconds(&result["duration_s"]);
     assert!((0.6..1.3).contains(&measured), "{measured}");
 }

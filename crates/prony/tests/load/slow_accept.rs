@@ -1,4 +1,4 @@
-//! A server whose accept queue overflows: what the kernel counted is told.
+//! A server whose accept queue overflows: Prony shows what the kernel counted.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 use crate::common::{run, schema};
 use crate::{load, loaded};
 
-/// Takes a connection every 25 ms, with a queue of one beside it, and responses one request on each. It ends with the
+/// Accepts a connection every 25 ms, with a queue of one, and responds to one request on each. It ends with the
 /// test's process.
 fn slow_acceptor() -> String {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
@@ -33,7 +33,7 @@ fn slow_acceptor() -> String {
     format!("http://{address}/")
 }
 
-/// How the explanation goes on after the counts.
+/// How the explanation continues after the counts.
 const OVERFLOWED: &str = "the server's accept queue overflowed";
 
 #[test]

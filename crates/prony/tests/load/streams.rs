@@ -1,4 +1,4 @@
-//! Event streams: those of a load's responses, and those that are held open beside it.
+//! Event streams: those of a load's responses, and those held open beside it.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -49,7 +49,7 @@ fn streams_are_held_open_beside_the_load() {
     assert_eq!(result["load"]["streams"], 5);
 }
 
-/// A stream without an end.
+/// An endless stream.
 fn send_events(mut stream: TcpStream) {
     let mut buffer = [0; 1024];
     let _ = stream.read(&mut buffer);

@@ -77,8 +77,6 @@ impl MeasureFlags {
             timeout_s: TIMEOUT.as_secs_f64(),
             ..LoadSpec::default()
         };
-        let tasks = workloads.select(ids.iter().map(String::as_str))?;
-        let tasks = tasks.into_iter().map(|one| Task::new(one, layout));
         let measure = |workload: &String| Measure {
             workload: workload.clone(),
             load: load.clone(),
@@ -86,7 +84,7 @@ impl MeasureFlags {
             warmup_limit_s: self.warmup_limit().as_secs_f64(),
         };
         Ok(Measures {
-            tasks: tasks.collect::<Result<_, _>>()?,
+            tasks: project::tasks(layout, &workloads, ids.iter().map(String::as_str))?,
             measures: ids.iter().map(measure).collect(),
         })
     }
@@ -132,15 +130,6 @@ impl MeasureFlags {
             })
         });
         wide.collect()
-    }
-}
-
-impl Measures {
-    /// Whether a server serves any of the workloads.
-    pub fn are_served_by(&self, server: &Server) -> bool {
-        let served = &server.manifest.workloads;
-        let mut measures = self.measures.iter();
-        measures.any(|one| served.contains(&one.workload))
     }
 }
 

@@ -168,7 +168,9 @@ impl Session<'_> {
         let cpus = arguments.cpus.assign()?;
         let measures = &arguments.measures;
         let chosen = measures.choose(self.layout, self.pair, cpus.load.len())?;
-        let ceiling = self.ceiling.filter(|one| chosen.are_served_by(one));
+        let ceiling = self
+            .ceiling
+            .filter(|one| project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
         let folder = self.layout.runs().join(&id);

@@ -26,9 +26,6 @@ pub struct RoundTrips {
 
 impl RoundTrips {
     /// Measures each for this long.
-    ///
-    /// # Errors
-    /// If a connection or a thread cannot be created.
     pub fn measure(cpus: &CpuAssignment, each: Duration) -> io::Result<Self> {
         let first = |cpus: &[usize]| cpus.first().map(|&cpu| vec![cpu]).unwrap_or_default();
         let (server, load) = (first(&cpus.server), first(&cpus.load));

@@ -26,9 +26,6 @@ pub struct Clock {
 
 impl Clock {
     /// Measures it on a CPU.
-    ///
-    /// # Errors
-    /// If the thread cannot be started or pinned.
     pub fn measure(cpus: &[usize]) -> io::Result<Self> {
         on_cpus(cpus, || {
             let batches = (0..BATCHES).map(|_| read_ns());
@@ -78,9 +75,6 @@ pub struct Wakeups {
 
 impl Wakeups {
     /// Measures each way of waiting, for the duration `each`, on a CPU.
-    ///
-    /// # Errors
-    /// If the thread cannot be started or pinned.
     pub fn measure(cpus: &[usize], each: Duration) -> io::Result<Self> {
         let late = |wait: fn(Instant)| on_cpus(cpus, || Ok(delay(each, wait)));
         Ok(Self {
@@ -143,9 +137,6 @@ impl Percentiles {
 }
 
 /// Runs `work` on a thread that is pinned to `cpus`, and waits for it.
-///
-/// # Errors
-/// If the thread cannot be started or pinned, or the work fails.
 pub fn on_cpus<T: Send>(
     cpus: &[usize],
     work: impl FnOnce() -> io::Result<T> + Send,

@@ -55,9 +55,6 @@ pub struct ToolResult {
 }
 
 /// Measures all cases. Ends early, with the results so far, when `interrupt` is set.
-///
-/// # Errors
-/// If the reference server cannot be started, or ends.
 pub fn measure(
     plan: &Plan,
     interrupt: &AtomicBool,

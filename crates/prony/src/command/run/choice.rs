@@ -159,7 +159,7 @@ impl<'a> Ground<'a> {
         if measures.is_empty() {
             return Ok(Choice::Nothing(notes.join("\n")));
         }
-        let idle = servers.extract_if(.., |server| !serves(server, &measures));
+        let idle = servers.extract_if(.., |server| !project::serves_any(server, &measures));
         let idle: Vec<String> = idle.map(|server| server.id.clone()).collect();
         if servers.is_empty() {
             return Ok(Choice::Nothing(format!(
@@ -174,7 +174,7 @@ impl<'a> Ground<'a> {
                 idle.join(", ")
             ));
         }
-        if let Some(ceiling) = ceiling.filter(|ceiling| serves(ceiling, &measures)) {
+        if let Some(ceiling) = ceiling.filter(|ceiling| project::serves_any(ceiling, &measures)) {
             servers.push(ceiling);
             notes.push(
                 "measured as well: the ceiling (reference server), which shows the most that this machine can do \
@@ -182,9 +182,10 @@ impl<'a> Ground<'a> {
                     .into(),
             );
         }
+        let ids = measures.iter().map(|measure| measure.workload.as_str());
         check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
         Ok(Choice::Chosen(Box::new(Chosen {
-            tasks: tasks(self.layout, &workloads, &measures)?,
+            tasks: project::tasks(self.layout, &workloads, ids)?,
             suite,
             servers,
             measures,
@@ -357,12 +358,6 @@ fn adaptive(
     }))
 }
 
-/// Whether the server serves any of the measured workloads.
-fn serves(server: &Server, measures: &[Measure]) -> bool {
-    let served = &server.manifest.workloads;
-    measures.iter().any(|one| served.contains(&one.workload))
-}
-
 /// Makes sure that the baseline is among the servers.
 fn check_baseline(
     baseline: Option<&str>,
@@ -380,19 +375,4 @@ fn check_baseline(
         ids().collect::<Vec<_>>().join(", "),
         meant.unwrap_or_default(),
     )))
-}
-
-/// The workloads of the measures, each once.
-fn tasks(
-    layout: &Layout,
-    workloads: &Workloads,
-    measures: &[Measure],
-) -> Result<Vec<Task>, Box<dyn Error>> {
-    let mut tasks: Vec<Task> = Vec::new();
-    for workload in workloads.select(measures.iter().map(|measure| measure.workload.as_str()))? {
-        if tasks.iter().all(|task| task.workload.id != workload.id) {
-            tasks.push(Task::new(workload, layout)?);
-        }
-    }
-    Ok(tasks)
 }
