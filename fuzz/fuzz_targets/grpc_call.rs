@@ -69,7 +69,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
         let keep = whole.is_none().then_some(&mut collect);
         match wire.eat(piece, keep).map(|eaten| eaten.whole) {
             Ok(came) => {
-                assert!(whole.is_none() || came.is_none(), "two responses to one call");
+                assert!(
+                    whole.is_none() || came.is_none(),
+                    "two responses to one call"
+                );
                 whole = whole.or(came);
             }
             Err(Fault::Ended(_)) if whole.is_some() => return None,

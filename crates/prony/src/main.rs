@@ -15,6 +15,9 @@ mod reference_server;
 mod result_file;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -53,23 +53,31 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             Some(_) => {}
         }
     }
-    Ok(show(&doctor))
+    out!("{}", text(&doctor, width()));
+    Ok(match is_missing(&doctor) {
+        true => ExitCode::from(FAILURE),
+        false => ExitCode::SUCCESS,
+    })
 }
 
-fn show(doctor: &Doctor) -> ExitCode {
+fn is_missing(doctor: &Doctor) -> bool {
+    let mut tools = doctor.toolchains.iter();
+    tools.any(|tool| matches!(tool.state, ToolState::Missing(_)))
+}
+
+fn text(doctor: &Doctor, width: usize) -> String {
+    let mut text = String::new();
     for (title, tools) in [
         ("Toolchains of the servers", &doctor.toolchains),
         ("Other load generators and tools", &doctor.extras),
     ] {
         let rows: Vec<_> = tools.iter().map(entry).collect();
-        out!("{title}\n{}", listing(&rows, width()));
+        text += &format!("{title}\n{}", listing(&rows, width));
     }
-    let mut toolchains = doctor.toolchains.iter();
-    if toolchains.any(|tool| matches!(tool.state, ToolState::Missing(_))) {
-        outln!("\n`prony doctor --fix` installs what the system's package manager has.");
-        return ExitCode::from(FAILURE);
+    if is_missing(doctor) {
+        text += "\n`prony doctor --fix` installs what the system's package manager has.\n";
     }
-    ExitCode::SUCCESS
+    text
 }
 
 /// The state and the tool, and where it is or how to get it.
@@ -125,4 +133,51 @@ fn confirmed() -> io::Result<bool> {
     io::stdin().lock().read_line(&mut answer)?;
     let answer = answer.trim().to_lowercase();
     Ok(matches!(answer.as_str(), "y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::golden;
+
+    #[test]
+    fn installed_and_missing_tools_are_the_golden_ones() {
+        let tool = |need: &str, state| ToolReport {
+            name: "go".into(),
+            need: need.into(),
+            state,
+            install: "see https://go.dev/dl, or: apt-get install golang".into(),
+            packages: &[],
+        };
+        let path = "/usr/lib/jvm/temurin-21-jdk/bin/javac";
+        let found = |version: Option<&str>| ToolState::Found {
+            path: path.into(),
+            version: version.and_then(prony_server::Version::find),
+        };
+        let toolchains = vec![
+            tool("java >= 21", found(Some("javac 21.0.5"))),
+            tool("ruby", found(None)),
+            tool(
+                "zig = 0.15",
+                ToolState::Obtainable("from ziglang.org".into()),
+            ),
+        ];
+        let missing = tool(
+            "go >= 1.26",
+            ToolState::Missing("go >= 1.26 (1.19 is here)".into()),
+        );
+        let whole = Doctor {
+            extras: vec![missing.clone()],
+            toolchains: toolchains.clone(),
+            package_manager: None,
+        };
+        let lacking = Doctor {
+            toolchains: [toolchains, vec![missing]].concat(),
+            ..whole.clone()
+        };
+        golden(
+            "doctor",
+            &[("whole", text(&whole, 80)), ("lacking", text(&lacking, 80))],
+        );
+    }
 }

@@ -30,8 +30,12 @@ impl CapacityProgress {
             plan.url,
             question.slo
         );
+        Self::on(LiveLine::start(), question)
+    }
+
+    pub(super) fn on(line: LiveLine, question: &Question) -> Self {
         Self {
-            line: LiveLine::start(),
+            line,
             findings: question.precision.repeats,
             budget_s: question.budget.as_secs_f64(),
             since: Instant::now(),
@@ -39,25 +43,28 @@ impl CapacityProgress {
         }
     }
 
-    /// Shows what has happened.
-    pub fn on(&mut self, event: &Event<'_>) {
+    /// Shows an event.
+    pub fn show_event(&mut self, event: &Event<'_>) {
+        if let Event::Tries(planned) = event {
+            self.doing = self.tries(planned);
+        }
+        if let Some(line) = self.event_text(event) {
+            self.line.print(&format!("  {line}"));
+        }
+    }
+
+    fn event_text(&self, event: &Event<'_>) -> Option<String> {
         match event {
-            Event::Guessed(rate) => {
-                self.say(&format!("closed loop  {:>12}", per_second(*rate)));
-            }
-            Event::Tries(planned) => self.doing = self.tries(planned),
-            Event::Tried(attempt) => {
-                self.say(&format!(
-                    "{:<12} {:>12}  {}",
-                    self.purpose(attempt.purpose),
-                    per_second(attempt.rate_per_s),
-                    outcome(attempt)
-                ));
-            }
+            Event::Tries(_) => None,
+            Event::Guessed(rate) => Some(format!("closed loop  {:>12}", per_second(*rate))),
+            Event::Tried(attempt) => Some(format!(
+                "{:<12} {:>12}  {}",
+                self.purpose(attempt.purpose),
+                per_second(attempt.rate_per_s),
+                outcome(attempt)
+            )),
             Event::Unsettled(came) => {
-                self.say(&format!(
-                    "the server sends no ok responses any more: {came}"
-                ));
+                Some(format!("the server sends no ok responses any more: {came}"))
             }
         }
     }
@@ -78,10 +85,6 @@ impl CapacityProgress {
     /// Clears the live line.
     pub fn finish(self) {
         self.line.finish();
-    }
-
-    fn say(&self, line: &str) {
-        self.line.print(&format!("  {line}"));
     }
 
     fn tries(&self, planned: &Planned) -> String {

@@ -31,14 +31,19 @@ impl LiveLine {
             };
         }
         let columns = usize::from(Term::stderr().size().1);
+        let line = Self::on(ProgressBar::new(STEPS), columns);
+        line.bar.enable_steady_tick(Duration::from_millis(200));
+        line
+    }
+
+    /// One on a terminal with this many columns.
+    pub fn on(bar: ProgressBar, columns: usize) -> Self {
         let bar_columns = if columns < WIDE { 12 } else { 24 };
         let template = format!("{{elapsed:>4}} {{bar:{bar_columns}}} {{wide_msg}}");
         let style = ProgressStyle::with_template(&template);
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::new(STEPS).with_style(style);
-        bar.enable_steady_tick(Duration::from_millis(200));
         Self {
-            bar,
+            bar: bar.with_style(style),
             columns: Some((
                 columns,
                 columns.saturating_sub(bar_columns + BESIDE_THE_BAR),
@@ -53,7 +58,7 @@ impl LiveLine {
     /// Prints a line that stays, above the one that changes.
     pub fn print(&self, line: &str) {
         match self.columns {
-            Some((columns, _)) => self.bar.suspend(|| err!("{}", fitted(line, columns))),
+            Some((columns, _)) => self.bar.println(fitted(line, columns).trim_end()),
             None => errln!("{line}"),
         }
     }
@@ -85,10 +90,9 @@ fn fit(parts: &[String], columns: usize) -> String {
             true => part.clone(),
             false => format!("{line}  {part}"),
         };
-        if !line.is_empty() && measure_text_width(&longer) > columns {
-            break;
+        if line.is_empty() || measure_text_width(&longer) <= columns {
+            line = longer;
         }
-        line = longer;
     }
     line
 }

@@ -51,6 +51,10 @@ enum LoadEnd {
 
 impl LoadProgress {
     pub fn start(plan: &LoadPlan) -> Self {
+        Self::on(LiveLine::start(), plan, Instant::now())
+    }
+
+    pub(super) fn on(line: LiveLine, plan: &LoadPlan, now: Instant) -> Self {
         let end = match (plan.duration, plan.requests) {
             (Some(duration), _) => LoadEnd::Duration(duration),
             (None, requests) => LoadEnd::Requests(requests.unwrap_or(0)),
@@ -66,19 +70,22 @@ impl LoadProgress {
         // About ten lines without a terminal, however long the load takes.
         let pause = plan.duration.map_or(PAUSE, |whole| whole / 10).max(PAUSE);
         Self {
-            line: LiveLine::start(),
-            measuring_since: Instant::now(),
+            line,
+            measuring_since: now,
             warms_up: !plan.warmup.is_zero(),
             end,
             rate,
-            next_line: Instant::now() + pause,
+            next_line: now + pause,
             pause,
         }
     }
 
     /// Shows the current figures.
     pub fn show(&mut self, progress: &Progress) {
-        let now = Instant::now();
+        self.show_at(progress, Instant::now());
+    }
+
+    pub(super) fn show_at(&mut self, progress: &Progress, now: Instant) {
         if !progress.measuring {
             if self.warms_up {
                 self.measuring_since = now;

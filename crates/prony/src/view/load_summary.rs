@@ -454,4 +454,4 @@ fn sent_and_ended(result: &LoadResult) -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

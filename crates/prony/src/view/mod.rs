@@ -9,6 +9,9 @@ pub mod report_files;
 pub mod run_progress;
 mod time_left;
 
+#[cfg(test)]
+mod tests;
+
 pub use time_left::minutes;
 
 use std::io::IsTerminal;
@@ -44,13 +47,19 @@ pub fn fitted(text: &str, width: usize) -> String {
     out
 }
 
-/// Where to break a line that is longer than `width`: at a space after its first word.
+/// Where to break a line that is longer than `width`: at a space after its first word, and not before a unit.
 fn break_at(line: &str, width: usize) -> Option<usize> {
     let (end, _) = line.char_indices().nth(width)?;
     let first_word = line.len() - line.trim_start().len();
-    let space = line[..=end].rfind(' ');
-    let space = space.filter(|space| *space > first_word);
-    space.or_else(|| line[end..].find(' ').map(|space| end + space))
+    let is_before_unit = |space: usize| {
+        let unit = line[space + 1..].split(' ').next().unwrap_or_default();
+        line[..space].ends_with(|c: char| c.is_ascii_digit()) && unit.chars().count() <= 3
+    };
+    let spaces = line[first_word..].match_indices(' ');
+    let spaces = spaces.map(|(at, _)| first_word + at);
+    let mut spaces = spaces.filter(|space| !is_before_unit(*space)).peekable();
+    let first = spaces.peek().copied();
+    spaces.take_while(|space| *space <= end).last().or(first)
 }
 
 /// Headings and texts in two columns. A long text is wrapped at words, below its heading if there is little room.
@@ -77,44 +86,4 @@ pub fn listing(rows: &[(String, String)], width: usize) -> String {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_lines_go_on_indented() {
-        let text = "  one two  three four\n  five\nsix\n";
-        assert_eq!(fitted(text, 80), text);
-        let broken = "  one two \n      three\n      four\n  five\nsix\n";
-        assert_eq!(fitted(text, 12), broken);
-        assert_eq!(
-            fitted("/a/long/path and more", 8),
-            "/a/long/path\n    and\n    more\n"
-        );
-    }
-
-    #[test]
-    fn a_listing_breaks_lines_at_words() {
-        let rows = [
-            (
-                "go".to_owned(),
-                "a server written in the language Go".to_owned(),
-            ),
-            ("python".to_owned(), "another".to_owned()),
-        ];
-        assert_eq!(
-            listing(&rows, 80),
-            "  go      a server written in the language Go\n  python  another\n"
-        );
-        assert_eq!(
-            listing(&rows, 40),
-            "  go      a server written in the\n          language Go\n  python  another\n"
-        );
-        assert_eq!(
-            listing(&rows, 30),
-            "  go\n      a server written in the\n      language Go\n  python\n      another\n"
-        );
-    }
 }

@@ -28,7 +28,7 @@ pub fn run(
     store: &Store,
     interrupt: &AtomicBool,
 ) -> Result<Finished, Box<dyn Error>> {
-    let mut view = RunProgress::start(&request);
+    let mut view = RunProgress::start(LiveLine::start(), &request);
     let finished = run_suite(request, store, interrupt, &mut |event| view.show(&event))?;
     view.finish();
     Ok(finished)
@@ -46,7 +46,7 @@ pub fn say_what_is_built(event: Event<'_>) {
 }
 
 /// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that changes.
-struct RunProgress {
+pub(super) struct RunProgress {
     line: LiveLine,
     /// What Prony does for each server that it prepares.
     preparing: BTreeMap<String, String>,
@@ -71,9 +71,9 @@ struct RunProgress {
 
 impl RunProgress {
     /// Says what is about to run.
-    fn start(request: &RunRequest<'_>) -> Self {
+    pub(super) fn start(line: LiveLine, request: &RunRequest<'_>) -> Self {
         let view = Self {
-            line: LiveLine::start(),
+            line,
             preparing: BTreeMap::new(),
             rounds: request.rounds(),
             adaptive: request.adaptive,
@@ -112,7 +112,7 @@ impl RunProgress {
     }
 
     /// Shows an event.
-    fn show(&mut self, event: &Event<'_>) {
+    pub(super) fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Preparing { server, step } => {
                 self.preparing
@@ -148,7 +148,7 @@ impl RunProgress {
     }
 
     /// Says how many trials were noisy, and clears the live line.
-    fn finish(self) {
+    pub(super) fn finish(self) {
         if self.noisy > 0 {
             self.line.print(&format!(
                 "{} of {} noisy, {} re-run",
@@ -268,17 +268,16 @@ impl RunProgress {
     }
 
     fn show_trial(&self, trial: &Trial) {
-        let shape = trial.load.shape.name();
-        self.show_now(format!("{} × {} ({shape})", trial.server, trial.workload));
+        self.show_now(format!("{} × {}", trial.server, trial.workload));
     }
 
-    /// `3/45  40 s left  round 2 of 6  go-nethttp × hello (closed)`.
+    /// `3/45  40 s left  go-nethttp × hello  round 2 of 6`.
     fn show_now(&self, what: String) {
         self.line.show(&[
             format!("{}/{}", self.done, self.trials),
             format!("{} left", self.time_left()),
-            self.round_text(),
             what,
+            self.round_text(),
             self.precision_so_far().unwrap_or_default(),
         ]);
     }
@@ -487,65 +486,4 @@ fn warm_up_text(warm_up: &WarmUp) -> Option<(&'static str, String)> {
 
 fn tenths(seconds: f64) -> String {
     number::seconds((seconds * 10.0).round() / 10.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use prony_model::LoadSpec;
-
-    #[test]
-    fn a_noisy_trial_says_what_disturbed_it_and_what_follows() {
-        let mut record = TrialRecord {
-            trial: Trial {
-                sequence: 0,
-                server: "bun".into(),
-                workload: "hello".into(),
-                load: LoadSpec::default(),
-                round: 2,
-            },
-            started_at: String::new(),
-            attempt: 1,
-            noisy: Vec::new(),
-            result: TrialResult::Failed {
-                kind: FailureKind::Load,
-                message: String::new(),
-            },
-        };
-        assert_eq!(noisy_line(&record, false), None);
-        record.noisy = vec![
-            NoiseCause::OtherPrograms { share: 0.23 },
-            NoiseCause::WarmUp { rise: 0.4 },
-        ];
-        let text = noisy_line(&record, true).unwrap();
-        for part in ["bun × hello, round 2: ", "23", "40", "Prony re-runs it"] {
-            assert!(text.contains(part), "{text}");
-        }
-        assert!(
-            noisy_line(&record, false)
-                .unwrap()
-                .contains("does not re-run")
-        );
-    }
-
-    fn warm_up(time_to_warm_s: Option<f64>, still_improving: bool) -> WarmUp {
-        WarmUp {
-            process: ProcessStart::New,
-            loaded_s: 20.2,
-            searched_s: 20.0,
-            limit_s: 20.0,
-            time_to_warm_s,
-            still_improving,
-        }
-    }
-
-    #[test]
-    fn a_long_warm_up_is_shown_and_a_short_one_is_not() {
-        assert_eq!(warm_up_text(&warm_up(Some(0.2), false)), None);
-        assert_eq!(warm_up_text(&warm_up(None, false)), None);
-        let (_, text) = warm_up_text(&warm_up(Some(8.0), false)).unwrap();
-        assert!(text.starts_with("took 8"), "{text}");
-        let (_, text) = warm_up_text(&warm_up(None, true)).unwrap();
-        assert!(text.contains("lower bounds"), "{text}");
-    }
 }

@@ -1,6 +1,6 @@
 //! What the limits mean for figures from this machine.
 
-use prony_present::number::{count, duration, share};
+use prony_present::number::{count, duration, exact_rate, share};
 
 use super::calibration::Calibration;
 use super::conditions::Conditions;
@@ -113,14 +113,16 @@ fn kept_up(way: &str, rates: &[AtRate]) -> Option<String> {
             let p50 = duration(lag.p50 as f64);
             format!(", with a median lag of {p50}{}", p99.unwrap_or_default())
         });
-        format!(
-            "{} requests per second are kept up{lag}",
-            count(at.rate_per_s)
-        )
+        format!("keeps up {}{lag}", exact_rate(at.rate_per_s))
     });
-    let lost = lost.map(|at| format!("{} are not", count(at.rate_per_s)));
-    let both: Vec<String> = [kept, lost].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| format!("With one thread, {way}: {}.", both.join("; ")))
+    let lost = lost.map(|at| exact_rate(at.rate_per_s));
+    let text = match (kept, lost) {
+        (Some(kept), Some(lost)) => format!("{kept}, but not {lost}"),
+        (Some(kept), None) => kept,
+        (None, Some(lost)) => format!("does not keep up {lost}"),
+        (None, None) => return None,
+    };
+    Some(format!("With one thread, {way}, the generator {text}."))
 }
 
 fn conditions(seen: &Conditions) -> Vec<String> {
@@ -227,14 +229,14 @@ mod tests {
     fn the_highest_rate_that_was_kept_up_is_named() {
         let said = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
         assert!(
-            said.contains("5.00 k requests per second are kept up"),
+            said.contains("keeps up 5,000/s, with a median lag"),
             "{said}"
         );
-        assert!(said.contains("20.0 k are not"), "{said}");
+        assert!(said.contains(", but not 20,000/s"), "{said}");
         assert!(
             !kept_up("sleeping", &[at(1e3, 1.0)])
                 .unwrap()
-                .contains("are not")
+                .contains("not")
         );
         assert_eq!(kept_up("sleeping", &[]), None);
     }

@@ -9,6 +9,9 @@ mod round_trip;
 mod show;
 mod timing;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_ceiling::script::{self, Latencies, Script, even_arrivals};
 use prony_driver::{Arrivals, End, Load};
 use prony_present::number::exact_rate;
 use prony_present::words::plural;
+use prony_reference::script::{self, Latencies, Script, even_arrivals};
 
 use crate::arguments;
 

@@ -4,6 +4,9 @@ mod case;
 mod rounds;
 mod tables;
 
+#[cfg(test)]
+mod tests;
+
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;

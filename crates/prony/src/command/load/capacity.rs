@@ -134,7 +134,7 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
         progress: &progress,
     };
     let found = find(&question, &mut engine, &mut |event| {
-        progress.borrow_mut().on(&event);
+        progress.borrow_mut().show_event(&event);
     });
     progress.into_inner().finish();
     let Some(result) = found? else {

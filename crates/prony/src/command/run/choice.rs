@@ -19,7 +19,7 @@ use crate::project::{self, ServerPath};
 const EXAMPLES: &str = "\
 Examples:
   prony run                                    the suite `tour`: a first look
-  prony run zap                                another suite (`prony list suites`)
+  prony run zap                                another suite (see `prony list`)
   prony run zap --quick                        the same load, in seconds
   prony run --all --quick                      every suite, one after the other
   prony run tour --only go-nethttp,bun         only these two servers
@@ -30,8 +30,8 @@ Examples:
   prony run zap --server old=../old/my-server --server new=../my-server
                                                two versions under two names
   prony run tour --workloads hello --rounds 12 one workload, more rounds
-  prony run tour --precision 3% --budget 10m   rounds until comparisons are within
-                                               ±3 %, for at most 10 minutes
+  prony run tour --precision 3% --budget 10m   rounds until results are within
+                                               ±3 %, or for 10 minutes
   prony run zap --baseline go-nethttp          compare the others with Go's
   prony run zap --quick --driver wrk           let wrk generate the load
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
