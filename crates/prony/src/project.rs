@@ -89,7 +89,7 @@ pub fn tasks<'a>(
     workloads: &Workloads,
     ids: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<Task>, Box<dyn Error>> {
-    let mut chosen = workloads.select(ids).map_err(usage)?;
+    let mut chosen = workloads.select(ids)?;
     if chosen.is_empty() {
         chosen = workloads.iter().collect();
     }

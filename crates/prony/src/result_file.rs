@@ -20,11 +20,11 @@ const NEW_FILE: u32 = 0o666;
 #[derive(Debug)]
 pub struct ResultFile {
     name: PathBuf,
-    place: Place,
+    place: ResultPlace,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ResultPlace {
     Stdout,
     /// The result is written beside it and renamed, so that the file is always complete.
     Replaced(PathBuf),
@@ -70,8 +70,8 @@ impl ResultFile {
     /// Tries a file without changing it; `-` is standard output.
     pub fn open(path: &Path) -> Result<Self, String> {
         let place = match path.as_os_str() == "-" {
-            true => Ok(Place::Stdout),
-            false => Place::of(path),
+            true => Ok(ResultPlace::Stdout),
+            false => ResultPlace::of(path),
         };
         Ok(Self {
             place: place.map_err(|why| format!("cannot write `{}`: {why}", path.display()))?,
@@ -80,13 +80,13 @@ impl ResultFile {
     }
 
     fn is_stdout(&self) -> bool {
-        matches!(self.place, Place::Stdout)
+        matches!(self.place, ResultPlace::Stdout)
     }
 
     fn is_same(&self, other: Option<&Self>) -> bool {
         match (&self.place, other.map(|other| &other.place)) {
-            (Place::Stdout, Some(Place::Stdout)) => true,
-            (Place::Replaced(one), Some(Place::Replaced(other))) => one == other,
+            (ResultPlace::Stdout, Some(ResultPlace::Stdout)) => true,
+            (ResultPlace::Replaced(one), Some(ResultPlace::Replaced(other))) => one == other,
             _ => false,
         }
     }
@@ -110,19 +110,19 @@ impl ResultFile {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Box<dyn Error>> {
         let written = match self.place {
-            Place::Stdout => {
+            ResultPlace::Stdout => {
                 output::note(buffered(Stdout, write));
                 return Ok(output::check()?);
             }
-            Place::Replaced(path) => replace(&path, write),
-            Place::Opened(file) => rewrite(file, write),
+            ResultPlace::Replaced(path) => replace(&path, write),
+            ResultPlace::Opened(file) => rewrite(file, write),
         };
         let told = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
         written.map_err(told)
     }
 }
 
-impl Place {
+impl ResultPlace {
     fn of(path: &Path) -> Result<Self, String> {
         let told = |error: io::Error| error.to_string();
         let found = match fs::metadata(path) {

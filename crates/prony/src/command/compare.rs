@@ -17,7 +17,7 @@ use crate::result_file::{ResultFile, takes_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony compare latest~1 latest                the newest run with the one before
+  prony compare latest~1 latest                the newest two runs
   prony compare latest:go-nethttp latest:bun   two servers of one run
   prony compare base.json latest --markdown -  an exported run, as Markdown
   prony compare base.json new.json --threshold rate=3%,p99=15% --strict

@@ -51,7 +51,7 @@ pub struct Arguments {
 
 /// What came of one server.
 #[derive(PartialEq, Eq)]
-enum Verdict {
+enum ServerVerdict {
     Right,
     Wrong,
     Skipped,
@@ -66,6 +66,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let servers = select(&catalogue, &outside, &arguments.servers)?;
     let workloads = project::workloads(&layout, &servers)?;
     let chosen = arguments.workloads.iter().map(String::as_str);
+    workloads.select(chosen.clone()).map_err(usage)?;
     let tasks = project::tasks(&layout, &workloads, chosen)?;
     layout.make_state()?;
     let interrupt = interrupt_on_signals()?;
@@ -82,7 +83,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if arguments.servers.is_empty() {
         for broken in &catalogue.broken {
             outln!("FAILED   {}: {}", broken.id, broken.error);
-            verdicts.push(Verdict::Wrong);
+            verdicts.push(ServerVerdict::Wrong);
         }
     }
     for (server, prepared) in servers.iter().zip(&prepared) {
@@ -90,7 +91,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     }
     // Removes the folders only if they are empty, which they are if every response was right.
     let _ = [&bench.logs, &folder].map(std::fs::remove_dir);
-    if prepared.len() < servers.len() || verdicts.contains(&Verdict::Interrupted) {
+    if prepared.len() < servers.len() || verdicts.contains(&ServerVerdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(exit_code(&verdicts, arguments.require_toolchains))
@@ -122,13 +123,13 @@ fn verify_one(
     prepared: &Prepared,
     tasks: &[Task],
     interrupt: &AtomicBool,
-) -> Verdict {
+) -> ServerVerdict {
     let id = &server.id;
     let Some(built) = &prepared.built else {
         return not_verified(id, &prepared.record.status);
     };
     match verify_server(bench, server, built, tasks, &mut FreePorts, interrupt) {
-        Verification::Interrupted => Verdict::Interrupted,
+        Verification::Interrupted => ServerVerdict::Interrupted,
         Verification::NotStarted(reason) => not_verified(id, &ServerStatus::StartFailed { reason }),
         Verification::Ended { verified, reason } => {
             show(id, verified);
@@ -144,38 +145,38 @@ fn verify_one(
     }
 }
 
-fn show(id: &str, results: Vec<VerifyResult>) -> Verdict {
-    let mut verdict = Verdict::Right;
+fn show(id: &str, results: Vec<VerifyResult>) -> ServerVerdict {
+    let mut verdict = ServerVerdict::Right;
     for result in results {
         let workload = &result.workload;
         match result.verdict {
             VerifyVerdict::Right => outln!("right    {id} × {workload}"),
             VerifyVerdict::Wrong { expected, came } => {
                 outln!("WRONG    {id} × {workload}\n  expected {expected}\n  received {came}");
-                verdict = Verdict::Wrong;
+                verdict = ServerVerdict::Wrong;
             }
         }
     }
     verdict
 }
 
-fn not_verified(id: &str, status: &ServerStatus) -> Verdict {
+fn not_verified(id: &str, status: &ServerStatus) -> ServerVerdict {
     if let Some(line) = run_progress::status_line(id, status) {
         outln!("{line}");
     }
     match status {
-        ServerStatus::Skipped { .. } => Verdict::Skipped,
-        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => Verdict::Wrong,
-        ServerStatus::Ready => Verdict::Right,
+        ServerStatus::Skipped { .. } => ServerVerdict::Skipped,
+        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => ServerVerdict::Wrong,
+        ServerStatus::Ready => ServerVerdict::Right,
     }
 }
 
-fn exit_code(verdicts: &[Verdict], require_toolchains: bool) -> ExitCode {
+fn exit_code(verdicts: &[ServerVerdict], require_toolchains: bool) -> ExitCode {
     let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
-    let (wrong, skipped) = (count(Verdict::Wrong), count(Verdict::Skipped));
+    let (wrong, skipped) = (count(ServerVerdict::Wrong), count(ServerVerdict::Skipped));
     outln!(
         "servers: {} right, {wrong} wrong, {skipped} skipped",
-        count(Verdict::Right)
+        count(ServerVerdict::Right)
     );
     match wrong > 0 || (require_toolchains && skipped > 0) {
         true => ExitCode::from(FAILURE),

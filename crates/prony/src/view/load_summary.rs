@@ -1,12 +1,11 @@
 //! The summary of a load, in the order that users of wrk know.
 
-use std::fmt::{Result, Write};
-
 use prony_model::{
-    Ended, Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome, SHORTEST_TIMEOUT_NS,
+    Ended, Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome, Outcomes,
+    SHORTEST_TIMEOUT_NS,
 };
-use prony_present::words::plural;
-use prony_present::{load, number};
+use prony_present::number::{bytes, duration, exact, seconds};
+use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
 use super::fitted;
@@ -23,212 +22,109 @@ pub struct Shown {
 
 /// The summary, without what was not measured, in lines of at most `width` characters.
 pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = write_summary(&mut text, result, shown);
-    fitted(&text, width)
-}
-
-fn write_summary(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
-    write_load(out, result, shown)?;
-    write_latency(out, result, shown.distribution)?;
-    write_slow(out, result)?;
-    write_schedule(out, result)?;
-    writeln!(
-        out,
-        "  {} in {}, {} received",
-        counted(result.requests, "request"),
-        number::seconds(result.duration_s),
-        number::bytes(result.bytes_read as f64),
-    )?;
-    write_outcomes(out, result)?;
-    writeln!(
-        out,
-        "  {} opened, {}",
-        counted(result.connections_opened, "connection"),
-        counted(result.reconnects, "reconnect"),
-    )?;
-    write_detours(out, result)?;
-    write_streams(out, result)?;
-    writeln!(out, "Requests/sec: {:>12.2}", result.rate_per_s)?;
-    writeln!(
-        out,
-        "Transfer/sec: {:>12}",
-        number::bytes(result.bytes_read_per_s())
-    )?;
-    write_generator(out, result)?;
-    match result.ended {
-        Ended::Interrupted => writeln!(
-            out,
-            "Interrupted after {}: the figures cover only that time.",
-            number::seconds(result.duration_s)
-        ),
-        _ => Ok(()),
+    let measured = seconds(result.duration_s);
+    let requests = counted(result.requests, "request");
+    let received = bytes(result.bytes_read as f64);
+    let opened = counted(result.connections_opened, "connection");
+    let reconnects = counted(result.reconnects, "reconnect");
+    let mut lines = conditions(result, shown);
+    lines.extend(latency(result, shown.distribution));
+    lines.extend(result.open.iter().flat_map(|open| schedule(result, open)));
+    lines.push(format!("  {requests} in {measured}, {received} received"));
+    lines.extend(outcomes(result));
+    lines.push(format!("  {opened} opened, {reconnects}"));
+    lines.extend(delays(result));
+    lines.extend(result.events.iter().flat_map(|all| events("  ", all)));
+    lines.extend(result.streams.iter().flat_map(held_streams));
+    lines.push(format!("Requests/sec: {:>12.2}", result.rate_per_s));
+    let transfer = bytes(result.bytes_read_per_s());
+    lines.push(format!("Transfer/sec: {transfer:>12}"));
+    lines.extend(generator(result));
+    if result.ended == Ended::Interrupted {
+        lines.push(format!(
+            "Interrupted after {measured}: the figures cover only that time."
+        ));
     }
+    fitted(&lines.join("\n"), width)
 }
 
 /// The load, and the warm-up.
-fn write_load(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
+fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
     let (target, load) = (&result.target, &result.load);
-    writeln!(out, "{} {} ({})", target.method, target.url, target.address)?;
-    if let Some(requests) = &shown.requests {
-        writeln!(out, "  {requests}")?;
-    }
-    writeln!(out, "  {}", load::shape(load))?;
+    let mut lines = vec![format!(
+        "{} {} ({})",
+        target.method, target.url, target.address
+    )];
+    lines.extend(shown.requests.iter().map(|how| format!("  {how}")));
+    lines.push(format!("  {}", load::shape(load)));
     let traits = load::traits(load);
     if !traits.is_empty() {
-        writeln!(out, "  {}", traits.join(", "))?;
+        lines.push(format!("  {}", traits.join(", ")));
     }
     if shown.seed {
-        writeln!(out, "  seed {}", load.seed)?;
+        lines.push(format!("  seed {}", load.seed));
     }
-    match &result.warmup {
-        Some(warmup) => writeln!(
-            out,
-            "  warm-up: {} in {}, not counted below",
-            counted(warmup.outcomes.total(), "request"),
-            number::seconds(warmup.duration_s),
-        ),
-        None => Ok(()),
-    }
+    lines.extend(result.warmup.as_ref().map(|warmup| {
+        let requests = counted(warmup.outcomes.total(), "request");
+        let time = seconds(warmup.duration_s);
+        format!("  warm-up: {requests} in {time}, not counted below")
+    }));
+    lines
 }
 
-/// Everything that was not ok, by kind, and the first error.
-fn write_outcomes(out: &mut String, result: &LoadResult) -> Result {
-    let kinds = not_ok(result);
-    if !kinds.is_empty() {
-        writeln!(out, "  Not ok: {}", kinds.join(", "))?;
-    }
-    let unfinished = result.outcomes[Outcome::Unfinished];
-    if unfinished > 0 {
-        writeln!(out, "  In flight at the end: {}", number::exact(unfinished))?;
-    }
-    if let Some(wrong) = &result.first_wrong {
-        writeln!(
-            out,
-            "  First error ({}): {}",
-            wrong.outcome.replace('_', " "),
-            wrong.detail
-        )?;
-    }
-    if let Some(finding) = estimated_wrong(result) {
-        writeln!(out, "  Sampled: {finding}")?;
-    }
-    if result.outcomes[Outcome::WrongStatus] > 0 {
-        let statuses: Vec<String> = result
-            .statuses
-            .iter()
-            .map(|(status, count)| format!("{status}: {}", number::exact(*count)))
-            .collect();
-        writeln!(out, "  Statuses: {}", statuses.join(", "))?;
-    }
-    Ok(())
-}
-
-/// An estimate of the wrong responses, if only a sample was compared, so that the count is too low.
-fn estimated_wrong(result: &LoadResult) -> Option<String> {
-    let checked = result.checked.filter(|checked| !checked.every_body)?;
-    checked.finding()
-}
-
-fn not_ok(result: &LoadResult) -> Vec<String> {
-    result
-        .outcomes
-        .iter()
-        .filter(|&(outcome, count)| outcome.is_error() && count > 0)
-        .map(|(outcome, count)| {
-            let why = match (outcome, result.load.deadline_s) {
-                (Outcome::Shed, Some(deadline)) => {
-                    let deadline = number::seconds(deadline);
-                    format!(" (not sent within {deadline} of their scheduled arrival)")
-                }
-                _ => String::new(),
-            };
-            format!("{} {}{why}", number::exact(count), outcome_words(outcome))
-        })
-        .collect()
-}
-
-/// What delayed requests without being an error.
-fn write_detours(out: &mut String, result: &LoadResult) -> Result {
-    if result.resent > 0 {
-        writeln!(
-            out,
-            "  {} sent again, because the server had closed the connection after a response",
-            counted(result.resent, "request"),
-        )?;
-    }
-    if result.port_waits > 0 {
-        writeln!(
-            out,
-            "  {} for a free local port: the system has too few for this many connections",
-            counted(result.port_waits, "wait"),
-        )?;
-    }
-    Ok(())
-}
-
-fn counted(count: u64, thing: &str) -> String {
-    plural(count as usize, thing)
-}
-
-/// The latency in wrk's columns, with its main percentiles or its distribution.
-fn write_latency(out: &mut String, result: &LoadResult, distribution: bool) -> Result {
+/// The latency in wrk's columns, with its main percentiles or its distribution, and why it is high, if that is known.
+fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
+    let slow = result.slow_because.as_ref();
     let Some(latency) = &result.latency_ns else {
-        return writeln!(out, "  Latency: no response was ok");
+        let slow = slow.map(|because| format!("  Timed out: {because}"));
+        let none = "  Latency: no response was ok".to_owned();
+        return [none].into_iter().chain(slow).collect();
     };
     let label = format!("Latency ({})", load::latency(&result.load));
     let width = label.len();
-    writeln!(
-        out,
-        "  {label}  {:>9} {:>9} {:>9}  +/- Stdev",
-        "Avg", "Stdev", "Max"
-    )?;
-    writeln!(
-        out,
-        "  {:width$}  {:>9} {:>9} {:>9}  {:>7.2} %",
-        "",
-        number::duration(latency.mean),
-        number::duration(latency.stdev),
-        time(latency.max),
-        result.within_stdev * 100.0,
-    )?;
+    let [mean, stdev] = [latency.mean, latency.stdev].map(duration);
+    let (max, within) = (time(latency.max), result.within_stdev * 100.0);
+    let mut lines = vec![
+        format!(
+            "  {label}  {:>9} {:>9} {:>9}  +/- Stdev",
+            "Avg", "Stdev", "Max"
+        ),
+        format!(
+            "  {:width$}  {mean:>9} {stdev:>9} {max:>9}  {within:>7.2} %",
+            ""
+        ),
+    ];
+    let responses = result.outcomes[Outcome::Ok];
     match distribution {
-        true => write_distribution(out, latency)?,
-        false => write_percentiles(out, latency, result.outcomes[Outcome::Ok])?,
+        true => lines.extend(
+            all_percentiles(latency).map(|(name, ns)| format!("  {name:>7} %  {:>9}", time(ns))),
+        ),
+        false => lines.push(main_percentiles(latency, responses)),
     }
-    match &result.first_byte_ns {
-        Some(first) => writeln!(out, "  First byte: {}", quantiles(first)),
-        None => Ok(()),
-    }
+    let first_byte = result.first_byte_ns.as_ref();
+    lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
+    lines.extend(slow.map(|because| match slowest_figure(latency) {
+        Some((name, ns)) => format!("  {name} of {}: {because}", time(ns)),
+        None => format!("  Timed out: {because}"),
+    }));
+    lines
 }
 
-/// Why requests were slow, if the kernel's TCP counters show it.
-fn write_slow(out: &mut String, result: &LoadResult) -> Result {
-    let Some(because) = &result.slow_because else {
-        return Ok(());
-    };
-    match result.latency_ns.as_ref().and_then(slowest_figure) {
-        Some((name, ns)) => writeln!(out, "  {name} of {}: {because}", time(ns)),
-        None => writeln!(out, "  Timed out: {because}"),
-    }
+fn all_percentiles(latency: &LatencySummary) -> impl Iterator<Item = (&'static str, u64)> {
+    let all = [
+        ("50", latency.p50),
+        ("75", latency.p75),
+        ("90", latency.p90),
+        ("95", latency.p95),
+        ("99", latency.p99),
+        ("99.9", latency.p999),
+        ("99.99", latency.p9999),
+    ];
+    all.into_iter()
 }
 
-/// The lowest percentile that a retransmission timeout may have reached.
-fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
-    [
-        ("p50", latency.p50),
-        ("p90", latency.p90),
-        ("p99", latency.p99),
-        ("p99.9", latency.p999),
-        ("max", latency.max),
-    ]
-    .into_iter()
-    .find(|(_, ns)| *ns >= SHORTEST_TIMEOUT_NS)
-}
-
-/// The main percentiles, as far as `responses` support them.
-fn write_percentiles(out: &mut String, latency: &LatencySummary, responses: u64) -> Result {
+/// The median, and the main percentiles that `responses` support.
+fn main_percentiles(latency: &LatencySummary, responses: u64) -> String {
     let percentiles = [
         ("p50", 0.5, latency.p50),
         ("p90", 0.1, latency.p90),
@@ -239,218 +135,213 @@ fn write_percentiles(out: &mut String, latency: &LatencySummary, responses: u64)
         .into_iter()
         .filter(|(name, beyond, _)| *name == "p50" || supports_percentile(responses, *beyond))
         .map(|(name, _, ns)| format!("{name} {}", time(ns)));
-    let shown: Vec<String> = shown.collect();
-    writeln!(out, "  Percentiles: {}", shown.join(", "))
+    format!("  Percentiles: {}", shown.collect::<Vec<_>>().join(", "))
 }
 
-fn write_distribution(out: &mut String, latency: &LatencySummary) -> Result {
-    for (percentile, nanoseconds) in [
-        ("50", latency.p50),
-        ("75", latency.p75),
-        ("90", latency.p90),
-        ("95", latency.p95),
-        ("99", latency.p99),
-        ("99.9", latency.p999),
-        ("99.99", latency.p9999),
-    ] {
-        writeln!(out, "  {percentile:>7} %  {:>9}", time(nanoseconds))?;
-    }
-    Ok(())
+/// The lowest percentile that a retransmission timeout may have reached.
+fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
+    let figures = [
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p99", latency.p99),
+        ("p99.9", latency.p999),
+        ("max", latency.max),
+    ];
+    let mut figures = figures.into_iter();
+    figures.find(|(_, ns)| *ns >= SHORTEST_TIMEOUT_NS)
 }
 
-/// How well an open loop kept its schedule.
-fn write_schedule(out: &mut String, result: &LoadResult) -> Result {
-    let Some(open) = &result.open else {
-        return Ok(());
-    };
-    let queued = format!("{} queued", number::exact(open.queued));
-    match open.asked {
-        // Nothing was due.
-        0 => writeln!(out, "  Schedule: {queued}")?,
-        asked => writeln!(
-            out,
-            "  Schedule: {} due, {}, {queued}",
-            plural(asked as usize, "request"),
-            sent(open),
-        )?,
-    }
-    if let Some(lag) = &open.schedule_lag_ns {
-        writeln!(out, "  Schedule lag (of the generator): {}", quantiles(lag))?;
-    }
-    write_bound(out, result, open)
-}
-
-fn sent(open: &OpenLoop) -> String {
-    match open.sent == open.asked {
+/// How well an open loop kept its schedule, and how the limit on connections affected it.
+fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
+    let queued = format!("{} queued", exact(open.queued));
+    let sent = match open.sent == open.asked {
         true => "all sent".to_owned(),
-        // Rounded down: 99.999 % must not look like 100 %.
-        false => format!(
-            "{} sent ({:.2} %)",
-            number::exact(open.sent),
-            (open.rate_ratio * 10_000.0).floor() / 100.0
+        false => {
+            // Rounded down: 99.999 % must not look like 100 %.
+            let percent = (open.rate_ratio * 10_000.0).floor() / 100.0;
+            format!("{} sent ({percent:.2} %)", exact(open.sent))
+        }
+    };
+    let mut lines = vec![match open.asked {
+        0 => format!("  Schedule: {queued}"),
+        due => format!(
+            "  Schedule: {} due, {sent}, {queued}",
+            counted(due, "request")
         ),
-    }
-}
-
-/// How the limit on connections affected a rate.
-fn write_bound(out: &mut String, result: &LoadResult, open: &OpenLoop) -> Result {
-    let Some(bound) = result.load.max_connections else {
-        return Ok(());
+    }];
+    let lag = open.schedule_lag_ns.as_ref();
+    lines.extend(lag.map(|lag| format!("  Schedule lag (of the generator): {}", quantiles(lag))));
+    let Some(allowed) = result.load.max_connections else {
+        return lines;
     };
     if open.most_connections > 0 {
-        writeln!(
-            out,
-            "  At most {} open at a time, of {} allowed",
-            plural(open.most_connections as usize, "connection"),
-            number::exact(bound as u64),
-        )?;
+        let (most, allowed) = (
+            counted(open.most_connections, "connection"),
+            exact(allowed as u64),
+        );
+        lines.push(format!(
+            "  At most {most} open at a time, of {allowed} allowed"
+        ));
     }
     if open.bound_hits > 0 {
-        writeln!(
-            out,
-            "  {} due while all of them were busy: the wait is part of the latency (--max-connections, --pipeline)",
-            plural(open.bound_hits as usize, "request"),
-        )?;
+        let requests = counted(open.bound_hits, "request");
+        lines.push(format!(
+            "  {requests} due while all of them were busy: the wait is part of the latency (--max-connections, --pipeline)"
+        ));
     }
-    Ok(())
+    lines
 }
 
-/// The events of the load's own streams, and of those held open beside it.
-fn write_streams(out: &mut String, result: &LoadResult) -> Result {
-    if let Some(events) = &result.events {
-        write_events(out, "  ", events)?;
+/// Everything that was not ok, by kind, and the first error.
+fn outcomes(result: &LoadResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    let deadline = result.load.deadline_s.map(seconds);
+    let not_ok =
+        named(&result.outcomes, |outcome| outcome.is_error()).map(|(outcome, text)| {
+            match (outcome, &deadline) {
+                (Outcome::Shed, Some(deadline)) => {
+                    format!("{text} (not sent within {deadline} of their scheduled arrival)")
+                }
+                _ => text,
+            }
+        });
+    let not_ok: Vec<String> = not_ok.collect();
+    if !not_ok.is_empty() {
+        lines.push(format!("  Not ok: {}", not_ok.join(", ")));
     }
-    match &result.streams {
-        Some(held) => write_held(out, held),
-        None => Ok(()),
+    let unfinished = result.outcomes[Outcome::Unfinished];
+    if unfinished > 0 {
+        lines.push(format!("  In flight at the end: {}", exact(unfinished)));
     }
+    lines.extend(result.first_wrong.as_ref().map(|wrong| {
+        let outcome = wrong.outcome.replace('_', " ");
+        format!("  First error ({outcome}): {}", wrong.detail)
+    }));
+    // If only a sample was compared, the count of wrong responses is too low.
+    let sampled = result.checked.filter(|checked| !checked.every_body);
+    let estimate = sampled.and_then(|checked| checked.finding());
+    lines.extend(estimate.map(|estimate| format!("  Sampled: {estimate}")));
+    if result.outcomes[Outcome::WrongStatus] > 0 {
+        let statuses = result.statuses.iter();
+        let statuses = statuses.map(|(status, count)| format!("{status}: {}", exact(*count)));
+        let statuses: Vec<String> = statuses.collect();
+        lines.push(format!("  Statuses: {}", statuses.join(", ")));
+    }
+    lines
 }
 
-fn write_events(out: &mut String, indent: &str, events: &Events) -> Result {
-    let counted = plural(events.count as usize, "event");
-    writeln!(out, "{indent}{counted}, {}/s", number::count(events.per_s))?;
-    if let Some(first) = &events.first_ns {
-        writeln!(out, "{indent}First event: {}", quantiles(first))?;
-    }
-    if let Some(gap) = &events.gap_ns {
-        writeln!(out, "{indent}Between events: {}", quantiles(gap))?;
-    }
-    Ok(())
+/// The outcomes that occurred, with `8,000 timed out` for each.
+fn named(
+    outcomes: &Outcomes,
+    is_meant: fn(Outcome) -> bool,
+) -> impl Iterator<Item = (Outcome, String)> {
+    let outcomes = outcomes.iter();
+    outcomes
+        .filter(move |&(outcome, count)| is_meant(outcome) && count > 0)
+        .map(|(outcome, count)| {
+            let name = outcome.name().replace('_', " ");
+            (outcome, format!("{} {name}", exact(count)))
+        })
 }
 
-fn write_held(out: &mut String, held: &HeldStreams) -> Result {
-    let ended: Vec<String> = held
-        .outcomes
-        .iter()
-        .filter(|&(outcome, count)| outcome != Outcome::Unfinished && count > 0)
-        .map(|(outcome, count)| format!("{} {}", number::exact(count), outcome_words(outcome)))
-        .collect();
+/// What delayed requests without being an error.
+fn delays(result: &LoadResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    if result.resent > 0 {
+        let requests = counted(result.resent, "request");
+        lines.push(format!(
+            "  {requests} sent again, because the server had closed the connection after a response"
+        ));
+    }
+    if result.port_waits > 0 {
+        let waits = counted(result.port_waits, "wait");
+        lines.push(format!(
+            "  {waits} for a free local port: the system has too few for this many connections"
+        ));
+    }
+    lines
+}
+
+fn events(indent: &str, events: &Events) -> Vec<String> {
+    let (count, rate) = (counted(events.count, "event"), number::count(events.per_s));
+    let mut lines = vec![format!("{indent}{count}, {rate}/s")];
+    for (name, times) in [
+        ("First event", &events.first_ns),
+        ("Between events", &events.gap_ns),
+    ] {
+        let times = times.as_ref();
+        lines.extend(times.map(|times| format!("{indent}{name}: {}", quantiles(times))));
+    }
+    lines
+}
+
+fn held_streams(held: &HeldStreams) -> Vec<String> {
+    let ended = named(&held.outcomes, |outcome| outcome != Outcome::Unfinished);
+    let ended: Vec<String> = ended.map(|(_, text)| text).collect();
     let ended = match ended.is_empty() {
         true => String::new(),
         false => format!("; ended: {}", ended.join(", ")),
     };
-    writeln!(
-        out,
-        "  Held open: {} of {} at the end{ended}",
-        number::exact(held.open_at_end),
-        plural(held.asked as usize, "stream"),
-    )?;
-    write_events(out, "    ", &held.events)
+    let (open, all) = (exact(held.open_at_end), counted(held.asked, "stream"));
+    let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];
+    lines.extend(events("    ", &held.events));
+    lines
 }
 
-/// The name of an outcome in a sentence.
-fn outcome_words(outcome: Outcome) -> String {
-    outcome.name().replace('_', " ")
+fn counted(count: u64, noun: &str) -> String {
+    words::plural(count as usize, noun)
 }
 
 fn quantiles(times: &LatencySummary) -> String {
-    format!(
-        "p50 {}, p99 {}, max {}",
-        time(times.p50),
-        time(times.p99),
-        time(times.max)
-    )
+    let [p50, p99, max] = [times.p50, times.p99, times.max].map(time);
+    format!("p50 {p50}, p99 {p99}, max {max}")
 }
 
 fn time(nanoseconds: u64) -> String {
-    number::duration(nanoseconds as f64)
+    duration(nanoseconds as f64)
 }
 
 /// The generator's own figures, as far as they were counted.
-fn write_generator(out: &mut String, result: &LoadResult) -> Result {
-    let generator = &result.generator;
-    let mut parts = vec![generator.event_loop.clone()];
-    parts.push(format!(
-        "busiest thread {:.0} % busy",
-        generator.busy_max * 100.0
-    ));
-    parts.extend(cpu(result));
-    if generator.spin_s > 0.0 {
-        parts.push(format!(
-            "{} of busy-waiting",
-            number::duration(generator.spin_s * 1e9)
-        ));
+fn generator(result: &LoadResult) -> Vec<String> {
+    let (generator, outcomes) = (&result.generator, &result.outcomes);
+    // In an open loop many requests may never have been sent; those cost nothing.
+    let requests = outcomes.total() - outcomes[Outcome::Shed] - outcomes[Outcome::Unfinished];
+    let busy = generator.busy_max * 100.0;
+    let mut parts = format!("{}, busiest thread {busy:.0} % busy", generator.event_loop);
+    // Busy-waiting is not work for a request.
+    let working = generator.cpu_user_s + generator.cpu_system_s - generator.spin_s;
+    if requests > 0 && working > 0.0 {
+        let each = duration(working * 1e9 / requests as f64);
+        let kernel = number::share((generator.cpu_system_s / working).min(1.0));
+        parts += &format!(", {each} of CPU per request ({kernel} in the kernel)");
     }
-    writeln!(out, "Generator:    {}", parts.join(", "))?;
-    let counts = per_request(result);
+    if generator.spin_s > 0.0 {
+        parts += &format!(", {} of busy-waiting", duration(generator.spin_s * 1e9));
+    }
+    let mut lines = vec![format!("Generator:    {parts}")];
+    let calls = Some(generator.system_calls).filter(|calls| *calls > 0);
+    let counts = [
+        (calls, "system calls"),
+        (generator.cycles, "cycles"),
+        (generator.instructions, "instructions"),
+    ];
+    let counts = counts.into_iter().filter_map(|(count, name)| {
+        let each = count? as f64 / requests as f64;
+        Some(format!("{} {name}", number::count(each)))
+    });
+    let counts: Vec<String> = counts.filter(|_| requests > 0).collect();
     if !counts.is_empty() {
-        writeln!(out, "              {} per request", counts.join(", "))?;
+        lines.push(format!("              {} per request", counts.join(", ")));
     }
     if generator.client_limited {
         let evidence = generator.client_limited_by.as_deref();
         let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
-        writeln!(
-            out,
+        lines.push(format!(
             "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. Give it more \
              threads (-t) or CPUs, or read these figures as lower bounds."
-        )?;
+        ));
     }
-    Ok(())
-}
-
-/// CPU time per request, and the kernel's share of it.
-fn cpu(result: &LoadResult) -> Option<String> {
-    let generator = &result.generator;
-    let used = generator.cpu_user_s + generator.cpu_system_s;
-    // Busy-waiting is not work for a request.
-    let working = used - generator.spin_s;
-    let requests = sent_and_ended(result);
-    (requests > 0 && working > 0.0).then(|| {
-        format!(
-            "{} of CPU per request ({} in the kernel)",
-            number::duration(working * 1e9 / requests as f64),
-            number::share((generator.cpu_system_s / working).min(1.0)),
-        )
-    })
-}
-
-/// System calls, cycles and instructions per request, as far as they were counted.
-fn per_request(result: &LoadResult) -> Vec<String> {
-    let generator = &result.generator;
-    let requests = sent_and_ended(result);
-    let each = |count: u64| number::count(count as f64 / requests as f64);
-    if requests == 0 {
-        return Vec::new();
-    }
-    let calls = (generator.system_calls > 0).then_some(generator.system_calls);
-    [
-        calls.map(|count| format!("{} system calls", each(count))),
-        generator
-            .cycles
-            .map(|count| format!("{} cycles", each(count))),
-        generator
-            .instructions
-            .map(|count| format!("{} instructions", each(count))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// The requests that cost something. In an open loop many may never have been sent.
-fn sent_and_ended(result: &LoadResult) -> u64 {
-    let outcomes = &result.outcomes;
-    outcomes.total() - outcomes[Outcome::Shed] - outcomes[Outcome::Unfinished]
+    lines
 }
 
 #[cfg(test)]

@@ -343,7 +343,7 @@ impl RunProgress {
     }
 }
 
-/// `3 rounds`, `3 to 20 rounds` where measures differ, or `rounds until ±3 %`.
+/// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.
 fn rounds(request: &RunRequest<'_>) -> String {
     if let Some(adaptive) = &request.adaptive {
         return format!("rounds until ±{}", adaptive.precision);

@@ -118,7 +118,7 @@ fn compare_revisions(
         let id = &server.id;
         errln!("note: the files of {id} are the same in both revisions");
     }
-    let session = Session {
+    let session = RevisionSession {
         layout: &layout,
         arguments,
         interrupt,
@@ -152,7 +152,7 @@ enum Measured {
 }
 
 /// Two revisions that are measured in one run.
-struct Session<'a> {
+struct RevisionSession<'a> {
     layout: &'a Layout,
     arguments: &'a Arguments,
     interrupt: &'a AtomicBool,
@@ -161,7 +161,7 @@ struct Session<'a> {
     ceiling: Option<&'a Server>,
 }
 
-impl Session<'_> {
+impl RevisionSession<'_> {
     /// Builds and measures both.
     fn measure(&self) -> Result<Measured, Box<dyn Error>> {
         let arguments = self.arguments;

@@ -9,14 +9,14 @@ use prony_model::CpuAssignment;
 use crate::reference_server::{ReferenceServer, ReferenceServers};
 
 /// The CPUs, the reference server, and how long each measurement takes.
-pub struct Bench<'a> {
+pub struct CalibrationBench<'a> {
     pub cpus: CpuAssignment,
     pub servers: ReferenceServers,
-    pub lengths: Lengths,
+    pub times: MeasuringTimes,
     pub interrupt: &'a AtomicBool,
 }
 
-impl Bench<'_> {
+impl CalibrationBench<'_> {
     /// The generator's one CPU.
     pub fn load_cpu(&self) -> &[usize] {
         &self.cpus.load[..1.min(self.cpus.load.len())]
@@ -33,7 +33,7 @@ impl Bench<'_> {
 
 /// How long each measurement takes, and at which rates.
 #[derive(Clone, Debug)]
-pub struct Lengths {
+pub struct MeasuringTimes {
     /// For each way of waiting.
     pub wakeups: Duration,
     /// For each pair of CPUs.
@@ -50,7 +50,7 @@ pub struct Lengths {
     pub rates: &'static [f64],
 }
 
-impl Lengths {
+impl MeasuringTimes {
     pub fn usual() -> Self {
         Self {
             wakeups: Duration::from_millis(1300),

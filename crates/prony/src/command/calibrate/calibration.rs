@@ -4,7 +4,7 @@ use std::error::Error;
 
 use serde::Serialize;
 
-use super::bench::Bench;
+use super::bench::CalibrationBench;
 use super::conditions::Conditions;
 use super::engine::{Engine, ScheduleLag};
 use super::round_trip::RoundTrips;
@@ -37,17 +37,17 @@ impl Calibration {
     }
 
     /// Measures one thing after the other, so that none disturbs another, until all is measured or the user stops it.
-    pub fn measure(&mut self, bench: &Bench<'_>) -> Result<(), Box<dyn Error>> {
-        let lengths = &bench.lengths;
+    pub fn measure(&mut self, bench: &CalibrationBench<'_>) -> Result<(), Box<dyn Error>> {
+        let times = &bench.times;
         self.conditions = Some(Conditions::see(&bench.cpus));
         if begins(bench, "the clock") {
             self.clock = Some(Clock::measure(bench.load_cpu())?);
         }
         if begins(bench, "how late a sleep wakes") {
-            self.wakeups = Some(Wakeups::measure(bench.load_cpu(), lengths.wakeups)?);
+            self.wakeups = Some(Wakeups::measure(bench.load_cpu(), times.wakeups)?);
         }
         if begins(bench, "the round trip") {
-            self.round_trips = Some(RoundTrips::measure(&bench.cpus, lengths.round_trips)?);
+            self.round_trips = Some(RoundTrips::measure(&bench.cpus, times.round_trips)?);
         }
         if begins(bench, "the engine's cost per request") {
             let (engine, noise) = Engine::measure(bench)?;
@@ -64,7 +64,7 @@ impl Calibration {
 }
 
 /// Says what is measured next; false if the user stopped it.
-fn begins(bench: &Bench<'_>, what: &str) -> bool {
+fn begins(bench: &CalibrationBench<'_>, what: &str) -> bool {
     let goes_on = !bench.is_interrupted();
     if goes_on {
         errln!("measuring {what}");

@@ -9,7 +9,7 @@ use prony_model::{Arrivals, LoadResult, LoadShape, MachineNoise, Outcome, Schedu
 use prony_server::Sampler;
 use serde::Serialize;
 
-use super::bench::Bench;
+use super::bench::CalibrationBench;
 use super::timing::Percentiles;
 use crate::reference_server::ReferenceServer;
 
@@ -43,13 +43,13 @@ pub struct Engine {
 
 impl Engine {
     /// Measures it, and the noise of the machine meanwhile.
-    pub fn measure(bench: &Bench<'_>) -> Result<(Self, MachineNoise), Box<dyn Error>> {
-        let lengths = &bench.lengths;
+    pub fn measure(bench: &CalibrationBench<'_>) -> Result<(Self, MachineNoise), Box<dyn Error>> {
+        let times = &bench.times;
         let loaded = Loaded::by(bench, |plan| LoadPlan {
             shape: LoadShape::Closed,
             connections: CONNECTIONS,
-            duration: Some(lengths.engine),
-            warmup: lengths.engine_warmup,
+            duration: Some(times.engine),
+            warmup: times.engine_warmup,
             ..plan
         })?;
         Ok((Self::of(&loaded), loaded.noise))
@@ -107,7 +107,7 @@ impl AtRate {
 
 impl ScheduleLag {
     /// Measures both ways.
-    pub fn measure(bench: &Bench<'_>) -> Result<Self, Box<dyn Error>> {
+    pub fn measure(bench: &CalibrationBench<'_>) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             sleeping: rising(bench, false)?,
             spinning: rising(bench, true)?,
@@ -115,9 +115,9 @@ impl ScheduleLag {
     }
 }
 
-fn rising(bench: &Bench<'_>, spin: bool) -> Result<Vec<AtRate>, Box<dyn Error>> {
+fn rising(bench: &CalibrationBench<'_>, spin: bool) -> Result<Vec<AtRate>, Box<dyn Error>> {
     let mut found: Vec<AtRate> = Vec::new();
-    for &per_s in bench.lengths.rates {
+    for &per_s in bench.times.rates {
         let goes_on = found.last().is_none_or(AtRate::is_kept_up);
         if !goes_on || bench.is_interrupted() {
             break;
@@ -127,14 +127,14 @@ fn rising(bench: &Bench<'_>, spin: bool) -> Result<Vec<AtRate>, Box<dyn Error>> 
     Ok(found)
 }
 
-fn at(bench: &Bench<'_>, per_s: f64, spin: bool) -> Result<AtRate, Box<dyn Error>> {
-    let lengths = &bench.lengths;
+fn at(bench: &CalibrationBench<'_>, per_s: f64, spin: bool) -> Result<AtRate, Box<dyn Error>> {
+    let times = &bench.times;
     let loaded = Loaded::by(bench, |plan| LoadPlan {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s)),
         connections: CONNECTIONS,
         max_connections: CONNECTIONS,
-        duration: Some(lengths.duration_at(per_s)),
-        warmup: lengths.rate_warmup,
+        duration: Some(times.duration_at(per_s)),
+        warmup: times.rate_warmup,
         spin,
         ..plan
     })?;
@@ -180,7 +180,7 @@ struct Loaded {
 impl Loaded {
     /// Loads a new reference server.
     fn by(
-        bench: &Bench<'_>,
+        bench: &CalibrationBench<'_>,
         plan: impl FnOnce(LoadPlan) -> LoadPlan,
     ) -> Result<Self, Box<dyn Error>> {
         let mut server = bench.server()?;
@@ -239,7 +239,10 @@ fn per_request(
 }
 
 /// The plan of a small response, requested by one thread on the generator's CPU.
-fn hello(server: &ReferenceServer, bench: &Bench<'_>) -> Result<LoadPlan, Box<dyn Error>> {
+fn hello(
+    server: &ReferenceServer,
+    bench: &CalibrationBench<'_>,
+) -> Result<LoadPlan, Box<dyn Error>> {
     let text = format!("http://{}/hello", server.host());
     let url: HttpUrl = text.parse()?;
     let address = server

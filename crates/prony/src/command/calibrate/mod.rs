@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use self::bench::{Bench, Lengths};
+use self::bench::{CalibrationBench, MeasuringTimes};
 use self::calibration::Calibration;
 use super::flags::{CpuFlags, JsonFlag};
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals};
@@ -62,12 +62,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     layout.make_state()?;
     let files = result_file::open([("--json", arguments.result.json.as_deref())])?;
     let interrupt = interrupt_on_signals()?;
-    let bench = Bench {
+    let bench = CalibrationBench {
         servers: ReferenceServers::on(&cpus.server, &layout)?,
         cpus,
-        lengths: match arguments.quick {
-            true => Lengths::quick(),
-            false => Lengths::usual(),
+        times: match arguments.quick {
+            true => MeasuringTimes::quick(),
+            false => MeasuringTimes::usual(),
         },
         interrupt: &interrupt,
     };

@@ -31,12 +31,12 @@ const PATHS: [(&str, &str); 6] = [
 pub struct Case {
     /// As it was written.
     pub name: String,
-    pub kind: Kind,
+    pub kind: CaseKind,
     pub connections: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum CaseKind {
     /// A workload in a closed loop.
     Closed { path: &'static str },
     /// `hello`, many requests in flight over each connection.
@@ -57,11 +57,11 @@ impl FromStr for Case {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
         let kind = match name {
-            "rate" => Kind::Rate(rate(&mut parts, text)?),
-            "frozen" => Kind::Frozen(rate(&mut parts, text)?),
-            "pipelined" => Kind::Pipelined,
-            "close" => Kind::Close,
-            _ => Kind::Closed {
+            "rate" => CaseKind::Rate(rate(&mut parts, text)?),
+            "frozen" => CaseKind::Frozen(rate(&mut parts, text)?),
+            "pipelined" => CaseKind::Pipelined,
+            "close" => CaseKind::Close,
+            _ => CaseKind::Closed {
                 path: path(name).ok_or_else(|| unknown(name))?,
             },
         };
@@ -104,21 +104,21 @@ impl Case {
     /// The load on the server at `host`, for `seconds`.
     pub fn load(&self, host: &str, duration: Duration) -> Load {
         let path = match self.kind {
-            Kind::Closed { path } => path,
+            CaseKind::Closed { path } => path,
             _ => "/hello",
         };
         Load {
             arrivals: match self.kind {
-                Kind::Rate(rate) | Kind::Frozen(rate) => Arrivals::Rate(rate),
+                CaseKind::Rate(rate) | CaseKind::Frozen(rate) => Arrivals::Rate(rate),
                 _ => Arrivals::Closed,
             },
             connections: self.connections,
-            pipeline: if self.kind == Kind::Pipelined {
+            pipeline: if self.kind == CaseKind::Pipelined {
                 PIPELINE
             } else {
                 1
             },
-            close: self.kind == Kind::Close,
+            close: self.kind == CaseKind::Close,
             end: End::After(duration),
             ..Load::new(format!("http://{host}{path}"))
         }
@@ -127,7 +127,7 @@ impl Case {
     /// How long it is measured: as long as the user says, but for whole freezes if the server freezes.
     pub fn duration(&self, asked: Duration, freeze: Freeze) -> Duration {
         match self.kind {
-            Kind::Frozen(_) => freeze.duration_of_whole_freezes(asked),
+            CaseKind::Frozen(_) => freeze.duration_of_whole_freezes(asked),
             _ => asked,
         }
     }
@@ -135,14 +135,14 @@ impl Case {
     /// The scheduled rate in requests per second, if there is one.
     pub fn rate(&self) -> Option<f64> {
         match self.kind {
-            Kind::Rate(rate) | Kind::Frozen(rate) => Some(rate),
+            CaseKind::Rate(rate) | CaseKind::Frozen(rate) => Some(rate),
             _ => None,
         }
     }
 
     /// Whether its server freezes.
     pub fn is_frozen(&self) -> bool {
-        matches!(self.kind, Kind::Frozen(_))
+        matches!(self.kind, CaseKind::Frozen(_))
     }
 }
 
@@ -151,11 +151,11 @@ impl fmt::Display for Case {
         let connections = plural(self.connections, "connection");
         let workload = self.name.split(':').next().unwrap_or_default();
         match self.kind {
-            Kind::Closed { .. } => write!(f, "{workload}, {connections}"),
-            Kind::Pipelined => write!(f, "hello, {connections}, pipelined {PIPELINE} deep"),
-            Kind::Close => write!(f, "hello, {connections}, a new one for each request"),
-            Kind::Rate(rate) => write!(f, "hello at {}, {connections}", exact_rate(rate)),
-            Kind::Frozen(rate) => write!(
+            CaseKind::Closed { .. } => write!(f, "{workload}, {connections}"),
+            CaseKind::Pipelined => write!(f, "hello, {connections}, pipelined {PIPELINE} deep"),
+            CaseKind::Close => write!(f, "hello, {connections}, a new one for each request"),
+            CaseKind::Rate(rate) => write!(f, "hello at {}, {connections}", exact_rate(rate)),
+            CaseKind::Frozen(rate) => write!(
                 f,
                 "hello at {} on a server that freezes, {connections}",
                 exact_rate(rate)
@@ -243,7 +243,7 @@ mod tests {
         let case: Case = "page:32".parse().unwrap();
         assert_eq!(
             (case.kind, case.connections),
-            (Kind::Closed { path: "/" }, 32)
+            (CaseKind::Closed { path: "/" }, 32)
         );
         let case: Case = "rate:20k".parse().unwrap();
         assert_eq!(

@@ -22,7 +22,7 @@ use prony_system::format_cpu_list;
 use serde::Serialize;
 
 use self::case::{Case, Freeze};
-use self::rounds::{CaseResult, Plan, measure};
+use self::rounds::{CasePlan, CaseResult, measure};
 use self::tables::CaseTable;
 use super::flags::{CpuFlags, ResultFlags};
 use crate::arguments;
@@ -115,7 +115,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         format_cpu_list(&cpus.load)
     );
     errln!("{conditions}");
-    let plan = Plan {
+    let plan = CasePlan {
         tools,
         cases: arguments.cases.clone(),
         rounds: arguments.rounds,

@@ -14,7 +14,7 @@ use crate::reference_server::{ReferenceServer, ReferenceServers};
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// How the cases are measured.
-pub struct Plan {
+pub struct CasePlan {
     pub tools: Vec<Tool>,
     pub cases: Vec<Case>,
     pub rounds: u32,
@@ -56,7 +56,7 @@ pub struct ToolResult {
 
 /// Measures all cases. Ends early, with the results so far, when `interrupt` is set.
 pub fn measure(
-    plan: &Plan,
+    plan: &CasePlan,
     interrupt: &AtomicBool,
     results: &mut Vec<CaseResult>,
 ) -> Result<(), Box<dyn Error>> {
@@ -73,7 +73,7 @@ pub fn measure(
     Ok(())
 }
 
-impl Plan {
+impl CasePlan {
     fn empty(&self, case: &Case) -> CaseResult {
         let duration = case.duration(self.duration, self.freeze);
         let truth = case.rate().filter(|_| case.is_frozen()).map(|rate| {

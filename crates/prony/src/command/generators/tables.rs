@@ -20,7 +20,7 @@ pub struct CaseTable {
 }
 
 /// A case and its tools.
-struct View<'a> {
+struct CaseView<'a> {
     result: &'a CaseResult,
     tools: &'a [Tool],
     /// The tool that ratios are taken to.
@@ -34,7 +34,7 @@ pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
     let baseline = parts()
         .find(|part| part.tool == BASELINE)
         .or_else(|| parts().next())?;
-    let view = View {
+    let view = CaseView {
         result,
         tools,
         baseline: (!result.case.is_frozen()).then_some(baseline),
@@ -80,32 +80,32 @@ pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
 type Figure = fn(&DriverResult) -> Option<f64>;
 
 /// The cell of a tool in a column.
-type ToolCell = dyn Fn(&View<'_>, &ToolResult) -> Cell;
+type ToolCell = dyn Fn(&CaseView<'_>, &ToolResult) -> Cell;
 
-struct Column {
+struct ToolColumn {
     head: Head,
     cell: Box<ToolCell>,
 }
 
 fn column(
     title: impl Into<Cow<'static, str>>,
-    cell: impl Fn(&View<'_>, &ToolResult) -> Cell + 'static,
-) -> Column {
-    Column {
+    cell: impl Fn(&CaseView<'_>, &ToolResult) -> Cell + 'static,
+) -> ToolColumn {
+    ToolColumn {
         head: Head::figure(title),
         cell: Box::new(cell),
     }
 }
 
 /// A column of medians.
-fn medians(title: &'static str, figure: Figure, shown: fn(f64) -> String) -> Column {
+fn medians(title: &'static str, figure: Figure, shown: fn(f64) -> String) -> ToolColumn {
     column(title, move |_, part| {
         Cell::optional(median(&figures(part, figure)), shown)
     })
 }
 
 /// A column of ratios to the baseline, each taken within a round: their median, and the lowest and highest as details.
-fn ratios(title: String, figure: Figure) -> Column {
+fn ratios(title: String, figure: Figure) -> ToolColumn {
     let mut column = column(title, move |view, part| match view.baseline {
         Some(baseline) if baseline.tool != part.tool => ratio(part, baseline, figure),
         Some(_) => Cell::text("1"),
@@ -138,21 +138,21 @@ fn figures(part: &ToolResult, figure: Figure) -> Vec<f64> {
     part.rounds.iter().flatten().filter_map(figure).collect()
 }
 
-fn not_ok() -> Column {
+fn not_ok() -> ToolColumn {
     column("not ok", |_, part| {
         let failures = part.rounds.iter().flatten();
         Cell::text(number::exact(failures.map(|one| one.told.failures()).sum()))
     })
 }
 
-fn latency_from() -> Column {
+fn latency_from() -> ToolColumn {
     column("latency from", |view, part| {
         Cell::text(view.latency_from(part))
     })
 }
 
 /// A column of a percentile as the tools report it, with its distance from the true one, if that is known.
-fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> Column {
+fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> ToolColumn {
     let mut column = column(title, move |_, part| {
         let coarse = |one: &DriverResult| one.told.latency.resolution_ns;
         let resolution = part.rounds.iter().flatten().find_map(coarse);
@@ -189,8 +189,8 @@ fn first_lines(text: &str) -> String {
     lines.take(2).collect::<Vec<_>>().join(" ")
 }
 
-impl View<'_> {
-    fn closed_columns(&self) -> Vec<Column> {
+impl CaseView<'_> {
+    fn closed_columns(&self) -> Vec<ToolColumn> {
         let of = self.of_baseline();
         let mut columns = vec![
             medians("requests/s", rate, number::count),
@@ -201,7 +201,7 @@ impl View<'_> {
         columns
     }
 
-    fn rate_columns(&self) -> Vec<Column> {
+    fn rate_columns(&self) -> Vec<ToolColumn> {
         let mut columns = vec![medians("requests/s", rate, number::count)];
         columns.extend(self.cost_columns());
         columns.extend([
@@ -213,7 +213,7 @@ impl View<'_> {
         columns
     }
 
-    fn frozen_columns(&self) -> Vec<Column> {
+    fn frozen_columns(&self) -> Vec<ToolColumn> {
         let truth = self.result.truth_ns.map(|truth| truth.map(Some));
         let [p50, p90, p99, p999] = truth.unwrap_or_default();
         vec![
@@ -234,7 +234,7 @@ impl View<'_> {
     }
 
     /// What a request costs the generator: CPU time, and cycles and instructions if they were counted.
-    fn cost_columns(&self) -> Vec<Column> {
+    fn cost_columns(&self) -> Vec<ToolColumn> {
         let of = self.of_baseline();
         let mut columns = vec![
             medians(

@@ -126,7 +126,7 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
     let question = arguments.question(&search);
     let interrupt = interrupt_on_signals()?;
     let progress = RefCell::new(CapacityProgress::start(plan, &question));
-    let mut engine = Engine {
+    let mut engine = SearchLoads {
         plan,
         slo: &question.slo,
         interrupt,
@@ -184,7 +184,7 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// The load engine, which runs the loads of the search.
-struct Engine<'a> {
+struct SearchLoads<'a> {
     /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
     slo: &'a Slo,
@@ -193,7 +193,7 @@ struct Engine<'a> {
     progress: &'a RefCell<CapacityProgress>,
 }
 
-impl Generator for Engine<'_> {
+impl Generator for SearchLoads<'_> {
     type Error = LoadError;
 
     fn elapsed(&self) -> Duration {
@@ -246,7 +246,7 @@ impl Generator for Engine<'_> {
     }
 }
 
-impl Engine<'_> {
+impl SearchLoads<'_> {
     fn is_stopped(&self) -> bool {
         self.interrupt.load(Relaxed)
     }

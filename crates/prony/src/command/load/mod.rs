@@ -34,7 +34,7 @@ Examples:
   prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
   prony load -c64 --rate 5k/s http://localhost:8080/   5,000 requests per second
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' http://localhost:8080/
-                                                       the highest rate that holds
+                                                       the highest rate
 
 `--help` shows all flags, and more examples.";
 
@@ -68,7 +68,7 @@ Examples:
     http://localhost:50051/
 
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
-    http://localhost:8080/              the highest rate that holds
+    http://localhost:8080/              the highest rate
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
 tools. docs/capacity.md explains how Prony finds the highest rate.

@@ -34,7 +34,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         Choice::Chosen(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
-    let session = Session::open(&ground, arguments)?;
+    let session = SuiteSession::open(&ground, arguments)?;
     let end = session.measure(*chosen)?;
     Ok(ExitCode::from(end.code))
 }
@@ -70,7 +70,7 @@ type Intent<'a> = (String, Result<Box<Chosen<'a>>, SuiteEnd>);
 /// Runs every suite, each with its report, and shows how each ended. A failure in one does not stop the others.
 fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
     let suites = choose_all(ground, arguments)?;
-    let session = Session::open(ground, arguments)?;
+    let session = SuiteSession::open(ground, arguments)?;
     let count = suites.len();
     let (mut rows, mut worst) = (Vec::with_capacity(count), 0);
     for (index, (suite, intent)) in suites.into_iter().enumerate() {
@@ -125,14 +125,14 @@ fn choose_all<'a>(
 }
 
 /// Where runs are recorded, and what stops them.
-struct Session<'a> {
+struct SuiteSession<'a> {
     ground: &'a Ground<'a>,
     arguments: &'a Arguments,
     store: Store,
     interrupt: Arc<AtomicBool>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> SuiteSession<'a> {
     fn open(ground: &'a Ground<'a>, arguments: &'a Arguments) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             ground,
