@@ -104,7 +104,7 @@ impl ResultFile {
         })
     }
 
-    /// Writes the result.
+    /// Writes the result. A reader that goes away is not an error.
     pub fn write_with(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -118,7 +118,7 @@ impl ResultFile {
             ResultPlace::Opened(file) => rewrite(file, write),
         };
         let told = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
-        written.map_err(told)
+        output::unless_unwanted(written).map_err(told)
     }
 }
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::ReferenceError;
+use crate::error::ReferenceError;
 
 /// How the server is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contract_is_read() {
+    fn the_environment_is_read() {
         let config = from(("", None)).unwrap();
         assert_eq!((config.host.as_str(), config.port), ("127.0.0.1", 8080));
         assert_eq!(config.cpus.get(), 2);

@@ -31,7 +31,7 @@ impl Alarm {
         })
     }
 
-    /// Starts counting anew.
+    /// Starts counting again, from now.
     pub fn restart(&mut self) -> Result<(), Errno> {
         self.origin = monotonic()?;
         Ok(())
@@ -75,7 +75,7 @@ mod tests {
     use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
     #[test]
-    fn it_rings_at_its_instant_and_not_before() {
+    fn the_alarm_rings_at_its_instant_and_not_before() {
         let mut alarm = Alarm::new().unwrap();
         let events = Epoll::new(EpollCreateFlags::empty()).unwrap();
         let ring = EpollEvent::new(EpollFlags::EPOLLIN, 0);

@@ -123,7 +123,8 @@ struct GeneratorArguments {
     /// Run the threads on these CPUs, for instance 1 or 2-3
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// Use this event loop; auto uses io_uring if the kernel allows it, and otherwise epoll
+    /// Use this event loop; auto uses epoll for long responses or if the kernel forbids io_uring, and
+    /// otherwise io_uring
     #[arg(
         long = "loop",
         value_name = "LOOP",

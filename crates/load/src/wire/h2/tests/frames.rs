@@ -1,8 +1,7 @@
 //! A server's frames, made by hand.
 
-use super::frame::{encode_header, flag};
-use super::hpack;
-use super::{ErrorCode, Kind, MAX_FRAME};
+use super::super::frame::{encode_header, flag};
+use super::super::{ErrorCode, Kind, MAX_FRAME, hpack};
 
 pub(in crate::wire) const END_STREAM: u8 = flag::END_STREAM;
 pub(in crate::wire) const END_HEADERS: u8 = flag::END_HEADERS;
