@@ -48,7 +48,7 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         ),
         (
             &["--deadline", "1s", url],
-            "--deadline runs from the instant",
+            "--deadline counts from the time",
         ),
         (
             &["--users", "5", "--deadline", "1s", url],
