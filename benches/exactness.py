@@ -158,7 +158,7 @@ def text(microseconds: float) -> str:
 
 
 def true_latencies(arguments: argparse.Namespace, case: Case) -> dict[str, float]:
-    command = [arguments.prony, "ceiling", *case.script]
+    command = [arguments.prony, "reference", *case.script]
     command += ["--truth", f"{RATE}:{case.seconds}s"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return percentiles(shown, r"^(p[\d.]+) ([\d.]+) µs$")
@@ -187,7 +187,7 @@ class Server:
             "CPUS": "1",
             "ASSETS": str(ROOT / "workloads/assets"),
         }
-        command = ["taskset", "-c", arguments.server_cpu, arguments.prony, "ceiling"]
+        command = ["taskset", "-c", arguments.server_cpu, arguments.prony, "reference"]
         command += case.script + (["--spin"] if arguments.spin else [])
         self.process = subprocess.Popen(
             command,

@@ -127,7 +127,7 @@ class Server:
             "CPUS": "1",
             "ASSETS": str(place.root / "workloads/assets"),
         }
-        command = ["taskset", "-c", str(place.server_cpu), place.prony, "ceiling"]
+        command = ["taskset", "-c", str(place.server_cpu), place.prony, "reference"]
         self.process = subprocess.Popen(
             [*command, "--work", str(steps)],
             env=os.environ | contract,

@@ -286,10 +286,10 @@ fn values_of_the_other_commands() {
     let project = Project::new().with(&["ceiling"]);
     let ab: &[&str] = &["ab", "HEAD", "--server", "ceiling"];
     let compare: &[&str] = &["compare", "latest~1", "latest"];
-    let ceiling: &[&str] = &["ceiling", "--service", "fixed:1ms"];
+    let reference: &[&str] = &["reference", "--service", "fixed:1ms"];
     let bare = |command: &'static str| vec![command];
     let [verify, generators, calibrate, plain] =
-        ["verify", "generators", "calibrate", "ceiling"].map(bare);
+        ["verify", "generators", "calibrate", "reference"].map(bare);
     for (command, flag, values, told) in [
         (&verify[..], "--ready-timeout", &["0", "1ns"][..], TIMEOUT),
         (&verify, "--workloads", &[""], NO_NAME),
@@ -370,16 +370,16 @@ fn values_of_the_other_commands() {
             &["fixed:NaN", "fixed:-1s", "fixed:9999y"],
             "is not a duration",
         ),
-        (ceiling, "--workers", &["0"], "it must be at least 1"),
+        (reference, "--workers", &["0"], "it must be at least 1"),
         (
-            ceiling,
+            reference,
             "--workers",
             &["2M"],
             "it must be from 1 to 1,000,000",
         ),
-        (ceiling, "--seed", &["x", "-1"], SEED),
+        (reference, "--seed", &["x", "-1"], SEED),
         (
-            ceiling,
+            reference,
             "--truth",
             &["0:1s", "NaN:1s", "-1:1s"],
             "it must have from 1 to 1,000,000,000",

@@ -128,7 +128,7 @@ fn every_installed_tool_gives_figures() {
         "{markdown}"
     );
     // The server's log goes with it.
-    assert!(!project.state("runs/generators/ceiling.log").exists());
+    assert!(!project.state("runs/generators/reference.log").exists());
 }
 
 #[test]

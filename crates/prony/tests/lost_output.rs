@@ -56,7 +56,7 @@ fn printing_commands(url: &str) -> Vec<Vec<&str>> {
         vec!["run", ceiling, hello, "--rounds=1", "--duration=50ms"],
         load.to_vec(),
         [&load[..], &["--json", "-"]].concat(),
-        vec!["ceiling", "--freeze=1s/10s", "--truth=1000:1s"],
+        vec!["reference", "--freeze=1s/10s", "--truth=1000:1s"],
         vec![
             "generators",
             "--tools=prony",

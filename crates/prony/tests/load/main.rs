@@ -62,7 +62,7 @@ impl Ceiling {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap().port()
         };
-        let mut ceiling = prony(["ceiling"]);
+        let mut ceiling = prony(["reference"]);
         ceiling
             .args(arguments)
             .env("HOST", "127.0.0.1")

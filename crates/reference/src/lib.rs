@@ -25,7 +25,7 @@ mod work;
 mod worker;
 
 pub use config::Config;
-pub use error::CeilingError;
+pub use error::ReferenceError;
 pub use scripted::{Responded, ScriptedServer};
 pub use server::{Server, serve};
 pub use work::Work;

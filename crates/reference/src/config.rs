@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::{CeilingError, Work};
+use crate::{ReferenceError, Work};
 
 /// How the server is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,17 @@ pub struct Config {
 impl Config {
     /// Reads `HOST`, `PORT`, `CPUS` and `ASSETS` from the environment. There is no work beside the
     /// responses.
-    pub fn from_environment() -> Result<Self, CeilingError> {
+    pub fn from_environment() -> Result<Self, ReferenceError> {
         Self::from_variables(|name| {
             std::env::var_os(name).map(|value| value.to_string_lossy().into())
         })
     }
 
-    fn from_variables(value_of: impl Fn(&str) -> Option<String>) -> Result<Self, CeilingError> {
+    fn from_variables(value_of: impl Fn(&str) -> Option<String>) -> Result<Self, ReferenceError> {
         let get = |name, meaning| {
             value_of(name)
                 .filter(|value| !value.is_empty())
-                .ok_or(CeilingError::Missing { name, meaning })
+                .ok_or(ReferenceError::Missing { name, meaning })
         };
         Ok(Self {
             host: get("HOST", "the address to listen on, such as 127.0.0.1")?,
@@ -48,10 +48,10 @@ impl Config {
 fn number<T: std::str::FromStr>(
     name: &'static str,
     meaning: &'static str,
-    get: impl Fn(&'static str, &'static str) -> Result<String, CeilingError>,
-) -> Result<T, CeilingError> {
+    get: impl Fn(&'static str, &'static str) -> Result<String, ReferenceError>,
+) -> Result<T, ReferenceError> {
     let value = get(name, meaning)?;
-    value.parse().map_err(|_| CeilingError::Invalid {
+    value.parse().map_err(|_| ReferenceError::Invalid {
         name,
         meaning,
         value,
@@ -62,7 +62,7 @@ fn number<T: std::str::FromStr>(
 mod tests {
     use super::*;
 
-    fn from(changed: (&str, Option<&str>)) -> Result<Config, CeilingError> {
+    fn from(changed: (&str, Option<&str>)) -> Result<Config, ReferenceError> {
         Config::from_variables(|name| {
             let usual = match name {
                 "HOST" => "127.0.0.1",

@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{Client, Running, config, start_with};
-use prony_ceiling::{Config, Work};
+use prony_reference::{Config, Work};
 
 /// Enough that it shows beside everything else that a request costs, on any machine.
 const STEPS: u64 = 500_000;

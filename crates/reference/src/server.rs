@@ -14,7 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::config::Config;
 use crate::connection::Shared;
 use crate::date::Date;
-use crate::error::CeilingError;
+use crate::error::ReferenceError;
 use crate::responses::Responses;
 use crate::work::Work;
 use crate::worker::Worker;
@@ -26,11 +26,11 @@ const WAITING_CLIENTS: i32 = 4096;
 ///
 /// Request lines go to standard output. The threads of a server that failed go on until the
 /// process ends, so it should end then.
-pub fn serve(config: Config) -> Result<(), CeilingError> {
+pub fn serve(config: Config) -> Result<(), ReferenceError> {
     let stdout = io::stdout()
         .as_fd()
         .try_clone_to_owned()
-        .map_err(CeilingError::Log)?;
+        .map_err(ReferenceError::Log)?;
     Server::bind(&config)?.run(&stdout.into())
 }
 
@@ -45,7 +45,7 @@ pub struct Server {
 
 impl Server {
     /// Reads the assets and listens, without serving yet.
-    pub fn bind(config: &Config) -> Result<Self, CeilingError> {
+    pub fn bind(config: &Config) -> Result<Self, ReferenceError> {
         let responses = Arc::new(Responses::new(config)?);
         let (address, listeners) = listen_all(config)?;
         Ok(Self {
@@ -63,28 +63,28 @@ impl Server {
 
     /// Serves, with request lines going to `log`, until something fails that leaves no way to go
     /// on.
-    pub fn run(self, log: &File) -> Result<(), CeilingError> {
+    pub fn run(self, log: &File) -> Result<(), ReferenceError> {
         let (farewells, farewell) = channel();
         for (number, listener) in self.listeners.into_iter().enumerate() {
-            let log = log.try_clone().map_err(CeilingError::Log)?;
+            let log = log.try_clone().map_err(ReferenceError::Log)?;
             let date = Date::new(SystemTime::now());
             let shared = Shared::new(Arc::clone(&self.responses), self.work, date, log);
             let worker = Worker::new(listener, shared)?;
             let farewells = Farewells(farewells.clone());
             thread::Builder::new()
-                .name(format!("ceiling-{number}"))
+                .name(format!("reference-{number}"))
                 .spawn(move || farewells.send(worker.run()))
-                .map_err(CeilingError::Thread)?;
+                .map_err(ReferenceError::Thread)?;
         }
-        farewell.recv().unwrap_or(Err(CeilingError::WorkerLost))
+        farewell.recv().unwrap_or(Err(ReferenceError::WorkerLost))
     }
 }
 
 /// Tells how a worker ended, also where it panicked.
-struct Farewells(Sender<Result<(), CeilingError>>);
+struct Farewells(Sender<Result<(), ReferenceError>>);
 
 impl Farewells {
-    fn send(&self, result: Result<(), CeilingError>) {
+    fn send(&self, result: Result<(), ReferenceError>) {
         // Nobody listens any more where another worker has failed before.
         let _ = self.0.send(result);
     }
@@ -92,12 +92,12 @@ impl Farewells {
 
 impl Drop for Farewells {
     fn drop(&mut self) {
-        self.send(Err(CeilingError::WorkerLost));
+        self.send(Err(ReferenceError::WorkerLost));
     }
 }
 
 /// A listener for each worker. The kernel spreads the clients over them.
-fn listen_all(config: &Config) -> Result<(SocketAddr, Vec<TcpListener>), CeilingError> {
+fn listen_all(config: &Config) -> Result<(SocketAddr, Vec<TcpListener>), ReferenceError> {
     // Where the system picks the port, the others share the first one's.
     let (address, first) = listen_at(config)?;
     let others = (1..config.cpus.get()).map(|_| listen(address));
@@ -109,7 +109,7 @@ fn listen_all(config: &Config) -> Result<(SocketAddr, Vec<TcpListener>), Ceiling
 }
 
 /// One listener, and where it listens.
-pub(crate) fn listen_at(config: &Config) -> Result<(SocketAddr, TcpListener), CeilingError> {
+pub(crate) fn listen_at(config: &Config) -> Result<(SocketAddr, TcpListener), ReferenceError> {
     let listen = || {
         let wanted = (config.host.as_str(), config.port)
             .to_socket_addrs()?
@@ -121,8 +121,8 @@ pub(crate) fn listen_at(config: &Config) -> Result<(SocketAddr, TcpListener), Ce
     listen().map_err(|source| cannot_listen(config, source))
 }
 
-fn cannot_listen(config: &Config, source: io::Error) -> CeilingError {
-    CeilingError::Listen {
+fn cannot_listen(config: &Config, source: io::Error) -> ReferenceError {
+    ReferenceError::Listen {
         address: format!("{}:{}", config.host, config.port),
         source,
     }

@@ -12,8 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use prony_ceiling::script::{Freeze, Latencies, Script, Service, even_arrivals, poisson_arrivals};
-use prony_ceiling::{CeilingError, Config, ScriptedServer, Work};
+use prony_reference::script::{Freeze, Latencies, Script, Service, even_arrivals, poisson_arrivals};
+use prony_reference::{ReferenceError, Config, ScriptedServer, Work};
 use prony_model::LatencyHistogram;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     } else if is_scripted {
         serve_scripted(script, arguments.spin)?;
     } else {
-        prony_ceiling::serve(Config {
+        prony_reference::serve(Config {
             work: Work::steps(arguments.work),
             ..Config::from_environment()?
         })?;
@@ -127,7 +127,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
 /// Why a scripted server ends.
 enum End {
     Signal,
-    Server(Result<(), CeilingError>),
+    Server(Result<(), ReferenceError>),
 }
 
 fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 
 /// Why the server cannot start, or had to stop.
 #[derive(Debug, thiserror::Error)]
-pub enum CeilingError {
+pub enum ReferenceError {
     /// A variable of the environment is not set.
     #[error("the environment variable {name} is not set; set it to {meaning}")]
     Missing {

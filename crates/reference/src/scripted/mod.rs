@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::CeilingError;
+use crate::ReferenceError;
 use crate::config::Config;
 use crate::date::Date;
 use crate::responses::Responses;
@@ -61,7 +61,7 @@ impl ScriptedServer {
     ///
     /// # Errors
     /// Where an asset cannot be read, or it cannot listen there.
-    pub fn bind(config: &Config, script: Script) -> Result<Self, CeilingError> {
+    pub fn bind(config: &Config, script: Script) -> Result<Self, ReferenceError> {
         let responses = Arc::new(Responses::new(config)?);
         let (address, listener) = listen_at(config)?;
         Ok(Self {
@@ -90,7 +90,7 @@ impl ScriptedServer {
     ///
     /// # Errors
     /// What failed.
-    pub fn run(self, log: File, on_response: impl FnMut(Responded)) -> Result<(), CeilingError> {
+    pub fn run(self, log: File, on_response: impl FnMut(Responded)) -> Result<(), ReferenceError> {
         allow_many_connections();
         let date = Date::new(SystemTime::now());
         let Self {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
-use crate::CeilingError;
+use crate::ReferenceError;
 use crate::date::Date;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
@@ -130,7 +130,7 @@ impl Connection {
 
     /// Reads and responses what there is. `to_the_end` asks to receive until nothing is left, where
     /// otherwise a short receive is enough: no event would come for an end seen already.
-    pub fn turn(&mut self, shared: &mut Shared, to_the_end: bool) -> Result<Next, CeilingError> {
+    pub fn turn(&mut self, shared: &mut Shared, to_the_end: bool) -> Result<Next, ReferenceError> {
         for _ in 0..RECEIVES_A_TURN {
             if !self.backlog.is_empty() {
                 let sent = self
@@ -183,7 +183,7 @@ impl Connection {
         &mut self,
         shared: &mut Shared,
         to_the_end: bool,
-    ) -> Result<Option<Next>, CeilingError> {
+    ) -> Result<Option<Next>, ReferenceError> {
         let mut received = std::mem::take(&mut shared.received);
         let result = match receive(&self.socket, &mut received) {
             Received::Nothing => Ok(Some(Next::Wait)),
@@ -204,7 +204,7 @@ impl Connection {
         &mut self,
         bytes: &[u8],
         shared: &mut Shared,
-    ) -> Result<Option<Next>, CeilingError> {
+    ) -> Result<Option<Next>, ReferenceError> {
         if self.input.is_empty() {
             return self.read(bytes, shared);
         }
@@ -214,7 +214,7 @@ impl Connection {
     }
 
     /// Responses the requests in `bytes`, and keeps what is left of them.
-    fn read(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<Option<Next>, CeilingError> {
+    fn read(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<Option<Next>, ReferenceError> {
         let read = self.response_all(bytes, shared);
         if read < bytes.len() && self.state == State::Open {
             self.input.extend_from_slice(&bytes[read..]);
@@ -223,7 +223,7 @@ impl Connection {
             shared
                 .log
                 .write_all(&shared.log_lines)
-                .map_err(CeilingError::Log)?;
+                .map_err(ReferenceError::Log)?;
             shared.log_lines.clear();
         }
         if shared.output.is_empty() {

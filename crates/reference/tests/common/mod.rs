@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prony_ceiling::{Config, Server, Work};
+use prony_reference::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
 /// Long enough for any response; a server that never responds fails the test instead of stopping it.

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use common::{Client, config};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use prony_ceiling::Server;
+use prony_reference::Server;
 
 const ROLE: &str = "PRONY_TEST_SERVER_WITH_FEW_DESCRIPTORS";
 const DESCRIPTORS: u64 = 24;

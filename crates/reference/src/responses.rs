@@ -5,7 +5,7 @@ use std::path::Path;
 
 use memchr::memchr_iter;
 
-use crate::CeilingError;
+use crate::ReferenceError;
 use crate::config::Config;
 use crate::date::Date;
 use crate::framing::{Head, Link, Method, Refusal};
@@ -91,7 +91,7 @@ impl Reply {
 
 impl Responses {
     /// Reads the assets and makes every response.
-    pub fn new(config: &Config) -> Result<Self, CeilingError> {
+    pub fn new(config: &Config) -> Result<Self, ReferenceError> {
         let page = read(&config.assets.join("page-100k.html"))?;
         let error = |status, text: &str| Fixed::new(status, "text/plain", text.as_bytes());
         Ok(Self {
@@ -230,14 +230,14 @@ fn end_head(buffer: &mut Vec<u8>, date: &Date, link: Link) {
     });
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, CeilingError> {
-    std::fs::read(path).map_err(|source| CeilingError::Asset {
+fn read(path: &Path) -> Result<Vec<u8>, ReferenceError> {
+    std::fs::read(path).map_err(|source| ReferenceError::Asset {
         path: path.to_owned(),
         source,
     })
 }
 
-fn read_quotes(path: &Path) -> Result<Vec<Fixed>, CeilingError> {
+fn read_quotes(path: &Path) -> Result<Vec<Fixed>, ReferenceError> {
     let quotes: Vec<Fixed> = read(path)?
         .split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
@@ -251,7 +251,7 @@ fn read_quotes(path: &Path) -> Result<Vec<Fixed>, CeilingError> {
         })
         .collect();
     match quotes.is_empty() {
-        true => Err(CeilingError::NoQuotes {
+        true => Err(ReferenceError::NoQuotes {
             path: path.to_owned(),
         }),
         false => Ok(quotes),

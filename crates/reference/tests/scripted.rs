@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{Client, config};
-use prony_ceiling::script::Script;
-use prony_ceiling::{Responded, ScriptedServer};
+use prony_reference::script::Script;
+use prony_reference::{Responded, ScriptedServer};
 
 const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
 

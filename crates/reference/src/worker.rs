@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use std::time::SystemTime;
 
-use crate::CeilingError;
+use crate::ReferenceError;
 use crate::connection::{Connection, Next, Shared};
 
 /// The listener's mark in the event queue; connections have their slot's number.
@@ -32,7 +32,7 @@ pub struct Worker {
 
 impl Worker {
     /// `listener` must not block.
-    pub fn new(listener: TcpListener, shared: Shared) -> Result<Self, CeilingError> {
+    pub fn new(listener: TcpListener, shared: Shared) -> Result<Self, ReferenceError> {
         let queue = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         // Edge-triggered, so that a client that cannot be accepted does not make the loop spin.
         let interest = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
@@ -49,7 +49,7 @@ impl Worker {
     }
 
     /// Serves until something fails that leaves no way to go on.
-    pub fn run(mut self) -> Result<(), CeilingError> {
+    pub fn run(mut self) -> Result<(), ReferenceError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut again = Vec::new();
         loop {
@@ -85,7 +85,7 @@ impl Worker {
         }
     }
 
-    fn on_event(&mut self, slot: usize, event: EpollFlags) -> Result<(), CeilingError> {
+    fn on_event(&mut self, slot: usize, event: EpollFlags) -> Result<(), ReferenceError> {
         let blocked = match self.connections.get(slot) {
             Some(Some(connection)) => connection.is_blocked(),
             _ => return Ok(()),
@@ -99,7 +99,7 @@ impl Worker {
         Ok(())
     }
 
-    fn turn(&mut self, slot: usize, to_the_end: bool) -> Result<(), CeilingError> {
+    fn turn(&mut self, slot: usize, to_the_end: bool) -> Result<(), ReferenceError> {
         let Some(Some(connection)) = self.connections.get_mut(slot) else {
             return Ok(());
         };

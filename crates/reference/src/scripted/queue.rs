@@ -13,7 +13,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use super::Responded;
 use super::alarm::Alarm;
 use super::connection::{Connection, Fate};
-use crate::CeilingError;
+use crate::ReferenceError;
 use crate::date::Date;
 use crate::responses::{Reply, Responses};
 use crate::script::{Script, Timeline};
@@ -69,7 +69,7 @@ impl Queue {
         log: File,
         script: Script,
         spin: bool,
-    ) -> Result<Self, CeilingError> {
+    ) -> Result<Self, ReferenceError> {
         let (events, alarm) = (Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?, Alarm::new()?);
         // Edge-triggered, so that a client that cannot be accepted does not make the loop spin.
         let arrivals = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
@@ -95,7 +95,7 @@ impl Queue {
     }
 
     /// Serves until something fails that leaves no way to go on.
-    pub fn run(mut self, mut on_response: impl FnMut(Responded)) -> Result<(), CeilingError> {
+    pub fn run(mut self, mut on_response: impl FnMut(Responded)) -> Result<(), ReferenceError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut buffer = vec![0; RECEIVE];
         loop {
@@ -122,7 +122,7 @@ impl Queue {
     }
 
     /// Sets the alarm for the next instant. How long to wait for events.
-    fn prepare_to_wait(&mut self) -> Result<EpollTimeout, CeilingError> {
+    fn prepare_to_wait(&mut self) -> Result<EpollTimeout, ReferenceError> {
         if self.spin && !self.connections.is_empty() {
             return Ok(EpollTimeout::ZERO);
         }
@@ -139,7 +139,7 @@ impl Queue {
         number: u64,
         event: EpollFlags,
         buffer: &mut [u8],
-    ) -> Result<(), CeilingError> {
+    ) -> Result<(), ReferenceError> {
         let Some(mut connection) = self.connections.remove(&number) else {
             return Ok(());
         };
@@ -167,7 +167,7 @@ impl Queue {
         number: u64,
         connection: &mut Connection,
         reply: Reply,
-    ) -> Result<(), CeilingError> {
+    ) -> Result<(), ReferenceError> {
         let arrived = match self.has_begun {
             true => self.alarm.now()?,
             false => {
@@ -192,7 +192,7 @@ impl Queue {
     fn response_what_is_due(
         &mut self,
         on_response: &mut impl FnMut(Responded),
-    ) -> Result<(), CeilingError> {
+    ) -> Result<(), ReferenceError> {
         for _ in 0..RESPONSES_A_TURN {
             let now = self.alarm.now()?;
             let Some(next) = self.waiting.first_entry() else {
@@ -214,12 +214,12 @@ impl Queue {
     }
 
     /// Whether there was still somebody to respond.
-    fn response(&mut self, request: &Waiting) -> Result<bool, CeilingError> {
+    fn response(&mut self, request: &Waiting) -> Result<bool, ReferenceError> {
         let Some(mut connection) = self.connections.remove(&request.connection) else {
             return Ok(false);
         };
         if let Some((method, path)) = request.reply.log_line() {
-            writeln!(self.log, "{method} {path}").map_err(CeilingError::Log)?;
+            writeln!(self.log, "{method} {path}").map_err(ReferenceError::Log)?;
         }
         let before = interest_in(&connection);
         let fate =
@@ -234,7 +234,7 @@ impl Queue {
         connection: Connection,
         before: EpollFlags,
         fate: Fate,
-    ) -> Result<(), CeilingError> {
+    ) -> Result<(), ReferenceError> {
         if fate == Fate::Over {
             return Ok(());
         }
