@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_reference::script::{Latencies, Script, even_arrivals};
-use prony_reference::{Config, Responded, ScriptedServer, Work};
 use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, WireRequest, run};
 use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+use prony_reference::script::{Latencies, Script, even_arrivals};
+use prony_reference::{Config, Responded, ScriptedServer, Work};
 
 /// Requests a second.
 const RATE: f64 = 1000.0;

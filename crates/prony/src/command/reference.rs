@@ -12,9 +12,11 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use prony_reference::script::{Freeze, Latencies, Script, Service, even_arrivals, poisson_arrivals};
-use prony_reference::{ReferenceError, Config, ScriptedServer, Work};
 use prony_model::LatencyHistogram;
+use prony_reference::script::{
+    Freeze, Latencies, Script, Service, even_arrivals, poisson_arrivals,
+};
+use prony_reference::{Config, ReferenceError, ScriptedServer, Work};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
