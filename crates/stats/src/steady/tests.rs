@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::simulated::{normal, share};
 
-/// How long a search may take here, as it may in a run.
+/// How long a search may take, as in a run.
 const LIMIT_S: f64 = 20.0;
 
 /// A server on one CPU whose speed at `t` seconds is `speed(t)` times its best; read five times a second.
@@ -19,7 +19,7 @@ fn watch(pace: Pace, noise: f64, random: &mut Rng, speed: impl Fn(f64) -> f64) -
             Pace::Server => fast * disturbed * 0.2,
             Pace::Schedule => 500.0 * 0.2,
         };
-        // A neighbour takes CPU time away, and caches a little.
+        // Another program takes CPU time away, and a little of the caches.
         let cost = (0.3 * noise * normal(random)).exp() / fast;
         last = Reading {
             at_s,
@@ -40,19 +40,19 @@ fn watch(pace: Pace, noise: f64, random: &mut Rng, speed: impl Fn(f64) -> f64) -
     }
 }
 
-/// When the search ended, what it said, and how fast the server was by then.
+/// When the search ended, its result, and how fast the server was by then.
 fn searched(pace: Pace, noise: f64, seed: u64, speed: impl Fn(f64) -> f64) -> (f64, Warmth, f64) {
     let (course, warmth) = watch(pace, noise, &mut Rng::with_seed(seed), &speed);
     (course.end_s(), warmth, speed(course.end_s()))
 }
 
-/// From a tenth of its best towards it.
+/// Rises from a tenth of its best towards its best.
 fn rises(time_constant_s: f64) -> impl Fn(f64) -> f64 + Copy {
     move |at_s| 1.0 - 0.9 * (-at_s / time_constant_s).exp()
 }
 
 #[test]
-fn a_server_that_is_fast_at_once_is_known_in_little_more_than_two_seconds() {
+fn a_server_that_needs_no_warm_up_is_steady_after_two_seconds() {
     for pace in [Pace::Server, Pace::Schedule] {
         let (end_s, warmth, _) = searched(pace, 0.0, 1, |_| 1.0);
         assert_eq!(warmth, Warmth::Steady);
@@ -66,7 +66,7 @@ fn a_server_that_is_fast_at_once_is_known_in_little_more_than_two_seconds() {
         assert!(course.time_to_warm_s().unwrap() <= 1.0);
         spent += course.end_s();
     }
-    // Noise makes it longer, and not endless.
+    // Noise makes it longer, but not endless.
     assert!(spent / 500.0 < 4.0, "{}", spent / 500.0);
 }
 
@@ -85,7 +85,7 @@ fn nothing_is_decided_in_the_first_two_seconds() {
 }
 
 #[test]
-fn a_slow_warm_up_is_waited_for_through_noise() {
+fn a_slow_warm_up_is_seen_through_noise() {
     for time_constant_s in [0.5, 1.0, 2.0, 3.0] {
         for pace in [Pace::Server, Pace::Schedule] {
             let mut seed = 0;
@@ -107,7 +107,7 @@ fn the_time_to_warm_is_about_right() {
         for _ in 0..200 {
             let (course, _) = watch(Pace::Server, 0.08, &mut random, rises(time_constant_s));
             let found_s = course.time_to_warm_s().unwrap();
-            // A tenth of its best is missing after 2.2 time constants.
+            // After 2.2 time constants it is a tenth below its best.
             let true_s = 2.2 * time_constant_s;
             assert!(
                 (0.4 * true_s..1.8 * true_s).contains(&found_s),
@@ -141,7 +141,7 @@ fn plateaus_of_a_second_do_not_end_the_search() {
 }
 
 #[test]
-fn what_gets_faster_all_the_time_is_still_improving_at_the_limit() {
+fn a_server_that_keeps_getting_faster_is_improving_at_the_limit() {
     let mut seed = 0;
     let found = share(300, || {
         seed += 1;
@@ -165,7 +165,7 @@ fn a_drift_of_the_machine_is_no_warm_up() {
 }
 
 #[test]
-fn few_responses_or_none_do_not_keep_it_searching() {
+fn few_responses_or_none_do_not_prolong_the_search() {
     let mut course = Course::new(Pace::Server);
     let mut random = Rng::with_seed(5);
     let mut ok = 0.0;
@@ -191,7 +191,7 @@ fn few_responses_or_none_do_not_keep_it_searching() {
 }
 
 #[test]
-fn a_server_that_gets_little_of_its_cpu_is_given_longer() {
+fn a_server_that_gets_little_cpu_is_given_longer() {
     let ends_s = |share: f64| {
         let mut course = Course::new(Pace::Server);
         let fifths = (1..100).map(f64::from).map(|fifth| fifth * 0.2);
@@ -207,13 +207,13 @@ fn a_server_that_gets_little_of_its_cpu_is_given_longer() {
     };
     assert!(ends_s(1.0) < 2.7);
     assert!((5.0..6.5).contains(&ends_s(0.2)), "{}", ends_s(0.2));
-    // It may need little because little is asked of it.
+    // It may use little because it receives few requests.
     assert!((8.0..10.5).contains(&ends_s(0.01)), "{}", ends_s(0.01));
 }
 
-/// A program beside takes a quarter of the CPU, and less and less of it.
+/// Another program takes a quarter of the CPU, then less and less.
 #[test]
-fn a_neighbour_that_leaves_is_no_warm_up() {
+fn another_program_that_stops_is_no_warm_up() {
     let mut course = Course::new(Pace::Server);
     let mut last = Reading::default();
     let mut rising = 0;
@@ -227,7 +227,7 @@ fn a_neighbour_that_leaves_is_no_warm_up() {
         };
         rising += u32::from(course.push(last) == Warmth::Improving);
     }
-    // It is waited for, and it is nothing that the server did.
+    // The search waits, but does not attribute the rise to the server.
     assert!(rising > 5 && !course.improves());
     assert!(course.time_to_warm_s().unwrap() < 1.0);
 }
@@ -244,7 +244,7 @@ fn rounds(count: usize, gain: f64, noise: f64, random: &mut Rng) -> Vec<Round> {
 }
 
 #[test]
-fn rounds_that_get_faster_and_faster_are_seen_and_noise_is_not() {
+fn rounds_that_get_faster_are_told_from_noise() {
     let mut random = Rng::with_seed(11);
     // Beyond seven rounds each p-value takes 10,000 orders.
     for (count, times) in [(5, 1000), (6, 300), (8, 30)] {
@@ -264,7 +264,7 @@ fn rounds_that_get_faster_and_faster_are_seen_and_noise_is_not() {
 }
 
 proptest! {
-    /// Whatever the counts, it responds, and in time.
+    /// Any counts get a verdict, and in time.
     #[test]
     fn any_course_is_judged(
         steps in prop::collection::vec((0.0f64..0.5, 0.0f64..1e6, 0.0f64..2.0), 0..200),

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::simulated::{Noise, share};
 
@@ -8,7 +10,7 @@ fn row(noise: Noise, sigma: f64, rounds: u32, random: &mut fastrand::Rng) -> Row
     (0..rounds).map(trial).collect()
 }
 
-/// How often any two of rows that are all alike are told apart. Each row has noise of its own.
+/// How often any two of several equal rows are told apart. Each row has its own noise.
 fn wrong(sigmas: &[f64], rounds: u32, runs: usize) -> f64 {
     let mut random = fastrand::Rng::with_seed(u64::from(rounds));
     share(runs, || {
@@ -22,7 +24,7 @@ fn wrong(sigmas: &[f64], rounds: u32, runs: usize) -> f64 {
 }
 
 #[test]
-fn equals_are_hardly_ever_told_apart_though_one_is_far_noisier() {
+fn equals_are_rarely_told_apart_even_if_one_is_far_noisier() {
     let one_noisy = |rows: usize| {
         let mut sigmas = vec![0.02; rows];
         sigmas[0] = 0.2;
@@ -48,12 +50,12 @@ fn two_rows_alone_are_compared_by_students_test() {
     let pairs = compare(&[&one, &other]);
     assert_eq!((pairs.len(), pairs[0].larger, pairs[0].rounds), (1, 0, 3));
     assert!((pairs[0].ratio - 3_f64.exp()).abs() < 1e-9);
-    let expected = student::miss(3.0 / (2.0 / 3_f64.sqrt()), 2.0);
+    let expected = student_miss(3.0 / (2.0 / 3_f64.sqrt()), 2.0);
     assert!((pairs[0].p - expected).abs() < 1e-12, "{}", pairs[0].p);
 }
 
 #[test]
-fn what_cannot_be_compared_is_left_out() {
+fn pairs_that_cannot_be_compared_are_left_out() {
     let [one, two, none, zero]: [Row; 4] = [
         [(1, 1.0), (2, 2.0), (3, 3.0)].into(),
         [(2, 2.5), (3, 3.5), (4, 9.0)].into(),
@@ -65,7 +67,7 @@ fn what_cannot_be_compared_is_left_out() {
         .iter()
         .map(|pair| (pair.larger, pair.smaller, pair.rounds))
         .collect();
-    // The last one is 0 only in a round that the second does not have.
+    // The last row is 0 only in a round that the second does not have.
     assert_eq!(places, [(1, 0, 2), (1, 3, 2)]);
 }
 
@@ -98,5 +100,32 @@ fn the_order_of_the_rows_does_not_matter() {
     );
     for (one, other) in there.iter().zip(back) {
         assert!((one - other).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn the_smallest_p_is_multiplied_by_their_number_and_the_largest_by_one() {
+    let adjusted = holm(&[0.04, 0.01, 0.03]);
+    let expected = [0.06, 0.03, 0.06];
+    for (one, other) in adjusted.iter().zip(expected) {
+        assert!((one - other).abs() < 1e-12, "{adjusted:?}");
+    }
+    assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
+    assert_eq!(holm(&[0.02]), [0.02]);
+    assert!(holm(&[]).is_empty());
+}
+
+proptest! {
+    #[test]
+    fn holm_keeps_the_order_and_corrects_at_most_like_bonferroni(
+        p in prop::collection::vec(0.0f64..=1.0, 1..40),
+    ) {
+        let adjusted = holm(&p);
+        for (i, &one) in p.iter().enumerate() {
+            prop_assert!(adjusted[i] >= one && adjusted[i] <= (one * p.len() as f64).min(1.0));
+            for (j, &other) in p.iter().enumerate() {
+                prop_assert!(one > other || adjusted[i] <= adjusted[j]);
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ fn drift_that_both_have_cancels_out() {
 }
 
 #[test]
-fn what_has_no_logarithm_has_no_ratio() {
+fn values_without_a_logarithm_have_no_ratio() {
     assert_eq!(Ratio::paired(&[(1.0, 2.0)]), None);
     assert_eq!(Ratio::paired(&[(1.0, 2.0), (0.0, 2.0)]), None);
     assert_eq!(Ratio::paired(&[(1.0, 2.0), (1.0, f64::NAN)]), None);
@@ -32,7 +32,7 @@ fn what_has_no_logarithm_has_no_ratio() {
 }
 
 #[test]
-fn intervals_hold_the_ratio_about_as_often_as_they_say() {
+fn intervals_of_ratios_have_about_their_nominal_coverage() {
     for noise in Noise::ALL {
         for n in [2, 3, 5, 8, 15] {
             let mut random = fastrand::Rng::with_seed(n as u64);
@@ -59,7 +59,7 @@ fn intervals_hold_the_ratio_about_as_often_as_they_say() {
 
 proptest! {
     #[test]
-    fn the_other_way_round_it_is_the_inverse(
+    fn with_the_sides_swapped_the_ratio_is_the_inverse(
         pairs in prop::collection::vec((1f64..100.0, 1f64..100.0), 2..20),
         unit in 0.01f64..100.0,
     ) {
@@ -71,5 +71,46 @@ proptest! {
         prop_assert!((one.half_width() / other.half_width() - 1.0).abs() < 1e-6 || one.half_width() < 1e-9);
         prop_assert!((one.p - other.p).abs() < 1e-9);
         prop_assert_eq!(one.n, pairs.len());
+    }
+}
+
+fn rounds(noise: Noise, sigma: f64, n: usize, random: &mut fastrand::Rng) -> Vec<(f64, f64)> {
+    (0..n).map(|_| noise.pair(1.0, sigma, random)).collect()
+}
+
+#[test]
+fn quiet_rounds_are_enough_at_the_minimum_and_not_before() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let pairs = rounds(Noise::Normal, 0.001, LEAST_ROUNDS, &mut random);
+    let ratio = |pairs: &[(f64, f64)]| Ratio::paired(pairs).unwrap();
+    assert!(enough(&[ratio(&pairs)], 0.03));
+    assert!(!enough(&[ratio(&pairs[1..])], 0.03));
+    let noisy = ratio(&rounds(Noise::Normal, 0.2, LEAST_ROUNDS, &mut random));
+    assert!(
+        !enough(&[ratio(&pairs), noisy], 0.03),
+        "one is wider than asked"
+    );
+    assert!(enough(&[], 0.03));
+}
+
+#[test]
+fn an_interval_that_ended_the_measuring_contains_the_truth() {
+    for (noise, sigma) in [
+        (Noise::Normal, 0.02),
+        (Noise::Normal, 0.04),
+        (Noise::Contaminated, 0.05),
+    ] {
+        let mut random = fastrand::Rng::with_seed(2);
+        let held = share(700, || {
+            let mut pairs = rounds(noise, sigma, LEAST_ROUNDS, &mut random);
+            loop {
+                let ratio = Ratio::paired(&pairs).unwrap();
+                if enough(&[ratio], 0.03) || pairs.len() == 100 {
+                    break ratio.low <= 1.0 && 1.0 <= ratio.high;
+                }
+                pairs.push(noise.pair(1.0, sigma, &mut random));
+            }
+        });
+        assert!((0.91..0.97).contains(&held), "{noise:?} {sigma}: {held}");
     }
 }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn what_rises_together_has_1_and_what_falls_has_minus_1() {
+fn the_correlation_of_rising_values_is_1_and_of_falling_ones_minus_1() {
     let one = [1.0, 2.0, 3.0, 4.0, 5.0];
     let (rho, p) = spearman(&one, &[10.0, 20.0, 400.0, 500.0, 501.0]).unwrap();
     // Of the 120 orders only two are as far out.
@@ -16,7 +16,7 @@ fn what_rises_together_has_1_and_what_falls_has_minus_1() {
 }
 
 #[test]
-fn p_values_are_those_of_the_tables() {
+fn p_values_match_published_tables() {
     // Ranks whose squared differences sum to 36: 1 - 6 × 36 / 990 = 0.782; tables give 0.05 at 0.648 and 0.01 at
     // 0.794 of ten.
     let one: Vec<f64> = (1..=10).map(f64::from).collect();
@@ -27,7 +27,7 @@ fn p_values_are_those_of_the_tables() {
 }
 
 #[test]
-fn what_cannot_be_ranked_has_no_correlation() {
+fn values_that_cannot_be_ranked_have_no_correlation() {
     assert_eq!(spearman(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), None);
     assert_eq!(spearman(&[1.0; 5], &[1.0, 2.0, 3.0, 4.0, 5.0]), None);
     assert_eq!(spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.0, 3.0]), None);
@@ -38,7 +38,7 @@ fn what_cannot_be_ranked_has_no_correlation() {
 }
 
 #[test]
-fn chance_is_called_a_correlation_as_often_as_p_says() {
+fn chance_gives_small_p_values_as_often_as_they_say() {
     for n in [6, 12] {
         let mut random = fastrand::Rng::with_seed(6);
         let mut values = || -> Vec<f64> { (0..n).map(|_| random.f64()).collect() };
@@ -51,7 +51,7 @@ fn chance_is_called_a_correlation_as_often_as_p_says() {
 
 proptest! {
     #[test]
-    fn it_is_mutual_and_turns_with_either(
+    fn correlation_is_symmetric_and_changes_sign_with_either_side(
         pairs in prop::collection::vec((0f64..10.0, 0f64..10.0), 4..8),
     ) {
         let (one, other): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();

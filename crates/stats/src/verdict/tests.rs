@@ -33,7 +33,7 @@ fn which_way_is_better_decides_what_a_change_is_called() {
 }
 
 #[test]
-fn a_change_too_small_to_matter_is_none_where_the_interval_says_so() {
+fn a_change_below_the_threshold_is_no_change_if_the_interval_excludes_more() {
     assert_eq!(
         verdict(ratio(1.005, 1.01, 1.015), Better::Higher),
         Verdict::NoChangeSeen
@@ -42,7 +42,7 @@ fn a_change_too_small_to_matter_is_none_where_the_interval_says_so() {
         verdict(ratio(0.99, 1.0, 1.01), Better::Higher),
         Verdict::NoChangeSeen
     );
-    // It is there for certain and small, or large: nobody can say which.
+    // Certainly a change, but whether it exceeds the threshold is open.
     assert_eq!(
         verdict(ratio(1.001, 1.015, 1.03), Better::Higher),
         Verdict::TooNoisy
@@ -60,7 +60,7 @@ fn the_corrected_p_counts_and_not_the_ratios_own() {
 }
 
 #[test]
-fn alike_is_hardly_ever_called_different_and_slower_mostly_worse() {
+fn equals_are_rarely_called_different_and_slower_servers_mostly_worse() {
     let called = |base: f64, sigma: f64, wanted: &[Verdict]| {
         let mut random = fastrand::Rng::with_seed(5);
         share(1500, || {
@@ -81,7 +81,7 @@ fn alike_is_hardly_ever_called_different_and_slower_mostly_worse() {
 
 proptest! {
     #[test]
-    fn turned_round_improved_is_worse(
+    fn with_the_sides_swapped_improved_is_worse(
         pairs in prop::collection::vec((50f64..150.0, 50f64..150.0), 2..12),
         threshold in 0.001f64..0.2,
     ) {

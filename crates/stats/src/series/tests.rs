@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::simulated::{normal, share};
 
-/// Fluctuations of a standard deviation of 1, of which neighbours have that correlation.
+/// Fluctuations with a standard deviation of 1 whose adjacent values correlate.
 fn fluctuations(n: usize, correlation: f64, random: &mut fastrand::Rng) -> Vec<f64> {
     let fresh = (1.0 - correlation * correlation).sqrt();
     let mut one = normal(random);
@@ -15,7 +15,7 @@ fn fluctuations(n: usize, correlation: f64, random: &mut fastrand::Rng) -> Vec<f
         .collect()
 }
 
-/// A rate that nears 1000 from `rise` below; after the share `until` of the time 5 % of that are left.
+/// A rate that approaches 1000 from `rise` below; after the share `until` of the time 5 % of that remain.
 fn warming(n: usize, rise: f64, until: f64, noise: f64, random: &mut fastrand::Rng) -> Vec<f64> {
     fluctuations(n, 0.0, random)
         .iter()
@@ -54,7 +54,7 @@ fn the_rise_is_a_share_of_the_later_level() {
 }
 
 #[test]
-fn what_only_fluctuates_hardly_ever_seems_to_warm_up_or_grow() {
+fn fluctuations_rarely_look_like_a_warm_up_or_growth() {
     for correlation in [0.0, 0.5] {
         for n in [20, 50, 100] {
             let mut random = fastrand::Rng::with_seed(2);
@@ -137,7 +137,7 @@ fn lines_and_levels_have_no_knee() {
     assert_eq!(
         knee(&of(|x| 100.0 + x * x * x / 100.0)),
         None,
-        "it hardly rises"
+        "hardly rises"
     );
     assert_eq!(knee(&of(|x| x.sqrt())), None);
     assert_eq!(knee(&[(1.0, 1.0)]), None);
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn any_series_is_looked_at(values in prop::collection::vec(0f64..1e6, 0..300)) {
+    fn any_series_is_accepted(values in prop::collection::vec(0f64..1e6, 0..300)) {
         let _ = (warm_up_rise(&values), grows(&values));
         let points: Vec<(f64, f64)> = (0..).map(f64::from).zip(values).collect();
         prop_assert!(knee(&points).is_none_or(|index| index < points.len()));

@@ -7,7 +7,7 @@ fn near(value: f64, expected: f64) -> bool {
 }
 
 #[test]
-fn they_agree_with_what_is_published() {
+fn p_values_match_published_ones() {
     // A die of 60 throws (NIST's and many textbooks' kind of example): chi-square 13.4 with 5 degrees of freedom.
     let die = goodness_of_fit(&[5, 8, 9, 8, 10, 20], &[1.0 / 6.0; 6]);
     assert!(near(die, 0.019_905), "{die}");
@@ -22,7 +22,7 @@ fn they_agree_with_what_is_published() {
 }
 
 #[test]
-fn where_nothing_can_differ_nothing_is_found() {
+fn without_degrees_of_freedom_nothing_is_found() {
     assert_eq!(goodness_of_fit(&[7], &[1.0]), 1.0);
     assert_eq!(goodness_of_fit(&[], &[]), 1.0);
     assert_eq!(independence(&[]), 1.0);
@@ -45,10 +45,10 @@ fn chain(draws: usize, mut next: impl FnMut(usize) -> usize) -> (Vec<u64>, Vec<V
     (counts, pairs, repeats)
 }
 
-/// At the level 1/500, which can be counted, honest draws of 400 are refused about as often as the level says. Tails
-/// farther out rest on the same distributions.
+/// At the level 1/500, which can be counted, 400 random draws are rejected about as often as the level says. Farther
+/// tails use the same distributions.
 #[test]
-fn honest_draws_are_refused_as_seldom_as_the_level_says() {
+fn random_draws_are_rejected_as_rarely_as_the_level_says() {
     let (level, sets) = (0.002, 20_000);
     let mut random = fastrand::Rng::with_seed(11);
     let (mut refused, mut least) = ([0; 3], [1.0f64; 3]);
@@ -64,7 +64,7 @@ fn honest_draws_are_refused_as_seldom_as_the_level_says() {
             least[test] = least[test].min(value);
         }
     }
-    // 40 are due.
+    // 40 are expected.
     assert!(
         refused.iter().all(|count| (15..=75).contains(count)),
         "{refused:?}"
@@ -73,7 +73,7 @@ fn honest_draws_are_refused_as_seldom_as_the_level_says() {
 }
 
 #[test]
-fn what_is_not_drawn_is_refused_far_beyond_doubt() {
+fn draws_that_are_not_random_are_rejected_beyond_doubt() {
     let mut random = fastrand::Rng::with_seed(12);
     let (in_turn, pairs, _) = chain(400, |before| (before + 1) % 8);
     assert!(

@@ -1,26 +1,22 @@
 //! The median of a few rounds, with the interval that the rounds themselves support.
 
-use crate::student;
+use crate::distribution::{MISS, student_reach};
 
-/// The chance with which an interval holds what it is an interval of.
+/// The chance that an interval contains the true value.
 pub const TARGET_COVERAGE: f64 = 0.95;
-
-/// The chance with which it misses.
-const MISS: f64 = 1.0 - TARGET_COVERAGE;
 
 /// A median and its 95 % interval.
 ///
-/// From six values on the interval assumes nothing about how values are distributed but that they are independent:
-/// the number of values below the true median is binomial with chance one half. Between two intervals from one of the
-/// sorted values to another, of which one holds the median more often than in 95 of 100 cases and the next one less
-/// often, it is interpolated as Hettmansperger and Sheather (1986) do; how values lie between two neighbours hardly
-/// matters, so its coverage is within 1 % of the nominal one.
+/// From six values on, the interval only assumes that the values are independent: the number of values below the true
+/// median is binomial with chance one half. Intervals between two of the sorted values have discrete coverages; the
+/// result is interpolated between the last one above 95 % and the first one below (Hettmansperger and Sheather 1986).
+/// Its coverage is within 1 % of the nominal one for any distribution.
 ///
-/// Two to five values do not suffice for that: their whole range holds the median in 50 to 93.75 of 100 cases. Their
-/// interval is the range, as much wider as Student's interval is wider at 95 % than at what the range has; of
-/// logarithms if all values are positive. If the lowest value is 0, the interval starts at 0, because such figures are
-/// never negative. The interval assumes that values (or their logarithms) are about normal, and it is wide: of two
-/// values that differ by 2 % it reaches 12.7 % to either side.
+/// With two to five values the whole range contains the median in only 50 to 93.75 of 100 cases, so the interval is the
+/// range widened by the ratio of Student's interval at 95 % to Student's interval at the coverage of the range. If all
+/// values are positive, this is done on logarithms; if the lowest is 0, the interval starts at 0, because such figures
+/// are never negative. The interval assumes that the values (or their logarithms) are roughly normal, and it is wide:
+/// with two values that differ by 2 % it reaches 12.7 % to either side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The median of the values.
@@ -29,15 +25,14 @@ pub struct Estimate {
     pub low: f64,
     /// The interval's upper end.
     pub high: f64,
-    /// The chance (0 to 1) that the interval holds the true median: [`TARGET_COVERAGE`], and 0 for a single value.
+    /// The chance (0 to 1) that the interval contains the true median: [`TARGET_COVERAGE`], or 0 for a single value.
     pub coverage: f64,
     /// How many values there were.
     pub n: usize,
 }
 
 impl Estimate {
-    /// The estimate from one value a round; `None` where there is none, or where one is not a
-    /// finite number.
+    /// The estimate from one value per round; `None` if there is no value or one is not finite.
     pub fn of(values: &[f64]) -> Option<Estimate> {
         let sorted = sorted(values)?;
         let n = sorted.len();
@@ -56,21 +51,14 @@ impl Estimate {
         })
     }
 
-    /// Whether the data leave open which of two is the larger: their intervals touch, or one of
-    /// them is a single value, of whose spread nothing is known.
-    pub fn overlaps(&self, other: &Estimate) -> bool {
-        let unknown_spread = self.n < 2 || other.n < 2;
-        unknown_spread || (self.low <= other.high && other.low <= self.high)
-    }
-
-    /// Half the interval's width as a share of the median: the `±` of a table. `None` for a
-    /// single value or a median of 0.
+    /// Half the interval's width as a share of the median: the `±` of a table. `None` for a single value or a median
+    /// of 0.
     pub fn half_width_share(&self) -> Option<f64> {
         (self.n > 1 && self.median != 0.0).then(|| (self.high - self.low) / 2.0 / self.median.abs())
     }
 }
 
-/// The median; `None` where there is no value, or where one is not a finite number.
+/// The median; `None` if there is no value or one is not finite.
 pub fn median(values: &[f64]) -> Option<f64> {
     sorted(values).map(|sorted| median_of_sorted(&sorted))
 }
@@ -86,22 +74,22 @@ fn sorted(values: &[f64]) -> Option<Vec<f64>> {
 
 fn median_of_sorted(sorted: &[f64]) -> f64 {
     let n = sorted.len();
-    // Half of each, so that the sum of two huge values cannot overflow.
+    // Half of each, because the sum of two huge values could overflow.
     sorted[(n - 1) / 2] / 2.0 + sorted[n / 2] / 2.0
 }
 
-/// The interval that leaves out as many values at each end as it may.
+/// The interval that leaves out as many values at each end as it can.
 struct Cut {
     left_out: usize,
-    /// The chance that it misses the true median: twice that of at most `left_out` successes.
+    /// The chance that it misses the true median: twice the chance of at most `left_out` successes.
     miss: f64,
-    /// The same with one value more left out at each end: more than it may miss.
+    /// The same with one more value left out at each end: more than allowed.
     next_miss: f64,
 }
 
 impl Cut {
     fn of(n: usize) -> Cut {
-        // The chance of exactly k successes, kept as a logarithm: 0.5^n itself may underflow.
+        // The chance of exactly k successes, as a logarithm because 0.5^n may underflow.
         let mut ln_exactly = -(n as f64) * std::f64::consts::LN_2;
         let mut at_most = ln_exactly.exp();
         let mut cut = Cut {
@@ -122,7 +110,7 @@ impl Cut {
     }
 }
 
-/// Between the narrowest interval that misses rarely enough and the next one, which does not.
+/// Between the narrowest interval that misses rarely enough and the next narrower one.
 fn interpolated(sorted: &[f64], cut: &Cut) -> (f64, f64) {
     let (n, place) = (sorted.len() as f64, cut.left_out as f64 + 1.0);
     let share = (MISS - cut.miss) / (cut.next_miss - cut.miss);
@@ -135,11 +123,11 @@ fn interpolated(sorted: &[f64], cut: &Cut) -> (f64, f64) {
     )
 }
 
-/// The whole range, which misses with the chance `range_misses`, widened to one that misses rarely enough.
+/// The whole range, which misses with the chance `range_misses`, widened to 95 % coverage.
 fn widened(sorted: &[f64], range_misses: f64) -> (f64, f64) {
     let (lowest, highest) = (sorted[0], sorted[sorted.len() - 1]);
     let freedom = sorted.len() as f64 - 1.0;
-    let more = student::reach(MISS, freedom) / student::reach(range_misses, freedom) - 1.0;
+    let more = student_reach(MISS, freedom) / student_reach(range_misses, freedom) - 1.0;
     let away = |low: f64, high: f64| {
         let by = more * (high / 2.0 - low / 2.0);
         (low - by, high + by)
@@ -147,7 +135,7 @@ fn widened(sorted: &[f64], range_misses: f64) -> (f64, f64) {
     let (low, high) = match lowest > 0.0 {
         true => {
             let (low, high) = away(lowest.ln(), highest.ln());
-            // The way there and back must not end inside of the range.
+            // Rounding in ln and exp must not shrink the range.
             (low.exp().min(lowest), high.exp().max(highest))
         }
         false if lowest == 0.0 => (0.0, away(lowest, highest).1),
@@ -157,5 +145,4 @@ fn widened(sorted: &[f64], range_misses: f64) -> (f64, f64) {
 }
 
 #[cfg(test)]
-#[path = "estimate_tests.rs"]
 mod tests;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The two-sided p-value of Wilcoxon's test itself: every way in which signs can fall.
+/// The two-sided p-value of Wilcoxon's test itself, from every combination of signs.
 fn signed_rank_test(differences: &[f64]) -> f64 {
     let n = differences.len();
     let mut sizes: Vec<f64> = differences.iter().map(|one| one.abs()).collect();
@@ -52,7 +52,7 @@ fn two_rounds_are_students() {
 }
 
 #[test]
-fn what_has_no_spread_has_no_width() {
+fn values_without_spread_give_an_interval_without_width() {
     let same = paired(&[0.5; 7]).unwrap();
     assert_eq!((same.center, same.low, same.high), (0.5, 0.5, 0.5));
     assert_eq!(same.p, LEAST_P);
@@ -90,20 +90,20 @@ fn many_rounds_neither_overflow_nor_hang() {
 
 proptest! {
     #[test]
-    fn p_is_that_of_the_test_or_between_it_and_the_next_one_it_can_have(
+    fn p_lies_between_that_of_the_test_and_the_next_smaller_one_possible(
         differences in prop::collection::vec(-1.0f64..1.5, 2..12),
     ) {
         let exact = signed_rank_test(&differences);
         let p = paired(&differences).unwrap().p;
         let n = differences.len();
         prop_assert!(p <= exact + 1e-12, "{p} {exact}");
-        let attainable: Vec<f64> = null::signed_rank(n).iter().map(|one| 2.0 * one).collect();
+        let attainable: Vec<f64> = signed_rank(n).iter().map(|one| 2.0 * one).collect();
         let below = attainable.iter().copied().filter(|&one| one < exact - 1e-9).fold(0.0, f64::max);
         prop_assert!(p >= below - 1e-12, "{p} {below}");
     }
 
     #[test]
-    fn p_is_below_one_in_twenty_just_where_the_interval_leaves_0_out(
+    fn p_is_below_one_in_twenty_exactly_if_the_interval_excludes_0(
         a in prop::collection::vec(-1.0f64..2.0, 2..14),
         b in prop::collection::vec(-1.0f64..1.0, 2..14),
     ) {
@@ -116,13 +116,13 @@ proptest! {
     }
 
     #[test]
-    fn a_surer_interval_is_a_wider_one(
+    fn an_interval_that_misses_less_often_is_wider(
         a in prop::collection::vec(-1.0f64..2.0, 2..14),
         b in prop::collection::vec(-1.0f64..1.0, 2..14),
     ) {
         let differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| a - b)).collect();
         let freedom = (a.len() + b.len()) as f64 - 2.0;
-        let inversion = Inversion::new(differences, null::rank_sum(a.len(), b.len()), freedom);
+        let inversion = Inversion::new(differences, rank_sum(a.len(), b.len()), freedom);
         let mut inner = (inversion.center, inversion.center);
         for miss in [0.99, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-6] {
             let outer = inversion.interval(miss);
@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn turned_round_it_is_its_own_mirror(
+    fn with_the_sides_swapped_the_shift_is_mirrored(
         a in prop::collection::vec(-1.0f64..2.0, 2..14),
         b in prop::collection::vec(-1.0f64..1.0, 2..14),
     ) {
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn moved_it_moves_and_the_order_does_not_matter(
+    fn the_shift_moves_with_the_values_whatever_their_order(
         a in prop::collection::vec(-1.0f64..2.0, 2..14),
         by in -5.0f64..5.0,
     ) {

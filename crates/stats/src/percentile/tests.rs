@@ -23,7 +23,7 @@ fn the_mean_of_many_rounds_has_about_students_interval() {
 }
 
 #[test]
-fn the_draws_are_as_many_as_said_and_the_same_again() {
+fn the_number_of_draws_is_as_given_and_they_repeat() {
     let asked = Cell::new(0);
     let values = [1.0, 2.0, 4.0, 8.0, 9.0];
     let mean = mean_of(&values);
@@ -37,12 +37,12 @@ fn the_draws_are_as_many_as_said_and_the_same_again() {
 }
 
 #[test]
-fn what_has_no_value_has_no_interval() {
+fn a_statistic_without_a_value_has_no_interval() {
     assert_eq!(bootstrap(1, |_| Some(1.0)), None);
     assert_eq!(bootstrap(0, |_| Some(1.0)), None);
     assert_eq!(bootstrap(5, |_| None), None);
     assert_eq!(bootstrap(5, |_| Some(f64::NAN)), None);
-    // Without round 0 it has none, as a percentile that one round alone supports.
+    // Like a percentile that only round 0 supports.
     assert_eq!(
         bootstrap(5, |drawn| drawn.contains(&0).then_some(1.0)),
         None
@@ -51,14 +51,14 @@ fn what_has_no_value_has_no_interval() {
 }
 
 #[test]
-fn a_high_percentile_of_merged_rounds_is_held() {
+fn the_interval_of_a_high_percentile_contains_it() {
     for (rounds, spread) in [(3, 0.05), (8, 0.05), (12, 0.1)] {
         let held = share_held(rounds, spread);
         assert!((0.90..0.99).contains(&held), "{rounds} {spread}: {held}");
     }
 }
 
-/// How often the interval of the 95th percentile of merged rounds holds the true one, where rounds differ by `spread`.
+/// How often the interval of the 95th percentile of merged rounds contains the true one, if rounds differ by `spread`.
 fn share_held(rounds: usize, spread: f64) -> f64 {
     const RESPONSES: usize = 100;
     // The logarithms of latencies are normal, of variance 1 within a round and spread² among them.
@@ -89,11 +89,11 @@ fn share_held(rounds: usize, spread: f64) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn the_interval_holds_the_value_and_scales_with_it(
+    fn the_interval_contains_the_value_and_scales_with_it(
         values in prop::collection::vec(1f64..100.0, 2..12),
         power in -6i32..6,
     ) {
-        // A power of two, so that what is equal stays equal.
+        // A power of two, so that equal values stay equal.
         let unit = 2.0_f64.powi(power);
         let all: Vec<usize> = (0..values.len()).collect();
         let value = mean_of(&values)(&all).unwrap();
@@ -103,5 +103,13 @@ proptest! {
         let (scaled_low, scaled_high) = bootstrap_of(values.len(), 200, mean_of(&scaled)).unwrap();
         prop_assert!((low * unit / scaled_low - 1.0).abs() < 1e-6);
         prop_assert!((high * unit / scaled_high - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn ten_values_must_lie_beyond() {
+    assert!(supports_percentile(1000, 0.01) && !supports_percentile(999, 0.01));
+    for (count, quantile) in [(20, 0.5), (100, 0.9), (1000, 0.99), (10_000, 0.999)] {
+        assert!(supports_percentile(count, 1.0 - quantile), "{quantile}");
     }
 }
