@@ -1,4 +1,4 @@
-//! One connection: what has come of a request, and what has still to go out.
+//! One connection: the part of a request received so far, and the responses still to be sent.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,21 +9,20 @@ use std::sync::Arc;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
-use crate::ReferenceError;
-use crate::date::Date;
+use crate::config::Work;
+use crate::error::ReferenceError;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
-use crate::responses::{Reply, Responses};
-use crate::work::Work;
+use crate::responses::{Date, Responses};
+use crate::route::Reply;
 
-/// Received at once, in bytes.
-const RECEIVE: usize = 64 * 1024;
-/// Responses of one connection are sent when they are this long, in bytes, even if more of its
-/// requests are there.
+/// The size of the receive buffer, in bytes.
+pub const RECEIVE: usize = 64 * 1024;
+/// Responses of a connection are sent once they are this long, in bytes, even if more of its requests wait.
 const BATCH: usize = 256 * 1024;
-/// Receives in one turn, before the other connections have theirs.
+/// How often a connection receives before the other connections have their turn.
 const RECEIVES_A_TURN: usize = 16;
-/// Thrown away after the last response while the client closes its side, in bytes.
+/// How much is discarded after the last response while the client closes its side, in bytes.
 const MAX_DRAINED: usize = 64 << 20;
 
 /// What the connections of one worker share.
@@ -31,9 +30,9 @@ const MAX_DRAINED: usize = 64 << 20;
 pub struct Shared {
     /// The responses.
     pub responses: Arc<Responses>,
-    /// What each request costs besides its response.
+    /// Extra work for each request.
     pub work: Work,
-    /// The present date.
+    /// The current date.
     pub date: Date,
     /// Draws the quotes.
     pub random: fastrand::Rng,
@@ -45,7 +44,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// With empty buffers.
+    /// Creates empty buffers.
     pub fn new(responses: Arc<Responses>, work: Work, date: Date, log: File) -> Self {
         Self {
             responses,
@@ -63,11 +62,11 @@ impl Shared {
 /// What a connection needs after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// An event.
+    /// Wait for an event.
     Wait,
-    /// Another turn, without an event.
+    /// Have another turn without an event.
     Turn,
-    /// To be closed.
+    /// Close it.
     Close,
 }
 
@@ -77,13 +76,13 @@ pub struct Connection {
     socket: TcpStream,
     framer: Framer,
     state: State,
-    /// Received and not yet read: the beginning of a head, or requests held back.
+    /// Received but not yet read: the beginning of a request, or requests held back.
     input: Vec<u8>,
-    /// `input` may hold a whole request: a full batch, not a lack of bytes, ended the reading.
+    /// Whether `input` may contain a whole request, because a full batch ended the reading.
     held_back: bool,
     /// The reply to the request whose body is being skipped.
     reply: Option<Reply>,
-    /// What the socket did not take.
+    /// What the socket has not taken yet.
     backlog: Output,
 }
 
@@ -91,10 +90,10 @@ pub struct Connection {
 enum State {
     /// Requests are read.
     Open,
-    /// The last response is in flight.
+    /// The last response is being sent.
     Finishing,
-    /// Our side is closed; this many more bytes are thrown away while the client closes its
-    /// own. Closing with bytes unread would reset the connection and could lose the response.
+    /// Our side is closed; up to this many more bytes are discarded until the client closes its side. Closing with bytes
+    /// unread would reset the connection, and the client could lose the response.
     Draining { left: usize },
 }
 
@@ -105,7 +104,7 @@ enum Received {
 }
 
 impl Connection {
-    /// Of a client that was just accepted.
+    /// The connection of a client that was just accepted.
     pub fn new(socket: TcpStream) -> Self {
         Self {
             socket,
@@ -123,13 +122,13 @@ impl Connection {
         &self.socket
     }
 
-    /// Whether it waits for room to send.
+    /// Whether it waits for the socket to take more.
     pub fn is_blocked(&self) -> bool {
         !self.backlog.is_empty()
     }
 
-    /// Reads and responses what there is. `to_the_end` asks to receive until nothing is left, where
-    /// otherwise a short receive is enough: no event would come for an end seen already.
+    /// Reads requests and sends responses. A short receive normally means that the socket is empty; `to_the_end` receives
+    /// until nothing is left, because no event follows for a connection that has already ended.
     pub fn turn(&mut self, shared: &mut Shared, to_the_end: bool) -> Result<Next, ReferenceError> {
         for _ in 0..RECEIVES_A_TURN {
             if !self.backlog.is_empty() {
@@ -213,9 +212,9 @@ impl Connection {
         self.read(&input, shared)
     }
 
-    /// Responses the requests in `bytes`, and keeps what is left of them.
+    /// Responds to the requests in `bytes`, and keeps the rest.
     fn read(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<Option<Next>, ReferenceError> {
-        let read = self.response_all(bytes, shared);
+        let read = self.respond_to_all(bytes, shared);
         if read < bytes.len() && self.state == State::Open {
             self.input.extend_from_slice(&bytes[read..]);
         }
@@ -245,9 +244,9 @@ impl Connection {
         })
     }
 
-    /// Puts the responses to the requests in `bytes` into the shared output, up to a full batch;
-    /// gives how many bytes that took.
-    fn response_all(&mut self, bytes: &[u8], shared: &mut Shared) -> usize {
+    /// Writes the responses to the requests in `bytes` to the shared output, up to a full batch; returns how many bytes
+    /// that took.
+    fn respond_to_all(&mut self, bytes: &[u8], shared: &mut Shared) -> usize {
         let mut read = 0;
         self.held_back = false;
         while self.state == State::Open {
@@ -263,23 +262,26 @@ impl Connection {
                 Ok((length, Event::Head(head))) => {
                     read += length;
                     if head.expects_continue {
-                        go_on(&mut shared.output);
+                        let start = shared.output.buffer().len();
+                        let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
+                        shared.output.buffer().extend_from_slice(go_on);
+                        shared.output.push_since(start);
                     }
                     self.reply = Some(Reply::to(&head));
                 }
                 Ok((length, Event::End)) => {
                     read += length;
                     if let Some(reply) = self.reply.take() {
-                        self.response(reply, shared);
+                        self.respond(reply, shared);
                     }
                 }
-                Err(refusal) => self.response(Reply::refusing(refusal), shared),
+                Err(refusal) => self.respond(Reply::refusing(refusal), shared),
             }
         }
         read
     }
 
-    fn response(&mut self, reply: Reply, shared: &mut Shared) {
+    fn respond(&mut self, reply: Reply, shared: &mut Shared) {
         if let Some((method, path)) = reply.log_line() {
             for part in [method, " ", path, "\n"] {
                 shared.log_lines.extend_from_slice(part.as_bytes());
@@ -299,14 +301,6 @@ impl Connection {
             self.state = State::Finishing;
         }
     }
-}
-
-fn go_on(output: &mut Output) {
-    let buffer = output.buffer();
-    let start = buffer.len();
-    buffer.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-    let end = buffer.len();
-    output.push_own(start, end);
 }
 
 fn receive(socket: &TcpStream, buffer: &mut [u8]) -> Received {

@@ -3,12 +3,13 @@
 use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, Status};
-
-use crate::chunked::ChunkedSkip;
+use memchr::memchr2;
 
 /// The longest request head, in bytes.
 pub const MAX_HEAD: usize = 16 * 1024;
 const MAX_FIELDS: usize = 100;
+/// The longest line with the size of a chunk, and the longest trailers, in bytes.
+const MAX_LINE: usize = 16 * 1024;
 
 /// What the next bytes of a connection are.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,24 +18,24 @@ pub enum Event<'a> {
     Head(Head<'a>),
     /// The end of a request.
     End,
-    /// Not yet enough to say.
+    /// More bytes are needed.
     NeedMore,
 }
 
-/// What a request head says that the response depends on.
+/// The parts of a request head that the response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
     /// The method.
     pub method: Method,
-    /// The request target as it came.
+    /// The request target as received.
     pub target: &'a str,
-    /// What is to become of the connection after the response.
+    /// What becomes of the connection after the response.
     pub link: Link,
     /// The client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
 }
 
-/// The methods that make a difference.
+/// The methods that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// GET
@@ -48,9 +49,9 @@ pub enum Method {
 /// What becomes of a connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It stays, as is usual in HTTP/1.1.
+    /// It stays open, the default of HTTP/1.1.
     Stays,
-    /// It stays, which an HTTP/1.0 client has to be told.
+    /// It stays open, which the response to an HTTP/1.0 client must say.
     StaysBy10,
     /// It is closed.
     Closes,
@@ -59,9 +60,9 @@ pub enum Link {
 /// Why a request is refused and the connection closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no HTTP/1 request.
+    /// It is not an HTTP/1 request.
     Malformed,
-    /// Its head is longer than [`MAX_HEAD`], or has too many fields.
+    /// Its head is longer than [`MAX_HEAD`] or has too many fields.
     HeadTooLarge,
     /// Its body is in a transfer coding other than chunked.
     UnknownCoding,
@@ -83,14 +84,28 @@ enum At {
 /// What is left of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
+    /// This many bytes.
     Length(u64),
-    Chunked(ChunkedSkip),
+    /// In the chunked transfer coding (RFC 9112, section 7.1).
+    Chunked(Chunked),
+}
+
+/// What comes next in a chunked body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chunked {
+    /// The line with the size of a chunk and its extensions.
+    Size,
+    /// This many bytes of data.
+    Data(u64),
+    /// The line end after the data.
+    DataEnd,
+    /// The trailers or the empty line after them; this many bytes of them have been read.
+    Trailers(usize),
 }
 
 impl Framer {
-    /// Says what `bytes`, the connection's next ones, begin with, and how many of them that
-    /// takes. The bytes not taken are to be given again, with more behind them after
-    /// [`Event::NeedMore`].
+    /// What the connection's next bytes begin with, and how many of them that takes. The caller passes the rest again,
+    /// after [`Event::NeedMore`] with more bytes behind them.
     pub fn next<'a>(&mut self, bytes: &'a [u8]) -> Result<(usize, Event<'a>), Refusal> {
         match &mut self.at {
             At::Head if bytes.is_empty() => Ok((0, Event::NeedMore)),
@@ -109,7 +124,7 @@ impl Framer {
     fn next_head<'a>(&mut self, bytes: &'a [u8]) -> Result<(usize, Event<'a>), Refusal> {
         let mut fields = [const { MaybeUninit::<Header<'a>>::uninit() }; MAX_FIELDS];
         let mut request = httparse::Request::new(&mut []);
-        // Looking no further than the limit makes the verdict the same however the bytes are cut.
+        // The limit applies before parsing, so that the result does not depend on how the bytes are cut.
         let visible = &bytes[..bytes.len().min(MAX_HEAD)];
         match request.parse_with_uninit_headers(visible, &mut fields) {
             Ok(Status::Complete(length)) => {
@@ -126,23 +141,83 @@ impl Framer {
 }
 
 impl Body {
-    /// How many of `bytes` belong to the body, and whether they end it.
+    /// Skips the body's bytes: how many, and whether the body is over.
     fn skip(&mut self, bytes: &[u8]) -> Result<(usize, bool), Refusal> {
         match self {
-            Body::Length(left) => {
-                let skipped = usize::try_from(*left).map_or(bytes.len(), |l| l.min(bytes.len()));
-                *left -= skipped as u64;
-                Ok((skipped, *left == 0))
-            }
-            Body::Chunked(chunks) => {
-                let skipped = chunks.skip(bytes).map_err(|_| Refusal::Malformed)?;
-                Ok((skipped, chunks.is_over()))
-            }
+            Body::Length(left) => Ok((skip(left, bytes), *left == 0)),
+            Body::Chunked(chunks) => chunks.skip(bytes),
         }
     }
 }
 
-/// The header fields that bear on framing.
+/// Counts down `left` by the bytes there are, and says how many that were.
+fn skip(left: &mut u64, bytes: &[u8]) -> usize {
+    let skipped = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
+    *left -= skipped as u64;
+    skipped
+}
+
+impl Chunked {
+    fn skip(&mut self, bytes: &[u8]) -> Result<(usize, bool), Refusal> {
+        let mut skipped = 0;
+        loop {
+            let rest = &bytes[skipped..];
+            if let Chunked::Data(left) = self {
+                skipped += skip(left, rest);
+                if *left > 0 {
+                    return Ok((skipped, false));
+                }
+                *self = Chunked::DataEnd;
+                continue;
+            }
+            let Some(line) = self.line(rest)? else {
+                return Ok((skipped, false));
+            };
+            skipped += line.len() + 2;
+            *self = match *self {
+                Chunked::Size => match chunk_size(line)? {
+                    0 => Chunked::Trailers(0),
+                    size => Chunked::Data(size),
+                },
+                Chunked::DataEnd if line.is_empty() => Chunked::Size,
+                Chunked::Trailers(_) if line.is_empty() => return Ok((skipped, true)),
+                Chunked::Trailers(before) if before + line.len() <= MAX_LINE => {
+                    Chunked::Trailers(before + line.len())
+                }
+                _ => return Err(Refusal::Malformed),
+            };
+        }
+    }
+
+    /// The next line without its end; `None` if it is not complete. A wrong first byte is refused at once, because
+    /// nothing may follow it.
+    fn line(self, bytes: &[u8]) -> Result<Option<&[u8]>, Refusal> {
+        let is_wrong = bytes.first().is_some_and(|&first| match self {
+            Chunked::Size => !first.is_ascii_hexdigit(),
+            Chunked::DataEnd => first != b'\r',
+            _ => false,
+        });
+        let visible = &bytes[..bytes.len().min(MAX_LINE + 2)];
+        match memchr2(b'\r', b'\n', visible) {
+            _ if is_wrong => Err(Refusal::Malformed),
+            Some(end) if end <= MAX_LINE && visible[end..].starts_with(b"\r\n") => {
+                Ok(Some(&visible[..end]))
+            }
+            Some(end) if end <= MAX_LINE && &visible[end..] == b"\r" => Ok(None),
+            None if visible.len() <= MAX_LINE => Ok(None),
+            _ => Err(Refusal::Malformed),
+        }
+    }
+}
+
+/// The size that begins the line of a chunk.
+fn chunk_size(line: &[u8]) -> Result<u64, Refusal> {
+    let digits = line.split(|&byte| byte == b';').next().unwrap_or_default();
+    let digits = std::str::from_utf8(digits.trim_ascii_end()).map_err(|_| Refusal::Malformed)?;
+    u64::from_str_radix(digits, 16).map_err(|_| Refusal::Malformed)
+}
+
+/// The header fields that framing depends on.
 #[derive(Default)]
 struct Fields {
     hosts: u32,
@@ -160,13 +235,13 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<(Head<'a>, Body)
         fields.read(field)?;
     }
     let no_host = fields.hosts == 0 && !is_10;
-    // Both lengths at once, or chunks in HTTP/1.0, are how requests are smuggled.
+    // Both lengths at once, or chunks in HTTP/1.0, are used to smuggle requests.
     let two_lengths = fields.chunked && (fields.length.is_some() || is_10);
     if no_host || fields.hosts > 1 || two_lengths {
         return Err(Refusal::Malformed);
     }
     let body = match fields.chunked {
-        true => Body::Chunked(ChunkedSkip::new()),
+        true => Body::Chunked(Chunked::Size),
         false => Body::Length(fields.length.unwrap_or(0)),
     };
     let head = Head {
@@ -189,7 +264,7 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<(Head<'a>, Body)
 impl Fields {
     fn read(&mut self, field: &Header<'_>) -> Result<(), Refusal> {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
-        // The length of the name rules out nearly every field at once.
+        // Comparing lengths first rules out nearly every field.
         match field.name.len() {
             4 if is("host") => self.hosts += 1,
             6 if is("expect") => {
@@ -224,7 +299,7 @@ impl Fields {
     }
 }
 
-/// Digits and nothing else, as the standard has it: no sign, no list.
+/// Digits only, as the standard requires: no sign, no list.
 fn content_length(value: &[u8]) -> Option<u64> {
     let value = value.trim_ascii();
     let digits = std::str::from_utf8(value).ok()?;
@@ -233,5 +308,4 @@ fn content_length(value: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "framing_tests.rs"]
 mod tests;

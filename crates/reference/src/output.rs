@@ -1,4 +1,4 @@
-//! Responses in flight out: many small pieces in one send, the page never copied.
+//! Responses to be sent: many small pieces in one system call, and the page is never copied.
 
 use std::io::IoSlice;
 use std::os::fd::RawFd;
@@ -6,17 +6,17 @@ use std::os::fd::RawFd;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send, sendmsg};
 
-/// Pieces handed to the kernel at once.
+/// How many pieces the kernel gets at once.
 const MAX_SLICES: usize = 64;
 
-/// Bytes to be sent, in order: pieces of its own buffer and pieces of the page.
+/// Bytes to be sent, in order: pieces of its own buffer and of the page.
 #[derive(Debug, Default)]
 pub struct Output {
     bytes: Vec<u8>,
     parts: Vec<Part>,
     /// How many of `parts` have been sent.
     sent: usize,
-    /// What is still to be sent, in bytes.
+    /// How many bytes are left to send.
     left: usize,
 }
 
@@ -31,41 +31,46 @@ struct Part {
 enum Source {
     /// The output's own buffer.
     Own,
-    /// The page, which all responses share.
+    /// The page that all responses share.
     Page,
 }
 
 /// How far a send got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// Everything is with the kernel.
+    /// Everything is in the kernel.
     All,
-    /// The peer has to read before it takes more.
+    /// The peer must read before the socket takes more.
     Blocked,
 }
 
 impl Output {
-    /// What is still to be sent, in bytes.
+    /// How many bytes are left to send.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// Whether nothing is left to be sent.
+    /// Whether nothing is left to send.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Drops everything, but keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.parts.clear();
         (self.sent, self.left) = (0, 0);
     }
 
-    /// The buffer to append to. What is appended is sent only once [`Output::push_own`] says so,
-    /// so that a body can be made before the head that tells its length.
+    /// The buffer to append to. Its bytes are sent only once they are pushed, so a body can be written before the head
+    /// that says how long it is.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
+    }
+
+    /// Sends the buffer from `start` on next.
+    pub fn push_since(&mut self, start: usize) {
+        self.push(Source::Own, start, self.bytes.len());
     }
 
     /// Sends this range of the buffer next.
@@ -73,7 +78,7 @@ impl Output {
         self.push(Source::Own, start, end);
     }
 
-    /// Sends the page next, which is `length` bytes long.
+    /// Sends the page next; it is `length` bytes long.
     pub fn push_page(&mut self, length: usize) {
         self.push(Source::Page, 0, length);
     }
@@ -98,7 +103,7 @@ impl Output {
                 Err(error) => return Err(error),
             };
             self.advance(sent);
-            // A short write is how the kernel says that its buffer is full.
+            // A short write means that the kernel's buffer is full.
             if sent < offered {
                 return Ok(Sent::Blocked);
             }
@@ -107,11 +112,11 @@ impl Output {
         Ok(Sent::All)
     }
 
-    /// How many bytes the socket took, of how many it was offered.
+    /// How many bytes the socket took, and how many it was offered.
     fn send_once(&self, socket: RawFd, page: &[u8]) -> Result<(usize, usize), Errno> {
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         let parts = &self.parts[self.sent..];
-        // The usual case, and the cheaper call.
+        // The usual case, with a cheaper call.
         if let [only] = parts {
             let bytes = self.bytes_of(only, page);
             return Ok((send(socket, bytes, flags)?, bytes.len()));
@@ -149,7 +154,7 @@ impl Output {
         }
     }
 
-    /// Moves what is left into `other`, behind what that holds, and forgets it here.
+    /// Moves what is left to the end of `other`.
     pub fn move_rest(&mut self, other: &mut Output) {
         for part in &self.parts[self.sent..] {
             match part.source {
@@ -159,7 +164,7 @@ impl Output {
                     other
                         .bytes
                         .extend_from_slice(&self.bytes[part.start..part.end]);
-                    other.push_own(start, other.bytes.len());
+                    other.push_since(start);
                 }
             }
         }
@@ -179,11 +184,11 @@ mod tests {
     fn own(output: &mut Output, bytes: &[u8]) {
         let start = output.buffer().len();
         output.buffer().extend_from_slice(bytes);
-        output.push_own(start, start + bytes.len());
+        output.push_since(start);
     }
 
     #[test]
-    fn pieces_come_out_in_the_order_they_were_pushed_however_the_sends_are_cut() {
+    fn pieces_are_sent_in_order_however_the_sends_are_cut() {
         for cut in 0..14 {
             let mut output = Output::default();
             output.buffer().extend_from_slice(b"body");
@@ -205,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_socket_blocks_and_goes_on_where_it_stopped() {
+    fn a_full_socket_blocks_and_continues_where_it_stopped() {
         let (mut near, far) = UnixStream::pair().unwrap();
         let mut output = Output::default();
         let mut expected = Vec::new();

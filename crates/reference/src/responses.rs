@@ -1,18 +1,19 @@
-//! The responses: as much of each as can be made before the request comes.
+//! The responses, prepared as far as possible before the request comes.
 
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use httpdate::HttpDate;
 use memchr::memchr_iter;
 
 use crate::ReferenceError;
 use crate::config::Config;
-use crate::date::Date;
-use crate::framing::{Head, Link, Method, Refusal};
+use crate::framing::{Link, Refusal};
 use crate::output::Output;
-use crate::route::Route;
+use crate::route::{Reply, Route, What};
 
-/// All responses, made once and shared by all workers.
+/// All responses, prepared once and shared by all workers.
 #[derive(Debug)]
 pub struct Responses {
     hello: Fixed,
@@ -28,69 +29,16 @@ pub struct Responses {
     unknown_coding: Fixed,
 }
 
-/// A response of which only the date changes.
+/// A response in which only the date changes.
 #[derive(Debug)]
 struct Fixed {
-    /// Up to and with `Date: `.
+    /// Up to and including `Date: `.
     head: Vec<u8>,
     body: Vec<u8>,
 }
 
-/// What one request is to get a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    what: What,
-    /// Without the body: the response to HEAD.
-    head_only: bool,
-    /// What becomes of the connection.
-    pub link: Link,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Route(Route),
-    NotFound,
-    NotAllowed,
-    Refused(Refusal),
-}
-
-impl Reply {
-    /// The reply to a request.
-    pub fn to(head: &Head<'_>) -> Self {
-        Self {
-            what: match (Route::find(head.target), head.method) {
-                (None, _) => What::NotFound,
-                (Some(_), Method::Other) => What::NotAllowed,
-                (Some(route), Method::Get | Method::Head) => What::Route(route),
-            },
-            head_only: head.method == Method::Head,
-            link: head.link,
-        }
-    }
-
-    /// The reply to what cannot be read as a request. The connection closes after it.
-    pub fn refusing(refusal: Refusal) -> Self {
-        Self {
-            what: What::Refused(refusal),
-            head_only: false,
-            link: Link::Closes,
-        }
-    }
-
-    /// The line that this request owes the log: method and path.
-    pub fn log_line(&self) -> Option<(&'static str, &'static str)> {
-        match self.what {
-            What::Route(route) if route.is_logged() => {
-                let method = if self.head_only { "HEAD" } else { "GET" };
-                Some((method, route.path()))
-            }
-            _ => None,
-        }
-    }
-}
-
 impl Responses {
-    /// Reads the assets and makes every response.
+    /// Reads the assets and prepares every response.
     pub fn new(config: &Config) -> Result<Self, ReferenceError> {
         let page = read(&config.assets.join("page-100k.html"))?;
         let error = |status, text: &str| Fixed::new(status, "text/plain", text.as_bytes());
@@ -101,21 +49,24 @@ impl Responses {
             page,
             page_20k: read(&config.assets.join("page-20k.html"))?,
             quotes: read_quotes(&config.assets.join("quotes.txt"))?,
-            not_found: error("404 Not Found", "there is nothing here\n"),
+            not_found: error("404 Not Found", "not found\n"),
             not_allowed: error(
                 "405 Method Not Allowed\r\nAllow: GET, HEAD",
-                "only GET and HEAD\n",
+                "only GET and HEAD are allowed\n",
             ),
-            malformed: error("400 Bad Request", "this is no HTTP/1.1 request\n"),
+            malformed: error("400 Bad Request", "not an HTTP/1.1 request\n"),
             head_too_large: error(
                 "431 Request Header Fields Too Large",
-                "the request head may be 16 KiB long\n",
+                "the request head exceeds 16 KiB\n",
             ),
-            unknown_coding: error("501 Not Implemented", "the only coding is chunked\n"),
+            unknown_coding: error(
+                "501 Not Implemented",
+                "only the chunked coding is supported\n",
+            ),
         })
     }
 
-    /// The page, which [`Output::send`] needs.
+    /// The page, for [`Output::send`].
     pub fn page(&self) -> &[u8] {
         &self.page
     }
@@ -143,8 +94,7 @@ impl Responses {
         let start = buffer.len();
         buffer.extend_from_slice(&self.page_head);
         end_head(buffer, date, reply.link);
-        let end = buffer.len();
-        out.push_own(start, end);
+        out.push_since(start);
         if !reply.head_only {
             out.push_page(self.page.len());
         }
@@ -167,13 +117,12 @@ impl Fixed {
         if !reply.head_only {
             buffer.extend_from_slice(&self.body);
         }
-        let end = buffer.len();
-        out.push_own(start, end);
+        out.push_since(start);
     }
 }
 
-/// A page as one Datastar event, converted here and now. The body is made first, because the
-/// head tells its length.
+/// A page as one Datastar event, converted for each request. The body is written first, because the head says how long
+/// it is.
 fn write_patch(page: &[u8], reply: Reply, date: &Date, out: &mut Output) {
     let buffer = out.buffer();
     let body = buffer.len();
@@ -187,14 +136,13 @@ fn write_patch(page: &[u8], reply: Reply, date: &Date, out: &mut Output) {
     let _ = write!(buffer, "{}", start - body);
     buffer.extend_from_slice(b"\r\nDate: ");
     end_head(buffer, date, reply.link);
-    let end = buffer.len();
-    out.push_own(start, end);
+    out.push_since(start);
     if !reply.head_only {
         out.push_own(body, start);
     }
 }
 
-/// One `data: elements <line>` for each line, its line end not counted.
+/// One `data: elements <line>` for each line, without its line end.
 fn convert(page: &[u8], buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(b"event: datastar-patch-elements\n");
     let mut start = 0;
@@ -258,6 +206,43 @@ fn read_quotes(path: &Path) -> Result<Vec<Fixed>, ReferenceError> {
     }
 }
 
+/// The value of the Date field, an IMF-fixdate (RFC 9110, section 5.6.7), updated once a second.
+#[derive(Debug)]
+pub struct Date {
+    second: u64,
+    text: String,
+}
+
+impl Date {
+    /// The date at `now`.
+    pub fn new(now: SystemTime) -> Self {
+        let mut date = Self {
+            second: u64::MAX,
+            text: String::new(),
+        };
+        date.refresh(now);
+        date
+    }
+
+    /// Updates the text if the second has changed.
+    pub fn refresh(&mut self, now: SystemTime) {
+        let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        if second == self.second {
+            return;
+        }
+        self.second = second;
+        self.text.clear();
+        let date = HttpDate::from(UNIX_EPOCH + Duration::from_secs(second));
+        // Writing to a string does not fail.
+        let _ = std::fmt::Write::write_fmt(&mut self.text, format_args!("{date}"));
+    }
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,5 +262,16 @@ mod tests {
             let expected = format!("event: datastar-patch-elements\n{event}\n");
             assert_eq!(String::from_utf8(converted).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn it_is_an_imf_fixdate_and_follows_the_clock() {
+        let at = |millis| UNIX_EPOCH + Duration::from_millis(millis);
+        let mut date = Date::new(at(784_111_777_000));
+        assert_eq!(date.as_bytes(), b"Sun, 06 Nov 1994 08:49:37 GMT");
+        date.refresh(at(784_111_777_999));
+        assert_eq!(date.as_bytes(), b"Sun, 06 Nov 1994 08:49:37 GMT");
+        date.refresh(at(784_111_778_000));
+        assert_eq!(date.as_bytes(), b"Sun, 06 Nov 1994 08:49:38 GMT");
     }
 }

@@ -1,6 +1,8 @@
-//! Which workload a request asks for.
+//! Which response a request gets.
 
-/// One of the workloads' paths.
+use crate::framing::{Head, Link, Method, Refusal};
+
+/// The path of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `GET /hello`
@@ -32,8 +34,7 @@ impl Route {
         Route::Quote,
     ];
 
-    /// The route that a request target (RFC 9112, section 3.2) leads to. The query is not part
-    /// of the name.
+    /// The route of a request target (RFC 9112, section 3.2), without its query.
     pub fn find(target: &str) -> Option<Self> {
         Some(match path_of(target) {
             "/hello" => Route::Hello,
@@ -60,7 +61,7 @@ impl Route {
         }
     }
 
-    /// Whether each of its requests owes a line on the log.
+    /// Whether each request must write a log line.
     pub const fn is_logged(self) -> bool {
         matches!(self, Route::PageLog | Route::Sse | Route::Sse20k)
     }
@@ -80,10 +81,69 @@ fn absolute_path(target: &str) -> Option<&str> {
     if !scheme.eq_ignore_ascii_case("http") {
         return None;
     }
-    // `http://host` and `http://host?query` ask for the root.
+    // `http://host` and `http://host?query` mean the root.
     match rest.find(['/', '?']) {
         Some(at) if rest.as_bytes()[at] == b'/' => Some(&rest[at..]),
         _ => Some("/"),
+    }
+}
+
+/// The response that a request gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// What the response is.
+    pub what: What,
+    /// Whether it has no body: the response to HEAD.
+    pub head_only: bool,
+    /// What becomes of the connection.
+    pub link: Link,
+}
+
+/// What a response is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The response of a workload.
+    Route(Route),
+    /// 404: no workload has this path.
+    NotFound,
+    /// 405: not GET or HEAD.
+    NotAllowed,
+    /// The request cannot be read.
+    Refused(Refusal),
+}
+
+impl Reply {
+    /// The reply to a request.
+    pub fn to(head: &Head<'_>) -> Self {
+        Self {
+            what: match (Route::find(head.target), head.method) {
+                (None, _) => What::NotFound,
+                (Some(_), Method::Other) => What::NotAllowed,
+                (Some(route), Method::Get | Method::Head) => What::Route(route),
+            },
+            head_only: head.method == Method::Head,
+            link: head.link,
+        }
+    }
+
+    /// The reply to bytes that are not a request. The connection closes after it.
+    pub fn refusing(refusal: Refusal) -> Self {
+        Self {
+            what: What::Refused(refusal),
+            head_only: false,
+            link: Link::Closes,
+        }
+    }
+
+    /// The method and path to log, if the workload requires a log line.
+    pub fn log_line(&self) -> Option<(&'static str, &'static str)> {
+        match self.what {
+            What::Route(route) if route.is_logged() => {
+                let method = if self.head_only { "HEAD" } else { "GET" };
+                Some((method, route.path()))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -92,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_path_leads_to_its_route_in_either_form() {
+    fn each_path_has_its_route_in_either_form() {
         for route in Route::ALL {
             let path = route.path();
             for target in [
@@ -109,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn other_targets_lead_nowhere() {
+    fn other_targets_have_no_route() {
         for target in [
             "*",
             "/hello/",

@@ -1,4 +1,4 @@
-//! The server as a whole: a worker for each CPU, all listening on one port.
+//! The whole server: a worker for each CPU, all listening on one port.
 
 use std::fs::File;
 use std::io;
@@ -11,21 +11,18 @@ use std::time::SystemTime;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::config::Config;
+use crate::config::{Config, Work};
 use crate::connection::Shared;
-use crate::date::Date;
 use crate::error::ReferenceError;
-use crate::responses::Responses;
-use crate::work::Work;
+use crate::responses::{Date, Responses};
 use crate::worker::Worker;
 
-/// Clients that may wait to be accepted, each worker.
+/// How many clients of each worker may wait to be accepted.
 const WAITING_CLIENTS: i32 = 4096;
 
-/// Serves until something fails that leaves no way to go on.
+/// Serves until an unrecoverable failure, with request lines on standard output.
 ///
-/// Request lines go to standard output. The threads of a server that failed go on until the
-/// process ends, so it should end then.
+/// After a failure the other threads keep running until the process ends.
 pub fn serve(config: Config) -> Result<(), ReferenceError> {
     let stdout = io::stdout()
         .as_fd()
@@ -34,7 +31,7 @@ pub fn serve(config: Config) -> Result<(), ReferenceError> {
     Server::bind(&config)?.run(&stdout.into())
 }
 
-/// A server that listens, and serves once it is run.
+/// A server that listens, and serves when it is run.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -44,7 +41,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads the assets and listens, without serving yet.
+    /// Reads the assets and listens.
     pub fn bind(config: &Config) -> Result<Self, ReferenceError> {
         let responses = Arc::new(Responses::new(config)?);
         let (address, listeners) = listen_all(config)?;
@@ -61,44 +58,43 @@ impl Server {
         self.address
     }
 
-    /// Serves, with request lines going to `log`, until something fails that leaves no way to go
-    /// on.
+    /// Serves until an unrecoverable failure, with request lines written to `log`.
     pub fn run(self, log: &File) -> Result<(), ReferenceError> {
-        let (farewells, farewell) = channel();
+        let (sender, end) = channel();
         for (number, listener) in self.listeners.into_iter().enumerate() {
             let log = log.try_clone().map_err(ReferenceError::Log)?;
             let date = Date::new(SystemTime::now());
             let shared = Shared::new(Arc::clone(&self.responses), self.work, date, log);
             let worker = Worker::new(listener, shared)?;
-            let farewells = Farewells(farewells.clone());
+            let end = WorkerEnd(sender.clone());
             thread::Builder::new()
                 .name(format!("reference-{number}"))
-                .spawn(move || farewells.send(worker.run()))
+                .spawn(move || end.send(worker.run()))
                 .map_err(ReferenceError::Thread)?;
         }
-        farewell.recv().unwrap_or(Err(ReferenceError::WorkerLost))
+        end.recv().unwrap_or(Err(ReferenceError::WorkerLost))
     }
 }
 
-/// Tells how a worker ended, also where it panicked.
-struct Farewells(Sender<Result<(), ReferenceError>>);
+/// Reports how a worker ended, even if it panicked.
+struct WorkerEnd(Sender<Result<(), ReferenceError>>);
 
-impl Farewells {
+impl WorkerEnd {
     fn send(&self, result: Result<(), ReferenceError>) {
-        // Nobody listens any more where another worker has failed before.
+        // Nobody receives it if another worker failed before.
         let _ = self.0.send(result);
     }
 }
 
-impl Drop for Farewells {
+impl Drop for WorkerEnd {
     fn drop(&mut self) {
         self.send(Err(ReferenceError::WorkerLost));
     }
 }
 
-/// A listener for each worker. The kernel spreads the clients over them.
+/// A listener for each worker; the kernel distributes clients among them.
 fn listen_all(config: &Config) -> Result<(SocketAddr, Vec<TcpListener>), ReferenceError> {
-    // Where the system picks the port, the others share the first one's.
+    // If the system picks the port, the other listeners share that of the first.
     let (address, first) = listen_at(config)?;
     let others = (1..config.cpus.get()).map(|_| listen(address));
     let listeners = std::iter::once(Ok(first))
@@ -136,7 +132,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     )?;
     socket.set_reuse_address(true)?;
     socket.set_reuse_port(true)?;
-    // Accepted sockets inherit it. Receives and sends say each for itself that they don't wait.
+    // Accepted sockets inherit it, and stay blocking: each receive and send says that it does not wait.
     socket.set_tcp_nodelay(true)?;
     socket.bind(&address.into())?;
     socket.listen(WAITING_CLIENTS)?;

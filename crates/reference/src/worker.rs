@@ -1,20 +1,21 @@
-//! One worker: a listener, an event queue, and the connections that came in through them.
+//! One worker: a listener, an event queue, and the connections accepted from them.
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
+use std::time::SystemTime;
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use std::time::SystemTime;
 
-use crate::ReferenceError;
 use crate::connection::{Connection, Next, Shared};
+use crate::error::ReferenceError;
 
-/// The listener's mark in the event queue; connections have their slot's number.
-const LISTENER: u64 = u64::MAX;
-const EVENTS_A_TURN: usize = 256;
-/// How long to leave off accepting where the system had no room for one more connection.
-const ACCEPT_AGAIN_MS: u16 = 100;
+/// The listener's number in the event queue; connections have the number of their slot.
+pub const LISTENER: u64 = u64::MAX;
+/// How many events are fetched at once.
+pub const EVENTS_A_TURN: usize = 256;
+/// How long to wait before accepting again if the system had no room for a connection.
+pub const ACCEPT_AGAIN_MS: u16 = 100;
 
 /// Serves one listener, on one thread.
 #[derive(Debug)]
@@ -24,9 +25,9 @@ pub struct Worker {
     shared: Shared,
     connections: Vec<Option<Connection>>,
     free: Vec<usize>,
-    /// Connections that want another turn though no event will come.
+    /// Connections that need another turn although no event will come.
     again: Vec<usize>,
-    /// Clients wait that could not be accepted, for instance because all descriptors are in use.
+    /// Whether a client could not be accepted, for instance because all descriptors are in use.
     accept_again: bool,
 }
 
@@ -34,7 +35,7 @@ impl Worker {
     /// `listener` must not block.
     pub fn new(listener: TcpListener, shared: Shared) -> Result<Self, ReferenceError> {
         let queue = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        // Edge-triggered, so that a client that cannot be accepted does not make the loop spin.
+        // Edge-triggered: a client that cannot be accepted must not make the loop spin.
         let interest = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         queue.add(&listener, EpollEvent::new(interest, LISTENER))?;
         Ok(Self {
@@ -48,7 +49,7 @@ impl Worker {
         })
     }
 
-    /// Serves until something fails that leaves no way to go on.
+    /// Serves until an unrecoverable failure.
     pub fn run(mut self) -> Result<(), ReferenceError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut again = Vec::new();
@@ -59,7 +60,7 @@ impl Worker {
                 Err(error) => return Err(error.into()),
             };
             self.shared.date.refresh(SystemTime::now());
-            // An edge that comes now does not repeat those before it, so both are tried.
+            // A new edge does not repeat earlier ones, so earlier clients are tried as well.
             let mut accept = self.accept_again;
             std::mem::swap(&mut again, &mut self.again);
             for event in &events[..count] {
@@ -92,7 +93,7 @@ impl Worker {
         };
         let ended =
             event.intersects(EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR);
-        // Room to send is no news to a connection that has nothing to send.
+        // Room to send does not matter to a connection that has nothing to send.
         if blocked || ended || event.contains(EpollFlags::EPOLLIN) {
             self.turn(slot, ended)?;
         }
@@ -115,21 +116,16 @@ impl Worker {
     }
 
     fn accept_all(&mut self) {
-        self.accept_again = false;
-        loop {
-            match self.listener.accept() {
-                Ok((socket, _)) => self.add(Connection::new(socket)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(error) if is_of_one_client(&error) => {}
-                Err(_) => {
-                    self.accept_again = true;
-                    return;
-                }
+        self.accept_again = loop {
+            match next_client(&self.listener) {
+                Ok(Some(client)) => self.add(Connection::new(client)),
+                Ok(None) => break false,
+                Err(_) => break true,
             }
-        }
+        };
     }
 
-    /// A connection that the queue has no room for is closed again.
+    /// Adds a connection; if the event queue has no room for it, it is closed.
     fn add(&mut self, connection: Connection) {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
@@ -147,10 +143,17 @@ impl Worker {
     }
 }
 
-/// Whether an accept failed because of the client that was next, and the one after it may do.
-fn is_of_one_client(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
-    )
+/// The next client that waits, if any; fails if the system has no room for one more connection.
+pub fn next_client(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
+    loop {
+        match listener.accept() {
+            Ok((client, _)) => return Ok(Some(client)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => return Ok(None),
+                // This client is gone; the next one may be fine.
+                io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use super::ScriptError;
 
-/// The server stands still for some time at the end of every period. The first period begins with
-/// the first arrival.
+/// The server stands still for some time at the end of every period. The first period begins with the first arrival.
 ///
-/// What is in flight then goes on when the freeze is over. A response that is due at the instant at
-/// which the freeze begins still leaves; a request that arrives at that instant waits.
+/// Requests in flight continue when the freeze is over. A response that is due exactly when a freeze begins still leaves;
+/// a request that arrives at that instant waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freeze {
     length: Duration,
@@ -20,7 +19,7 @@ impl Freeze {
     /// Frozen for `length` at the end of every `period`.
     ///
     /// # Errors
-    /// Where it takes no time, or all of the period.
+    /// If it takes no time, or the whole period.
     pub fn new(length: Duration, period: Duration) -> Result<Self, ScriptError> {
         match Duration::ZERO < length && length < period {
             true => Ok(Self { length, period }),
@@ -28,12 +27,12 @@ impl Freeze {
         }
     }
 
-    /// When `work` that is begun at `start` is done.
+    /// When `work` that is started at `start` is done.
     pub fn end_of(&self, start: Duration, work: Duration) -> Duration {
         let (period, start) = (self.period.as_nanos(), start.as_nanos());
         let awake = period - self.length.as_nanos();
         let into_period = start % period;
-        // Work that is begun in a freeze is begun at its end.
+        // Work started in a freeze begins at its end.
         let (start, left) = match into_period < awake {
             true => (start, awake - into_period),
             false => (start - into_period + period, awake),
@@ -44,13 +43,13 @@ impl Freeze {
         }
         let next_period = start - start % period + period;
         let rest = work - left;
-        // A rest that fills periods to the last nanosecond is done before the last one's freeze.
+        // A rest that fills whole periods exactly is done before the freeze of the last one.
         let whole_periods = (rest - 1) / awake;
         nanoseconds(next_period + whole_periods * period + (rest - whole_periods * awake))
     }
 }
 
-/// Longer than 584 years is 584 years.
+/// At most 584 years.
 fn nanoseconds(count: u128) -> Duration {
     Duration::from_nanos(u64::try_from(count).unwrap_or(u64::MAX))
 }
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_read_from_its_two_durations() {
+    fn a_freeze_is_parsed_from_two_durations() {
         let freeze: Freeze = "1s/10s".parse().unwrap();
         assert_eq!(freeze, Freeze::new(ms(1000), ms(10_000)).unwrap());
         for text in ["", "1s", "1s/", "1s/soon", "1/10", "-1s/10s"] {
@@ -120,7 +119,7 @@ mod tests {
         }
     }
 
-    /// The same, a nanosecond at a time.
+    /// The end of the work, found one nanosecond at a time.
     fn step_by_step(length: u64, period: u64, start: u64, mut work: u64) -> u64 {
         let is_frozen = |at: u64| at % period >= period - length;
         let mut at = start;
@@ -136,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_ends_where_every_nanosecond_looked_at_ends(
+        fn the_end_agrees_with_counting_nanoseconds(
             (length, period) in (1u64..20).prop_flat_map(|length| (Just(length), length + 1..40)),
             start in 0u64..200,
             work in 0u64..200,

@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use super::ScriptError;
 
-/// How long each request is served, once it is its turn.
+/// How long a worker serves each request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
-    /// All the same time.
+    /// The same time for all.
     Fixed(Duration),
-    /// Random times, exponentially distributed, of this mean.
+    /// Exponentially distributed times with this mean.
     Exponential(Duration),
-    /// These times in turn, from the first to the last and again.
+    /// These times, over and over.
     Listed(Arc<[Duration]>),
 }
 
 impl Default for Service {
-    /// No time at all.
+    /// No time.
     fn default() -> Self {
         Self::Fixed(Duration::ZERO)
     }
 }
 
 impl Service {
-    /// The times of the requests, in their order. They never end.
+    /// The times of the requests, in order and endless.
     pub fn times(&self, seed: u64) -> ServiceTimes {
         ServiceTimes {
             service: self.clone(),
@@ -35,10 +35,10 @@ impl Service {
         }
     }
 
-    /// Reads a list from a file that has a duration on every line that is not empty.
+    /// Reads a list from a file with one duration per line; empty lines are skipped.
     ///
     /// # Errors
-    /// Where it cannot be read, has a line that is no duration, or none at all.
+    /// If it cannot be read, has a line that is not a duration, or no duration at all.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
         let text = std::fs::read_to_string(path).map_err(|source| ScriptError::Unreadable {
             path: path.to_owned(),
@@ -66,13 +66,13 @@ impl Service {
     }
 }
 
-/// Longer than any client waits, and short enough that sums of many are durations.
+/// Longer than any client waits, and short enough that sums of many fit a duration.
 const LONGEST_SERVICE: Duration = Duration::from_secs(3600);
 
 impl FromStr for Service {
     type Err = ScriptError;
 
-    /// Reads `fixed:1ms`, `exponential:1ms`, or `file:PATH`, and then the file.
+    /// Parses `fixed:1ms`, `exponential:1ms`, or `file:PATH`, and reads the file.
     fn from_str(text: &str) -> Result<Self, ScriptError> {
         let duration = |text: &str| {
             let time = humantime::parse_duration(text).ok();
@@ -88,7 +88,7 @@ impl FromStr for Service {
     }
 }
 
-/// The service times of one request after the other.
+/// The service times of successive requests.
 #[derive(Clone, Debug)]
 pub struct ServiceTimes {
     service: Service,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_are_read_by_their_names() {
+    fn distributions_are_parsed_by_name() {
         let read = |text: &str| text.parse::<Service>().unwrap();
         assert_eq!(read("fixed:1ms"), Service::Fixed(ms(1)));
         assert_eq!(
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused_with_what_to_write() {
+    fn an_invalid_distribution_is_refused_with_a_hint() {
         let error = |text: &str| text.parse::<Service>().unwrap_err().to_string();
         assert!(error("normal:1ms").contains("exponential:1ms"));
         assert!(error("1ms").contains("fixed:1ms"));
@@ -156,11 +156,11 @@ mod tests {
             "{text}"
         );
         let empty = file("\n");
-        assert!(error(&format!("file:{}", empty.path().display())).contains("no service time"));
+        assert!(error(&format!("file:{}", empty.path().display())).contains("no service times"));
     }
 
     #[test]
-    fn random_times_have_their_mean_and_spread_and_come_again_with_their_seed() {
+    fn random_times_have_their_mean_and_spread_and_repeat_with_their_seed() {
         let service = Service::Exponential(ms(1));
         let times: Vec<f64> = service
             .times(7)

@@ -1,4 +1,4 @@
-//! The clock of the script, and the timer that rings when a response is due.
+//! The script's clock, and the timer for the next response.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -8,20 +8,20 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId as Clock, clock_gettime};
 
-/// Tells the time from an origin of its own, and rings at one instant of it.
+/// A clock with its own origin, and a timer descriptor that becomes readable at one instant.
 ///
-/// A timer descriptor rings at the instant itself. The timeouts of `epoll_pwait2` and its like may
-/// come a thousandth of their length late, which is what the kernel calls their slack.
+/// A timer descriptor is precise; the timeouts of `epoll_pwait2` and the like may be late by a thousandth of their length,
+/// the kernel's timer slack.
 #[derive(Debug)]
 pub struct Alarm {
     timer: TimerFd,
-    /// Since the machine started.
+    /// Time since boot.
     origin: Duration,
     set_for: Option<Duration>,
 }
 
 impl Alarm {
-    /// Begins to count from now.
+    /// Starts counting now.
     pub fn new() -> Result<Self, Errno> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         Ok(Self {
@@ -31,18 +31,18 @@ impl Alarm {
         })
     }
 
-    /// Counts from now instead.
+    /// Starts counting anew.
     pub fn restart(&mut self) -> Result<(), Errno> {
         self.origin = monotonic()?;
         Ok(())
     }
 
-    /// The time.
+    /// The time since the origin.
     pub fn now(&self) -> Result<Duration, Errno> {
         Ok(monotonic()?.saturating_sub(self.origin))
     }
 
-    /// Rings at `instant`, at once where that is past, and not before; never for `None`.
+    /// Rings at `instant`, at once if that has passed; never for `None`.
     pub fn set(&mut self, instant: Option<Duration>) -> Result<(), Errno> {
         if instant == self.set_for {
             return Ok(());
@@ -90,10 +90,10 @@ mod tests {
         assert!(alarm.now().unwrap() >= instant);
         let in_an_hour = instant + Duration::from_secs(3600);
         alarm.set(Some(in_an_hour)).unwrap();
-        assert!(!rings_within(0), "set anew");
+        assert!(!rings_within(0), "set again");
         alarm.set(Some(Duration::from_nanos(1))).unwrap();
-        assert!(rings_within(20_000), "an instant that is past");
+        assert!(rings_within(20_000), "an instant in the past");
         alarm.set(None).unwrap();
-        assert!(!rings_within(0), "set for never");
+        assert!(!rings_within(0), "unset");
     }
 }

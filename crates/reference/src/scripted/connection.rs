@@ -1,4 +1,4 @@
-//! One connection: the requests that came over it, and the responses that go out when they are due.
+//! One connection: its requests, and its responses, which leave when they are due.
 
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
@@ -7,13 +7,12 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
-use crate::date::Date;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
-use crate::responses::{Reply, Responses};
+use crate::responses::{Date, Responses};
+use crate::route::Reply;
 
-/// So many requests of one connection may wait. A client that sends more of them is no measurement but
-/// an attack.
+/// How many requests of one connection may wait. A client that sends more is an attack, not a measurement.
 const MAX_WAITING: usize = 10_000;
 
 /// One connection.
@@ -21,23 +20,23 @@ const MAX_WAITING: usize = 10_000;
 pub struct Connection {
     socket: TcpStream,
     framer: Framer,
-    /// The beginning of a head.
+    /// The beginning of a request.
     input: Vec<u8>,
     /// The reply to the request whose body is being skipped.
     reply: Option<Reply>,
-    /// Requests that were read and are without a response.
+    /// How many requests wait for their responses.
     waiting: usize,
     /// When the response to the last request leaves.
     last_leaves: Duration,
-    /// Responses that are due and that the socket has not taken yet.
+    /// Responses that are due but not yet taken by the socket.
     output: Output,
-    /// No request is read any more, and the last response ends the connection.
+    /// Whether no more requests are read, and the last response ends the connection.
     closing: bool,
-    /// The client has ended its side.
+    /// Whether the client has closed its side.
     ended: bool,
 }
 
-/// What is to become of a connection.
+/// What becomes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It stays.
@@ -47,7 +46,7 @@ pub enum Fate {
 }
 
 impl Connection {
-    /// Of a client that was just accepted.
+    /// The connection of a client that was just accepted.
     pub fn new(socket: TcpStream) -> Self {
         Self {
             socket,
@@ -67,25 +66,24 @@ impl Connection {
         &self.socket
     }
 
-    /// Whether bytes that come are to be read.
+    /// Whether more bytes can come.
     pub fn wants_input(&self) -> bool {
         !self.ended
     }
 
-    /// When the response to a request that was just read leaves, which is due at `due`: responses over one
-    /// connection leave in the order of their requests, though one of several workers may be done with a
-    /// later one first.
+    /// When the response to the request just read leaves if it is due at `due`: the responses of a connection leave in
+    /// the order of their requests, although one of several workers may finish a later one first.
     pub fn leaves_after_those_before(&mut self, due: Duration) -> Duration {
         self.last_leaves = self.last_leaves.max(due);
         self.last_leaves
     }
 
-    /// Whether it waits for room to send.
+    /// Whether it waits for the socket to take more.
     pub fn is_blocked(&self) -> bool {
         !self.output.is_empty()
     }
 
-    /// Reads what has come, up to the length of `buffer`, and hands over each whole request.
+    /// Reads up to `buffer`'s length, and passes on each whole request.
     pub fn read(&mut self, buffer: &mut [u8], on_request: &mut impl FnMut(Reply)) -> Fate {
         match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
             Ok(0) => {
@@ -113,7 +111,7 @@ impl Connection {
         }
     }
 
-    /// Hands over the whole requests at the beginning of `bytes`; gives how many bytes they take.
+    /// Passes on the whole requests at the beginning of `bytes`; returns how many bytes they take.
     fn find_requests(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> usize {
         let mut read = 0;
         while !self.closing {
@@ -141,7 +139,7 @@ impl Connection {
     }
 
     /// Sends the response to the first request that waits.
-    pub fn response(
+    pub fn respond(
         &mut self,
         reply: Reply,
         responses: &Responses,
@@ -162,8 +160,8 @@ impl Connection {
         }
     }
 
-    /// After the last response our side is closed, and what the client still sends is read until it
-    /// closes its own: closing with bytes unread would reset the connection and could lose the response.
+    /// After the last response, closes our side and reads on until the client closes its side: closing with bytes unread
+    /// would reset the connection, and the client could lose the response.
     fn fate(&mut self) -> Fate {
         let is_done = self.closing && self.waiting == 0 && self.output.is_empty();
         match is_done && (self.ended || self.socket.shutdown(Shutdown::Write).is_err()) {

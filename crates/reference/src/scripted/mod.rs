@@ -1,11 +1,11 @@
-//! A server that responds by a [`Script`]: slowly, and at instants that are known beforehand.
+//! A server that follows a [`Script`]: it responds slowly, at instants known in advance.
 //!
-//! One thread serves one queue of all requests, whatever they ask for, and plays all the workers of the
-//! script: to be served is to wait. It reads requests as they come, frozen or not, and sends each response
-//! at the instant that follows from the script and the arrivals, or after those of the same connection
-//! that came before it.
-//! A timer that rings late makes one response late and none after it, since every instant is computed
-//! from arrivals alone. While it waits it uses no CPU, unless it is told to spin.
+//! One thread serves one queue of all requests, for all the workers of the script: serving a request means waiting. It
+//! reads requests as they arrive, even while frozen, and sends each response at the instant that follows from the script
+//! and the arrivals, but never before the earlier responses of the same connection.
+//!
+//! A late timer delays one response but none after it, because every instant is computed from the arrivals alone. Waiting
+//! uses no CPU, unless the server is told to spin.
 
 mod alarm;
 mod connection;
@@ -14,27 +14,26 @@ mod queue;
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::ReferenceError;
 use crate::config::Config;
-use crate::date::Date;
+use crate::error::ReferenceError;
 use crate::responses::Responses;
 use crate::script::Script;
 use crate::server::listen_at;
 use queue::Queue;
 
-/// What became of one request. All times count from the first arrival.
+/// A request that got its response. All times count from the first arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Responded {
-    /// When it had been read.
+    /// When the request had been read.
     pub arrived: Duration,
-    /// When its response was due. Where an earlier request of the same connection takes longer, which only
-    /// several workers can make happen, it leaves with that one's response.
+    /// When its response was due. With several workers, an earlier request of the same connection may take longer; the
+    /// response then leaves with that one's.
     pub due: Duration,
-    /// When the response was with the kernel.
+    /// When the kernel had the response.
     pub left: Duration,
 }
 
@@ -45,7 +44,7 @@ impl Responded {
     }
 }
 
-/// A server that listens, and responses by its script once it is run.
+/// A server that listens, and follows its script when it is run.
 #[derive(Debug)]
 pub struct ScriptedServer {
     address: SocketAddr,
@@ -56,11 +55,10 @@ pub struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// Reads the assets and listens, without serving yet. It runs on one thread, whatever
-    /// [`Config::cpus`] says: there is one queue.
+    /// Reads the assets and listens. It will run on one thread whatever [`Config::cpus`] says, because there is one queue.
     ///
     /// # Errors
-    /// Where an asset cannot be read, or it cannot listen there.
+    /// If an asset cannot be read, or the address cannot be listened on.
     pub fn bind(config: &Config, script: Script) -> Result<Self, ReferenceError> {
         let responses = Arc::new(Responses::new(config)?);
         let (address, listener) = listen_at(config)?;
@@ -73,8 +71,7 @@ impl ScriptedServer {
         })
     }
 
-    /// Busy-waits while there is a client, so that nothing is late because the machine takes time to
-    /// wake up. That needs a CPU of its own.
+    /// Makes it busy-wait while it has a client, so that waking up delays nothing. It then needs a CPU of its own.
     pub fn spin(mut self) -> Self {
         self.spin = true;
         self
@@ -85,28 +82,20 @@ impl ScriptedServer {
         self.address
     }
 
-    /// Serves, with request lines going to `log` and every response told to `on_response` when it has
-    /// left, until something fails that leaves no way to go on.
+    /// Serves until an unrecoverable failure. Request lines go to `log`; `on_response` is called for each response that
+    /// has left.
     ///
     /// # Errors
-    /// What failed.
+    /// The failure.
     pub fn run(self, log: File, on_response: impl FnMut(Responded)) -> Result<(), ReferenceError> {
         allow_many_connections();
-        let date = Date::new(SystemTime::now());
-        let Self {
-            listener,
-            responses,
-            script,
-            spin,
-            ..
-        } = self;
-        Queue::new(listener, responses, date, log, script, spin)?.run(on_response)
+        Queue::new(self, log)?.run(on_response)
     }
 }
 
-/// A client of a server that stands still needs a connection for every request that waits.
+/// While the server is frozen, a client needs a connection for every request that waits.
 fn allow_many_connections() {
-    // Where it is not allowed, those that cannot be accepted wait until there is room.
+    // If this is not allowed, clients wait until there is room.
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
     }

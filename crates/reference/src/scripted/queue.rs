@@ -2,56 +2,47 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, Write};
-use std::net::TcpListener;
-use std::sync::Arc;
+use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use super::Responded;
 use super::alarm::Alarm;
 use super::connection::{Connection, Fate};
-use crate::ReferenceError;
-use crate::date::Date;
-use crate::responses::{Reply, Responses};
-use crate::script::{Script, Timeline};
+use super::{Responded, ScriptedServer};
+use crate::connection::RECEIVE;
+use crate::error::ReferenceError;
+use crate::responses::Date;
+use crate::route::Reply;
+use crate::script::Timeline;
+use crate::worker::{ACCEPT_AGAIN_MS, EVENTS_A_TURN, LISTENER, next_client};
 
-/// The marks of the listener and the alarm; connections have numbers that never come again.
-const LISTENER: u64 = u64::MAX;
+/// The alarm's number in the event queue; connections have numbers that are never reused.
 const ALARM: u64 = u64::MAX - 1;
-const EVENTS_A_TURN: usize = 256;
-/// Responses that are sent before arrivals are looked for again, which may be many after a freeze.
+/// How many responses are sent before looking for arrivals again; many may be due after a freeze.
 const RESPONSES_A_TURN: usize = 32;
-/// Received at once, in bytes.
-const RECEIVE: usize = 64 * 1024;
-/// How long to leave off accepting where the system had no room for one more connection.
-const ACCEPT_AGAIN_MS: u16 = 100;
 
-/// All requests that wait, and the connections they came over.
+/// All waiting requests, and the connections they came over.
 #[derive(Debug)]
 pub struct Queue {
-    listener: TcpListener,
+    server: ScriptedServer,
     events: Epoll,
     alarm: Alarm,
     timeline: Timeline,
     has_begun: bool,
-    /// By the instants at which their responses leave; of the same instant in the order of their arrival.
+    /// By the instants at which their responses leave, then by arrival.
     waiting: BTreeMap<(Duration, u64), Waiting>,
     arrivals: u64,
     connections: HashMap<u64, Connection>,
     next_number: u64,
     accept_again: bool,
-    /// Busy-wait for events and instants, while there is a client.
-    spin: bool,
-    responses: Arc<Responses>,
     date: Date,
     log: File,
     random: fastrand::Rng,
 }
 
-/// A request that waits for the instant of its response.
+/// A request whose response is not due yet.
 #[derive(Debug)]
 struct Waiting {
     connection: u64,
@@ -61,40 +52,31 @@ struct Waiting {
 }
 
 impl Queue {
-    /// `listener` must not block.
-    pub fn new(
-        listener: TcpListener,
-        responses: Arc<Responses>,
-        date: Date,
-        log: File,
-        script: Script,
-        spin: bool,
-    ) -> Result<Self, ReferenceError> {
+    /// With no request yet.
+    pub fn new(server: ScriptedServer, log: File) -> Result<Self, ReferenceError> {
         let (events, alarm) = (Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?, Alarm::new()?);
-        // Edge-triggered, so that a client that cannot be accepted does not make the loop spin.
+        // Edge-triggered: a client that cannot be accepted must not make the loop spin.
         let arrivals = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
-        events.add(&listener, EpollEvent::new(arrivals, LISTENER))?;
+        events.add(&server.listener, EpollEvent::new(arrivals, LISTENER))?;
         events.add(&alarm, EpollEvent::new(EpollFlags::EPOLLIN, ALARM))?;
         Ok(Self {
-            listener,
+            timeline: server.script.timeline(),
+            server,
             events,
             alarm,
-            timeline: script.timeline(),
             has_begun: false,
             waiting: BTreeMap::new(),
             arrivals: 0,
             connections: HashMap::new(),
             next_number: 0,
             accept_again: false,
-            spin,
-            responses,
-            date,
+            date: Date::new(SystemTime::now()),
             log,
             random: fastrand::Rng::new(),
         })
     }
 
-    /// Serves until something fails that leaves no way to go on.
+    /// Serves until an unrecoverable failure.
     pub fn run(mut self, mut on_response: impl FnMut(Responded)) -> Result<(), ReferenceError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut buffer = vec![0; RECEIVE];
@@ -117,13 +99,13 @@ impl Queue {
             if accept {
                 self.accept_all();
             }
-            self.response_what_is_due(&mut on_response)?;
+            self.send_due_responses(&mut on_response)?;
         }
     }
 
-    /// Sets the alarm for the next instant. How long to wait for events.
+    /// Sets the alarm for the next response; returns how long to wait for events.
     fn prepare_to_wait(&mut self) -> Result<EpollTimeout, ReferenceError> {
-        if self.spin && !self.connections.is_empty() {
+        if self.server.spin && !self.connections.is_empty() {
             return Ok(EpollTimeout::ZERO);
         }
         let next = self.waiting.first_key_value();
@@ -149,7 +131,7 @@ impl Queue {
             false => Fate::Stays,
         };
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLOUT) {
-            fate = connection.send(&self.responses);
+            fate = connection.send(&self.server.responses);
         }
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLIN) {
             let mut requests = Vec::new();
@@ -161,7 +143,7 @@ impl Queue {
         self.put_back(number, connection, before, fate)
     }
 
-    /// What was read before its connection ended has arrived all the same: it takes its time.
+    /// Enqueues a request, even if its connection has ended: it was read, so it takes its time.
     fn enqueue(
         &mut self,
         number: u64,
@@ -189,7 +171,7 @@ impl Queue {
         Ok(())
     }
 
-    fn response_what_is_due(
+    fn send_due_responses(
         &mut self,
         on_response: &mut impl FnMut(Responded),
     ) -> Result<(), ReferenceError> {
@@ -202,7 +184,7 @@ impl Queue {
                 break;
             }
             let request = next.remove();
-            if self.response(&request)? {
+            if self.respond(&request)? {
                 on_response(Responded {
                     arrived: request.arrived,
                     due: request.due,
@@ -213,8 +195,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Whether there was still somebody to respond.
-    fn response(&mut self, request: &Waiting) -> Result<bool, ReferenceError> {
+    /// Sends a response, unless the client is gone; returns whether it was sent.
+    fn respond(&mut self, request: &Waiting) -> Result<bool, ReferenceError> {
         let Some(mut connection) = self.connections.remove(&request.connection) else {
             return Ok(false);
         };
@@ -222,8 +204,8 @@ impl Queue {
             writeln!(self.log, "{method} {path}").map_err(ReferenceError::Log)?;
         }
         let before = interest_in(&connection);
-        let fate =
-            connection.response(request.reply, &self.responses, &self.date, &mut self.random);
+        let (responses, random) = (&self.server.responses, &mut self.random);
+        let fate = connection.respond(request.reply, responses, &self.date, random);
         self.put_back(request.connection, connection, before, fate)?;
         Ok(true)
     }
@@ -248,23 +230,16 @@ impl Queue {
     }
 
     fn accept_all(&mut self) {
-        self.accept_again = false;
-        loop {
-            match self.listener.accept() {
-                Ok((socket, _)) => self.add(Connection::new(socket)),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock => return,
-                    io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted => {}
-                    _ => {
-                        self.accept_again = true;
-                        return;
-                    }
-                },
+        self.accept_again = loop {
+            match next_client(&self.server.listener) {
+                Ok(Some(client)) => self.add(Connection::new(client)),
+                Ok(None) => break false,
+                Err(_) => break true,
             }
-        }
+        };
     }
 
-    /// A connection that the system has no room for is closed again.
+    /// Adds a connection; if the event queue has no room for it, it is closed.
     fn add(&mut self, connection: Connection) {
         let number = self.next_number;
         self.next_number += 1;

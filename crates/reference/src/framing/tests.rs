@@ -8,7 +8,7 @@ enum Seen {
     Refused(Refusal),
 }
 
-/// What a framer says of bytes that come in these pieces, what it left being given again.
+/// What a framer finds in bytes that come in these pieces.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
     let (mut framer, mut input, mut seen) = (Framer::default(), Vec::new(), Vec::new());
     for piece in pieces {
@@ -60,7 +60,7 @@ const SEVERAL: &str = "\r\nGET /a HTTP/1.1\r\nHost: x\r\n\r\n\
     GET /g HTTP/1.1\r\nHost: x\r\nConnection: upgrade, close\r\nContent-Length: 0\r\n\r\n";
 
 #[test]
-fn requests_are_told_apart_however_they_are_cut() {
+fn requests_are_found_however_they_are_cut() {
     let expected = [
         head(Method::Get, "/a", Link::Stays),
         Seen::End,
@@ -88,7 +88,7 @@ fn requests_are_told_apart_however_they_are_cut() {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn bytes_that_are_no_request_are_refused() {
     for text in [
         "garbage\r\n\r\n",
         "\x16\x03\x01\x02",
@@ -147,6 +147,69 @@ fn a_head_may_be_as_long_as_the_limit_and_no_longer() {
         "A: b\r\n".repeat(MAX_FIELDS + 1)
     );
     assert_eq!(refused(&many), Some(Refusal::HeadTooLarge));
+}
+
+/// The bytes of a request with this chunked body, and of another request behind it.
+fn chunked(body: &str) -> Vec<u8> {
+    let head = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    format!("{head}{body}GET / HTTP/1.0\r\n\r\n").into_bytes()
+}
+
+#[test]
+fn a_chunked_body_ends_at_its_end_however_it_is_cut() {
+    for body in [
+        "0\r\n\r\n",
+        "5\r\nhello\r\n0\r\n\r\n",
+        "a;x=\"y\"\r\n0123456789\r\n00\r\n\r\n",
+        "00000000000000000002\t;x\r\nhi\r\n0\r\n\r\n",
+        "1 \r\n\r\r\nF\r\n0\r\n\r\n567\r\n9abcd\r\n0;z\r\nTrailer: a\r\nOther: b\r\n\r\n",
+    ] {
+        let bytes = chunked(body);
+        let expected = [
+            head(Method::Other, "/", Link::Stays),
+            Seen::End,
+            head(Method::Get, "/", Link::Closes),
+            Seen::End,
+        ];
+        for cut in 0..=bytes.len() {
+            assert_eq!(
+                read([&bytes[..cut], &bytes[cut..]]),
+                expected,
+                "{body:?} at {cut}"
+            );
+        }
+        assert_eq!(read(bytes.chunks(1)), expected);
+    }
+}
+
+#[test]
+fn a_malformed_chunked_body_is_refused_however_it_is_cut() {
+    let long = "x".repeat(MAX_LINE + 1);
+    let long = ["1;", "1 ;", "0\r\nTrailer: "].map(|start| format!("{start}{long}"));
+    for body in [
+        "\r\n",
+        "x\r\n",
+        "-1\r\n",
+        "+1\r\n",
+        "1\n",
+        "1\rx",
+        "1\r\nabc\r\n",
+        "1;x\nX",
+        "1 x\r\n",
+        "1 1\r\n",
+        "0\r\n\n",
+        "0\r\n\rx",
+        "fffffffffffffffff\r\n",
+        &long[0],
+        &long[1],
+        &long[2],
+    ] {
+        let bytes = chunked(body);
+        for piece in [1, 7, bytes.len()] {
+            let last = read(bytes.chunks(piece)).pop();
+            assert_eq!(last, Some(Seen::Refused(Refusal::Malformed)), "{body:?}");
+        }
+    }
 }
 
 proptest! {
