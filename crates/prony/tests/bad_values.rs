@@ -345,7 +345,7 @@ fn values_of_the_other_commands() {
             &generators,
             "--freeze",
             &["2s/1s"],
-            "a freeze must take some time, and less than the period",
+            "a freeze must be longer than 0 and shorter than its period",
         ),
         (
             &generators,
@@ -357,12 +357,12 @@ fn values_of_the_other_commands() {
         (&calibrate, "--server-cpus", &["1000"], CPUS),
         (&calibrate, "--load-cpus", &["x", "-1"], NO_CPU),
         (&plain, "--work", &["-1", "x"], NO_COUNT),
-        (&plain, "--freeze", &["-1s/1s", "x"], "is no freeze"),
+        (&plain, "--freeze", &["-1s/1s", "x"], "is not a freeze"),
         (
             &plain,
             "--service",
             &["x"],
-            "is no distribution of service times",
+            "is not a distribution of service times",
         ),
         (
             &plain,
@@ -382,7 +382,7 @@ fn values_of_the_other_commands() {
             reference,
             "--truth",
             &["0:1s", "NaN:1s", "-1:1s"],
-            "it must have from 1 to 1,000,000,000",
+            "the load must have from 1 to 1,000,000,000",
         ),
     ] {
         refused(&project, command, flag, values, told);

@@ -21,44 +21,28 @@ pub enum Route {
     Quote,
 }
 
-impl Route {
-    /// Every route.
-    #[cfg(test)]
-    pub const ALL: [Route; 7] = [
-        Route::Hello,
-        Route::Byte,
-        Route::Page,
-        Route::PageLog,
-        Route::Sse,
-        Route::Sse20k,
-        Route::Quote,
-    ];
+/// Every route with its path, in the order of their declaration.
+const ROUTES: [(&str, Route); 7] = [
+    ("/hello", Route::Hello),
+    ("/byte", Route::Byte),
+    ("/", Route::Page),
+    ("/log", Route::PageLog),
+    ("/sse", Route::Sse),
+    ("/sse-20k", Route::Sse20k),
+    ("/franklin-says", Route::Quote),
+];
 
+impl Route {
     /// The route of a request target (RFC 9112, section 3.2), without its query.
     pub fn find(target: &str) -> Option<Self> {
-        Some(match path_of(target) {
-            "/hello" => Route::Hello,
-            "/byte" => Route::Byte,
-            "/" => Route::Page,
-            "/log" => Route::PageLog,
-            "/sse" => Route::Sse,
-            "/sse-20k" => Route::Sse20k,
-            "/franklin-says" => Route::Quote,
-            _ => return None,
-        })
+        let path = path_of(target);
+        let found = ROUTES.iter().find(|(other, _)| *other == path)?;
+        Some(found.1)
     }
 
     /// Its path.
     pub const fn path(self) -> &'static str {
-        match self {
-            Route::Hello => "/hello",
-            Route::Byte => "/byte",
-            Route::Page => "/",
-            Route::PageLog => "/log",
-            Route::Sse => "/sse",
-            Route::Sse20k => "/sse-20k",
-            Route::Quote => "/franklin-says",
-        }
+        ROUTES[self as usize].0
     }
 
     /// Whether each request must write a log line.
@@ -153,8 +137,8 @@ mod tests {
 
     #[test]
     fn each_path_has_its_route_in_either_form() {
-        for route in Route::ALL {
-            let path = route.path();
+        for (path, route) in ROUTES {
+            assert_eq!(route.path(), path);
             for target in [
                 path.to_owned(),
                 format!("{path}?q=/x"),

@@ -1,5 +1,4 @@
-//! `prony ceiling`: the reference server, as the server `ceiling` runs it, or a slow one whose true
-//! latencies are known.
+//! `prony reference`: the reference server, which the server `ceiling` runs, or a slow one whose true latencies are known.
 
 use std::error::Error;
 use std::io;
@@ -24,37 +23,38 @@ use crate::arguments;
 use crate::exit::Outcome;
 
 const EXAMPLES: &str = "\
-Where it listens and what it serves comes from the environment: HOST, PORT, CPUS and ASSETS (the
-folder workloads/assets).
+The environment says where it listens and what it serves: HOST, PORT, CPUS and ASSETS (the folder
+workloads/assets).
 
-With --freeze or --service it is another server: one queue, in which requests are served in order
-of arrival, by one worker or by several (--workers). To be served is to wait: it costs no CPU. The instant of every response follows from the arrivals, so the true latencies of a load
-can be computed, and --truth does. When it is stopped it says how late its responses left.
+With --freeze or --service it runs a slow server instead: one queue, whose requests are served in
+order of arrival by one or more workers (--workers). Serving a request means waiting, and uses no
+CPU. The instant of each response follows from the arrivals, so the true latencies of a load can
+be computed: --truth prints them. When stopped, the server prints how late its responses left.
 
 Examples:
   export HOST=127.0.0.1 PORT=8080 CPUS=1 ASSETS=workloads/assets
-  prony ceiling                                    the reference server
-  prony ceiling --work 20k                         20,000 steps of arithmetic for each request
-  prony ceiling --freeze 1s/10s                    stands still in the last second of every ten
-  prony ceiling --service fixed:1ms                serves each request for 1 ms
-  prony ceiling --service fixed:2ms --workers 4    4 at a time: a capacity of 2000 a second
-  prony ceiling --service exponential:500us --seed 7
-  prony ceiling --service file:times.txt           a duration a line, over and over
-  prony ceiling --freeze 1s/10s --truth 1000:25s   what 1000 requests a second see in 25 s
-  prony ceiling --service fixed:2ms --workers 4 --truth poisson:1700:60s --seed 7";
+  prony reference                                    the reference server
+  prony reference --work 20k                         20,000 steps of arithmetic per request
+  prony reference --freeze 1s/10s                    frozen for the last second of every ten
+  prony reference --service fixed:1ms                takes 1 ms for each request
+  prony reference --service fixed:2ms --workers 4    4 at a time: a capacity of 2000/s
+  prony reference --service exponential:500us --seed 7
+  prony reference --service file:times.txt           one duration per line, over and over
+  prony reference --freeze 1s/10s --truth 1000:25s   latencies of 1000 requests/s for 25 s
+  prony reference --service fixed:2ms --workers 4 --truth poisson:1700:60s --seed 7";
 
-/// The reference server, and a slow one whose true latencies are known.
+/// Run the reference server, or a slow one whose true latencies are known.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Stand still for so long at the end of every so long, from the first request on: 1s/10s
+    /// Freeze for LENGTH at the end of every PERIOD, from the first request on: 1s/10s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     freeze: Option<Freeze>,
-    /// Serve each request for a time: fixed:1ms, exponential:1ms (the mean) or file:PATH
+    /// Take this long for each request: fixed:1ms, exponential:1ms (the mean) or file:PATH
     #[arg(long, value_name = "TIMES")]
     service: Option<Service>,
-    /// Do so many steps of arithmetic for each request, which makes the server slower by a known
-    /// amount; each takes about a nanosecond
+    /// Do this many steps of arithmetic for each request, about a nanosecond each, to make the server slower by a
+    /// known amount
     #[arg(
         long,
         value_name = "STEPS",
@@ -63,26 +63,25 @@ pub struct Arguments {
         conflicts_with_all = ["freeze", "service", "truth"]
     )]
     work: u64,
-    /// How many requests are served at a time
+    /// Serve N requests at a time
     #[arg(long, value_name = "N", value_parser = workers, default_value = "1", requires = "service")]
     workers: NonZeroUsize,
-    /// What exponential times, and random arrivals of --truth, come from: the same number makes the
-    /// same ones
+    /// Seed the exponential service times and the random arrivals of --truth; the same number repeats them
     #[arg(long, value_name = "NUMBER", value_parser = arguments::seed, default_value = "0", requires = "service")]
     seed: u64,
-    /// Busy-wait while there is a client, so that nothing is late for want of waking up; takes a CPU
+    /// Busy-wait while a client is connected, so that waking up delays no response; takes a whole CPU
     #[arg(long)]
     spin: bool,
-    /// Serve nothing: show the true latencies of a load with a rate a second, for so long; its
-    /// requests come evenly, or at random (poisson)
+    /// Print the true latencies of a load at RATE requests per second for DURATION, evenly spaced or at random
+    /// (poisson), instead of serving
     #[arg(long, value_name = "[poisson:]RATE:DURATION", value_parser = open_load)]
     truth: Option<OpenLoad>,
 }
 
-/// More than any machine has, and little enough to be remembered.
+/// More than any test needs, and few enough for memory.
 const MOST_WORKERS: usize = 1_000_000;
 
-/// A load at a rate.
+/// An open load.
 #[derive(Clone, Copy)]
 struct OpenLoad {
     is_random: bool,
@@ -91,7 +90,7 @@ struct OpenLoad {
 }
 
 impl OpenLoad {
-    /// Random arrivals have another source than random times of service, which have the seed itself.
+    /// Random arrivals use the inverted seed, because random service times use the seed itself.
     fn true_latencies(&self, script: &Script) -> Latencies {
         match self.is_random {
             true => {
@@ -104,7 +103,7 @@ impl OpenLoad {
     }
 }
 
-/// Serves until it is stopped.
+/// Serves until stopped, or prints the true latencies.
 pub fn run(arguments: &Arguments) -> Outcome {
     let is_scripted = arguments.freeze.is_some() || arguments.service.is_some();
     let script = Script {
@@ -114,7 +113,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         seed: arguments.seed,
     };
     if let Some(load) = arguments.truth {
-        show(&load.true_latencies(&script));
+        print_latencies(&load.true_latencies(&script));
     } else if is_scripted {
         serve_scripted(script, arguments.spin)?;
     } else {
@@ -140,7 +139,7 @@ fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
     let log = io::stdout().as_fd().try_clone_to_owned()?;
     let delay = Arc::new(Mutex::new(LatencyHistogram::new()));
     let (ends, end) = channel();
-    tell_signals(ends.clone())?;
+    forward_signals(ends.clone())?;
     let record = delay.clone();
     thread::spawn(move || {
         let result = server.run(log.into(), |responded| {
@@ -148,18 +147,18 @@ fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
             let mut record = record.lock().unwrap_or_else(PoisonError::into_inner);
             record.record(u64::try_from(delay).unwrap_or(u64::MAX));
         });
-        // Nobody listens any more where a signal came first.
+        // Nobody receives it if a signal came first.
         let _ = ends.send(End::Server(result));
     });
     let end = end.recv();
-    say_delay(&delay.lock().unwrap_or_else(PoisonError::into_inner));
+    print_delay(&delay.lock().unwrap_or_else(PoisonError::into_inner));
     match end {
         Ok(End::Server(result)) => Ok(result?),
         Ok(End::Signal) | Err(_) => Ok(()),
     }
 }
 
-fn tell_signals(ends: Sender<End>) -> io::Result<()> {
+fn forward_signals(ends: Sender<End>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
         signals.forever().next();
@@ -168,9 +167,9 @@ fn tell_signals(ends: Sender<End>) -> io::Result<()> {
     Ok(())
 }
 
-fn say_delay(delay: &LatencyHistogram) {
+fn print_delay(delay: &LatencyHistogram) {
     let Some(summary) = delay.summary() else {
-        errln!("responded no request");
+        errln!("no request was responded to");
         return;
     };
     let [p50, p90, p99, p999, max] = [
@@ -182,14 +181,14 @@ fn say_delay(delay: &LatencyHistogram) {
     ]
     .map(microseconds);
     errln!(
-        "responded {} requests; the responses left late by: p50 {p50} µs, p90 {p90} µs, \
-         p99 {p99} µs, p99.9 {p999} µs, at most {max} µs",
+        "responded to {} requests; delay of the responses: p50 {p50} µs, p90 {p90} µs, \
+         p99 {p99} µs, p99.9 {p999} µs, max {max} µs",
         delay.count(),
     );
 }
 
-/// The percentiles in microseconds, for a reader that may be a program.
-fn show(latencies: &Latencies) {
+/// Prints the percentiles in microseconds, readable by programs too.
+fn print_latencies(latencies: &Latencies) {
     outln!("requests {}", latencies.count());
     for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
         let latency = latencies.at(quantile).as_nanos() as u64;
@@ -211,8 +210,8 @@ fn workers(text: &str) -> Result<NonZeroUsize, String> {
 fn open_load(text: &str) -> Result<OpenLoad, String> {
     let wrong = || {
         format!(
-            "`{text}` is no load; write a rate a second and a duration, for instance 1000:25s or \
-             poisson:1000:25s"
+            "`{text}` is not a load; write requests per second and a duration, for instance \
+             1000:25s or poisson:1000:25s"
         )
     };
     let (is_random, load) = match text.strip_prefix("poisson:") {
@@ -229,11 +228,11 @@ fn open_load(text: &str) -> Result<OpenLoad, String> {
             per_s,
             requests: requests as u64,
         }),
-        false => Err("it must have from 1 to 1,000,000,000 requests".into()),
+        false => Err("the load must have from 1 to 1,000,000,000 requests".into()),
     }
 }
 
-/// Those that arrive before the duration is over.
+/// The number of requests that arrive before the duration is over.
 fn requests_of(per_s: f64, duration: Duration) -> f64 {
     (per_s * duration.as_secs_f64()).ceil()
 }
@@ -243,11 +242,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_arrivals_of_a_load_come_at_its_rate_and_end_with_its_duration() {
+    fn random_arrivals_have_the_rate_and_end_with_the_duration() {
         let script = Script::default();
         let load = open_load("poisson:1000:50s").unwrap();
         let count = load.true_latencies(&script).count() as f64;
-        // The standard deviation of 50,000 that come at random is 224.
+        // The standard deviation of 50,000 random arrivals is 224.
         assert!((count - 50_000.0).abs() < 1500.0, "{count}");
     }
 
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_read_from_its_rate_and_duration() {
+    fn a_load_is_parsed_from_its_rate_and_duration() {
         let load = open_load("1000:2500ms").unwrap();
         assert_eq!((load.per_s, load.requests), (1000.0, 2500));
         assert!(!load.is_random);
