@@ -1,4 +1,4 @@
-//! One response, short of the fields that differ from request to request.
+//! One response, without the fields that differ between requests.
 
 const std = @import("std");
 const Outbox = @import("Outbox.zig");
@@ -6,7 +6,7 @@ const Outbox = @import("Outbox.zig");
 const Response = @This();
 
 status: []const u8 = "200 OK",
-/// Whole lines.
+/// Complete lines.
 fields: []const u8,
 body: Outbox.Body = .{},
 
@@ -18,7 +18,7 @@ pub fn empty(comptime status: []const u8, comptime fields: []const u8) Response 
     return .{ .status = status, .fields = fields ++ "Content-Length: 0\r\n" };
 }
 
-/// A response that is made once, for its body never changes.
+/// A response whose body never changes, prepared once.
 pub fn constant(arena: std.mem.Allocator, content_type: []const u8, body: []const u8) !Response {
     const template = "Content-Type: {s}\r\nContent-Length: {d}\r\n";
     return .{
