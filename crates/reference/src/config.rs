@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contract_is_read() {
+    fn the_environment_is_read() {
         let config = from(("", None)).unwrap();
         assert_eq!((config.host.as_str(), config.port), ("127.0.0.1", 8080));
         assert_eq!(config.cpus.get(), 2);

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_an_imf_fixdate_and_follows_the_clock() {
+    fn the_date_is_an_imf_fixdate_and_follows_the_clock() {
         let at = |millis| UNIX_EPOCH + Duration::from_millis(millis);
         let mut date = Date::new(at(784_111_777_000));
         assert_eq!(date.as_bytes(), b"Sun, 06 Nov 1994 08:49:37 GMT");

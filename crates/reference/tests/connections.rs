@@ -56,7 +56,7 @@ fn bodies_are_skipped() {
 }
 
 #[test]
-fn a_client_that_waits_to_send_its_body_is_told_to_go_on() {
+fn a_client_that_expects_100_continue_gets_it() {
     let server = start(1);
     let mut client = server.connect();
     client
@@ -68,7 +68,7 @@ fn a_client_that_waits_to_send_its_body_is_told_to_go_on() {
 }
 
 #[test]
-fn connections_stay_or_end_as_the_client_asks() {
+fn connections_stay_or_end_as_requested() {
     let server = start(1);
     for (request, connection) in [
         (
@@ -82,7 +82,7 @@ fn connections_stay_or_end_as_the_client_asks() {
         ),
     ] {
         let mut client = server.connect();
-        // What comes after a last request is without a response.
+        // Requests after the last one get no response.
         client.send(format!("{request}{HELLO}"));
         let response = client.response();
         assert_eq!(
@@ -99,7 +99,7 @@ fn connections_stay_or_end_as_the_client_asks() {
 }
 
 #[test]
-fn a_page_is_whole_though_the_connection_closes_after_it() {
+fn a_page_is_complete_even_if_the_connection_closes_after_it() {
     let server = start(1);
     let mut client = server.connect();
     client.send("GET /sse HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -140,7 +140,7 @@ fn other_paths_and_methods_are_refused_and_the_connection_stays() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_the_connection_ends() {
+fn bytes_that_are_no_request_are_refused_and_the_connection_ends() {
     let server = start(1);
     let large = format!(
         "GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
@@ -172,13 +172,13 @@ fn what_is_no_request_is_refused_and_the_connection_ends() {
 }
 
 #[test]
-fn a_client_that_never_reads_stops_no_other() {
+fn a_client_that_never_reads_blocks_no_other() {
     let server = start(1);
     let mut deaf = server.connect();
     let requests = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000);
     deaf.socket.set_nonblocking(true).unwrap();
     let mut sent = 0;
-    // Up to where its own requests are not taken any more, or more than any buffer holds.
+    // Until the server takes no more requests, or more are sent than any buffer holds.
     while sent < 64 << 20 {
         match deaf
             .socket
@@ -208,7 +208,7 @@ fn a_client_that_never_reads_stops_no_other() {
 }
 
 #[test]
-fn a_client_that_goes_away_in_the_middle_hurts_nobody() {
+fn a_client_that_disconnects_early_affects_no_other() {
     let server = start(1);
     for _ in 0..20 {
         let mut client = server.connect();
@@ -218,7 +218,7 @@ fn a_client_that_goes_away_in_the_middle_hurts_nobody() {
         ));
         let mut byte = [0];
         client.socket.read_exact(&mut byte).unwrap();
-        // Closed with responses unread: the server's next send meets a reset.
+        // Closed with responses unread: the server's next send fails with a reset.
     }
     assert_eq!(server.connect().get("/hello").status, 200);
 }

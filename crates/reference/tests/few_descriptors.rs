@@ -1,6 +1,6 @@
-//! More clients than the system lets the server have descriptors for.
+//! More clients than the server may have descriptors.
 //!
-//! The limit is a process's own, so the server gets a process: this test's program once more.
+//! The limit applies to a process, so the server runs in its own process: this test's program, started again.
 
 mod common;
 
@@ -26,13 +26,13 @@ impl Drop for KilledAtEnd {
 }
 
 #[test]
-fn clients_that_find_no_descriptor_wait_until_there_is_one() {
+fn clients_without_a_descriptor_wait_until_there_is_one() {
     if std::env::var_os(ROLE).is_some() {
         return serve_with_few_descriptors();
     }
     let server = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
-        .arg("clients_that_find_no_descriptor_wait_until_there_is_one")
+        .arg("clients_without_a_descriptor_wait_until_there_is_one")
         .env(ROLE, "1")
         .stdout(Stdio::piped())
         .spawn();

@@ -1,4 +1,4 @@
-//! The server with a script: it keeps to it, whatever its clients do.
+//! The scripted server follows its script, whatever its clients do.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn start(script: &Script) -> Scripted {
     run(ScriptedServer::bind(&config(1), script.clone()).unwrap())
 }
 
-/// Runs a server; its thread ends with the test's process.
+/// Runs a server; its thread ends with the test process.
 fn run(server: ScriptedServer) -> Scripted {
     let address = server.address();
     let responded = Arc::new(Mutex::new(Vec::new()));
@@ -39,7 +39,7 @@ impl Scripted {
         Client::connect(self.address)
     }
 
-    /// What became of the first `count` requests, once they get a response.
+    /// The first `count` requests that got their responses.
     fn responded(&self, count: usize) -> Vec<Responded> {
         let give_up = Instant::now() + Duration::from_secs(20);
         while self.responded.lock().unwrap().len() < count && Instant::now() < give_up {
@@ -59,21 +59,21 @@ fn script(freeze: Option<&str>, service: &str) -> Script {
 }
 
 #[test]
-fn every_response_is_due_when_the_model_says_and_leaves_no_sooner() {
+fn responses_are_due_as_computed_and_never_leave_early() {
     let script = script(Some("20ms/50ms"), "exponential:300us");
     let bind = || ScriptedServer::bind(&config(1), script.clone()).unwrap();
     for server in [run(bind()), run(bind().spin())] {
-        keeps_to(&script, &server);
+        check(&script, &server);
     }
 }
 
 #[test]
-fn several_workers_keep_to_their_model_too() {
+fn several_workers_respond_as_computed_too() {
     let script = Script {
         workers: 4.try_into().unwrap(),
         ..script(None, "exponential:3ms")
     };
-    keeps_to(&script, &start(&script));
+    check(&script, &start(&script));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn over_one_connection_no_response_overtakes_another() {
     assert!(responded[1].due < responded[0].due && responded[1].left >= responded[0].left);
 }
 
-fn keeps_to(script: &Script, server: &Scripted) {
+fn check(script: &Script, server: &Scripted) {
     let clients: Vec<_> = (0..8)
         .map(|_| {
             let mut client = server.connect();
@@ -127,7 +127,7 @@ fn keeps_to(script: &Script, server: &Scripted) {
     clients.into_iter().for_each(|it| it.join().unwrap());
     let mut responded = server.responded(320);
     assert_eq!(responded.len(), 320);
-    // Workers may be done in another order than they began.
+    // Workers may finish in another order than they started.
     responded.sort_by_key(|one| one.arrived);
     let mut timeline = script.timeline();
     for one in &responded {
@@ -137,12 +137,12 @@ fn keeps_to(script: &Script, server: &Scripted) {
     let truth = script.latencies(responded.iter().map(|one| one.arrived));
     assert!(
         truth.at(1.0) > Duration::from_millis(10),
-        "somebody met a freeze, or was served for long"
+        "at least one request met a freeze, or a long service time"
     );
 }
 
 #[test]
-fn a_client_waits_as_long_as_it_is_served() {
+fn a_client_waits_for_its_service_time() {
     let server = start(&script(None, "fixed:30ms"));
     let mut client = server.connect();
     for _ in 0..3 {
@@ -153,7 +153,7 @@ fn a_client_waits_as_long_as_it_is_served() {
 }
 
 #[test]
-fn requests_on_one_connection_get_a_response_in_their_order() {
+fn requests_on_one_connection_get_their_responses_in_order() {
     let server = start(&script(None, "fixed:2ms"));
     let mut client = server.connect();
     let begin = Instant::now();
@@ -171,7 +171,7 @@ fn requests_on_one_connection_get_a_response_in_their_order() {
 }
 
 #[test]
-fn a_client_that_has_said_all_is_still_responded() {
+fn a_client_that_has_closed_its_side_still_gets_its_delayed_responses() {
     let server = start(&script(None, "fixed:20ms"));
     let mut client = server.connect();
     client.send([HELLO, HELLO].concat());
@@ -182,7 +182,7 @@ fn a_client_that_has_said_all_is_still_responded() {
 }
 
 #[test]
-fn the_last_response_ends_the_connection_where_it_was_asked_for() {
+fn the_last_response_ends_the_connection_if_requested() {
     let server = start(&script(None, "fixed:5ms"));
     for last in [
         "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
@@ -211,12 +211,12 @@ fn a_request_in_pieces_arrives_with_its_last_one() {
 }
 
 #[test]
-fn who_leaves_before_the_response_has_still_taken_time() {
+fn the_request_of_a_client_that_left_still_takes_its_time() {
     let server = start(&script(None, "fixed:100ms"));
     let mut gone = server.connect();
     gone.send(HELLO);
     drop(gone);
-    // Connections are accepted in their order, and so is what has come over them by then.
+    // Connections are accepted in order, and so are the requests that have come over them.
     assert_eq!(server.connect().get("/hello").status, 200);
     let responded = server.responded(2);
     assert_eq!(responded[0].arrived, Duration::ZERO);

@@ -1,4 +1,4 @@
-//! Known work for each request: the responses stay right, and it costs what it should.
+//! Known work for each request: responses stay right, and take longer.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use common::{Client, Running, config, start_with};
 use prony_reference::{Config, Work};
 
-/// Enough that it shows beside everything else that a request costs, on any machine.
+/// Enough to stand out from the other costs of a request on any machine.
 const STEPS: u64 = 500_000;
 
 fn server(steps: u64) -> Running {
@@ -17,7 +17,7 @@ fn server(steps: u64) -> Running {
     })
 }
 
-/// The shortest of several exchanges: what else the machine does only makes them longer.
+/// The shortest of several exchanges; other programs only make them longer.
 fn shortest(client: &mut Client) -> Duration {
     let exchange = |client: &mut Client| {
         let begin = Instant::now();
@@ -47,7 +47,7 @@ fn each_of_several_requests_at_once_costs_its_work() {
     let begin = Instant::now();
     client.send("GET /byte HTTP/1.1\r\nHost: a\r\n\r\n".repeat(many));
     (0..many).for_each(|_| assert_eq!(client.response().body, "r"));
-    // `one` is at its shortest, so only a server that leaves work out can be this fast.
+    // `one` is the shortest, so only a server that skips work can be this fast.
     assert!(begin.elapsed() > one * (many as u32 / 2));
 }
 

@@ -1,4 +1,4 @@
-//! Every workload's expected response, and the log that goes with it.
+//! The expected response of every workload, and the request log.
 
 mod common;
 
@@ -20,7 +20,7 @@ fn every_fixed_workload_has_its_expected_response() {
         ("/sse", "text/event-stream", &patch(&page)),
         ("/sse-20k", "text/event-stream", &patch(&page_20k)),
     ] {
-        // Twice, for what a first request leaves behind.
+        // Twice, in case the first request leaves something behind.
         for _ in 0..2 {
             let response = client.get(path);
             assert_eq!(response.status, 200, "{path}");
@@ -54,7 +54,7 @@ fn quotes_are_lines_of_the_file_and_vary() {
             quote
         })
         .collect();
-    // 40 equal draws of 8 quotes: once in 8 to the 39th.
+    // 40 equal draws of 8 quotes happen once in 8 to the 39th.
     assert!(drawn.iter().any(|quote| quote != &drawn[0]));
 }
 
@@ -79,7 +79,7 @@ fn the_log_has_each_line_before_its_response_is_sent() {
 }
 
 #[test]
-fn pipelined_requests_get_a_response_in_order() {
+fn pipelined_requests_get_their_responses_in_order() {
     let server = start(1);
     let paths = [
         "/hello", "/", "/byte", "/sse-20k", "/log", "/nothing", "/sse",
@@ -94,7 +94,7 @@ fn pipelined_requests_get_a_response_in_order() {
     let request = |path: &&str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
     let requests: String = paths.iter().map(request).collect();
     let mut socket = client.socket.try_clone().unwrap();
-    // Written from a thread of its own: this one reads meanwhile.
+    // Written by another thread, while this one reads.
     let sending = std::thread::spawn(move || socket.write_all(requests.repeat(rounds).as_bytes()));
     for round in 0..rounds {
         for (path, body) in paths.iter().zip(&bodies) {
@@ -120,7 +120,7 @@ fn head_has_the_head_of_get_and_no_body() {
         client.send(format!("HEAD {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
         let head = client.head();
         assert_eq!(undated(&head.head), undated(&get.head), "{path}");
-        // Whatever of a body came would stand before this response.
+        // Any byte of a body would come before this response.
         assert_eq!(client.get("/byte").body, "r", "{path}");
     }
 }

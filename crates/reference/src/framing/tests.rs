@@ -126,7 +126,7 @@ fn the_same_length_twice_is_one_length() {
 }
 
 #[test]
-fn a_head_may_be_as_long_as_the_limit_and_no_longer() {
+fn a_head_may_be_as_long_as_the_limit_but_not_longer() {
     let with_length = |length: usize| {
         let frame = "GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n";
         let filler = "x".repeat(length - frame.len());

@@ -13,7 +13,7 @@ fn script(service: Service) -> Script {
     }
 }
 
-/// Half a million arrivals at random, 1 ms apart, where serving one takes 0.5 ms.
+/// Half a million random arrivals, 1 ms apart on average, with service times of 0.5 ms.
 fn half_busy(service: Service) -> Latencies {
     script(service).latencies(poisson_arrivals(1000.0, 23).take(500_000))
 }
@@ -30,7 +30,7 @@ fn is_near(value: Duration, expected: Duration) -> bool {
 }
 
 #[test]
-fn each_waits_for_the_one_before_it() {
+fn each_request_waits_for_the_previous_one() {
     let service = Service::Listed([us(5), us(1), us(10), us(1)].into());
     let mut timeline = script(service).timeline();
     let due: Vec<Duration> = [us(0), us(2), us(20), us(25)]
@@ -40,14 +40,14 @@ fn each_waits_for_the_one_before_it() {
 }
 
 #[test]
-fn a_queue_of_fixed_times_waits_as_the_textbook_says() {
+fn fixed_times_give_the_wait_of_the_textbook() {
     // M/D/1: the mean time in it is s + ρs / 2(1 - ρ) = 0.5 + 0.25 ms.
     let mean = half_busy(Service::Fixed(us(500))).mean();
     assert!(is_near(mean, us(750)), "{mean:?}");
 }
 
 #[test]
-fn a_queue_of_random_times_is_distributed_as_the_textbook_says() {
+fn random_times_give_the_distribution_of_the_textbook() {
     // M/M/1: the time in it is exponential of mean s / (1 - ρ) = 1 ms.
     let latencies = half_busy(Service::Exponential(us(500)));
     assert!(
@@ -73,7 +73,7 @@ fn several_workers_serve_several_at_a_time_and_a_short_one_may_overtake() {
 }
 
 #[test]
-fn fixed_times_at_an_even_rate_have_the_capacity_that_their_workers_make() {
+fn the_capacity_is_the_number_of_workers_over_the_service_time() {
     // 4 workers of 2 ms serve 2000 a second: at that rate nobody waits, above it everybody does,
     // longer and longer.
     let script = with_workers(4, Service::Fixed(us(2000)));
@@ -89,7 +89,7 @@ fn fixed_times_at_an_even_rate_have_the_capacity_that_their_workers_make() {
 }
 
 #[test]
-fn several_workers_with_random_times_wait_as_the_textbook_says() {
+fn several_workers_give_the_wait_of_the_textbook() {
     // M/M/4 at 75 % of its capacity. Erlang's C: a request waits with the chance 0.5094, and then for
     // an exponential time of mean s / (4 - 3); so the mean time in it is s + 0.5094 s.
     let script = with_workers(4, Service::Exponential(us(3000)));
@@ -100,7 +100,7 @@ fn several_workers_with_random_times_wait_as_the_textbook_says() {
 }
 
 #[test]
-fn what_arrives_in_a_freeze_waits_for_its_end() {
+fn requests_that_arrive_in_a_freeze_wait_for_its_end() {
     let script = Script {
         freeze: Some("1s/10s".parse().unwrap()),
         ..Script::default()
@@ -119,7 +119,7 @@ fn what_arrives_in_a_freeze_waits_for_its_end() {
 }
 
 #[test]
-fn what_piled_up_in_a_freeze_is_served_after_it_one_by_one() {
+fn requests_queued_in_a_freeze_are_served_one_by_one_after_it() {
     let script = Script {
         freeze: Some("10us/100us".parse().unwrap()),
         service: Service::Fixed(us(4)),
@@ -134,7 +134,7 @@ fn what_piled_up_in_a_freeze_is_served_after_it_one_by_one() {
 
 proptest! {
     #[test]
-    fn as_many_are_served_at_a_time_as_there_are_workers_and_none_is_idle_while_one_waits(
+    fn no_more_requests_are_served_at_once_than_there_are_workers_and_no_worker_idles_while_one_waits(
         workers in 1usize..5,
         requests in prop::collection::vec((0u64..20, 1u64..50), 1..60),
     ) {
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_overtakes_and_nobody_waits_for_nothing(
+    fn with_one_worker_requests_are_served_in_order_without_idling(
         requests in prop::collection::vec((0u64..50, 0u64..50), 1..60),
     ) {
         let mut now = Duration::ZERO;
@@ -195,7 +195,7 @@ fn percentiles_are_values_of_the_list() {
 }
 
 #[test]
-fn of_no_latency_there_is_none() {
+fn without_latencies_all_figures_are_zero() {
     let none = Latencies::from_iter([]);
     assert_eq!((none.at(0.5), none.mean()), (ms(0), ms(0)));
 }

@@ -75,7 +75,7 @@ mod tests {
     use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
     #[test]
-    fn it_rings_at_its_instant_and_not_before() {
+    fn the_alarm_rings_at_its_instant_and_not_before() {
         let mut alarm = Alarm::new().unwrap();
         let events = Epoll::new(EpollCreateFlags::empty()).unwrap();
         let ring = EpollEvent::new(EpollFlags::EPOLLIN, 0);

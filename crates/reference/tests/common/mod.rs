@@ -1,5 +1,5 @@
-//! A server on a port of its own, and a client that sees every byte.
-#![allow(dead_code)] // Not every test needs all of it.
+//! A server on its own port, and a client that sees every byte.
+#![allow(dead_code)] // Not every test uses everything.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use prony_reference::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
-/// Long enough for any response; a server that never responds fails the test instead of stopping it.
+/// Long enough for any response; a server that never responds fails the test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Running {
@@ -36,12 +36,12 @@ pub fn asset(name: &str) -> String {
     std::fs::read_to_string(assets().join(name)).unwrap()
 }
 
-/// Starts a server; its threads end with the test's process.
+/// Starts a server; its threads end with the test process.
 pub fn start(cpus: usize) -> Running {
     start_with(&config(cpus))
 }
 
-/// The same, as configured.
+/// Starts a server with this configuration.
 pub fn start_with(config: &Config) -> Running {
     let server = Server::bind(config).unwrap();
     let address = server.address();
@@ -113,7 +113,7 @@ impl Client {
         response
     }
 
-    /// A response's head; no byte of a body is taken.
+    /// The head of a response; its body is left.
     pub fn head(&mut self) -> Response {
         let end = loop {
             match self.input.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -132,7 +132,7 @@ impl Client {
         }
     }
 
-    /// Whether the connection ends here, with no byte more.
+    /// Whether the connection ends here, without further bytes.
     pub fn has_ended(&mut self) -> bool {
         self.input.is_empty() && !self.receive()
     }
@@ -145,7 +145,7 @@ impl Client {
     }
 }
 
-/// The event that a page becomes.
+/// The event of a page.
 pub fn patch(page: &str) -> String {
     let lines: String = page
         .lines()
