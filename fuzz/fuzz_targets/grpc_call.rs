@@ -5,8 +5,8 @@
 use libfuzzer_sys::fuzz_target;
 use prony_load::Response;
 use prony_load::wire::grpc::{Call, CallWire, Malformed};
-use prony_load::wire::h1::{Collect, OnClose, Whole};
-use prony_load::wire::{Fault, Which, Wire};
+use prony_load::wire::h1::Collect;
+use prony_load::wire::{Fault, OnClose, Which, Whole, Wire};
 
 /// What a server begins with: SETTINGS, a head, a message, trailers. The fuzzer goes on after as many
 /// of them as it likes, for it would hardly find them by itself.
@@ -69,7 +69,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
         let keep = whole.is_none().then_some(&mut collect);
         match wire.eat(piece, keep).map(|eaten| eaten.whole) {
             Ok(came) => {
-                assert!(whole.is_none() || came.is_none(), "two responses to one call");
+                assert!(
+                    whole.is_none() || came.is_none(),
+                    "two responses to one call"
+                );
                 whole = whole.or(came);
             }
             Err(Fault::Ended(_)) if whole.is_some() => return None,

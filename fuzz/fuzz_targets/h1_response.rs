@@ -4,7 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use prony_load::Response;
-use prony_load::wire::h1::{ResponseReader, Collect, Ignore, Malformed, OnClose, RequestKind, Whole};
+use prony_load::wire::h1::{Collect, Ignore, Malformed, RequestKind, ResponseReader};
+use prony_load::wire::{OnClose, Whole};
 
 /// Longer heads are refused; at which byte that is seen may depend on the cut.
 const LONGEST_HEAD: usize = 64 * 1024;

@@ -5,46 +5,29 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::difference::excerpt;
 use crate::request::WireRequest;
-use crate::response::Response;
+use crate::response::{Response, excerpt};
 use crate::wire::grpc::CallWire;
-use crate::wire::h1::{Collect, H1Wire, OnClose};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::h1::{Collect, H1Wire};
+use crate::wire::{Fault, OnClose, Which, Wire};
 
 /// Why no response came.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum ExchangeError {
-    /// No connection.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where to.
         address: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
-    /// Sending or receiving failed.
     #[error("the connection failed ({source}) {came}")]
-    Io {
-        /// What the system said.
-        source: io::Error,
-        /// What had come by then.
-        came: Came,
-    },
-    /// What came is not a response.
+    Io { source: io::Error, came: Came },
     #[error("malformed response: {0}")]
     Malformed(#[from] Fault),
-    /// Closed too early.
     #[error("the server closed the connection {0}")]
     Closed(Came),
-    /// Too late.
     #[error("timed out after {timeout:?} {came}")]
-    TimedOut {
-        /// The time that it had.
-        timeout: Duration,
-        /// What had come by then.
-        came: Came,
-    },
+    TimedOut { timeout: Duration, came: Came },
 }
 
 /// How much of a response had come when it was cut short.
@@ -182,20 +165,22 @@ impl<'a> Conversation<'a> {
         let mut buffer = vec![0; 64 * 1024];
         wire.request(Which::default());
         loop {
-            if let Err(source) = stream.write_all(wire.unsent()) {
-                let came = Came::of(collect, received);
-                return Err(ExchangeError::Io { source, came });
-            }
-            wire.sent(wire.unsent().len());
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let came = Came::of(collect, received);
                 return Err(ExchangeError::TimedOut { timeout, came });
             }
             let read = stream
-                .set_read_timeout(Some(left))
-                .and_then(|()| stream.read(&mut buffer));
-            let length = match read {
+                .write_all(wire.unsent())
+                .and_then(|()| stream.set_read_timeout(Some(left)));
+            wire.sent(wire.unsent().len());
+            let length = match read.and_then(|()| stream.read(&mut buffer)) {
+                Ok(0) => {
+                    return match wire.close() {
+                        OnClose::Whole(_) => Ok((collect.into_response(), false)),
+                        _ => Err(ExchangeError::Closed(Came::of(collect, received))),
+                    };
+                }
                 Ok(length) => length,
                 Err(error) if is_transient(&error) => continue,
                 Err(source) => {
@@ -203,14 +188,6 @@ impl<'a> Conversation<'a> {
                     return Err(ExchangeError::Io { source, came });
                 }
             };
-            if length == 0 {
-                return match wire.close() {
-                    OnClose::Whole(_) => Ok((collect.into_response(), false)),
-                    OnClose::BeforeResponse | OnClose::Truncated => {
-                        Err(ExchangeError::Closed(Came::of(collect, received)))
-                    }
-                };
-            }
             received += length;
             let eaten = wire.eat(&buffer[..length], Some(&mut collect))?;
             if let Some(whole) = eaten.whole {

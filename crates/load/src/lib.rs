@@ -5,10 +5,8 @@
 //! request and its whole response, for looking at.
 #![forbid(unsafe_code)]
 
-mod difference;
 mod engine;
 mod exchange;
-mod expectation;
 mod plan;
 mod request;
 mod request_file;
@@ -16,14 +14,15 @@ mod response;
 mod target;
 pub mod wire;
 
-pub use difference::{difference_at, excerpt, first_difference, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
 pub use exchange::{Came, Conversation, ExchangeError, exchange};
-pub use expectation::Expectation;
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
 };
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
-pub use request_file::{LONGEST_REQUEST_FILE, LineFault, RequestFile, RequestFileError};
-pub use response::{LONGEST_BODY, Mismatch, Response, ResponseCheck};
+pub use request_file::{LONGEST_REQUEST_FILE, RequestFile, RequestFileError};
+pub use response::{
+    Expectation, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
+    first_difference, same_bytes,
+};
 pub use target::{Endpoint, HttpUrl, TargetError};

@@ -75,7 +75,8 @@ pub struct LoadPlan {
 /// Which event loop to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventLoopChoice {
-    /// io_uring where the kernel allows it, epoll where it does not or responses are known to be long.
+    /// epoll if responses are long or the kernel allows no io_uring, else io_uring. If nobody knows their length, the
+    /// first ones tell it.
     #[default]
     Auto,
     /// io_uring, or nothing.
@@ -120,74 +121,44 @@ const SHORT_BODY: usize = 1024;
 
 /// Why a load cannot be made as asked.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum PlanError {
-    /// No connection.
     #[error("a load needs at least one connection")]
     NoConnections,
-    /// No thread.
     #[error("a load needs at least one thread")]
     NoThreads,
-    /// Wrk's rule: a thread without a connection has nothing to do.
     #[error(
         "{threads} threads share {connections} connections: give at least one connection a thread"
     )]
-    ThreadsWithoutConnections {
-        /// Threads asked for.
-        threads: usize,
-        /// Connections asked for.
-        connections: usize,
-    },
-    /// Nothing ends it.
+    ThreadsWithoutConnections { threads: usize, connections: usize },
     #[error("a load ends by a duration, by a number of requests, or by both: neither was given")]
     Endless,
-    /// A duration of nothing.
     #[error("{what} must be longer than zero")]
-    Zero {
-        /// What is zero.
-        what: &'static str,
-    },
-    /// A rate that is no rate.
+    Zero { what: &'static str },
     #[error("{0}")]
     Schedule(&'static str),
-    /// Two things that cannot be had together.
     #[error("{one} cannot be had together with {other}")]
     Contradiction {
-        /// The one.
         one: &'static str,
-        /// The other.
         other: &'static str,
     },
-    /// More than a load may have.
     #[error("{asked} {what} are too many: at most {most}")]
     TooMany {
-        /// What there are too many of.
         what: &'static str,
-        /// How many were asked for.
         asked: u64,
-        /// How many there may be.
         most: u64,
     },
-    /// Requests in flight that would fill the memory.
     #[error(
         "{connections} connections with {pipeline} requests of {bytes} bytes in flight over each need more memory than the {} MiB that a pipeline may take: use fewer connections, a shallower pipeline or shorter requests",
         MOST_PIPELINED_BYTES / (1024 * 1024)
     )]
     PipelinedBytes {
-        /// How many connections there may be.
         connections: usize,
-        /// The pipeline's depth.
         pipeline: usize,
-        /// How long the longest request is, with what is kept beside it.
         bytes: u64,
     },
-    /// Fewer connections allowed than there are from the beginning.
     #[error("at most {most} connections are fewer than the {connections} that a load begins with")]
-    FewerThanConnections {
-        /// The bound.
-        most: usize,
-        /// Connections asked for.
-        connections: usize,
-    },
+    FewerThanConnections { most: usize, connections: usize },
 }
 
 /// The most threads of a load.
@@ -316,6 +287,11 @@ impl LoadPlan {
             }
         }
         Ok(())
+    }
+
+    /// The one length in bytes that every expected body has, if it is known.
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        self.sampling.as_ref()?.check.body_length()
     }
 
     /// The body that every response is compared with, if every one is.

@@ -8,26 +8,20 @@ use crate::wire::h1::RequestKind;
 
 /// Why a request cannot be made.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RequestError {
-    /// Not a method.
     #[error("`{0}` is not an HTTP method")]
     Method(String),
-    /// No colon.
     #[error("`{0}` is not a header: write it as `Name: value`")]
     HeaderShape(String),
-    /// Bytes that a name must not have.
     #[error("`{0}` is not the name of a header")]
     HeaderName(String),
-    /// Bytes that a value must not have.
     #[error("the value of header `{0}` holds a byte that no header may hold")]
     HeaderValue(String),
-    /// Framing is Prony's own business.
     #[error("header `{0}` frames the body, which Prony does itself: leave it out")]
     Framing(String),
-    /// Nothing to send.
     #[error("a load needs at least one request")]
     None,
-    /// Weights that say nothing.
     #[error("the weights must be one for each request, and one of them more than 0")]
     Weights,
 }

@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use crate::request::{Request, RequestError};
-use crate::target::{HttpUrl, TargetError};
+use crate::target::HttpUrl;
 
 /// How long a file of requests may be, in bytes: all of them are held in memory, encoded.
 pub const LONGEST_REQUEST_FILE: u64 = 256 * 1024 * 1024;
@@ -22,100 +22,18 @@ const FIELDS: [&str; 6] = ["method", "path", "url", "headers", "body", "body_bas
 
 /// Why requests could not be read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum RequestFileError {
-    /// Not to be read.
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// Nothing in it.
     #[error("holds no request: write one JSON object a line, for instance {{\"path\": \"/\"}}")]
     Empty,
-    /// Too much for memory.
     #[error(
         "is longer than {limit} bytes: its requests are held in memory, so load a part of it at a time"
     )]
-    TooLong {
-        /// How long it may be, in bytes.
-        limit: u64,
-    },
-    /// A line that is no request.
+    TooLong { limit: u64 },
     #[error("line {line}: {fault}")]
-    Line {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        fault: LineFault,
-    },
-}
-
-/// What is wrong with a line.
-#[derive(Debug, thiserror::Error)]
-pub enum LineFault {
-    /// Not JSON, or not an object.
-    #[error("not a JSON object ({0}); write for instance {{\"path\": \"/\"}}")]
-    NotAnObject(String),
-    /// A key with two values, of which only one can be meant.
-    #[error("{0}; give it once")]
-    Ambiguous(String),
-    /// A field that means nothing.
-    #[error("there is no field `{name}`; the fields are {}", list_of_fields())]
-    UnknownField {
-        /// Its name.
-        name: String,
-    },
-    /// A field of another type.
-    #[error("field `{field}`: expected {expected}, got {came}")]
-    Type {
-        /// The field; a header has its name after a dot.
-        field: String,
-        /// The type that it has.
-        expected: &'static str,
-        /// The type that came.
-        came: &'static str,
-    },
-    /// Two fields that say the same.
-    #[error("fields `{one}` and `{other}`: give one of them, not both")]
-    Both {
-        /// The one.
-        one: &'static str,
-        /// The other.
-        other: &'static str,
-    },
-    /// Nothing to ask for.
-    #[error("field `path` or `url` is missing: it says what to ask for")]
-    NoPath,
-    /// A path without a server.
-    #[error(
-        "field `path`: no server is known for it; give the server's URL, or `url` in place of `path`"
-    )]
-    NoServer,
-    /// A path that is relative.
-    #[error("field `path`: `{0}` does not begin with `/`")]
-    RelativePath(String),
-    /// Not an URL, or a path that no URL may have.
-    #[error("field `{field}`: {source}")]
-    Url {
-        /// The field.
-        field: &'static str,
-        /// Why.
-        source: TargetError,
-    },
-    /// A load has one server.
-    #[error("field `url`: `{url}` is of another server than {server}, and a load has only one")]
-    OtherServer {
-        /// What was given.
-        url: String,
-        /// The host and port of the load's server.
-        server: String,
-    },
-    /// Not base64.
-    #[error("field `body_base64`: {0}")]
-    Base64(base64::DecodeError),
-    /// Not to be sent.
-    #[error("field `{field}`: {source}", field = field_of(.source))]
-    Request {
-        /// Why.
-        source: RequestError,
-    },
+    Line { line: usize, fault: String },
 }
 
 /// The requests of a file, and the server that they all go to.
@@ -141,12 +59,6 @@ impl RequestFile {
         headers: &[String],
     ) -> Result<Self, RequestFileError> {
         read_within(LONGEST_REQUEST_FILE, file, server, headers)
-    }
-}
-
-impl From<RequestError> for LineFault {
-    fn from(source: RequestError) -> Self {
-        Self::Request { source }
     }
 }
 
@@ -186,30 +98,33 @@ fn request(
     line: &[u8],
     server: &mut Option<HttpUrl>,
     headers: &[String],
-) -> Result<Request, LineFault> {
+) -> Result<Request, String> {
     let fields = object(line)?;
     let url = url(&fields, server.as_ref())?;
     let method = text(&fields, "method")?.unwrap_or("GET");
     let headers = merged(own_headers(&fields)?, headers);
     let body = body(&fields)?;
-    let request = Request::new(method, &url, &headers, &body)?;
+    let request = Request::new(method, &url, &headers, &body).map_err(|error| wrong(&error))?;
     server.get_or_insert(url);
     Ok(request)
 }
 
-fn object(line: &[u8]) -> Result<Map<String, Value>, LineFault> {
+fn object(line: &[u8]) -> Result<Map<String, Value>, String> {
+    let no_object =
+        |what: &str| format!("not a JSON object ({what}); write for instance {{\"path\": \"/\"}}");
     let value: Value =
         prony_model::from_json_slice(line).map_err(|error| match error.is_data() {
-            true => LineFault::Ambiguous(without_line(error)),
-            false => LineFault::NotAnObject(without_line(error)),
+            true => format!("{}; give it once", without_line(error)),
+            false => no_object(&without_line(error)),
         })?;
     let Value::Object(fields) = value else {
-        return Err(LineFault::NotAnObject(kind(&value).into()));
+        return Err(no_object(kind(&value)));
     };
     match fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
-        Some(unknown) => Err(LineFault::UnknownField {
-            name: unknown.clone(),
-        }),
+        Some(unknown) => Err(format!(
+            "there is no field `{unknown}`; the fields are {}",
+            FIELDS.map(|field| format!("`{field}`")).join(", ")
+        )),
         None => Ok(fields),
     }
 }
@@ -219,49 +134,48 @@ fn without_line(error: serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", " at column")
 }
 
-fn url(fields: &Map<String, Value>, server: Option<&HttpUrl>) -> Result<HttpUrl, LineFault> {
-    let wrong = |field| move |source| LineFault::Url { field, source };
-    match (text(fields, "path")?, text(fields, "url")?) {
-        (None, None) => Err(LineFault::NoPath),
-        (Some(_), Some(_)) => Err(LineFault::Both {
-            one: "path",
-            other: "url",
-        }),
-        (Some(path), None) if !path.starts_with('/') => Err(LineFault::RelativePath(path.into())),
-        (Some(path), None) => server
-            .ok_or(LineFault::NoServer)?
+fn url(fields: &Map<String, Value>, server: Option<&HttpUrl>) -> Result<HttpUrl, String> {
+    match either(fields, "path", "url")? {
+        (None, None) => Err("field `path` or `url` is missing: it says what to ask for".into()),
+        (Some(path), _) if !path.starts_with('/') => {
+            Err(format!("field `path`: `{path}` does not begin with `/`"))
+        }
+        (Some(path), _) => server
+            .ok_or("field `path`: no server is known for it; give the server's URL, or `url` in place of `path`")?
             .with_path(path)
-            .map_err(wrong("path")),
+            .map_err(|error| format!("field `path`: {error}")),
         (None, Some(url)) => {
-            let url: HttpUrl = url.parse().map_err(wrong("url"))?;
-            match server {
-                Some(server) if !server.is_same_server(&url) => Err(LineFault::OtherServer {
-                    url: url.as_str().into(),
-                    server: format!("{}:{}", server.host(), server.port()),
-                }),
-                _ => Ok(url),
+            let url: HttpUrl = url
+                .parse()
+                .map_err(|error| format!("field `url`: {error}"))?;
+            match server.filter(|server| !server.is_same_server(&url)) {
+                Some(server) => Err(format!(
+                    "field `url`: `{}` is of another server than {}:{}, and a load has only one",
+                    url.as_str(),
+                    server.host(),
+                    server.port()
+                )),
+                None => Ok(url),
             }
         }
     }
 }
 
-fn own_headers(fields: &Map<String, Value>) -> Result<Vec<String>, LineFault> {
+fn own_headers(fields: &Map<String, Value>) -> Result<Vec<String>, String> {
     let headers = match fields.get("headers") {
         None => return Ok(Vec::new()),
         Some(Value::Object(headers)) => headers,
         Some(other) => return Err(wrong_type("headers", "an object of names and texts", other)),
     };
-    headers
-        .iter()
-        .map(|(name, value)| match value {
-            // The name is all before the first colon of a header line.
-            Value::String(_) if name.contains(':') => {
-                Err(RequestError::HeaderName(name.clone()).into())
-            }
-            Value::String(value) => Ok(format!("{name}: {value}")),
-            other => Err(wrong_type(&format!("headers.{name}"), "a text", other)),
-        })
-        .collect()
+    let line = |(name, value): (&String, &Value)| match value {
+        // The name is all before the first colon of a header line.
+        Value::String(_) if name.contains(':') => {
+            Err(wrong(&RequestError::HeaderName(name.clone())))
+        }
+        Value::String(value) => Ok(format!("{name}: {value}")),
+        other => Err(wrong_type(&format!("headers.{name}"), "a text", other)),
+    };
+    headers.iter().map(line).collect()
 }
 
 /// A request's own headers, and those of all whose names it does not have.
@@ -275,19 +189,31 @@ fn merged(own: Vec<String>, of_all: &[String]) -> Vec<String> {
     own.iter().chain(others).cloned().collect()
 }
 
-fn body(fields: &Map<String, Value>) -> Result<Vec<u8>, LineFault> {
-    match (text(fields, "body")?, text(fields, "body_base64")?) {
+fn body(fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
+    match either(fields, "body", "body_base64")? {
+        (Some(text), _) => Ok(text.as_bytes().to_vec()),
+        (None, Some(encoded)) => STANDARD
+            .decode(encoded)
+            .map_err(|error| format!("field `body_base64`: {error}")),
         (None, None) => Ok(Vec::new()),
-        (Some(_), Some(_)) => Err(LineFault::Both {
-            one: "body",
-            other: "body_base64",
-        }),
-        (Some(text), None) => Ok(text.as_bytes().to_vec()),
-        (None, Some(encoded)) => STANDARD.decode(encoded).map_err(LineFault::Base64),
     }
 }
 
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, LineFault> {
+/// Two fields of which there may be one.
+fn either<'a>(
+    fields: &'a Map<String, Value>,
+    one: &str,
+    other: &str,
+) -> Result<(Option<&'a str>, Option<&'a str>), String> {
+    match (text(fields, one)?, text(fields, other)?) {
+        (Some(_), Some(_)) => Err(format!(
+            "fields `{one}` and `{other}`: give one of them, not both"
+        )),
+        pair => Ok(pair),
+    }
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, String> {
     match fields.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -295,12 +221,17 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str
     }
 }
 
-fn wrong_type(field: &str, expected: &'static str, came: &Value) -> LineFault {
-    LineFault::Type {
-        field: field.into(),
-        expected,
-        came: kind(came),
-    }
+fn wrong_type(field: &str, expected: &str, came: &Value) -> String {
+    format!("field `{field}`: expected {expected}, got {}", kind(came))
+}
+
+/// A request that cannot be sent, with the field that is to blame.
+fn wrong(error: &RequestError) -> String {
+    let field = match error {
+        RequestError::Method(_) => "method",
+        _ => "headers",
+    };
+    format!("field `{field}`: {error}")
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -312,17 +243,6 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
-}
-
-fn field_of(error: &RequestError) -> &'static str {
-    match error {
-        RequestError::Method(_) => "method",
-        _ => "headers",
-    }
-}
-
-fn list_of_fields() -> String {
-    FIELDS.map(|field| format!("`{field}`")).join(", ")
 }
 
 #[cfg(test)]

@@ -14,52 +14,23 @@ use nix::errno::Errno;
 
 /// Why there is nothing to put load on.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum TargetError {
-    /// Nothing.
     #[error("the URL is empty; write for instance http://localhost:8080/")]
     Empty,
-    /// A scheme without the two slashes after it.
     #[error("`{url}` is not a URL: two slashes follow `http:`; did you mean `http://{rest}`?")]
-    Slashes {
-        /// What was given.
-        url: String,
-        /// What follows the scheme and its slashes.
-        rest: String,
-    },
-    /// No scheme.
+    Slashes { url: String, rest: String },
     #[error("`{url}` has no scheme; did you mean `http://{url}`?")]
-    NoScheme {
-        /// What was given.
-        url: String,
-    },
-    /// A scheme that is not spoken.
+    NoScheme { url: String },
     #[error("`{scheme}` is not spoken here: Prony loads http:// URLs")]
-    Scheme {
-        /// The scheme.
-        scheme: String,
-    },
-    /// Not an URL.
+    Scheme { scheme: String },
     #[error("`{url}` is not a URL: {reason}")]
-    Syntax {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The name has no address.
+    Syntax { url: String, reason: String },
     #[error("the host `{host}` cannot be resolved: {source}; is it spelt right?")]
-    Unresolved {
-        /// The host.
-        host: String,
-        /// What the resolver said.
-        source: io::Error,
-    },
-    /// Nothing accepts connections there.
+    Unresolved { host: String, source: io::Error },
     #[error("cannot connect to {endpoint}: {source}; is the server running and listening there?")]
     Unreachable {
-        /// What was tried last.
         endpoint: Endpoint,
-        /// What the system said.
         source: io::Error,
     },
 }

@@ -10,8 +10,8 @@ use h2::server::{self, SendResponse};
 use http::{HeaderMap, HeaderValue, Request};
 use prony_load::Response;
 use prony_load::wire::grpc::{Call, CallWire};
-use prony_load::wire::h1::{Collect, OnClose, Whole};
-use prony_load::wire::{Fault, Which, Wire};
+use prony_load::wire::h1::Collect;
+use prony_load::wire::{Fault, OnClose, Which, Whole, Wire};
 
 /// How many calls a connection of the server takes before it goes away.
 const CALLS: usize = 100;

@@ -5,3 +5,5 @@ mod behaviour;
 use prony_load::EventLoopChoice;
 
 const EVENT_LOOP: EventLoopChoice = EventLoopChoice::IoUring;
+/// What the record says then.
+const RAN: &str = "io_uring";

@@ -139,6 +139,8 @@ fn a_result_whose_reader_goes_away_is_no_fault() {
     let url = server.url();
     for arguments in [
         &["load", "-n20", "-c1", "--json", "-", &url][..],
+        &["load", "-n20", "-c1", "--json", "/dev/stdout", &url],
+        &["load", "-n20", "-c1", &url],
         &["compare", "latest~1", "latest", "--json", "-"],
         &["export", "--format", "csv"],
         &["--help"],

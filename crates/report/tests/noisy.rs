@@ -5,7 +5,7 @@ mod sample;
 use std::sync::LazyLock;
 
 use prony_model::{EnoughRounds, FailureKind, NoiseCause, TrialRecord, TrialResult};
-use prony_report::{Comparison, NoiseKind, Row, Table, html, markdown, terminal};
+use prony_report::{Comparison, NoiseKind, Row, Table};
 use sample::documents::Records;
 use sample::noisy::{BURSTS, NEVER_QUIET, ROUNDS, lose};
 
@@ -107,7 +107,7 @@ fn an_attempt_that_failed_without_noise_fails_its_round() {
 }
 
 #[test]
-fn a_noisy_machine_is_told_on_top() {
+fn a_noisy_machine_is_called_noisy() {
     let quiet = &COMPARED.quiet;
     assert!(quiet.is_noisy());
     assert_eq!((quiet.trials, quiet.noisy), (85, 8));
@@ -125,24 +125,6 @@ fn a_noisy_machine_is_told_on_top() {
     assert_eq!(foreign.worst_in.0, "bun");
     assert!(foreign.median > 0.01 && foreign.median < 0.05);
     assert_eq!(quiet.frequency_mhz, Some((1_800.0, 3_400.0)));
-    for text in texts(&NOISY) {
-        assert!(
-            text.contains(
-                "This machine was noisy: 8 of 85 trials were noisy (8 by another program)"
-            )
-        );
-        assert!(text.contains("The CPUs ran at 1800–3400 MHz"));
-    }
-}
-
-fn texts((run, trials): &Records) -> [String; 3] {
-    let comparison = Comparison::of(run, trials);
-    [
-        html(run, &comparison),
-        markdown(run, &comparison),
-        terminal(&comparison, 100, false),
-    ]
-    .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 #[test]
@@ -151,10 +133,6 @@ fn a_quiet_machine_is_not_called_noisy() {
     let comparison = Comparison::of(&quiet.0, &quiet.1);
     assert!(!comparison.quiet.is_noisy());
     assert_eq!(comparison.quiet.noisy, 0);
-    for text in texts(&quiet) {
-        assert!(!text.contains("was noisy"));
-        assert!(text.contains("trials was noisy."));
-    }
 }
 
 #[test]
@@ -222,9 +200,6 @@ fn ratios_are_taken_to_the_baseline_of_the_run() {
     assert!(low < go.ratio && go.ratio < high && go.rounds == ROUNDS as usize);
     assert!((go.ratio - 0.48 / 0.7).abs() < 0.05, "{go:?}");
     assert!(row(table, "ceiling").of_baseline.unwrap().ratio > 1.0);
-    for text in texts(&NOISY) {
-        assert!(text.to_lowercase().contains("ratio to mine"));
-    }
     let (mut run, trials) = NOISY.clone();
     for nobody in ["ceiling", "somebody-else"] {
         run.baseline = Some(nobody.into());
@@ -254,20 +229,6 @@ fn why_there_are_no_more_rounds_is_told() {
         (enough.reason, enough.widest),
         (EnoughRounds::Budget, Some(0.051))
     );
-    for text in texts(&NOISY) {
-        for told in [
-            "Rounds: every comparison within ±3.0 % after 10 rounds.",
-            "Rounds: the budget of 10 min ended after 10 rounds, short of ±3.0 %: the widest interval is ±5.1 %.",
-        ] {
-            assert!(text.contains(told), "{told}");
-        }
-    }
-    let [page, text, _] = texts(&NOISY);
-    for text in [page, text] {
-        assert!(
-            text.contains("added until every comparison is within ±3.0 %, for 10 min at the most")
-        );
-    }
     assert!(
         Comparison::of(&sample::run(), &sample::trials()).tables[0]
             .enough
@@ -276,13 +237,7 @@ fn why_there_are_no_more_rounds_is_told() {
 }
 
 #[test]
-fn costs_that_were_recorded_have_their_columns() {
-    let [page, text, _] = texts(&NOISY).map(|text| text.to_lowercase());
-    for text in [&page, &text] {
-        for told in ["instructions/req", "growth per connection", "energy/req"] {
-            assert!(text.contains(told), "{told}");
-        }
-    }
+fn costs_are_for_a_request_or_a_connection() {
     let costs = &row(hello(&COMPARED), "mine").figures.costs;
     let growth = costs.growth_per_connection.unwrap().median;
     assert!(
@@ -311,14 +266,5 @@ fn costs_that_were_recorded_have_their_columns() {
             costs.growth_per_connection
         ),
         (None, None, None)
-    );
-    let text = markdown(&NOISY.0, &old).to_lowercase();
-    let columns: String = text
-        .lines()
-        .filter(|line| line.starts_with("| server"))
-        .collect();
-    assert!(
-        !columns.contains("growth") && !columns.contains("energy"),
-        "{columns}"
     );
 }

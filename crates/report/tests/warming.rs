@@ -3,7 +3,7 @@
 mod sample;
 
 use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
-use prony_report::{Comparison, Row, html, markdown, terminal};
+use prony_report::{Comparison, Row};
 
 /// bun takes 8 s to warm up and is kept running; all others start anew, and are warm at once.
 fn warmed(record: &mut TrialRecord) {
@@ -51,32 +51,6 @@ fn startup_counts_each_process_once_and_the_time_to_warm_stands_beside_it() {
     assert!(bun.warming.kept && bun.warming.restarts == 0);
     let hyper = &row(&comparison, "rust-hyper").figures;
     assert!(hyper.startup_ns.unwrap().n > 1 && !hyper.warming.kept);
-}
-
-#[test]
-fn every_kind_of_report_tells_it() {
-    let (run, comparison) = (sample::run(), comparison(warmed));
-    let markdown = markdown(&run, &comparison);
-    let html = html(&run, &comparison);
-    assert!(markdown.contains("time to warm"), "{markdown}");
-    assert!(html.contains("Time to warm"));
-    for text in [&markdown, &html] {
-        assert!(text.contains("8.00 s"));
-        assert!(
-            text.contains("kept running after 8.00 s of warm-up"),
-            "{text}"
-        );
-        assert!(text.contains("for 20 s at most"));
-        assert!(text.contains("are kept running from round to round: bun."));
-    }
-    assert!(terminal(&comparison, 250, false).contains("to warm"));
-}
-
-#[test]
-fn of_a_run_that_was_not_warmed_up_nothing_is_said() {
-    let (run, comparison) = (sample::run(), comparison(|_| {}));
-    let markdown = markdown(&run, &comparison);
-    assert!(!markdown.contains("time to warm") && !markdown.contains("kept running"));
 }
 
 #[test]

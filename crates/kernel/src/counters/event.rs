@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 /// What is to be counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
+pub(super) enum CounterEvent {
     Hardware(u64),
     /// Counted by the kernel itself, on every machine.
     #[cfg(test)]
@@ -65,11 +65,11 @@ pub(super) fn begin(leader: &File) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn open_event(event: Event, whom: Whom<'_>) -> io::Result<File> {
+pub(super) fn open_event(event: CounterEvent, whom: Whom<'_>) -> io::Result<File> {
     let (kind, config) = match event {
-        Event::Hardware(config) => (0, config),
+        CounterEvent::Hardware(config) => (0, config),
         #[cfg(test)]
-        Event::Software(config) => (1, config),
+        CounterEvent::Software(config) => (1, config),
     };
     let times = FORMAT_TOTAL_TIME_ENABLED | FORMAT_TOTAL_TIME_RUNNING;
     let (thread, leader, read_format, flags) = match whom {
@@ -169,17 +169,33 @@ fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
 /// What tests count instead of cycles: the kernel's own events, which every machine has.
 #[cfg(test)]
 pub(super) mod testing {
-    use std::io;
+    use std::io::{self, Write};
 
     /// Nanoseconds in which the thread ran.
     pub(in super::super) const TASK_CLOCK: u64 = 1;
 
-    /// Whether nothing may be counted here at all, as in many containers.
-    pub(in super::super) fn are_forbidden(error: &io::Error) -> bool {
-        matches!(
+    /// What was opened; `None` if nothing may be counted here at all, as in many containers. That is said, and with
+    /// `PRONY_REQUIRE_PERF_EVENTS` set it is a failure: a test that is skipped tests nothing.
+    pub(in super::super) fn unless_forbidden<T>(opened: io::Result<T>) -> Option<T> {
+        let error = match opened {
+            Ok(opened) => return Some(opened),
+            Err(error) => error,
+        };
+        let is_forbidden = matches!(
             error.raw_os_error(),
             Some(libc::EACCES | libc::EPERM | libc::ENOSYS)
-        )
+        );
+        let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
+        assert!(is_forbidden && !is_required, "perf_event_open: {error}");
+        say_skipped(&error.to_string());
+        None
+    }
+
+    /// Past the test harness, which keeps what `eprintln!` writes to itself.
+    pub(in super::super) fn say_skipped(why: &str) {
+        let test = std::thread::current();
+        let name = test.name().unwrap_or_default();
+        let _ = writeln!(io::stderr(), "skipped {name}: {why}");
     }
 }
 

@@ -5,7 +5,7 @@ mod tree;
 
 use std::fs::File;
 
-use event::{CPU_CYCLES, Event, INSTRUCTIONS, Whom, begin, open_event, read_group};
+use event::{CPU_CYCLES, CounterEvent, INSTRUCTIONS, Whom, begin, open_event, read_group};
 pub use tree::TreeCounters;
 
 /// Counts the cycles and instructions of the thread that opened it, in user mode and in the kernel, from then on.
@@ -31,9 +31,12 @@ impl Counters {
     /// have none, or where the kernel does not let this process see its own part of them
     /// (`/proc/sys/kernel/perf_event_paranoid` above 1, or a container that forbids the call).
     pub fn open() -> Option<Counters> {
-        let cycles = open_event(Event::Hardware(CPU_CYCLES), Whom::ThisThread).ok()?;
-        let instructions =
-            open_event(Event::Hardware(INSTRUCTIONS), Whom::WithLeader(&cycles)).ok()?;
+        let cycles = open_event(CounterEvent::Hardware(CPU_CYCLES), Whom::ThisThread).ok()?;
+        let instructions = open_event(
+            CounterEvent::Hardware(INSTRUCTIONS),
+            Whom::WithLeader(&cycles),
+        )
+        .ok()?;
         begin(&cycles).ok()?;
         Some(Counters {
             cycles,
@@ -53,7 +56,7 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
-    use super::event::testing::{TASK_CLOCK, are_forbidden};
+    use super::event::testing::{TASK_CLOCK, say_skipped, unless_forbidden};
     use super::*;
 
     const CPU_CLOCK: u64 = 0;
@@ -65,11 +68,11 @@ mod tests {
     #[test]
     fn counters_grow_where_there_are_any() {
         let Some(counters) = Counters::open() else {
-            return;
+            return say_skipped("the processor's counters are unavailable");
         };
         busy();
         let Some(first) = counters.read() else {
-            return;
+            return say_skipped("the processor's counters are all in use");
         };
         busy();
         let second = counters.read().unwrap();
@@ -80,11 +83,12 @@ mod tests {
     /// The processor's counters are read in the same way as the kernel's, which every machine has.
     #[test]
     fn a_group_of_two_is_read() {
-        let leader = match open_event(Event::Software(TASK_CLOCK), Whom::ThisThread) {
-            Err(error) if are_forbidden(&error) => return,
-            other => other.unwrap(),
+        let opened = open_event(CounterEvent::Software(TASK_CLOCK), Whom::ThisThread);
+        let Some(leader) = unless_forbidden(opened) else {
+            return;
         };
-        let _member = open_event(Event::Software(CPU_CLOCK), Whom::WithLeader(&leader)).unwrap();
+        let _member =
+            open_event(CounterEvent::Software(CPU_CLOCK), Whom::WithLeader(&leader)).unwrap();
         begin(&leader).unwrap();
         busy();
         let first = read_group(&leader).unwrap();

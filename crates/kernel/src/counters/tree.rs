@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 
 use super::CounterValues;
-use super::event::{CPU_CYCLES, Event, INSTRUCTIONS, Whom, open_event, read_single};
+use super::event::{CPU_CYCLES, CounterEvent, INSTRUCTIONS, Whom, open_event, read_single};
 
 /// Counts the cycles and instructions of some threads, in user mode and in the kernel, and of every thread and process
 /// that they begin, from when it was opened on.
@@ -28,7 +28,10 @@ impl TreeCounters {
     /// threads, where they are more than 512 or than files may be open, or where new ones keep coming so fast that
     /// some would be missed or counted twice.
     pub fn open(list: impl Fn() -> io::Result<BTreeSet<i32>>) -> Option<TreeCounters> {
-        let events = [Event::Hardware(CPU_CYCLES), Event::Hardware(INSTRUCTIONS)];
+        let events = [
+            CounterEvent::Hardware(CPU_CYCLES),
+            CounterEvent::Hardware(INSTRUCTIONS),
+        ];
         Self::open_events(events, list).ok().flatten()
     }
 
@@ -48,7 +51,7 @@ impl TreeCounters {
     /// A thread that comes meanwhile is counted if the one that began it was counted already, and missed if not; which
     /// of both it was cannot be told. So all is begun anew, until no thread came.
     fn open_events(
-        events: [Event; 2],
+        events: [CounterEvent; 2],
         list: impl Fn() -> io::Result<BTreeSet<i32>>,
     ) -> io::Result<Option<TreeCounters>> {
         for _ in 0..ATTEMPTS {
@@ -69,7 +72,7 @@ impl TreeCounters {
 }
 
 /// `None` where the thread has ended.
-fn open_thread(events: [Event; 2], thread: i32) -> io::Result<Option<[File; 2]>> {
+fn open_thread(events: [CounterEvent; 2], thread: i32) -> io::Result<Option<[File; 2]>> {
     let open = |event| open_event(event, Whom::WithHeirs(thread));
     match (open(events[0]), open(events[1])) {
         (Ok(first), Ok(second)) => Ok(Some([first, second])),
@@ -86,10 +89,13 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Child, Command, Stdio};
 
-    use super::super::event::testing::{TASK_CLOCK, are_forbidden};
+    use super::super::event::testing::{TASK_CLOCK, unless_forbidden};
     use super::*;
 
-    const CLOCKS: [Event; 2] = [Event::Software(TASK_CLOCK), Event::Software(TASK_CLOCK)];
+    const CLOCKS: [CounterEvent; 2] = [
+        CounterEvent::Software(TASK_CLOCK),
+        CounterEvent::Software(TASK_CLOCK),
+    ];
 
     /// Has a thread of its own and a child, each of which burns CPU time when a line comes; so do a new thread and a
     /// new child that it begins then. At the end it says what all of them have burnt since, in seconds.
@@ -165,10 +171,11 @@ sys.stdin.readline()
         let mut burner = Burner(command.unwrap());
         let mut lines = BufReader::new(burner.0.stdout.take().unwrap()).lines();
         let processes = lines.next().unwrap().unwrap();
-        let counters = match TreeCounters::open_events(CLOCKS, || threads_of(&processes)) {
-            Err(error) if are_forbidden(&error) => return,
-            other => other.unwrap().unwrap(),
+        let opened = TreeCounters::open_events(CLOCKS, || threads_of(&processes));
+        let Some(counters) = unless_forbidden(opened) else {
+            return;
         };
+        let counters = counters.unwrap();
         assert_eq!(counters.threads.len(), 3);
         let mut stdin = burner.0.stdin.take().unwrap();
         stdin.write_all(b"go\n").unwrap();
@@ -198,10 +205,10 @@ sys.stdin.readline()
             calls.set(calls.get() + 1);
             Ok((0..calls.get()).map(|number| i32::MAX - number).collect())
         };
-        match TreeCounters::open_events(CLOCKS, growing) {
-            Err(error) if are_forbidden(&error) => return,
-            other => assert!(other.unwrap().is_none()),
-        }
+        let Some(opened) = unless_forbidden(TreeCounters::open_events(CLOCKS, growing)) else {
+            return;
+        };
+        assert!(opened.is_none());
         assert_eq!(calls.get(), 2 * ATTEMPTS as i32);
     }
 }

@@ -3,14 +3,12 @@
 use std::cell::Cell;
 use std::io;
 use std::ops::Deref;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
-
-use super::mapping::Mapping;
 
 /// Buffers of one size, and the ring of entries through which the kernel is given them.
 ///
@@ -183,5 +181,49 @@ impl Drop for Chunk {
     #[inline]
     fn drop(&mut self) {
         self.pool.put(self.buffer);
+    }
+}
+
+/// Pages of zeroes that are shared with the kernel, taken from it and given back when dropped. They start on a page boundary and never move,
+/// and a page costs nothing until it is touched.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+impl Mapping {
+    /// Maps that many bytes.
+    pub(super) fn new(length: usize) -> io::Result<Self> {
+        // SAFETY: an anonymous mapping at an address that the kernel chooses touches no memory that is in use.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                length,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast())
+            .ok_or_else(|| io::Error::other("the kernel mapped memory at address zero"))?;
+        Ok(Self { start, length })
+    }
+
+    /// Its first byte.
+    pub(super) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: exactly what `new` mapped. Whoever shares it with the kernel drops it only when the kernel has done
+        // with it, and whoever lends it out keeps it alive as long as it is lent.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

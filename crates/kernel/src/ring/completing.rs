@@ -5,8 +5,26 @@ use nix::errno::Errno;
 
 use super::Ring;
 use super::buffers::Chunk;
-use super::completion::{Completion, LONGEST_SKIP, Receive};
-use super::tag::{Operation, Tag};
+use super::slot::{LONGEST_SKIP, Operation, Receive, Tag};
+
+/// What has come of something that a slot was asked for.
+#[derive(Debug)]
+pub enum Completion {
+    /// The socket is connected, or cannot be: then the slot is to be closed.
+    Connected(Result<(), Errno>),
+    /// The bytes of the last send were taken by the kernel, all of them, and so many there were. An error means that
+    /// the connection is broken.
+    Sent(Result<usize, Errno>),
+    /// Bytes came; never none.
+    Received(Chunk),
+    /// So many bytes were thrown away: less than was asked for where the connection ended or broke before. What of the
+    /// two it was, the next receive tells; a reset may then be told as [`Completion::Ended`].
+    Skipped(u64),
+    /// The peer will send no more. Nothing is being received any more.
+    Ended,
+    /// The connection is broken. Nothing is being received any more.
+    Failed(Errno),
+}
 
 impl Ring {
     /// The next of the completions that were there when [`Ring::wait`] returned, with its slot.
@@ -55,7 +73,12 @@ impl Ring {
             Operation::Cleanup => None,
             Operation::Connect => {
                 self.slots[slot].connecting = false;
-                Some(Completion::Connected(result.map(drop)))
+                let result = match result {
+                    // The events of a poll: what came of connecting is said by the socket.
+                    Ok(1..) => self.slots[slot].pending_error(),
+                    connected => connected.map(drop),
+                };
+                Some(Completion::Connected(result))
             }
             Operation::Send => self.sent(slot, result).map(Completion::Sent),
             Operation::ReceiveMany | Operation::ReceiveOnce => {

@@ -2,11 +2,8 @@
 
 mod buffers;
 mod completing;
-mod completion;
-mod mapping;
 mod queue;
 mod slot;
-mod tag;
 mod teardown;
 
 use std::collections::HashMap;
@@ -21,13 +18,12 @@ use nix::errno::Errno;
 use socket2::SockAddr;
 
 pub use buffers::Chunk;
-pub use completion::{Completion, LONGEST_SKIP, Receive};
+pub use completing::Completion;
+pub use slot::{LONGEST_SKIP, Receive};
 
-use buffers::Pool;
-use mapping::Mapping;
+use buffers::{Mapping, Pool};
 use queue::Queue;
-use slot::Slot;
-use tag::{MOST_SLOTS, Operation, Tag};
+use slot::{MOST_SLOTS, Operation, Slot, Tag};
 
 /// How large a [`Ring`] is.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +52,8 @@ pub const SEND_ROOM: usize = 16 * 1024;
 ///
 /// # Panics
 ///
-/// A method that takes a slot panics where there is no slot of that number.
+/// A method that takes a slot panics if there is no slot of that number; one that gives it a socket, if it has one
+/// already; one that uses its socket, if it has no connected one.
 pub struct Ring {
     queue: Queue,
     slots: Vec<Slot>,
@@ -124,10 +121,6 @@ impl Ring {
     }
 
     /// Gives a socket to the slot and begins to connect it. [`Completion::Connected`] follows.
-    ///
-    /// # Panics
-    ///
-    /// Where the slot has a socket already.
     pub fn connect(&mut self, slot: usize, socket: OwnedFd, address: &SockAddr) {
         if self.connecting == self.addresses.len() {
             // A failure is told by the next wait.
@@ -147,11 +140,17 @@ impl Ring {
         unsafe { self.begin(slot, Operation::Connect, entry) };
     }
 
+    /// Gives a socket to the slot that is being connected already. [`Completion::Connected`] follows.
+    pub fn adopt_connecting(&mut self, slot: usize, socket: OwnedFd) {
+        let descriptor = types::Fd(socket.as_raw_fd());
+        self.adopt(slot, socket);
+        self.slots[slot].connecting = true;
+        let entry = opcode::PollAdd::new(descriptor, libc::POLLOUT as u32).build();
+        // SAFETY: a poll points to nothing.
+        unsafe { self.begin(slot, Operation::Connect, entry) };
+    }
+
     /// Gives a socket to the slot that is connected already.
-    ///
-    /// # Panics
-    ///
-    /// Where the slot has a socket already.
     pub fn adopt(&mut self, slot: usize, socket: OwnedFd) {
         let it = &mut self.slots[slot];
         assert!(it.socket.is_none(), "the slot has a socket already");
@@ -164,7 +163,7 @@ impl Ring {
     ///
     /// # Panics
     ///
-    /// Where the slot has no connected socket, where a receive of it is under way, or where it asks for no bytes.
+    /// If a receive of the slot is under way, or if it asks for no bytes.
     pub fn receive(&mut self, slot: usize, what: Receive) {
         let it = &mut self.slots[slot];
         it.connected();
@@ -220,10 +219,6 @@ impl Ring {
     /// Takes bytes to be sent: copies as many as there is room for, [`SEND_ROOM`] at most, and queues their sending.
     /// Returns how many were taken: 0 while an earlier send of the slot is in flight. [`Completion::Sent`] tells when
     /// it is done.
-    ///
-    /// # Panics
-    ///
-    /// Where the slot has no connected socket.
     #[inline]
     pub fn send(&mut self, slot: usize, bytes: &[u8]) -> usize {
         let it = &mut self.slots[slot];
@@ -367,7 +362,7 @@ impl Ring {
     ///
     /// # Panics
     ///
-    /// Where the slot has no connected socket, or a receive of it is under way.
+    /// If a receive of the slot is under way.
     pub fn skip_now(&mut self, slot: usize, bytes: u64) -> io::Result<u64> {
         let it = &self.slots[slot];
         assert!(it.receiving.is_none(), "a receive is under way");

@@ -1,9 +1,27 @@
-//! What the ring knows of one socket.
+//! What the ring knows of one socket, and how a completion is matched with what was asked of it.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::completion::Receive;
-use super::tag::{Operation, Tag};
+use nix::errno::Errno;
+use socket2::SockRef;
+
+/// How a slot is to receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receive {
+    /// Whatever comes, in small buffers, until the socket is closed: for responses that fit into one.
+    Many,
+    /// What comes next, once, in a large buffer, and no more than `at_most` bytes of it.
+    Once {
+        /// Bytes; no more than a large buffer has room for are given either way. Must not be 0.
+        at_most: u32,
+    },
+    /// The next bytes are thrown away, so many of them, but no more than [`LONGEST_SKIP`]. Over TCP the kernel does not
+    /// even copy them. Must not be 0.
+    Skip(u64),
+}
+
+/// How many bytes one [`Receive::Skip`] throws away at most.
+pub const LONGEST_SKIP: u64 = 1024 * 1024;
 
 /// A place for a socket.
 #[derive(Debug, Default)]
@@ -40,6 +58,20 @@ impl Slot {
         }
     }
 
+    /// The error that its socket keeps, if there is one.
+    pub(super) fn pending_error(&self) -> Result<(), Errno> {
+        let taken = self
+            .socket
+            .as_ref()
+            .map(|it| SockRef::from(it).take_error());
+        match taken {
+            None | Some(Ok(None)) => Ok(()),
+            Some(Ok(Some(error)) | Err(error)) => {
+                Err(error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn tag(&self, slot: usize, operation: Operation) -> Tag {
         Tag {
@@ -50,9 +82,98 @@ impl Slot {
     }
 }
 
+/// What was asked of the kernel. At most one of each is under way for a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Connect = 0,
+    Send = 1,
+    ReceiveMany = 2,
+    ReceiveOnce = 3,
+    Skip = 4,
+    /// Cancels and closes: nobody waits for what comes of them.
+    Cleanup = 5,
+}
+
+impl Operation {
+    const ALL: [Operation; 6] = [
+        Operation::Connect,
+        Operation::Send,
+        Operation::ReceiveMany,
+        Operation::ReceiveOnce,
+        Operation::Skip,
+        Operation::Cleanup,
+    ];
+}
+
+/// The user data of an operation. The generation counts the sockets that a slot has had, so what comes of an old one
+/// is told from what comes of the present one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Tag {
+    pub(super) operation: Operation,
+    pub(super) slot: u32,
+    pub(super) generation: u64,
+}
+
+const OPERATION_BITS: u32 = 3;
+const SLOT_BITS: u32 = 24;
+/// The most slots that a tag can tell apart.
+pub(super) const MOST_SLOTS: usize = 1 << SLOT_BITS;
+
+impl Tag {
+    /// Of an operation for whose completion nobody waits.
+    pub(super) const CLEANUP: Tag = Tag {
+        operation: Operation::Cleanup,
+        slot: 0,
+        generation: 0,
+    };
+
+    /// As the kernel hands it back. The 37 bits of the generation last for 137 thousand million sockets of one slot.
+    #[inline]
+    pub(super) fn to_user_data(self) -> u64 {
+        (self.generation << (OPERATION_BITS + SLOT_BITS))
+            | (u64::from(self.slot) << OPERATION_BITS)
+            | self.operation as u64
+    }
+
+    /// `None` where it is no tag of ours.
+    #[inline]
+    pub(super) fn from_user_data(data: u64) -> Option<Self> {
+        let operation = *Operation::ALL.get((data & ((1 << OPERATION_BITS) - 1)) as usize)?;
+        let slot = ((data >> OPERATION_BITS) & (MOST_SLOTS as u64 - 1)) as u32;
+        let generation = data >> (OPERATION_BITS + SLOT_BITS);
+        Some(Self {
+            operation,
+            slot,
+            generation,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tag_comes_back_as_it_was() {
+        for operation in Operation::ALL {
+            for slot in [0, 1, MOST_SLOTS as u32 - 1] {
+                for generation in [0, 1, (1 << 37) - 1] {
+                    let tag = Tag {
+                        operation,
+                        slot,
+                        generation,
+                    };
+                    assert_eq!(Tag::from_user_data(tag.to_user_data()), Some(tag));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_tag_is_none() {
+        assert_eq!(Tag::from_user_data(6), None);
+        assert_eq!(Tag::from_user_data(u64::MAX), None);
+    }
 
     #[test]
     fn an_idle_slot_is_small() {

@@ -15,12 +15,10 @@ fn tcp() -> Socket {
 /// More of them at a time than are submitted together, each to an address of its own.
 #[test]
 fn many_connect_at_once_and_each_to_its_own_server() {
-    let Some(mut ring) = ring(&RingSettings {
+    let mut ring = ring(&RingSettings {
         slots: 150,
         ..SETTINGS
-    }) else {
-        return;
-    };
+    });
     let listeners: Vec<_> = (0..150)
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
         .collect();
@@ -46,9 +44,7 @@ fn many_connect_at_once_and_each_to_its_own_server() {
 
 #[test]
 fn a_refusal_is_told_and_the_slot_can_be_used_again() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let nobody = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -65,9 +61,7 @@ fn a_refusal_is_told_and_the_slot_can_be_used_again() {
 
 #[test]
 fn a_unix_socket_is_connected_too() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
@@ -95,9 +89,7 @@ fn a_unix_socket_is_connected_too() {
 /// A listener whose queue is full lets nobody in, so the connect stays under way.
 #[test]
 fn a_connect_under_way_can_be_closed() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let listener = tcp();
     listener
         .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
@@ -128,6 +120,38 @@ fn a_connect_under_way_can_be_closed() {
     let peers: Vec<_> = (0..8).map(|_| echo(open.accept_after(&mut ring))).collect();
     drop(ring);
     peers.into_iter().for_each(|peer| peer.join().unwrap());
+}
+
+#[test]
+fn what_somebody_else_has_begun_to_connect_is_told_too() {
+    let mut ring = ring(&SETTINGS);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let open = listener.local_addr().unwrap();
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for (slot, address) in [open, nobody].into_iter().enumerate() {
+        let socket = tcp();
+        socket.set_nonblocking(true).unwrap();
+        let begun = socket.connect(&address.into()).unwrap_err();
+        assert_eq!(begun.raw_os_error(), Some(libc::EINPROGRESS));
+        socket.set_nonblocking(false).unwrap();
+        ring.adopt_connecting(slot, socket.into());
+    }
+    let mut told = [next(&mut ring), next(&mut ring)];
+    told.sort_by_key(|(slot, _)| *slot);
+    assert!(
+        matches!(
+            told,
+            [
+                (0, Completion::Connected(Ok(()))),
+                (1, Completion::Connected(Err(Errno::ECONNREFUSED)))
+            ]
+        ),
+        "{told:?}"
+    );
+    assert_eq!(ring.send(0, b"x"), 1);
 }
 
 trait AcceptAfter {

@@ -52,9 +52,7 @@ fn the_byte_after_is_right(ring: &mut Ring, slot: usize, mut theirs: impl Write 
 
 #[test]
 fn a_long_body_is_skipped_to_the_byte() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let (ours, theirs) = pair();
     ring.adopt(0, ours.into());
     the_byte_after_is_right(&mut ring, 0, theirs);
@@ -62,9 +60,7 @@ fn a_long_body_is_skipped_to_the_byte() {
 
 #[test]
 fn over_a_unix_socket_too() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let (ours, theirs) = UnixStream::pair().unwrap();
     ring.adopt(1, ours.into());
     the_byte_after_is_right(&mut ring, 1, theirs);
@@ -72,9 +68,7 @@ fn over_a_unix_socket_too() {
 
 #[test]
 fn a_peer_that_closes_in_the_middle_is_told_with_what_came() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let (ours, mut theirs) = pair();
     ring.adopt(0, ours.into());
     ring.receive(0, Receive::Skip(1000));
@@ -87,9 +81,7 @@ fn a_peer_that_closes_in_the_middle_is_told_with_what_came() {
 
 #[test]
 fn a_peer_that_resets_in_the_middle_is_told() {
-    let Some(mut ring) = ring(&SETTINGS) else {
-        return;
-    };
+    let mut ring = ring(&SETTINGS);
     let (ours, mut theirs) = pair();
     ring.adopt(0, ours.into());
     ring.receive(0, Receive::Skip(1000));

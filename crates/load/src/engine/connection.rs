@@ -29,7 +29,7 @@ pub(super) enum Role {
 }
 
 /// A request that has begun, until it has its outcome.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct InFlight {
     /// Its number in the set of requests.
     pub(super) number: usize,

@@ -6,9 +6,10 @@ use prony_model::Outcome;
 
 use super::clock::Nanoseconds;
 use super::sampler::Sampler;
-use crate::difference::same_bytes;
 use crate::plan::{LoadPlan, Sampling};
-use crate::wire::h1::{Collect, Whole};
+use crate::response::same_bytes;
+use crate::wire::Whole;
+use crate::wire::h1::Collect;
 
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;
@@ -45,7 +46,7 @@ impl<'a> Judge<'a> {
             sampling: compared,
             sampler: Sampler::new(choice, plan.threads, random),
             status: sampling.and_then(|sampling| sampling.check.status()),
-            body_length: sampling.and_then(|sampling| sampling.check.body_length()),
+            body_length: plan.body_length(),
             longest_body: sampling.map_or(0, |sampling| sampling.check.longest_body()),
             body: plan.body_compared_always(),
             tickets: Rc::default(),
@@ -136,9 +137,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::expectation::Expectation;
     use crate::plan::SampleChoice;
     use crate::request::Request;
+    use crate::response::Expectation;
     use crate::wire::h1::Keep;
 
     /// A plan whose responses may all be kept and compared.

@@ -16,7 +16,6 @@ mod start_line;
 mod tally;
 mod tcp_events;
 mod timeline;
-mod timetable;
 mod worker;
 
 use std::convert::Infallible;
@@ -31,9 +30,9 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_model::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
-use event_loop::{Epoll, EventLoop, IoUring};
+use event_loop::{EventLoop, LONG_BODY};
 use judge::Judge;
-use pacer::{Closed, Pacer, Part, Rate, SharedBudget, UsersClosed, UsersOpen, random_source};
+use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use request_mix::RequestMix;
@@ -47,42 +46,28 @@ use crate::wire::h1::H1Wire;
 
 /// Why a load could not be made.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum LoadError {
-    /// It was asked for in a way that cannot be.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// More connections than files may be open.
     #[error(
         "{connections} connections need more open files than the limit of {limit}; raise it with `ulimit -n` or use fewer connections"
     )]
-    FileLimit {
-        /// Connections asked for.
-        connections: usize,
-        /// The hard limit of open files.
-        limit: u64,
-    },
-    /// io_uring was asked for, and is not to be had.
+    FileLimit { connections: usize, limit: u64 },
     #[error(
         "io_uring is not to be had here: {0}; containers often forbid it, and epoll (`--loop epoll`) does without"
     )]
     NoIoUring(std::io::Error),
-    /// The system refused something the engine cannot do without.
     #[error("the system refused to {what}: {errno}")]
-    System {
-        /// What.
-        what: &'static str,
-        /// Why.
-        errno: Errno,
-    },
-    /// A worker thread panicked.
+    System { what: &'static str, errno: Errno },
     #[error("a worker thread of the load engine panicked: please report this")]
     Panicked,
 }
 
 /// Files a process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
-/// From here on a response is long, in bytes.
-const LONG_RESPONSE: u64 = 32 * 1024;
+/// After this many responses their length is known well enough, however many requests there are.
+const MOST_LEARNT: u64 = 64;
 /// Makes another source of random numbers of the seed, for the responses that are compared.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 /// How often the observer is told how far the load is.
@@ -186,20 +171,19 @@ fn run_worker(
             work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersClosed { think_time_s } => {
-            let mean = mean(*think_time_s);
-            let pacer = UsersClosed::new(users, first_user(), mean, budget, has_warmup, plan.seed);
+            let (first, mean) = (first_user(), mean(*think_time_s));
+            let pacer = Users::<ClosedUser>::new(users, first, mean, budget, has_warmup, plan.seed);
             work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersOpen { think_time_s } => {
-            let mean = mean(*think_time_s);
-            let first = first_user();
-            let pacer = UsersOpen::new(users, first, mean, budget, has_warmup, plan.seed);
+            let (first, mean) = (first_user(), mean(*think_time_s));
+            let pacer = Users::<OpenUser>::new(users, first, mean, budget, has_warmup, plan.seed);
             work(shared, index, connections, place, pacer)
         }
     }
 }
 
-/// Gives the worker its event loop.
+/// Gives the worker its event loop and its wires.
 fn work(
     shared: Shared<'_>,
     index: usize,
@@ -207,43 +191,8 @@ fn work(
     place: Place<'_>,
     pacer: impl Pacer,
 ) -> Result<WorkerResult, LoadError> {
-    let slots = share.most_connections + share.streams;
-    let choice = shared.plan.event_loop;
-    let takes_epoll = match choice {
-        EventLoopChoice::Auto => responses_are_long(shared.plan),
-        EventLoopChoice::IoUring => false,
-        EventLoopChoice::Epoll => true,
-    };
-    if !takes_epoll {
-        match IoUring::new(slots) {
-            Ok(io_uring) => return work_over(shared, index, share, place, pacer, io_uring),
-            Err(_) if choice == EventLoopChoice::Auto => {}
-            Err(error) => return Err(LoadError::NoIoUring(error)),
-        }
-    }
-    let epoll = Epoll::new().map_err(refused("make an epoll instance"))?;
-    work_over(shared, index, share, place, pacer, epoll)
-}
-
-/// Whether the expected responses are known to be long: those cost less over epoll, where the head is read
-/// and the rest thrown away as it comes (docs/architecture.md).
-fn responses_are_long(plan: &LoadPlan) -> bool {
-    let check = plan.sampling.as_ref().map(|sampling| &sampling.check);
-    check
-        .and_then(|check| check.body_length())
-        .is_some_and(|length| length >= LONG_RESPONSE)
-}
-
-/// Gives the worker its wires.
-fn work_over(
-    shared: Shared<'_>,
-    index: usize,
-    share: Share,
-    place: Place<'_>,
-    pacer: impl Pacer,
-    io: impl EventLoop,
-) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
+    let io = event_loop(plan, share.slots())?;
     // Not the numbers of the arrivals, which have the sources 0 to the number of threads or users.
     let random = random_source(!plan.seed, index as u64);
     let mix = RequestMix::new(&plan.request, random);
@@ -260,6 +209,34 @@ fn work_over(
         }
     };
     result.map_err(refused("wait for events"))
+}
+
+/// The event loop that a worker begins with, and after how many responses it [chooses](Worker::choose_event_loop) again.
+///
+/// Long responses cost less over epoll and short ones over io_uring (docs/architecture.md). If the length of the bodies
+/// is unknown, the first responses tell it. They come over epoll, because it can hand on its sockets at any time.
+fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>), LoadError> {
+    let is_auto = plan.event_loop == EventLoopChoice::Auto;
+    let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
+        (EventLoopChoice::IoUring, _) => (true, None),
+        (EventLoopChoice::Epoll, _) => (false, None),
+        (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
+        (EventLoopChoice::Auto, None) => match &plan.request {
+            // Every response of a mix is to be among them.
+            WireRequest::Http1(set) if !plan.events => (false, Some(set.requests().len() as u64)),
+            // Each byte of the bodies is looked at, so length makes no difference.
+            _ => (true, None),
+        },
+    };
+    if takes_io_uring {
+        match EventLoop::io_uring(slots) {
+            Ok(io_uring) => return Ok((io_uring, None)),
+            Err(_) if is_auto => {}
+            Err(error) => return Err(LoadError::NoIoUring(error)),
+        }
+    }
+    let epoll = EventLoop::epoll().map_err(refused("make an epoll instance"))?;
+    Ok((epoll, chooses_after.map(|most| most.min(MOST_LEARNT))))
 }
 
 /// The kernel may otherwise wake a thread up to 50 µs late, to save power.

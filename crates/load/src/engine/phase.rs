@@ -17,7 +17,7 @@ pub(super) struct Phase {
 }
 
 /// What one phase of one worker gave.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PhaseResult {
     pub(super) tally: Tally,
     pub(super) duration: Nanoseconds,
@@ -62,17 +62,6 @@ impl Phase {
             tally,
             duration: now - self.began,
             cost: cost.since(&self.cost),
-        }
-    }
-}
-
-impl PhaseResult {
-    /// Of a phase that was never begun.
-    pub(super) fn nothing() -> Self {
-        Self {
-            tally: Tally::new(),
-            duration: 0,
-            cost: WorkerCost::default(),
         }
     }
 }

@@ -108,16 +108,14 @@ fn held_streams(plan: &LoadPlan, merged: &Merged, workers: &[WorkerResult]) -> O
     })
 }
 
+#[derive(Default)]
 struct Merged {
     tally: Tally,
     duration_s: f64,
 }
 
 fn merge<'a>(phases: impl Iterator<Item = &'a PhaseResult>) -> Merged {
-    let mut merged = Merged {
-        tally: Tally::new(),
-        duration_s: 0.0,
-    };
+    let mut merged = Merged::default();
     for phase in phases {
         merged.tally.merge(&phase.tally);
         merged.duration_s = merged.duration_s.max(seconds(phase.duration));

@@ -7,7 +7,7 @@ use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 use super::clock::Nanoseconds;
 
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) outcomes: Outcomes,
     pub(super) latency: LatencyHistogram,
@@ -23,14 +23,24 @@ pub(super) struct Tally {
     pub(super) streams: StreamTally,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
-    statuses: Box<[u64; 1000]>,
+    statuses: Statuses,
     pub(super) first_wrong: Option<WrongResponse>,
     /// The responses that were compared whole.
     pub(super) checked: Checked,
 }
 
-/// How a schedule was kept.
+/// How many responses had each status.
 #[derive(Debug)]
+struct Statuses(Box<[u64; 1000]>);
+
+impl Default for Statuses {
+    fn default() -> Self {
+        Self(Box::new([0; 1000]))
+    }
+}
+
+/// How a schedule was kept.
+#[derive(Debug, Default)]
 pub(super) struct ScheduleTally {
     /// Requests that were due in the phase, and the ones of them that were begun.
     pub(super) asked: u64,
@@ -48,7 +58,7 @@ pub(super) struct ScheduleTally {
 }
 
 /// Events of event streams.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EventTally {
     pub(super) count: u64,
     pub(super) first: LatencyHistogram,
@@ -56,42 +66,13 @@ pub(super) struct EventTally {
 }
 
 /// Streams held open beside the load.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StreamTally {
     pub(super) outcomes: Outcomes,
     pub(super) events: EventTally,
 }
 
 impl Tally {
-    pub(super) fn new() -> Self {
-        Self {
-            outcomes: Outcomes::default(),
-            latency: LatencyHistogram::new(),
-            latency_sum: 0,
-            connect: LatencyHistogram::new(),
-            first_byte: LatencyHistogram::new(),
-            schedule: ScheduleTally {
-                asked: 0,
-                sent: 0,
-                queued: 0,
-                bound_hits: 0,
-                behind_by: 0,
-                lag: LatencyHistogram::new(),
-                lag_by_half: [(0, 0); 2],
-            },
-            events: EventTally::new(),
-            streams: StreamTally {
-                outcomes: Outcomes::default(),
-                events: EventTally::new(),
-            },
-            bytes_read: 0,
-            bytes_written: 0,
-            statuses: Box::new([0; 1000]),
-            first_wrong: None,
-            checked: Checked::default(),
-        }
-    }
-
     #[inline]
     pub(super) fn ok(&mut self, latency: Nanoseconds, queued: bool) {
         self.outcomes[Outcome::Ok] += 1;
@@ -119,16 +100,14 @@ impl Tally {
 
     #[inline]
     pub(super) fn status(&mut self, status: u16) {
-        if let Some(count) = self.statuses.get_mut(usize::from(status)) {
+        if let Some(count) = self.statuses.0.get_mut(usize::from(status)) {
             *count += 1;
         }
     }
 
     pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
-        (0u16..)
-            .zip(self.statuses.iter().copied())
-            .filter(|&(_, count)| count > 0)
-            .collect()
+        let counts = (0..).zip(self.statuses.0.iter().copied());
+        counts.filter(|&(_, count)| count > 0).collect()
     }
 
     pub(super) fn merge(&mut self, other: &Tally) {
@@ -143,7 +122,7 @@ impl Tally {
         self.streams.events.merge(&other.streams.events);
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
-        for (mine, theirs) in self.statuses.iter_mut().zip(other.statuses.iter()) {
+        for (mine, theirs) in self.statuses.0.iter_mut().zip(other.statuses.0.iter()) {
             *mine += theirs;
         }
         self.checked.merge(&other.checked);
@@ -187,14 +166,6 @@ impl ScheduleTally {
 }
 
 impl EventTally {
-    fn new() -> Self {
-        Self {
-            count: 0,
-            first: LatencyHistogram::new(),
-            gap: LatencyHistogram::new(),
-        }
-    }
-
     /// Counts events that came together at `now`, in a response whose latency runs from `from` and whose
     /// last event came at `before`.
     pub(super) fn came(

@@ -189,7 +189,7 @@ mod tests {
         fn begin() -> Self {
             Self {
                 recorder: TimelineRecorder::begin(BEGAN),
-                tally: Tally::new(),
+                tally: Tally::default(),
             }
         }
 
@@ -208,7 +208,7 @@ mod tests {
 
         fn begin_measuring(&mut self) {
             self.recorder.take_last_of(&self.tally);
-            self.tally = Tally::new();
+            self.tally = Tally::default();
         }
 
         fn end(self, after: Nanoseconds) -> WorkerTimeline {

@@ -5,7 +5,7 @@ pub mod h1;
 pub mod h2;
 pub mod sse;
 
-use h1::{Collect, Eaten, OnClose, Whole};
+use h1::Collect;
 
 /// The client's side of one connection: what is to be sent, and what came of the bytes received.
 ///
@@ -57,6 +57,39 @@ pub trait Wire {
     fn close(&mut self) -> OnClose;
 }
 
+/// A whole response, in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The status code.
+    pub status: u16,
+    /// Bytes of the body, transfer coding removed.
+    pub body_bytes: u64,
+    /// Whether the connection may be used for another request.
+    pub keep_alive: bool,
+    /// The `grpc-status` of a response to a gRPC call.
+    pub rpc_status: Option<u32>,
+}
+
+/// What came of eating some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Eaten {
+    /// How many bytes were part of this response; fewer than were given only where it is whole.
+    pub bytes: usize,
+    /// The response, where its last byte was among them.
+    pub whole: Option<Whole>,
+}
+
+/// What it means that the server closed the connection now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnClose {
+    /// That was how the response ends.
+    Whole(Whole),
+    /// Nothing of a response had come.
+    BeforeResponse,
+    /// The response is cut short.
+    Truncated,
+}
+
 /// Which request is to be sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Which {
@@ -68,14 +101,23 @@ pub struct Which {
 
 /// Why there will be no response on a connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum Fault {
-    /// What came is no HTTP/1.1 response.
     #[error(transparent)]
     H1(#[from] h1::Malformed),
-    /// What came is no HTTP/2, or no response to a gRPC call.
     #[error(transparent)]
     Grpc(#[from] grpc::Malformed),
-    /// The server ended the call or the connection by a frame that says so, with the error code's name.
     #[error("the server {0}")]
     Ended(String),
+}
+
+/// A number of 64 bits in decimal digits and nothing else.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, &digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
 }

@@ -344,6 +344,6 @@ fn the_loop_that_ran_and_what_it_cost_are_told() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load(&plan(&server, LoadShape::Closed, 200));
     let generator = &result.generator;
-    assert_eq!(generator.event_loop, crate::EVENT_LOOP.to_string());
+    assert_eq!(generator.event_loop, crate::RAN);
     assert!(generator.system_calls > 0 && generator.system_calls < 200 * 6);
 }

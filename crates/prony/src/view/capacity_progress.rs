@@ -22,17 +22,21 @@ pub struct CapacityProgress {
 impl CapacityProgress {
     /// Says what is looked for.
     pub fn start(plan: &LoadPlan, question: &Question) -> Self {
-        let bar = match std::io::stderr().is_terminal() {
-            true => ProgressBar::new_spinner().with_style(style()),
-            false => ProgressBar::hidden(),
-        };
         errln!(
             "looking for the greatest rate at which {} keeps {}",
             plan.url,
             question.slo
         );
+        match std::io::stderr().is_terminal() {
+            true => Self::on_bar(ProgressBar::new_spinner(), question),
+            false => Self::on_bar(ProgressBar::hidden(), question),
+        }
+    }
+
+    /// On a line of its own.
+    pub(super) fn on_bar(bar: ProgressBar, question: &Question) -> Self {
         Self {
-            bar,
+            bar: bar.with_style(style()),
             findings: question.precision.repeats,
             doing: "closed loop, for a first guess".into(),
         }
@@ -40,24 +44,28 @@ impl CapacityProgress {
 
     /// Shows what has happened.
     pub fn on(&mut self, event: &Event<'_>) {
+        if let Event::Tries(planned) = event {
+            self.doing = self.tries(planned);
+        }
+        if let Some(line) = self.line(event) {
+            self.bar.suspend(|| errln!("  {line}"));
+        }
+    }
+
+    /// What is said of an event.
+    pub(super) fn line(&self, event: &Event<'_>) -> Option<String> {
         match event {
-            Event::Guessed(rate) => {
-                self.say(&format!("closed loop  {:>12}", per_second(*rate)));
-            }
-            Event::Tries(planned) => self.doing = self.tries(planned),
-            Event::Tried(attempt) => {
-                self.say(&format!(
-                    "{:<12} {:>12}  {}",
-                    self.purpose(attempt.purpose),
-                    per_second(attempt.rate_per_s),
-                    outcome(attempt)
-                ));
-            }
-            Event::Unsettled(came) => {
-                self.say(&format!(
-                    "the server responds no request right any more: {came}"
-                ));
-            }
+            Event::Tries(_) => None,
+            Event::Guessed(rate) => Some(format!("closed loop  {:>12}", per_second(*rate))),
+            Event::Tried(attempt) => Some(format!(
+                "{:<12} {:>12}  {}",
+                self.purpose(attempt.purpose),
+                per_second(attempt.rate_per_s),
+                outcome(attempt)
+            )),
+            Event::Unsettled(came) => Some(format!(
+                "the server responds no request right any more: {came}"
+            )),
         }
     }
 
@@ -78,10 +86,6 @@ impl CapacityProgress {
     /// Clears the line that moved.
     pub fn finish(self) {
         self.bar.finish_and_clear();
-    }
-
-    fn say(&self, line: &str) {
-        self.bar.suspend(|| errln!("  {line}"));
     }
 
     fn tries(&self, planned: &Planned) -> String {

@@ -10,6 +10,8 @@ mod requests;
 mod responses;
 mod shapes;
 mod slow_accept;
+#[path = "../../../load/tests/behaviour/slow_acceptor.rs"]
+mod slow_acceptor;
 mod streams;
 mod wrk;
 

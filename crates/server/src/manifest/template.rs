@@ -168,7 +168,7 @@ impl Template {
     }
 
     /// The word with its placeholders filled in, but for those that are known when a server starts (see
-    /// [`fill_at_start`]).
+    /// `fill_at_start`).
     pub fn fill(&self, places: &Places) -> String {
         let fill = |text: String, name: &str| match places.of(name) {
             Some(path) => text.replace(&format!("{{{name}}}"), &path.to_string_lossy()),

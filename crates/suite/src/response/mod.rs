@@ -71,7 +71,7 @@ impl ExpectedResponse {
         })
     }
 
-    /// The lines of which one is to be drawn for each request (see [`Draws`]), if there are several.
+    /// The lines of which one is to be drawn for each request (see `Draws`), if there are several.
     pub fn drawn_lines(&self) -> Option<&LineOf> {
         match &self.body {
             RightBody::LineOf(lines) if lines.count() > 1 => Some(lines),

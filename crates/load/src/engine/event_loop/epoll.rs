@@ -13,8 +13,10 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventFlags};
 use socket2::Socket;
 
-use super::socket::{Mode, socket_towards};
-use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use super::{
+    Chunk, ChunkBytes, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
+    errno_of, socket_towards,
+};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 
@@ -31,7 +33,12 @@ pub(in crate::engine) struct Epoll {
     later: VecDeque<usize>,
     /// How many of these have their turn before the next wait.
     later_now: usize,
-    buffers: Buffers,
+    /// The buffers of all connections: only what is in the cache is used.
+    look: Vec<u8>,
+    /// Never touched where the kernel throws bodies away; it only has a length.
+    discard: Vec<u8>,
+    /// How much is read before the head has said how long the body is.
+    first_look: usize,
     system_calls: u64,
 }
 
@@ -56,28 +63,6 @@ struct Slot {
     reads: u32,
 }
 
-/// Buffers that all connections of a worker share: only what is in the cache is used.
-struct Buffers {
-    look: Vec<u8>,
-    /// Never touched where the kernel throws bodies away; it only has a length.
-    discard: Vec<u8>,
-    /// How much is read before the head has said how long the body is.
-    first_look: usize,
-}
-
-/// Bytes in the shared buffer: it is given back before anything else is read.
-#[derive(Debug)]
-pub(in crate::engine) struct Look {
-    length: usize,
-    more_behind: bool,
-}
-
-impl Chunk for Look {
-    fn more_behind(&self) -> bool {
-        self.more_behind
-    }
-}
-
 /// What the kernel says of a connection that the server has closed.
 const CLOSED: EventFlags = EventFlags::RDHUP
     .union(EventFlags::HUP)
@@ -98,7 +83,7 @@ const BATCH: usize = 256;
 const READS_AT_ONCE: u32 = 16;
 
 impl Epoll {
-    pub(in crate::engine) fn new() -> Result<Self, Errno> {
+    pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
             events: Vec::with_capacity(BATCH),
@@ -107,17 +92,15 @@ impl Epoll {
             reading: None,
             later: VecDeque::new(),
             later_now: 0,
-            buffers: Buffers {
-                look: vec![0; LARGE_LOOK],
-                discard: vec![0; 1024 * 1024],
-                first_look: LARGE_LOOK,
-            },
+            look: vec![0; LARGE_LOOK],
+            discard: vec![0; 1024 * 1024],
+            first_look: LARGE_LOOK,
             system_calls: 0,
         })
     }
 
     /// What the next event of the kernel means, where it means something.
-    fn take_kernel_event(&mut self) -> Option<(usize, Event<Look>)> {
+    fn take_kernel_event(&mut self) -> Option<(usize, SocketEvent)> {
         while let Some(event) = self.events.get(self.at) {
             let (data, flags) = (event.data.u64(), event.flags);
             self.at += 1;
@@ -142,18 +125,18 @@ impl Epoll {
     }
 
     /// What an edge of a socket that could not be written to, or was connecting, means.
-    fn writable(&mut self, index: usize) -> Option<Event<Look>> {
+    fn writable(&mut self, index: usize) -> Option<SocketEvent> {
         let slot = &mut self.slots[index];
         if slot.connecting {
             slot.connecting = false;
             self.system_calls += 1;
             let error = slot.socket.as_ref()?.take_error();
-            return Some(Event::Connected(match error {
+            return Some(SocketEvent::Connected(match error {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) | Err(error) => Err(errno_of(&error)),
             }));
         }
-        std::mem::take(&mut slot.blocked).then_some(Event::Writable)
+        std::mem::take(&mut slot.blocked).then_some(SocketEvent::Writable)
     }
 
     fn read_first(&mut self, index: usize) {
@@ -162,7 +145,7 @@ impl Epoll {
     }
 
     /// Reads the slot that is being read once more.
-    fn read(&mut self) -> Option<(usize, Event<Look>)> {
+    fn read(&mut self) -> Option<(usize, SocketEvent)> {
         let index = self.reading?;
         let slot = &mut self.slots[index];
         let Some(socket) = &slot.socket else {
@@ -179,11 +162,11 @@ impl Epoll {
         }
         let skips = slot.next.skippable >= WORTH_SKIPPING;
         let (buffer, flags) = if skips {
-            let wanted = slot.next.skippable.min(self.buffers.discard.len() as u64) as usize;
-            (&mut self.buffers.discard[..wanted], MsgFlags::MSG_TRUNC)
+            let wanted = slot.next.skippable.min(self.discard.len() as u64) as usize;
+            (&mut self.discard[..wanted], MsgFlags::MSG_TRUNC)
         } else {
-            let wanted = self.buffers.first_look;
-            (&mut self.buffers.look[..wanted], MsgFlags::empty())
+            let wanted = self.first_look;
+            (&mut self.look[..wanted], MsgFlags::empty())
         };
         let wanted = buffer.len();
         self.system_calls += 1;
@@ -195,11 +178,11 @@ impl Epoll {
             }
             Err(error) => {
                 self.reading = None;
-                return Some((index, Event::Broken(error)));
+                return Some((index, SocketEvent::Broken(error)));
             }
             Ok(0) => {
                 self.reading = None;
-                return Some((index, Event::Closed));
+                return Some((index, SocketEvent::Closed));
             }
             Ok(length) => length,
         };
@@ -209,32 +192,25 @@ impl Epoll {
             self.reading = None;
         }
         if !skips && length == wanted {
-            self.buffers.first_look = LARGE_LOOK;
+            self.first_look = LARGE_LOOK;
         }
         let event = if skips {
-            Event::Skipped(length as u64)
+            SocketEvent::Skipped(length as u64)
         } else {
-            Event::Received(Look {
-                length,
+            SocketEvent::Received(Chunk {
+                bytes: ChunkBytes::Shared(length),
                 more_behind: slot.peer_closed,
             })
         };
         Some((index, event))
     }
-}
 
-impl EventLoop for Epoll {
-    type Chunk = Look;
-
-    const NAME: &'static str = "epoll";
-
-    fn open(
+    pub(super) fn open(
         &mut self,
         slot: usize,
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
-        self.close(slot);
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, Slot::default);
         }
@@ -259,7 +235,7 @@ impl EventLoop for Epoll {
         Ok(())
     }
 
-    fn close(&mut self, slot: usize) {
+    pub(super) fn close(&mut self, slot: usize) {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -273,7 +249,7 @@ impl EventLoop for Epoll {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         let entry = &mut self.slots[slot];
         let Some(socket) = &entry.socket else {
             return Err(Errno::ENOTCONN);
@@ -296,7 +272,7 @@ impl EventLoop for Epoll {
     }
 
     /// To the nanosecond as far as the kernel keeps it (Linux 5.11 and later: `epoll_pwait2`).
-    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+    pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = if self.later.is_empty() { longest } else { 0 };
         let longest =
             Timespec::try_from(Duration::from_nanos(longest)).map_err(|_| Errno::EINVAL)?;
@@ -315,7 +291,7 @@ impl EventLoop for Epoll {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(usize, Event<Look>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         loop {
             if let Some(event) = self.read() {
                 return Some(event);
@@ -329,31 +305,37 @@ impl EventLoop for Epoll {
         }
     }
 
-    fn was_idle(&self) -> bool {
+    pub(super) fn was_idle(&self) -> bool {
         self.events.is_empty() && self.later.is_empty()
     }
 
-    fn bytes<'a>(&'a self, chunk: &'a Look) -> &'a [u8] {
-        &self.buffers.look[..chunk.length]
+    /// The first `length` bytes of the shared buffer.
+    #[inline]
+    pub(super) fn shared(&self, length: usize) -> &[u8] {
+        &self.look[..length]
     }
 
-    fn release(&mut self, _: Look) {}
-
     #[inline]
-    fn read_on(&mut self, slot: usize, next: ReadNext) {
+    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         self.slots[slot].next = next;
         // The responses of one load are much alike: the last one tells how to read the next.
         if next.skippable >= WORTH_SKIPPING {
-            self.buffers.first_look = SMALL_LOOK;
+            self.first_look = SMALL_LOOK;
         }
     }
 
-    fn system_calls(&self) -> u64 {
+    pub(super) fn system_calls(&self) -> u64 {
         self.system_calls
     }
-}
 
-impl Epoll {
+    /// Takes out every socket, with its slot: whether it is being connected, and what is to be read next of it.
+    pub(super) fn take_sockets(&mut self) -> Vec<(usize, Socket, bool, ReadNext)> {
+        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
+        slots
+            .filter_map(|(slot, it)| Some((slot, it.socket?, it.connecting, it.next)))
+            .collect()
+    }
+
     /// Goes on with a slot that had been read for long enough, once the others have had their turn.
     fn read_what_is_left(&mut self) -> bool {
         while self.later_now > 0 {
@@ -372,10 +354,6 @@ impl Epoll {
 
 fn errno(error: rustix::io::Errno) -> Errno {
     Errno::from_raw(error.raw_os_error())
-}
-
-fn errno_of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
 }
 
 #[cfg(test)]

@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use prony_kernel::{Chunk as Buffer, Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
+use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
 
-use super::socket::{Mode, socket_towards};
-use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use super::{
+    Chunk, ChunkBytes, Epoll, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
+    errno_of, socket_towards,
+};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 
@@ -56,25 +58,12 @@ const SKIPS_AT_ONCE: u32 = 16;
 /// So often in a row at the most: then the others have their turn.
 const MOST_SKIPS: u8 = 16;
 
-/// Bytes in a buffer of the ring.
-#[derive(Debug)]
-pub(in crate::engine) struct Received {
-    buffer: Buffer,
-    more_behind: bool,
-}
-
-impl Chunk for Received {
-    fn more_behind(&self) -> bool {
-        self.more_behind
-    }
-}
-
 impl IoUring {
     /// For so many slots.
     ///
     /// # Errors
     /// Where the kernel has no io_uring, or forbids it.
-    pub(in crate::engine) fn new(slots: usize) -> io::Result<Self> {
+    pub(super) fn new(slots: usize) -> io::Result<Self> {
         let ring = Ring::new(&RingSettings {
             slots,
             small_buffers: SMALL_BUFFERS,
@@ -91,6 +80,28 @@ impl IoUring {
             skipped: None,
             system_calls: 0,
         })
+    }
+
+    /// With the connections of another loop, which is of no use any more.
+    ///
+    /// # Errors
+    /// As [`IoUring::new`]; the other loop is as it was.
+    pub(super) fn in_place_of(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
+        let mut io_uring = Self::new(slots)?;
+        io_uring.system_calls = epoll.system_calls();
+        for (slot, socket, is_connecting, next) in epoll.take_sockets() {
+            // If that fails, so does what the ring is asked to do with the socket.
+            let _ = socket.set_nonblocking(false);
+            io_uring.system_calls += 2;
+            io_uring.slots[slot].is_open = true;
+            if is_connecting {
+                io_uring.ring.adopt_connecting(slot, socket.into());
+            } else {
+                io_uring.ring.adopt(slot, socket.into());
+                io_uring.read_on(slot, next);
+            }
+        }
+        Ok(io_uring)
     }
 
     fn receive(&mut self, slot: usize) {
@@ -137,7 +148,7 @@ impl IoUring {
 
     /// What a completion means to the worker, where it means something.
     #[inline]
-    fn event(&mut self, slot: usize, completion: Completion) -> Option<Event<Received>> {
+    fn event(&mut self, slot: usize, completion: Completion) -> Option<SocketEvent> {
         match completion {
             Completion::Received(buffer) => {
                 let is_short = buffer.len() < SMALL_BUFFER as usize;
@@ -154,41 +165,36 @@ impl IoUring {
                     &self.ahead,
                     Some((next, Completion::Ended | Completion::Failed(_))) if *next == slot
                 );
-                Some(Event::Received(Received {
-                    buffer,
+                Some(SocketEvent::Received(Chunk {
+                    bytes: ChunkBytes::OfRing(buffer),
                     more_behind,
                 }))
             }
             Completion::Sent(Ok(_)) => {
-                std::mem::take(&mut self.slots[slot].blocked).then_some(Event::Writable)
+                std::mem::take(&mut self.slots[slot].blocked).then_some(SocketEvent::Writable)
             }
             // What the server did before it closed, receiving tells.
             Completion::Sent(Err(Errno::EPIPE | Errno::ECONNRESET)) => None,
-            Completion::Sent(Err(errno)) | Completion::Failed(errno) => Some(Event::Broken(errno)),
-            Completion::Skipped(length) => Some(Event::Skipped(length)),
+            Completion::Sent(Err(errno)) | Completion::Failed(errno) => {
+                Some(SocketEvent::Broken(errno))
+            }
+            Completion::Skipped(length) => Some(SocketEvent::Skipped(length)),
             Completion::Connected(result) => {
                 if result.is_ok() {
                     self.receive(slot);
                 }
-                Some(Event::Connected(result))
+                Some(SocketEvent::Connected(result))
             }
-            Completion::Ended => Some(Event::Closed),
+            Completion::Ended => Some(SocketEvent::Closed),
         }
     }
-}
 
-impl EventLoop for IoUring {
-    type Chunk = Received;
-
-    const NAME: &'static str = "io_uring";
-
-    fn open(
+    pub(super) fn open(
         &mut self,
         slot: usize,
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
-        self.close(slot);
         let (socket, address) = socket_towards(endpoint, source, Mode::Blocking)?;
         // Making it and setting its options.
         self.system_calls += 2 + 2 * u64::from(source.is_some());
@@ -200,7 +206,7 @@ impl EventLoop for IoUring {
         Ok(())
     }
 
-    fn close(&mut self, slot: usize) {
+    pub(super) fn close(&mut self, slot: usize) {
         if std::mem::take(&mut self.slots[slot].is_open) {
             self.ring.close(slot);
             // What was read ahead may be of the socket that is closed now.
@@ -212,27 +218,25 @@ impl EventLoop for IoUring {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         let taken = self.ring.send(slot, bytes);
         self.slots[slot].blocked = taken < bytes.len();
         Ok(taken)
     }
 
     #[inline]
-    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+    pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = Duration::from_nanos(longest);
         let had_nothing_to_do = !self.ring.has_submissions();
-        self.ring
-            .wait(longest)
-            .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
+        self.ring.wait(longest).map_err(|error| errno_of(&error))?;
         self.was_idle = had_nothing_to_do && !self.ring.has_completions();
         Ok(())
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(usize, Event<Received>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         if let Some((slot, length)) = self.skipped.take() {
-            return Some((slot, Event::Skipped(length)));
+            return Some((slot, SocketEvent::Skipped(length)));
         }
         loop {
             let ahead = self.ahead.take();
@@ -243,22 +247,12 @@ impl EventLoop for IoUring {
         }
     }
 
-    fn was_idle(&self) -> bool {
+    pub(super) fn was_idle(&self) -> bool {
         self.was_idle
     }
 
     #[inline]
-    fn bytes<'a>(&'a self, chunk: &'a Received) -> &'a [u8] {
-        &chunk.buffer
-    }
-
-    #[inline]
-    fn release(&mut self, chunk: Received) {
-        drop(chunk);
-    }
-
-    #[inline]
-    fn read_on(&mut self, slot: usize, next: ReadNext) {
+    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         let it = &mut self.slots[slot];
         if it.receives_on {
             return;
@@ -276,7 +270,7 @@ impl EventLoop for IoUring {
         }
     }
 
-    fn system_calls(&self) -> u64 {
+    pub(super) fn system_calls(&self) -> u64 {
         self.system_calls + self.ring.system_calls()
     }
 }

@@ -1,22 +1,17 @@
 //! When the next request is due: the shapes of a load are values behind one small trait.
 
 mod budget;
-mod closed;
-mod intervals;
 mod overdue;
-mod poisson;
+mod random;
 mod rate;
 mod stages;
-mod users_closed;
-mod users_open;
+mod users;
 
 pub(super) use budget::SharedBudget;
-pub(super) use closed::Closed;
-pub(super) use intervals::source as random_source;
 pub(super) use overdue::Overdue;
+pub(super) use random::source as random_source;
 pub(super) use rate::{Part, Rate};
-pub(super) use users_closed::UsersClosed;
-pub(super) use users_open::UsersOpen;
+pub(super) use users::{ClosedUser, OpenUser, Users};
 
 use super::clock::Nanoseconds;
 
@@ -83,4 +78,62 @@ pub(super) trait Pacer {
     /// Measuring begins with `in_flight` requests in flight, which count as measured ones: they
     /// must not be more than may be measured.
     fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds);
+}
+
+/// The closed loop: a connection sends its next request when it has the response to its last one.
+#[derive(Debug)]
+pub(super) struct Closed {
+    /// Measured requests that may be started, over the whole load.
+    requests: Option<u64>,
+    /// Requests that may be started still; `None` for any number.
+    left: Option<u64>,
+}
+
+impl Closed {
+    pub(super) fn new(requests: Option<u64>, has_warmup: bool) -> Self {
+        let left = if has_warmup { None } else { requests };
+        Self { requests, left }
+    }
+}
+
+impl Pacer for Closed {
+    fn start(&mut self, _: Nanoseconds) {}
+
+    #[inline]
+    fn next(&mut self, _: usize, _: Nanoseconds) -> Next {
+        match &mut self.left {
+            None => Next::Now(Arrival::Free),
+            Some(0) => Next::Never,
+            Some(left) => {
+                *left -= 1;
+                Next::Now(Arrival::Free)
+            }
+        }
+    }
+
+    #[inline]
+    fn exhausted(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
+        self.left = self
+            .requests
+            .map(|requests| requests.saturating_sub(in_flight));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_counts_measured_requests_only() {
+        let now = Next::Now(Arrival::Free);
+        let mut pacer = Closed::new(Some(5), true);
+        assert!((0..100).all(|user| pacer.next(user, 0) == now));
+        pacer.begin_measuring(3, 0);
+        let after: Vec<Next> = (0..3).map(|user| pacer.next(user, 0)).collect();
+        assert_eq!(after, [now, now, Next::Never]);
+    }
 }

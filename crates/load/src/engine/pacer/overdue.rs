@@ -1,6 +1,6 @@
 //! Requests that were due and never begun. There may be any number of them, so they are counted by arithmetic.
 
-use super::poisson::poisson_count;
+use super::random::poisson_count;
 use crate::engine::clock::Nanoseconds;
 
 /// Requests that were due and never begun.
@@ -73,7 +73,7 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::intervals::exponential;
+    use super::super::random::exponential;
     use super::*;
 
     #[test]

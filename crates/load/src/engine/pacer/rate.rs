@@ -3,8 +3,8 @@
 use prony_model::{Arrivals, Schedule, Stage};
 
 use super::budget::Budget;
-use super::intervals::exponential;
 use super::overdue::{Overdue, Walk};
+use super::random::exponential;
 use super::stages::Stages;
 use super::{Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
@@ -235,7 +235,7 @@ mod tests {
 
     fn rate(schedule: Schedule, part: (usize, usize), budget: &SharedBudget) -> Rate<'_> {
         let (worker, workers) = part;
-        let random = super::super::intervals::source(7, worker as u64);
+        let random = super::super::random::source(7, worker as u64);
         let mut pacer = Rate::new(schedule, Part { worker, workers }, budget, false, random);
         pacer.start(SECOND);
         pacer

@@ -5,11 +5,10 @@ use prony_model::Outcome;
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::{Arrival, Next, Pacer};
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// The load begins: what that connection does first.
     pub(super) fn begin_with(&mut self, index: usize) {
         if self.connections[index].role == Role::Stream {
@@ -197,11 +196,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             from,
             deadline,
             queued,
-            resent: false,
             last: most.is_some_and(|most| connection.requests >= most.get()),
-            response_begun: false,
-            last_event: None,
-            sample: None,
+            ..InFlight::default()
         });
         match connection.activity {
             _ if connection.excess.is_some() => self.fail_for_excess(index),

@@ -8,7 +8,6 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::target::was_reset;
 use crate::wire::Wire;
@@ -17,7 +16,7 @@ use crate::wire::Wire;
 const FIRST_RETRY: Nanoseconds = 10_000_000;
 const LONGEST_RETRY: Nanoseconds = 1_000_000_000;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// Connects.
     pub(super) fn open(&mut self, index: usize) {
         let connection = &mut self.connections[index];

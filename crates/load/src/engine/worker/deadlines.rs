@@ -5,11 +5,10 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::Activity;
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// Sees that the deadlines of that connection are looked at, not later than `at`.
     ///
     /// Each connection has one entry at the most, which is moved only when it has come: nearly always

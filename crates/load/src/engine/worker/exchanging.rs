@@ -6,12 +6,11 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::event_loop::{Chunk, EventLoop, ReadNext};
+use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::{Eaten, Whole};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::{Eaten, Fault, Which, Whole, Wire};
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// Gives the wire the requests of that connection that it has not got. They go with the next
     /// flush.
     #[inline]
@@ -85,7 +84,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
 
     /// Bytes came.
     #[inline]
-    pub(super) fn received(&mut self, index: usize, chunk: L::Chunk) {
+    pub(super) fn received(&mut self, index: usize, chunk: Chunk) {
         let length = self.io.bytes(&chunk).len();
         self.count_bytes_read(index, length as u64);
         let mut at = 0;
@@ -96,12 +95,12 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                     at += bytes;
                     let Some(whole) = whole else { break };
                     let others_due = self.connections[index].in_flight.len() > 1;
-                    let may_stay = at < length || others_due || !chunk.more_behind();
+                    let may_stay = at < length || others_due || !chunk.more_behind;
                     self.responded(index, whole, may_stay);
                 }
             }
         }
-        self.io.release(chunk);
+        drop(chunk);
         self.read_on(index);
     }
 
@@ -113,7 +112,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     }
 
     #[inline]
-    fn eat(&mut self, index: usize, chunk: &L::Chunk, at: usize) -> Result<Eaten, Fault> {
+    fn eat(&mut self, index: usize, chunk: &Chunk, at: usize) -> Result<Eaten, Fault> {
         let connection = &mut self.connections[index];
         let sample = match connection.in_flight.front_mut() {
             Some(request) => {

@@ -5,14 +5,12 @@ use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::OnClose;
-use crate::wire::{Fault, Wire};
+use crate::wire::{Fault, OnClose, Wire};
 
 const NO_RESPONSE: &str = "the server closed the connection without a response";
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// The server has closed the connection, or it broke.
     #[cold]
     pub(super) fn closed(&mut self, index: usize, errno: Option<Errno>) {

@@ -15,10 +15,10 @@ use nix::errno::Errno;
 use prony_kernel::Counters;
 use prony_model::{Ended, LoadShape, Outcome};
 
-use super::clock::{Clock, Nanoseconds, nanoseconds};
+use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
-use super::event_loop::{Event, EventLoop};
+use super::event_loop::{EventLoop, LONG_BODY, SocketEvent};
 use super::judge::Judge;
 use super::pacer::Pacer;
 use super::phase::{Phase, PhaseResult};
@@ -28,7 +28,6 @@ use super::source_address::SourceAddresses;
 use super::start_line::Place;
 use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
-use super::timetable::Timetable;
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
 
@@ -98,9 +97,18 @@ pub(super) struct Share {
     pub(super) streams: usize,
 }
 
-pub(super) struct Worker<'a, P, W, L> {
+impl Share {
+    /// How many connections there may be at a time.
+    pub(super) fn slots(&self) -> usize {
+        self.most_connections + self.streams
+    }
+}
+
+pub(super) struct Worker<'a, P, W> {
     shared: Shared<'a>,
-    io: L,
+    io: EventLoop,
+    /// After how many responses it chooses its event loop; `None` if that is settled.
+    chooses_after: Option<u64>,
     new_wire: &'a dyn Fn() -> W,
     /// The load's connections, and before them the streams beside it.
     connections: Vec<Connection<W>>,
@@ -142,11 +150,11 @@ pub(super) struct Worker<'a, P, W, L> {
     scheduling: Option<SchedulingMeter>,
 }
 
-impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
+impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
     /// A worker that has not opened anything yet.
     pub(super) fn new(
         shared: Shared<'a>,
-        io: L,
+        (io, chooses_after): (EventLoop, Option<u64>),
         share: Share,
         new_wire: &'a dyn Fn() -> W,
         pacer: P,
@@ -160,6 +168,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         Self {
             connections: streams.chain(load).collect(),
             io,
+            chooses_after,
             new_wire,
             share,
             sources: SourceAddresses::of(plan),
@@ -170,7 +179,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             deadlines: Timetable::default(),
             idle: VecDeque::new(),
             judge,
-            tally: Tally::new(),
+            tally: Tally::default(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,
             timeline: TimelineRecorder::begin(now),
@@ -209,6 +218,9 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             self.begin_what_is_due();
             self.wait(not_begun.start == not_begun.end)?;
             self.take_events();
+            if let Some(enough) = self.chooses_after {
+                self.choose_event_loop(enough);
+            }
             self.look_at_deadlines();
             self.retry_what_is_due();
             if let Some(ended) = self.change_phase() {
@@ -310,16 +322,32 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     }
 
     #[inline]
-    fn on_event(&mut self, index: usize, event: Event<L::Chunk>) {
+    fn on_event(&mut self, index: usize, event: SocketEvent) {
         match event {
-            Event::Received(chunk) => self.received(index, chunk),
-            Event::Skipped(length) => self.skipped(index, length),
-            Event::Writable => self.flush(index),
-            Event::Connected(result) => self.connected(index, result),
-            Event::Closed => self.closed(index, None),
-            Event::Broken(errno) => self.closed(index, Some(errno)),
+            SocketEvent::Received(chunk) => self.received(index, chunk),
+            SocketEvent::Skipped(length) => self.skipped(index, length),
+            SocketEvent::Writable => self.flush(index),
+            SocketEvent::Connected(result) => self.connected(index, result),
+            SocketEvent::Closed => self.closed(index, None),
+            SocketEvent::Broken(errno) => self.closed(index, Some(errno)),
         }
         self.free(index);
+    }
+
+    /// Chooses the event loop for good, once enough responses have shown how long they are. The worker began with epoll.
+    #[cold]
+    fn choose_event_loop(&mut self, enough: u64) {
+        let of = |outcome| self.tally.outcomes[outcome];
+        let responses = of(Outcome::Ok) + of(Outcome::WrongStatus) + of(Outcome::WrongBody);
+        if responses < enough {
+            return;
+        }
+        self.chooses_after = None;
+        if self.tally.bytes_read < responses * LONG_BODY {
+            self.io.switch_to_io_uring(self.share.slots());
+            // What epoll had no room for.
+            (0..self.connections.len()).for_each(|index| self.flush(index));
+        }
     }
 
     /// What is due by then is begun: now, and nothing any more that is due when the phase has ended.
@@ -368,7 +396,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     fn begin_measuring(&mut self) {
         let cost = self.cost();
         self.timeline.take_last_of(&self.tally);
-        let mut tally = std::mem::replace(&mut self.tally, Tally::new());
+        let mut tally = std::mem::take(&mut self.tally);
         // Streams go on through both phases.
         std::mem::swap(
             &mut self.tally.streams.outcomes,
@@ -399,7 +427,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         let (warmup, measured) = if self.phase.measuring {
             (self.warmup, last)
         } else {
-            (Some(last), PhaseResult::nothing())
+            (Some(last), PhaseResult::default())
         };
         WorkerResult {
             warmup,
@@ -407,7 +435,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             timeline,
             ended,
             connections: self.counts,
-            event_loop: L::NAME,
+            event_loop: self.io.name(),
         }
     }
 

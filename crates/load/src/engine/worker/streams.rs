@@ -5,7 +5,6 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
@@ -13,21 +12,16 @@ use crate::wire::Wire;
 /// must not become a load of their own.
 const PAUSE: Nanoseconds = 10_000_000;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// Asks for a stream.
     pub(super) fn begin_stream(&mut self, index: usize) {
         let number = self.mix.next();
         let connection = &mut self.connections[index];
         connection.in_flight.push_back(InFlight {
             number,
-            from: None,
             deadline: self.now.saturating_add(self.timeout),
-            queued: false,
             resent: true,
-            last: false,
-            response_begun: false,
-            last_event: None,
-            sample: None,
+            ..InFlight::default()
         });
         match connection.activity {
             Activity::Open => {

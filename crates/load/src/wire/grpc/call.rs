@@ -11,17 +11,14 @@ pub(super) const PREFIX: usize = 5;
 
 /// Why a call cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say it")]
 pub enum CallError {
-    /// Not a method of a service.
     #[error("`{0}` is not the path of a gRPC method: write `/package.Service/Method`")]
     Path(String),
-    /// Not a host.
     #[error("`{0}` is not an authority: write `host` or `host:port`")]
     Authority(String),
-    /// Does not fit.
     #[error("path and authority are too long together: the head would be of {0} bytes")]
     HeadTooLong(usize),
-    /// Does not fit.
     #[error("a message of {0} bytes is too long: its length has 32 bits")]
     MessageTooLong(usize),
 }

@@ -1,9 +1,10 @@
 //! One response to a unary call, from its head to its trailers.
 
 use super::Malformed;
-use super::message::MessageReader;
-use crate::wire::h1::{Collect, Keep, Whole};
+use super::call::PREFIX;
+use crate::wire::h1::{Collect, Keep};
 use crate::wire::h2::hpack::Fields;
+use crate::wire::{Whole, decimal};
 
 /// `UNKNOWN`: what a call has come to where the server does not say.
 const UNKNOWN: u32 = 2;
@@ -151,7 +152,8 @@ impl ResponseReader {
         if let Some(digits) = known.rpc_status
             && self.is_grpc
         {
-            self.rpc_status = Some(decimal(digits).ok_or(Malformed::RpcStatus)?);
+            let status = decimal(digits).and_then(|status| status.try_into().ok());
+            self.rpc_status = Some(status.ok_or(Malformed::RpcStatus)?);
         }
         Ok(())
     }
@@ -186,7 +188,7 @@ impl<'a> KnownFields<'a> {
 fn status(value: &[u8]) -> Result<u16, Malformed> {
     match value {
         [b'1'..=b'9', _, _] => decimal(value)
-            .and_then(|status| u16::try_from(status).ok())
+            .and_then(|status| status.try_into().ok())
             .ok_or(Malformed::Status),
         _ => Err(Malformed::Status),
     }
@@ -208,16 +210,6 @@ fn is_grpc(content_type: &[u8]) -> bool {
     content_type
         .strip_prefix(b"application/grpc")
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
-}
-
-fn decimal(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u32, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }
 
 /// The fields as an [`crate::Response`] has them.
@@ -253,9 +245,90 @@ fn hex(digit: u8) -> Option<u8> {
     Some((digit as char).to_digit(16)? as u8)
 }
 
+/// Reads the one message of a unary response, after its prefix, from the pieces of a body.
+#[derive(Debug, Default)]
+struct MessageReader {
+    prefix: [u8; PREFIX],
+    /// How many bytes of the prefix have come.
+    prefix_bytes: usize,
+    /// Bytes of the message that have not come.
+    left: u32,
+}
+
+impl MessageReader {
+    /// Eats a piece of the body and returns the part of it that is the message's.
+    fn eat<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Malformed> {
+        let lacking = (PREFIX - self.prefix_bytes).min(bytes.len());
+        let (prefix, rest) = bytes.split_at(lacking);
+        self.prefix[self.prefix_bytes..][..lacking].copy_from_slice(prefix);
+        self.prefix_bytes += lacking;
+        if lacking > 0 && self.prefix_bytes == PREFIX {
+            let [flag, length @ ..] = self.prefix;
+            if flag != 0 {
+                return Err(Malformed::Compressed(flag));
+            }
+            self.left = u32::from_be_bytes(length);
+        }
+        if rest.len() > self.left as usize {
+            return Err(Malformed::SecondMessage);
+        }
+        self.left -= rest.len() as u32;
+        Ok(rest)
+    }
+
+    /// The body is over: whether there was a message.
+    fn end(&self) -> Result<bool, Malformed> {
+        match (self.prefix_bytes, self.left) {
+            (0, _) => Ok(false),
+            (PREFIX, 0) => Ok(true),
+            _ => Err(Malformed::MessageCut),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<u8>, bool), Malformed> {
+        let (mut reader, mut message) = (MessageReader::default(), Vec::new());
+        for piece in pieces {
+            message.extend_from_slice(reader.eat(piece)?);
+        }
+        Ok((message, reader.end()?))
+    }
+
+    #[test]
+    fn split_anywhere_the_message_is_the_same() {
+        for body in [&b"\0\0\0\0\x03abc"[..], b"\0\0\0\0\0", b""] {
+            let expected = (
+                body.get(PREFIX..).unwrap_or_default().to_vec(),
+                !body.is_empty(),
+            );
+            for at in 0..=body.len() {
+                let pieces = [&body[..at], &[], &body[at..]];
+                assert_eq!(read(pieces).as_ref(), Ok(&expected));
+            }
+            assert_eq!(read(body.chunks(1)), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn one_whole_plain_message_is_all_that_is_read() {
+        assert_eq!(
+            read([&b"\0\0\0\0\x01ab"[..]]),
+            Err(Malformed::SecondMessage)
+        );
+        assert_eq!(
+            read([&b"\0\0\0\0\0"[..], b"\0"]),
+            Err(Malformed::SecondMessage)
+        );
+        assert_eq!(read([&b"\0\0\0\0\x02a"[..]]), Err(Malformed::MessageCut));
+        assert_eq!(read([&b"\0\0\0\0"[..]]), Err(Malformed::MessageCut));
+        assert_eq!(read([&b"\x01\0\0\0\0"[..]]), Err(Malformed::Compressed(1)));
+        let giant = b"\0\xff\xff\xff\xff";
+        assert_eq!(read([&giant[..]]), Err(Malformed::MessageCut));
+    }
 
     #[test]
     fn only_grpc_is_grpc() {

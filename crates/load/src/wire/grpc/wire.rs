@@ -2,9 +2,9 @@
 
 use super::response::ResponseReader;
 use super::{Call, Malformed};
-use crate::wire::h1::{Collect, Eaten, OnClose, Whole};
-use crate::wire::h2::{Connection, ErrorCode, Event};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::h1::Collect;
+use crate::wire::h2::{Connection, ErrorCode, FrameReader, StreamEvent};
+use crate::wire::{Eaten, Fault, OnClose, Which, Whole, Wire};
 
 /// How much of what the server says about its going is passed on, in bytes.
 const MOST_DEBUG: usize = 200;
@@ -17,6 +17,7 @@ const MOST_DEBUG: usize = 200;
 #[derive(Debug)]
 pub struct CallWire {
     call: Call,
+    frames: FrameReader,
     connection: Connection,
     response: ResponseReader,
     /// A call is made, and its response is not whole.
@@ -30,6 +31,7 @@ impl CallWire {
     pub fn new(call: &Call) -> Self {
         Self {
             call: call.clone(),
+            frames: FrameReader::default(),
             connection: Connection::default(),
             response: ResponseReader::default(),
             awaiting: false,
@@ -43,24 +45,25 @@ impl CallWire {
         keep: Option<&mut Collect>,
     ) -> Result<Option<Step>, Fault> {
         let call = self.connection.stream();
-        let Some(event) = self.connection.next(bytes).map_err(Malformed::from)? else {
+        let Some(frame) = self.frames.next(bytes).map_err(Malformed::from)? else {
             return Ok(None);
         };
+        let event = self.connection.take(frame).map_err(Malformed::from)?;
         // There is one stream: whatever concerns a stream concerns the call.
         let end = match event {
-            Event::Control => false,
-            Event::Fields { fields, end, .. } => {
+            StreamEvent::Control => false,
+            StreamEvent::Fields { fields, end, .. } => {
                 self.response.fields(fields, end, keep)?;
                 end
             }
-            Event::Data { bytes, end, .. } => {
+            StreamEvent::Data { bytes, end, .. } => {
                 self.response.data(bytes, keep)?;
                 end
             }
-            Event::Reset { code, .. } => {
+            StreamEvent::Reset { code, .. } => {
                 return Err(Fault::Ended(format!("reset the call: {code}")));
             }
-            Event::GoAway {
+            StreamEvent::GoAway {
                 last_stream,
                 code,
                 debug,
@@ -100,6 +103,7 @@ enum Step {
 
 impl Wire for CallWire {
     fn open(&mut self) {
+        self.frames.restart();
         self.connection.open();
         self.awaiting = false;
     }
@@ -160,7 +164,8 @@ impl Wire for CallWire {
     }
 
     fn close(&mut self) -> OnClose {
-        let in_response = self.connection.in_frame() || (self.awaiting && self.response.begun());
+        let in_frame = self.frames.in_frame() || self.connection.in_block();
+        let in_response = in_frame || (self.awaiting && self.response.begun());
         if in_response {
             OnClose::Truncated
         } else {

@@ -4,6 +4,8 @@
 //! (section 2.2), but none here: after a chunk that is one byte too long it is data.
 
 use super::Malformed;
+use super::fields::FieldLine;
+use super::lines::Lines;
 
 /// The longest chunk-size line, leading zeros and extensions included, in bytes.
 const MAX_SIZE_LINE: u32 = 4096;
@@ -137,6 +139,29 @@ fn size_line_byte(byte: u8, at: SizeLine, size: u64, length: u32) -> Result<Chun
 fn with_digit(size: u64, digit: u8) -> Option<u64> {
     let digit = char::from(digit).to_digit(16)?;
     Some(size.checked_mul(16)? | u64::from(digit))
+}
+
+/// Reads one trailer section, behind the last chunk (section 7.1.2): its lines are checked, and what they say is ignored.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trailers {
+    lines: Lines,
+    in_field: bool,
+}
+
+impl Trailers {
+    /// Reads on in `bytes`, which are those of the last call and perhaps more: returns the length of
+    /// the section, or `None` until its empty line has come.
+    #[inline]
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        while let Some(line) = self.lines.next(bytes) {
+            if line.is_empty() {
+                return Ok(Some(self.lines.position()));
+            }
+            FieldLine::read(&bytes[line], self.in_field)?;
+            self.in_field = true;
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

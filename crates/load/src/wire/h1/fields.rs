@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
-use super::{Framing, Malformed};
+use super::Malformed;
+use crate::wire::decimal;
 
 /// A line of a field section.
 pub(super) enum FieldLine<'a> {
@@ -47,6 +48,17 @@ impl FieldLine<'_> {
 #[inline]
 pub(super) fn holds_forbidden(line: &[u8]) -> bool {
     memchr2(b'\r', 0, line).is_some()
+}
+
+/// How the end of a body is found (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// After this many bytes.
+    Length(u64),
+    /// After the last chunk.
+    Chunked,
+    /// When the server closes the connection.
+    UntilClose,
 }
 
 /// A field that says how the body ends or whether the connection stays.
@@ -174,34 +186,8 @@ pub(super) fn trim(value: &[u8]) -> &[u8] {
     &value[start..end]
 }
 
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
-}
-
 /// `tchar` of RFC 9110, section 5.6.2.
 const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }

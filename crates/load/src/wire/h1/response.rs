@@ -1,48 +1,16 @@
 //! One response, from its first byte to its last.
 
-use super::chunked::{ChunkStep, Chunked};
-use super::head::{Framing, Head, HeadReader};
+use super::chunked::{ChunkStep, Chunked, Trailers};
+use super::fields::Framing;
+use super::head::{Head, HeadReader};
 use super::lines::Partial;
-use super::trailers::Trailers;
 use super::{Keep, Malformed, RequestKind};
-
-/// A whole response, in short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
-    /// The status code.
-    pub status: u16,
-    /// Bytes of the body, transfer coding removed.
-    pub body_bytes: u64,
-    /// Whether the connection may be used for another request.
-    pub keep_alive: bool,
-    /// The `grpc-status` of a response to a gRPC call.
-    pub rpc_status: Option<u32>,
-}
-
-/// What came of eating some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Eaten {
-    /// How many bytes were part of this response; fewer than were given only where it is whole.
-    pub bytes: usize,
-    /// The response, where its last byte was among them.
-    pub whole: Option<Whole>,
-}
-
-/// What it means that the server closed the connection now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnClose {
-    /// That was how the response ends.
-    Whole(Whole),
-    /// Nothing of a response had come.
-    BeforeResponse,
-    /// The response is cut short.
-    Truncated,
-}
+use crate::wire::{Eaten, OnClose, Whole};
 
 #[derive(Debug)]
 enum State {
     Head,
-    Body { head: Head, body: Body },
+    Body(Head, Body),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,14 +103,8 @@ impl ResponseReader {
     /// away before they are read, and told with [`ResponseReader::skip`].
     pub fn skippable(&self) -> u64 {
         match &self.state {
-            State::Body {
-                body: Body::Length { left },
-                ..
-            } => *left,
-            State::Body {
-                body: Body::Chunked(chunked),
-                ..
-            } => chunked.data_left(),
+            State::Body(_, Body::Length { left }) => *left,
+            State::Body(_, Body::Chunked(chunked)) => chunked.data_left(),
             _ => 0,
         }
     }
@@ -151,17 +113,11 @@ impl ResponseReader {
     pub fn skip(&mut self, length: u64) -> Option<Whole> {
         self.body_bytes += length;
         match &mut self.state {
-            State::Body {
-                body: Body::Length { left },
-                ..
-            } => {
+            State::Body(_, Body::Length { left }) => {
                 *left -= length;
                 (*left == 0).then(|| self.end())
             }
-            State::Body {
-                body: Body::Chunked(chunked),
-                ..
-            } => {
+            State::Body(_, Body::Chunked(chunked)) => {
                 chunked.advance_data(length);
                 None
             }
@@ -176,7 +132,7 @@ impl ResponseReader {
             let rest = &bytes[at..];
             let (eaten, whole) = match self.state {
                 State::Head => self.eat_head(rest, keep)?,
-                State::Body { .. } => self.eat_body(rest, keep)?,
+                State::Body(..) => self.eat_body(rest, keep)?,
             };
             at += eaten;
             if whole.is_some() {
@@ -193,10 +149,7 @@ impl ResponseReader {
     pub fn close(&mut self) -> OnClose {
         match self.state {
             State::Head if self.partial.is_empty() => OnClose::BeforeResponse,
-            State::Body {
-                body: Body::UntilClose,
-                ..
-            } => OnClose::Whole(self.end()),
+            State::Body(_, Body::UntilClose) => OnClose::Whole(self.end()),
             _ => OnClose::Truncated,
         }
     }
@@ -252,7 +205,7 @@ impl ResponseReader {
             Framing::UntilClose => Body::UntilClose,
         };
         self.body_bytes = 0;
-        self.state = State::Body { head, body };
+        self.state = State::Body(head, body);
         Ok((head.framing == Framing::Length(0)).then(|| self.end()))
     }
 
@@ -261,7 +214,7 @@ impl ResponseReader {
         bytes: &[u8],
         keep: &mut impl Keep,
     ) -> Result<(usize, Option<Whole>), Malformed> {
-        let State::Body { body, .. } = &mut self.state else {
+        let State::Body(_, body) = &mut self.state else {
             return Ok((0, None));
         };
         let (eaten, body_bytes, over) = match body {
@@ -293,7 +246,7 @@ impl ResponseReader {
     /// The response is whole: tells of it, and is ready for the next one.
     fn end(&mut self) -> Whole {
         let state = std::mem::replace(&mut self.state, State::Head);
-        let State::Body { head, .. } = state else {
+        let State::Body(head, _) = state else {
             unreachable!("a response ends in its body");
         };
         Whole {

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use super::head::status_line;
-use super::{Collect, Eaten, Ignore, Keep, Malformed, OnClose, RequestKind, ResponseReader, Whole};
+use super::{Collect, Ignore, Keep, Malformed, RequestKind, ResponseReader};
 use crate::request::RequestSet;
 use crate::wire::sse::EventCounter;
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::{Eaten, Fault, OnClose, Which, Whole, Wire};
 
 /// One connection that sends requests of a set, one or several at a time.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl<'a> H1Wire<'a> {
             reader: ResponseReader::new(RequestKind::Plain),
             response_was_due: true,
             events: counts_events.then(|| Events {
-                counter: EventCounter::new(),
+                counter: EventCounter::default(),
                 taken: 0,
             }),
             short_body: None,

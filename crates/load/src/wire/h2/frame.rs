@@ -29,37 +29,66 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// By number, from 0 on.
+    const ALL: [(Kind, &'static str); 10] = [
+        (Kind::Data, "DATA"),
+        (Kind::Headers, "HEADERS"),
+        (Kind::Priority, "PRIORITY"),
+        (Kind::RstStream, "RST_STREAM"),
+        (Kind::Settings, "SETTINGS"),
+        (Kind::PushPromise, "PUSH_PROMISE"),
+        (Kind::Ping, "PING"),
+        (Kind::GoAway, "GOAWAY"),
+        (Kind::WindowUpdate, "WINDOW_UPDATE"),
+        (Kind::Continuation, "CONTINUATION"),
+    ];
+
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        Some(match byte {
-            0x0 => Kind::Data,
-            0x1 => Kind::Headers,
-            0x2 => Kind::Priority,
-            0x3 => Kind::RstStream,
-            0x4 => Kind::Settings,
-            0x5 => Kind::PushPromise,
-            0x6 => Kind::Ping,
-            0x7 => Kind::GoAway,
-            0x8 => Kind::WindowUpdate,
-            0x9 => Kind::Continuation,
-            _ => return None,
-        })
+        Self::ALL.get(usize::from(byte)).map(|&(kind, _)| kind)
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Data => "DATA",
-            Kind::Headers => "HEADERS",
-            Kind::Priority => "PRIORITY",
-            Kind::RstStream => "RST_STREAM",
-            Kind::Settings => "SETTINGS",
-            Kind::PushPromise => "PUSH_PROMISE",
-            Kind::Ping => "PING",
-            Kind::GoAway => "GOAWAY",
-            Kind::WindowUpdate => "WINDOW_UPDATE",
-            Kind::Continuation => "CONTINUATION",
-        })
+        f.write_str(Self::ALL[*self as usize].1)
+    }
+}
+
+/// The error code of a RST_STREAM or GOAWAY frame (section 7); shown by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode(pub u32);
+
+impl ErrorCode {
+    /// Nothing went wrong.
+    pub const NO_ERROR: Self = Self(0x0);
+    /// The stream is not needed any more.
+    pub const CANCEL: Self = Self(0x8);
+}
+
+/// By number, from 0 on.
+const NAMES: [&str; 14] = [
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+];
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.get(self.0 as usize) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "error code {:#x}", self.0),
+        }
     }
 }
 
@@ -74,7 +103,7 @@ pub(super) mod flag {
 
 /// What stands before a frame's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub struct FrameHeader {
     /// Of the payload, in bytes.
     pub(super) length: usize,
     /// `None` where it is not known.
@@ -115,7 +144,7 @@ pub(super) fn encode_header(
 
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
+pub struct Frame<'a> {
     pub(super) header: FrameHeader,
     pub(super) payload: &'a [u8],
 }
@@ -139,7 +168,7 @@ impl<'a> Frame<'a> {
 
 /// Cuts the bytes of a connection into frames. Frames that came in one piece are not copied.
 #[derive(Debug, Default)]
-pub(super) struct FrameReader {
+pub struct FrameReader {
     /// A frame that came in several pieces, at most 16,393 bytes.
     partial: Vec<u8>,
     /// Whether that frame was handed out, so that it can be forgotten.
@@ -149,19 +178,19 @@ pub(super) struct FrameReader {
 
 impl FrameReader {
     /// Forgets everything, for a new connection.
-    pub(super) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.partial.clear();
         self.handed_out = false;
         self.begun = false;
     }
 
     /// Whether some of a frame has come and its end has not.
-    pub(super) fn in_frame(&self) -> bool {
+    pub fn in_frame(&self) -> bool {
         !self.partial.is_empty() && !self.handed_out
     }
 
     /// Takes the next frame off `bytes`. `None` where its end has not come: then all is taken.
-    pub(super) fn next<'a, 'b: 'a>(
+    pub fn next<'a, 'b: 'a>(
         &'a mut self,
         bytes: &mut &'b [u8],
     ) -> Result<Option<Frame<'a>>, Malformed> {
@@ -222,4 +251,17 @@ fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Ma
     }
     *begun = true;
     Ok(Some(header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_shown_by_name_where_they_have_one() {
+        assert_eq!(ErrorCode::NO_ERROR.to_string(), "NO_ERROR");
+        assert_eq!(ErrorCode::CANCEL.to_string(), "CANCEL");
+        assert_eq!(ErrorCode(0xd).to_string(), "HTTP_1_1_REQUIRED");
+        assert_eq!(ErrorCode(0xe).to_string(), "error code 0xe");
+    }
 }

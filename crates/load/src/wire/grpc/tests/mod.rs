@@ -6,10 +6,11 @@ use proptest::prelude::*;
 
 use super::{Call, CallWire, Malformed};
 use crate::Response;
-use crate::wire::h1::{Collect, OnClose, Whole};
-use crate::wire::h2::testing::*;
+use crate::wire::h1::Collect;
+use crate::wire::h2::tests::frames::*;
 use crate::wire::h2::{self, ErrorCode, Kind};
 use crate::wire::{Fault, Which, Wire};
+use crate::wire::{OnClose, Whole};
 
 const HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "application/grpc")];
 const OK: [(&str, &str); 2] = [("grpc-status", "0"), ("grpc-message", "")];

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
-use crate::wire::h1::{Collect, Malformed, OnClose, RequestKind, ResponseReader};
+use crate::wire::OnClose;
+use crate::wire::h1::{Collect, Malformed, RequestKind, ResponseReader};
 
 /// What a server sends after a head that announces chunks, cut into pieces, and closes: the body if
 /// it is whole, or `Ok(None)` if it is cut short.

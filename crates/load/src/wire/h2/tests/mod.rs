@@ -1,16 +1,60 @@
 //! The connection against a server whose frames are made by hand.
 
+pub(in crate::wire) mod frames;
 mod hostile;
 
+use std::ops::{Deref, DerefMut};
+
+use frames::*;
+
 use super::hpack::{Decoder, EMPTY_TABLE, Fields};
-use super::testing::*;
-use super::{Connection, ErrorCode, Event, Kind, MAX_BLOCK, MAX_FRAME, Malformed};
+use super::{ErrorCode, FrameReader, Kind, MAX_BLOCK, MAX_FRAME, Malformed, StreamEvent};
 
 const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// `:status: 200`.
 const OK: &[u8] = b"\x88";
+
+/// A connection with the reader that cuts its frames.
+#[derive(Default)]
+struct Connection {
+    frames: FrameReader,
+    connection: super::Connection,
+}
+
+impl Connection {
+    fn open(&mut self) {
+        self.frames.restart();
+        self.connection.open();
+    }
+
+    fn in_frame(&self) -> bool {
+        self.frames.in_frame() || self.in_block()
+    }
+
+    fn next<'a, 'b: 'a>(
+        &'a mut self,
+        bytes: &mut &'b [u8],
+    ) -> Result<Option<StreamEvent<'a>>, Malformed> {
+        let frame = self.frames.next(bytes)?;
+        frame.map(|frame| self.connection.take(frame)).transpose()
+    }
+}
+
+impl Deref for Connection {
+    type Target = super::Connection;
+
+    fn deref(&self) -> &super::Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut super::Connection {
+        &mut self.connection
+    }
+}
 
 /// A connection that has said hello and heard it, and sent all that it had to.
 fn connected(server: &[(u16, u32)]) -> Connection {
@@ -34,17 +78,17 @@ fn eat(connection: &mut Connection, mut bytes: &[u8]) -> Result<Vec<String>, Mal
     let mut events = Vec::new();
     while let Some(event) = connection.next(&mut bytes)? {
         events.extend(match event {
-            Event::Control => None,
-            Event::Fields {
+            StreamEvent::Control => None,
+            StreamEvent::Fields {
                 stream,
                 fields,
                 end,
             } => Some(format!("{stream} fields {} {end}", shown(fields))),
-            Event::Data { stream, bytes, end } => {
+            StreamEvent::Data { stream, bytes, end } => {
                 Some(format!("{stream} data {} {end}", bytes.escape_ascii()))
             }
-            Event::Reset { stream, code } => Some(format!("{stream} reset {code}")),
-            Event::GoAway {
+            StreamEvent::Reset { stream, code } => Some(format!("{stream} reset {code}")),
+            StreamEvent::GoAway {
                 last_stream,
                 code,
                 debug,
