@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::ReferenceError;
+use crate::error::ReferenceError;
 
 /// How the server is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,11 +37,8 @@ pub enum ReferenceError {
         source: io::Error,
     },
     /// The file of quotes is empty.
-    #[error("{} has no quotes; add at least one line", path.display())]
-    NoQuotes {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{} has no quotes; add at least one line", .0.display())]
+    NoQuotes(PathBuf),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}; is the port in use?")]
     Listen {
@@ -68,29 +65,20 @@ pub enum ReferenceError {
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// Not a freeze.
-    #[error("`{text}` is not a freeze; write its length and period, for instance 1s/10s")]
-    Freeze {
-        /// What was given.
-        text: String,
-    },
+    #[error("`{0}` is not a freeze; write its length and period, for instance 1s/10s")]
+    Freeze(String),
     /// A freeze without length, or as long as its period.
     #[error("a freeze must be longer than 0 and shorter than its period")]
     FreezeLength,
     /// Not a distribution.
     #[error(
-        "`{text}` is not a distribution of service times; \
+        "`{0}` is not a distribution of service times; \
          write fixed:1ms, exponential:1ms (the mean) or file:PATH (one duration per line)"
     )]
-    Distribution {
-        /// What was given.
-        text: String,
-    },
+    Distribution(String),
     /// Not a duration.
-    #[error("`{text}` is not a duration of at most 1h; write for instance 1ms, 250us or 2s")]
-    Duration {
-        /// What was given.
-        text: String,
-    },
+    #[error("`{0}` is not a duration of at most 1h; write for instance 1ms, 250us or 2s")]
+    Duration(String),
     /// The file of service times cannot be read.
     #[error("cannot read the service times in {}: {source}", path.display())]
     Unreadable {
@@ -110,9 +98,6 @@ pub enum ScriptError {
         text: String,
     },
     /// The file of service times is empty.
-    #[error("{} has no service times; add at least one line", path.display())]
-    NoTimes {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{} has no service times; add at least one line", .0.display())]
+    NoTimes(PathBuf),
 }

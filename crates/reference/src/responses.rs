@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use httpdate::HttpDate;
 use memchr::memchr_iter;
 
-use crate::ReferenceError;
 use crate::config::Config;
+use crate::error::ReferenceError;
 use crate::framing::{Link, Refusal};
 use crate::output::Output;
 use crate::route::{Reply, Route, What};
@@ -200,9 +200,7 @@ fn read_quotes(path: &Path) -> Result<Vec<Fixed>, ReferenceError> {
         })
         .collect();
     match quotes.is_empty() {
-        true => Err(ReferenceError::NoQuotes {
-            path: path.to_owned(),
-        }),
+        true => Err(ReferenceError::NoQuotes(path.to_owned())),
         false => Ok(quotes),
     }
 }
@@ -235,7 +233,7 @@ impl Date {
         self.text.clear();
         let date = HttpDate::from(UNIX_EPOCH + Duration::from_secs(second));
         // Writing to a string does not fail.
-        let _ = std::fmt::Write::write_fmt(&mut self.text, format_args!("{date}"));
+        let _ = write!(self.text, "{date}");
     }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`.

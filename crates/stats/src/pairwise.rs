@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::common_rounds;
 use crate::distribution::{LEAST_P, student_miss, student_reach};
+use crate::ratio::common_rounds;
 use crate::variance::{Prior, Variance, mean, squares};
 
 /// A pair, and how certainly the two differ.

@@ -1,7 +1,7 @@
 //! What a series over time shows: a warm-up, a trend; and where a curve has its knee.
 
 use crate::distribution::student_miss;
-use crate::median;
+use crate::median::median;
 use crate::variance::{mean, squares};
 
 /// Longer series are averaged into this many parts: a rise shorter than a part is no warm-up, and adjacent values of a

@@ -14,8 +14,8 @@ pub struct Shift {
 
 /// From differences within pairs; `None` for fewer than two.
 ///
-/// The center is the median of the means of all pairs of differences (Hodges and Lehmann 1963). The interval is that of
-/// Wilcoxon's signed-rank test, which keeps its level if the differences are symmetric.
+/// The center is the median of all Walsh averages, the means of two differences (Hodges and Lehmann 1963). The interval
+/// is that of Wilcoxon's signed-rank test, which keeps its level if the differences are symmetric.
 pub fn paired(differences: &[f64]) -> Option<Shift> {
     let n = differences.len();
     if n < 2 {
