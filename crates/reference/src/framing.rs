@@ -29,7 +29,7 @@ pub struct Head<'a> {
     pub method: Method,
     /// The request target as received.
     pub target: &'a str,
-    /// What becomes of the connection after the response.
+    /// Whether the connection stays open after the response.
     pub link: Link,
     /// The client waits for `100 Continue` before it sends the body.
     pub expects_continue: bool,
@@ -46,7 +46,7 @@ pub enum Method {
     Other,
 }
 
-/// What becomes of a connection after a response.
+/// Whether a connection stays open after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// It stays open, the default of HTTP/1.1.

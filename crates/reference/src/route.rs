@@ -79,7 +79,7 @@ pub struct Reply {
     pub what: What,
     /// Whether it has no body: the response to HEAD.
     pub head_only: bool,
-    /// What becomes of the connection.
+    /// Whether the connection stays open.
     pub link: Link,
 }
 

@@ -1,6 +1,6 @@
 //! What rounds of measurements say: medians and ratios with their intervals, ranks, verdicts, trends and warm-up.
 //!
-//! Pure arithmetic on slices of numbers; it knows nothing of servers or loads.
+//! Pure arithmetic on slices of numbers; it does not depend on servers or loads.
 #![forbid(unsafe_code)]
 
 mod correlation;

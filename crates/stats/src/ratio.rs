@@ -79,8 +79,8 @@ fn log(value: f64) -> Option<f64> {
 /// costs half as many rounds again and gains less than 1.
 pub const LEAST_ROUNDS: usize = 12;
 
-/// Whether every ratio is as precise as asked: its interval is within ±`precision` (a share: 0.03 for ±3 %), and it
-/// has at least [`LEAST_ROUNDS`]. True if there are no ratios. May be asked after every round.
+/// Whether every ratio is precise enough: its interval is within ±`precision` (a share: 0.03 for ±3 %), and it
+/// has at least [`LEAST_ROUNDS`]. True if there are no ratios. May be called after every round.
 pub fn enough(ratios: &[Ratio], precision: f64) -> bool {
     ratios
         .iter()

@@ -11,7 +11,7 @@ const MOST_PARTS: usize = 60;
 /// Nothing is concluded from a shorter series.
 const LEAST_PARTS: usize = 10;
 
-/// How often a series that only fluctuates may be taken for one that rises.
+/// How often a series that only fluctuates may look like one that rises.
 const FALSE_ALARM: f64 = 0.001;
 
 /// A smaller rise, as a share of the later level, does not matter.

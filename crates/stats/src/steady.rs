@@ -33,7 +33,7 @@ const OWN_RATE: f64 = 0.25;
 /// Fewer rounds show no trend.
 const LEAST_TREND: usize = 5;
 
-/// How often rounds that only fluctuate may be taken for rounds that improve.
+/// How often rounds that only fluctuate may look like rounds that improve.
 const FALSE_TREND: f64 = 0.02;
 
 /// The progress of a load: counts since it began.

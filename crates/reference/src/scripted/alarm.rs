@@ -31,7 +31,7 @@ impl Alarm {
         })
     }
 
-    /// Starts counting anew.
+    /// Starts counting again, from now.
     pub fn restart(&mut self) -> Result<(), Errno> {
         self.origin = monotonic()?;
         Ok(())

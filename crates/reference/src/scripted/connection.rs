@@ -36,7 +36,7 @@ pub struct Connection {
     ended: bool,
 }
 
-/// What becomes of a connection.
+/// Whether a connection continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It stays.

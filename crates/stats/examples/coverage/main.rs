@@ -1,6 +1,6 @@
 //! How often the intervals, bands and verdicts of this crate are right, on simulated trials whose truth is known.
 //!
-//! `cargo run --release -p prony-stats --example coverage` prints the tables of `docs/statistics.md` in about two
+//! `cargo run --release -p prony-stats --example coverage` prints the tables of `COVERAGE.md` in about two
 //! minutes on one CPU. The seeds are fixed, so it always prints the same.
 
 mod decisions;
@@ -20,7 +20,7 @@ fn main() {
 /// Prints a heading, what the table shows, and the head of the table.
 fn begin(title: &str, about: &str, first: &str, columns: impl IntoIterator<Item = impl Display>) {
     let columns: Vec<String> = columns.into_iter().map(|one| one.to_string()).collect();
-    println!("\n### {title}\n\n{about}\n");
+    println!("\n## {title}\n\n{about}\n");
     println!("| {first} | {} |", columns.join(" | "));
     println!("|---{}|", "|---:".repeat(columns.len()));
 }
