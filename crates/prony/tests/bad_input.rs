@@ -278,7 +278,7 @@ fn a_server_that_responds_wrongly_is_reported_with_what_came() {
         "wrong",
         "
     def do_GET(self):
-        self.response('text/plain', b'goodbye')",
+        self.respond('text/plain', b'goodbye')",
     );
     beside_a_good_one(&project, "wrong", &[])
         .says("WRONG    wrong × hello: expected 17 bytes")

@@ -80,11 +80,11 @@ fn the_baseline_is_recorded_and_must_take_part() {
         (&["--baseline", "othre"][..], "did you mean `other`?"),
         (
             &["--baseline", "ceiling", "--no-ceiling"],
-            "the baseline `ceiling` takes no part in this run of `two`: it has one, other",
+            "the baseline `ceiling` is not among the servers of this run of `two`: one, other",
         ),
         (
             &["--baseline", "other", "--only", "one"],
-            "it has one, ceiling",
+            "run of `two`: one, ceiling",
         ),
     ] {
         let mut command = project.prony(&["run", "two"]);
@@ -175,14 +175,17 @@ fn wrong_precisions_and_budgets_are_reported() {
         (&["--precision", "3%", "--budget", "0s"], "longer than 0"),
         (
             &["--precision", "3%", "--rounds", "201"],
-            "there are 200 rounds at the most",
+            "there can be at most 200 rounds",
         ),
     ] {
         let mut command = project.prony(&["run", "two"]);
         command.args(arguments);
         run(command).with(2).says(told);
     }
-    assert!(!project.state("prony.sqlite").exists(), "nothing was begun");
+    assert!(
+        !project.state("prony.sqlite").exists(),
+        "nothing was started"
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_rig
         .with(1)
         .prints("right    also-warns × page-log");
     let wrong = from(&ended, "WRONG    logs-elsewhere × page-log");
-    let came = "  came     0 lines, and 3 on standard error, which are not counted";
+    let came = "  received 0 lines, and 3 on standard error, which are not counted";
     assert!(wrong.contains(came), "{wrong}");
     assert!(
         wrong.contains("logs-elsewhere-verify.stderr.log"),
@@ -213,7 +213,7 @@ fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
     let project = Project::new();
     let need = "needs = [{ program = \"no-such-server\", least = \"2.1\", install = \"get it somewhere\" }]\n";
     project.manifest("rare", &(manifest(&["no-such-server"]) + need));
-    let line = "SKIPPED  rare: no-such-server >= 2.1 is missing; install it: get it somewhere";
+    let line = "SKIPPED  rare: no-such-server >= 2.1 is missing; to install it: get it somewhere";
     project.run(&["verify", "rare"]).with(0).prints(line);
     let doctor = project.run(&["doctor"]);
     let doctor = doctor.with(1).prints("  MISSING    no-such-server >= 2.1");
@@ -224,8 +224,8 @@ fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
 const SPEAKING: &str = "
 WORD = os.environ.get('WORD', 'hello')
 class Changed(right.Handler):
-    def response(self, content_type, body, headers=()):
-        super().response(content_type, body.replace(b'hello', WORD.encode()), headers)
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, body.replace(b'hello', WORD.encode()), headers)
 right.Handler = Changed";
 
 #[test]

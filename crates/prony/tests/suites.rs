@@ -167,7 +167,10 @@ fn all_suites_are_run_one_after_the_other_and_each_has_its_report() {
         .says("suite 2 of 2: small");
     let listed = project.run(&["report", "--list"]).with(0).stdout;
     for (suite, trials) in [("short", "1 trial"), ("small", "3 trials")] {
-        let line = ended.lines(suite).pop().unwrap_or_default();
+        let line = ended
+            .lines(&format!("  {suite} "))
+            .pop()
+            .unwrap_or_default();
         let run = line.rsplit(' ').next().unwrap_or_default();
         let run = run.trim_end_matches(')');
         assert!(line.contains(&format!("complete, {trials}")), "{line}");
@@ -203,7 +206,10 @@ fn what_is_wrong_in_one_suite_does_not_stop_the_others() {
         ("short", "complete, 1 trial"),
         ("small", "complete, 3 trials"),
     ] {
-        let line = ended.lines(suite).pop().unwrap_or_default();
+        let line = ended
+            .lines(&format!("  {suite} "))
+            .pop()
+            .unwrap_or_default();
         assert!(line.contains(outcome), "{line}");
     }
 }
@@ -214,7 +220,7 @@ fn all_suites_with_a_choice_of_workloads_leave_out_what_has_none_of_them() {
     let ended = project
         .run(&["run", "--all", "--workloads", "page"])
         .with(0);
-    let small = ended.lines("small").pop().unwrap_or_default();
+    let small = ended.lines("  small").pop().unwrap_or_default();
     assert!(small.contains("left out: the suite `small` has none of these workloads"));
     let none = project
         .run(&["run", "--all", "--workloads", "quote"])
@@ -238,8 +244,8 @@ fn an_interrupt_ends_all_suites() {
     running.signal(Signal::SIGINT);
     let ended = running.end().with(130);
     let line = |suite: &str| ended.lines(suite).pop().unwrap_or_default().to_owned();
-    assert!(line("short ").contains("interrupted"), "{}", ended.all());
-    assert!(line("small ").ends_with("not started"), "{}", ended.all());
+    assert!(line("  short ").contains("interrupted"), "{}", ended.all());
+    assert!(line("  small ").ends_with("not started"), "{}", ended.all());
 }
 
 #[test]
@@ -331,6 +337,6 @@ fn a_published_table_of_which_nothing_is_measured_is_left_out() {
 #[test]
 fn suites_are_listed_with_what_they_are() {
     let ended = project().run(&["list", "suites"]).with(0);
-    let ended = ended.prints("  small              A small suite (1 server: hello, byte)");
-    ended.prints("                     Two loads, and a document.");
+    let ended = ended.prints("  small  A small suite (1 server: hello, byte)");
+    ended.prints("         Two loads, and a document.");
 }

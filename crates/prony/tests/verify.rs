@@ -84,8 +84,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "wrong-type",
         methods: "
-    def response(self, content_type, body, headers=()):
-        super().response('text/html' if self.path == '/byte' else content_type, body, headers)",
+    def respond(self, content_type, body, headers=()):
+        super().respond('text/html' if self.path == '/byte' else content_type, body, headers)",
         workload: "byte",
         expected: "content-type text/plain",
         came: "content-type text/html",
@@ -93,10 +93,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "one-byte-off",
         methods: "
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if self.path == '/':
             body = body[:5000] + b'~' + body[5001:]
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "page",
         expected: "102400 bytes, at byte 5000: `",
         came: "102400 bytes, at byte 5000: `~",
@@ -104,10 +104,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "obsolete-event",
         methods: "
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if self.path == '/sse':
             body = body.replace(b'datastar-patch-elements', b'datastar-merge-fragments')
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "sse",
         expected: "an event named datastar-patch-elements",
         came: "an event named datastar-merge-fragments",
@@ -115,8 +115,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "may-be-cached",
         methods: "
-    def response(self, content_type, body, headers=()):
-        super().response(content_type, body, () if self.path == '/sse-20k' else headers)",
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, body, () if self.path == '/sse-20k' else headers)",
         workload: "sse-20k",
         expected: "cache-control: no-cache",
         came: "no cache-control",
@@ -124,8 +124,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "same-quote",
         methods: "
-    def response(self, content_type, body, headers=()):
-        super().response(content_type, QUOTES[0] if body in QUOTES else body, headers)",
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, QUOTES[0] if body in QUOTES else body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 1 of 8 lines in 400 responses",
@@ -133,10 +133,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "two-quotes",
         methods: "
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             body = QUOTES[QUOTES.index(body) % 2]
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 2 of 8 lines in 400 responses",
@@ -145,11 +145,11 @@ const LIES: [Lie; 11] = [
         id: "quotes-in-turn",
         methods: "
     next = 0
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             body = QUOTES[Changed.next]
             Changed.next = (Changed.next + 1) % len(QUOTES)
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "draws the lines in turn: 399 of 399 followed the line that they usually follow",
@@ -158,13 +158,13 @@ const LIES: [Lie; 11] = [
         id: "cached-quote",
         methods: "
     cached, left = None, 0
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             if Changed.left == 0:
                 Changed.cached, Changed.left = body, 5
             Changed.left -= 1
             body = Changed.cached
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "3",
@@ -272,11 +272,11 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
     let project = Project::new();
     let drawn_once = "
     drawn = None
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             self.drawn = self.drawn or body
             body = self.drawn
-        super().response(content_type, body, headers)";
+        super().respond(content_type, body, headers)";
     over_http_1_1(&project, "once", "", drawn_once);
     over_http_1_1(&project, "honest", "", "");
     let ended = project.run(&["verify", "--workloads", "quote"]).with(1);
@@ -310,12 +310,12 @@ fn draws_are_tested_under_load_too() {
     // Right while it is verified; under load every draw is the first line.
     let lazy = "
     asked = 0
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             Changed.asked += 1
             if Changed.asked > 450 or SECOND_START:
                 body = QUOTES[0]
-        super().response(content_type, body, headers)";
+        super().respond(content_type, body, headers)";
     let changes = format!(
         "import pathlib\nflag = pathlib.Path('started')\nSECOND_START = flag.exists()\nflag.touch()\n\
          class Changed(right.Handler):\n    protocol_version = 'HTTP/1.1'\n{lazy}\nright.Handler = Changed\n"

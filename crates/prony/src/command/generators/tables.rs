@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use prony_driver::{DriverResult, Latency, RateLatency, Tool};
+use prony_driver::{DriverResult, RateLatency, Tool};
 use prony_present::number;
 use prony_present::table::{Cell, Head, Row, Table};
 use prony_present::words::plural;
@@ -174,14 +174,10 @@ fn rate(one: &DriverResult) -> Option<f64> {
     Some(one.told.rate_per_s())
 }
 
-fn latency(pick: fn(&Latency) -> Option<f64>, one: &DriverResult) -> Option<f64> {
-    pick(&one.told.latency)
-}
-
-const P50: Figure = |one| latency(|all| all.p50_ns, one);
-const P90: Figure = |one| latency(|all| all.p90_ns, one);
-const P99: Figure = |one| latency(|all| all.p99_ns, one);
-const P999: Figure = |one| latency(|all| all.p999_ns, one);
+const P50: Figure = |one| one.told.latency.p50_ns;
+const P90: Figure = |one| one.told.latency.p90_ns;
+const P99: Figure = |one| one.told.latency.p99_ns;
+const P999: Figure = |one| one.told.latency.p999_ns;
 
 /// The first two lines that are not empty, as one.
 fn first_lines(text: &str) -> String {
@@ -191,10 +187,9 @@ fn first_lines(text: &str) -> String {
 
 impl CaseView<'_> {
     fn closed_columns(&self) -> Vec<ToolColumn> {
-        let of = self.of_baseline();
         let mut columns = vec![
             medians("requests/s", rate, number::count),
-            ratios(of.clone(), rate),
+            ratios(self.of_baseline(), rate),
         ];
         columns.extend(self.cost_columns());
         columns.push(not_ok());
