@@ -110,7 +110,9 @@ mod tests {
     /// Clap wraps paragraphs, but in a wrapped column nobody finds what belongs together.
     #[test]
     fn examples_fit_a_terminal_of_80_columns() {
-        for command in Cli::command().get_subcommands() {
+        let cli = Cli::command();
+        let commands = cli.get_subcommands();
+        for command in commands.filter(|command| !command.is_hide_set()) {
             let helps = [command.get_after_help(), command.get_after_long_help()];
             for help in helps.into_iter().flatten().map(ToString::to_string) {
                 for line in help.lines().filter(|line| line.starts_with("  ")) {

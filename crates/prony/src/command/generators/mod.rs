@@ -46,8 +46,8 @@ The cases:
   pipelined    hello, with 16 requests in flight per connection
   close        hello, with a new connection for each request
   rate:RATE    hello at this rate
-  frozen:RATE  hello at this rate on a server that freezes (--freeze), whose true
-               latency is known
+  frozen:RATE  hello at this rate on a server that freezes (--freeze): its
+               true latency is known
 Each case may be followed by :CONNECTIONS [default: 64].
 
 Each tool has one thread on one CPU (by default the first of the load's half). \
