@@ -54,13 +54,10 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
             &["--users", "5", "--deadline", "1s", url],
             "it needs --rate, --stages, or --users with --open",
         ),
-        (
-            &["--spin", url],
-            "--spin waits for the instants of a schedule",
-        ),
+        (&["--spin", url], "--spin waits until requests are due"),
         (
             &["--source", "192.0.2.1", url],
-            "--source 192.0.2.1 is no address of this machine",
+            "--source 192.0.2.1 is not an address of this machine",
         ),
         (&["--source", "here", url], "`here` is not an IP address"),
         (
@@ -73,7 +70,7 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         ),
         (
             &[url, "http://127.0.0.1:2/"],
-            "are of two servers, and a load has only one",
+            "are on two servers; a load needs one server",
         ),
         (
             &["--weights", "1,2,3", url, url],
@@ -102,11 +99,11 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         ),
         (
             &["--grpc-method", "a.B/C", "http://127.0.0.1:1/x"],
-            "--grpc-method is the path of the call: write the URL as http://127.0.0.1:1/",
+            "--grpc-method is the path of the call; write the URL as http://127.0.0.1:1/",
         ),
         (
             &["--grpc-method", "a.B/C", url, url],
-            "--grpc-method calls one server",
+            "--grpc-method needs exactly one URL",
         ),
         (&["--loop", "kqueue", url], "auto, io_uring, epoll"),
     ] {
