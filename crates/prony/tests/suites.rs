@@ -174,7 +174,7 @@ fn all_suites_are_run_one_after_the_other_and_each_has_its_report() {
         let run = line.rsplit(' ').next().unwrap_or_default();
         let run = run.trim_end_matches(')');
         assert!(line.contains(&format!("complete, {trials}")), "{line}");
-        assert!(line.contains(" s "), "{line}");
+        assert!(line.contains(" s, run "), "{line}");
         assert!(listed.contains(run), "{listed}");
         let folder = project.state("runs").join(run);
         assert!(folder.join("report.html").is_file(), "{line}");

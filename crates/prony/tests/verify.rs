@@ -209,7 +209,7 @@ fn every_wrong_server_is_reported_with_what_was_expected_and_received() {
             assert!(line.starts_with(&start), "{head}: `{line}` is no `{start}`");
         };
         said(lines[at + 1], "expected", lie.expected);
-        said(lines[at + 2], "came", lie.came);
+        said(lines[at + 2], "received", lie.came);
         // It is right in every other workload.
         for workload in WORKLOADS.iter().filter(|one| **one != lie.workload) {
             let right = format!("right    {} × {workload}", lie.id);
