@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use prony_manifest::UnknownName;
+
 use crate::Layout;
 use crate::manifest::MANIFEST_FILE;
-use crate::nearest::{nearest, offer};
 use crate::server::{Server, ServerError};
 
 /// A folder that was meant to be a server.
@@ -30,15 +31,8 @@ pub struct Catalogue {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// There is none of that id.
-    #[error("there is no server `{id}`{}{}", offer(.nearest), known_text(.known))]
-    Unknown {
-        /// The id.
-        id: String,
-        /// The id that was probably meant.
-        nearest: Option<String>,
-        /// All ids.
-        known: Vec<String>,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
     /// There is one, but its manifest is faulty.
     #[error("the server `{id}` cannot be used: {reason}")]
     Broken {
@@ -47,13 +41,6 @@ pub enum SelectError {
         /// What is wrong.
         reason: String,
     },
-}
-
-fn known_text(known: &[String]) -> String {
-    match known {
-        [] => "; there are no servers here".to_owned(),
-        _ => format!("; known are {}", known.join(", ")),
-    }
 }
 
 impl Catalogue {
@@ -117,16 +104,8 @@ impl Catalogue {
                 reason: broken.error.to_string(),
             });
         }
-        let known: Vec<String> = self
-            .servers
-            .iter()
-            .map(|server| server.id.clone())
-            .collect();
-        Err(SelectError::Unknown {
-            id: id.to_owned(),
-            nearest: nearest(id, known.iter().map(String::as_str)),
-            known,
-        })
+        let known = self.servers.iter().map(|server| server.id.as_str());
+        Err(UnknownName::new("server", id, known).into())
     }
 }
 

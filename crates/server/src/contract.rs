@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::build::Built;
 use crate::logs::Logs;
-use crate::manifest::{StartPlace, fill_at_start, names_at_start};
+use crate::manifest::{Place, Word};
 use crate::running::Launch;
 use crate::supervisor::Task;
 use prony_system::allowed_cpus;
@@ -64,10 +64,8 @@ impl Contract {
 
     /// The server's own variables, then those of the contract, which win.
     fn env(&self, built: &Built) -> Vec<(OsString, OsString)> {
-        let own = built.env.iter().map(|(name, value)| {
-            let filled = value.to_str().map(|text| self.fill(text).into());
-            (name.clone(), filled.unwrap_or_else(|| value.clone()))
-        });
+        let own = built.env.iter();
+        let own = own.map(|(name, value)| (name.into(), self.fill(value).into()));
         let contract = [
             ("HOST", OsString::from(&self.host)),
             ("PORT", OsString::from(&self.port)),
@@ -75,20 +73,21 @@ impl Contract {
             ("ASSETS", self.assets.clone().into_os_string()),
         ];
         let contract = contract.map(|(name, value)| (OsString::from(name), value));
-        own.chain(contract).collect()
+        let toolchains = built.toolchain_env.iter().cloned();
+        toolchains.chain(own).chain(contract).collect()
     }
 
-    fn fill(&self, text: &str) -> String {
-        fill_at_start(text, |place| match place {
-            StartPlace::Host => self.host.clone(),
-            StartPlace::Port => self.port.clone(),
-            StartPlace::Cpus => self.cpus.clone(),
-            StartPlace::Assets => self.assets.to_string_lossy().into_owned(),
-            StartPlace::Tmp => match self.scratch() {
-                Some(folder) => folder.to_string_lossy().into_owned(),
-                None => String::new(),
-            },
-        })
+    fn fill(&self, word: &Word) -> String {
+        let value = |place| match place {
+            Place::Host => Some(self.host.clone()),
+            Place::Port => Some(self.port.clone()),
+            Place::Cpus => Some(self.cpus.clone()),
+            Place::Assets => Some(self.assets.to_string_lossy().into_owned()),
+            Place::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
+            // The build has filled these in.
+            _ => None,
+        };
+        word.fill_known(value).to_string()
     }
 
     fn scratch(&self) -> Option<&Path> {
@@ -97,9 +96,8 @@ impl Contract {
 }
 
 fn wants_scratch(built: &Built) -> bool {
-    let values = built.env.iter().filter_map(|(_, value)| value.to_str());
-    let mut texts = built.run.iter().map(String::as_str).chain(values);
-    texts.any(|text| names_at_start(text).any(|place| place == StartPlace::Tmp))
+    let mut words = built.run.iter().chain(built.env.values());
+    words.any(|word| word.placeholders().any(|place| place == Place::Tmp))
 }
 
 /// It lies in the system's folder for such things because the path of a socket in it must be short.

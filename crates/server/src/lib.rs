@@ -13,7 +13,6 @@ mod layout;
 mod lock;
 mod logs;
 mod manifest;
-mod nearest;
 mod port;
 mod readiness;
 mod running;
@@ -29,10 +28,8 @@ pub use catalogue::{BrokenServer, Catalogue, SelectError};
 pub use layout::{Layout, LayoutError};
 pub use logs::Logs;
 pub use manifest::{
-    Class, Input, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Pattern, Places,
-    Template, Variant, VersionSource, Wire,
+    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, Variant, VersionSource, Wire, Word,
 };
-pub use nearest::nearest;
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
 pub use running::{Launch, RunningServer, StartError};

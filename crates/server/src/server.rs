@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
-use crate::nearest::{nearest, offer};
+use prony_manifest::{FileError, UnknownName};
+
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::sources::{Unreadable, hash_files, source_files};
 
 /// A server that can be measured.
@@ -26,7 +27,7 @@ pub struct Server {
 pub enum ServerError {
     /// Its manifest is faulty.
     #[error(transparent)]
-    Manifest(#[from] ManifestError),
+    Manifest(#[from] FileError),
     /// Something of it cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
@@ -44,24 +45,13 @@ pub enum ServerError {
     )]
     BadName(String),
     /// Its manifest has no variant of that name.
-    #[error("the server `{id}` has no variant `{name}`{}{}", offer(.nearest), variants_text(.known))]
+    #[error("server `{id}`: {unknown}")]
     NoVariant {
         /// The server's id.
         id: String,
-        /// The name.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-        /// All its variants.
-        known: Vec<String>,
+        /// The name, and the variants that there are.
+        unknown: UnknownName,
     },
-}
-
-fn variants_text(known: &[String]) -> String {
-    match known {
-        [] => "; its manifest has no [[variant]]".to_owned(),
-        _ => format!("; it has {}", known.join(", ")),
-    }
 }
 
 impl Server {
@@ -98,12 +88,10 @@ impl Server {
     pub fn variant(&self, name: &str) -> Result<Server, ServerError> {
         let Some(manifest) = self.manifest.variant(name) else {
             let known = self.manifest.variants.iter();
-            let known: Vec<String> = known.map(|variant| variant.name.clone()).collect();
+            let known = known.map(|variant| variant.name.as_str());
             return Err(ServerError::NoVariant {
                 id: self.id.clone(),
-                name: name.to_owned(),
-                nearest: nearest(name, known.iter().map(String::as_str)),
-                known,
+                unknown: UnknownName::new("variant", name, known),
             });
         };
         Ok(Server {

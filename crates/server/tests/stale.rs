@@ -62,7 +62,7 @@ workloads = ["hello"]
     /// Whether it was built anew, and what the program that was built says.
     fn built(&self) -> (bool, String) {
         let built = self.build();
-        let output = Command::new(&built.run[0]).output().unwrap();
+        let output = Command::new(built.run[0].to_string()).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         (built.build_s.is_some(), said.trim().to_owned())
     }

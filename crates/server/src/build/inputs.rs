@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{BuildError, io_error};
+use super::{BuildError, BuildPlaces, io_error};
 use crate::Server;
-use crate::manifest::{Input, Pattern, Places};
+use crate::manifest::{Input, Pattern};
 use crate::sources::{Unreadable, hash_file, hash_files, source_files};
 
 /// The hash of every input, by its path or pattern.
-pub fn inputs(server: &Server, places: &Places) -> Result<BTreeMap<PathBuf, String>, BuildError> {
+pub fn inputs(
+    server: &Server,
+    places: &BuildPlaces,
+) -> Result<BTreeMap<PathBuf, String>, BuildError> {
     let named = server.manifest.inputs.iter();
     let mut inputs: BTreeMap<PathBuf, String> = named
         .map(|input| hash_input(input, server, places))
@@ -28,9 +31,9 @@ pub fn inputs(server: &Server, places: &Places) -> Result<BTreeMap<PathBuf, Stri
 fn hash_input(
     input: &Input,
     server: &Server,
-    places: &Places,
+    places: &BuildPlaces,
 ) -> Result<(PathBuf, String), BuildError> {
-    let path = server.folder.join(input.path.fill(places));
+    let path = server.folder.join(places.text(&input.path));
     if !path.exists() {
         return Err(BuildError::NoInput { input: path });
     }

@@ -15,7 +15,7 @@ use std::time::{Instant, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::lock::lock_unless;
-use crate::manifest::{Places, Template, names_at_start};
+use crate::manifest::{Place, Word};
 use crate::sources::{Unreadable, hash_file};
 use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
 use crate::tail::tail_or_note;
@@ -28,10 +28,12 @@ const TAIL_LINES: usize = 20;
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// The command that runs it.
-    pub run: Vec<String>,
-    /// Variables that it gets beside those of the contract.
-    pub env: Vec<(OsString, OsString)>,
+    /// The command that runs it, with all filled in that is known before it starts.
+    pub run: Vec<Word>,
+    /// Variables that lead it to its toolchains.
+    pub toolchain_env: Vec<(OsString, OsString)>,
+    /// Its manifest's own variables, filled in likewise.
+    pub env: BTreeMap<String, Word>,
     /// The folder it runs in.
     pub folder: PathBuf,
     /// Size of its artefacts in bytes, where its manifest names any.
@@ -42,6 +44,22 @@ pub struct Built {
     pub build_s: Option<f64>,
     /// The output of the build.
     pub log: PathBuf,
+}
+
+impl Built {
+    /// A server that needs no build: `run` is run in `folder`.
+    pub fn ready_made(run: Vec<Word>, folder: &Path) -> Self {
+        Self {
+            run,
+            toolchain_env: Vec::new(),
+            env: BTreeMap::new(),
+            folder: folder.to_owned(),
+            artefact_bytes: None,
+            version: None,
+            build_s: None,
+            log: folder.join("build.log"),
+        }
+    }
 }
 
 /// Why a server could not be built.
@@ -121,14 +139,51 @@ pub fn build(
     let build = Build::new(server, layout, found, supervisor)?;
     let build_s = build.bring_up_to_date(freshness, supervisor, interrupt)?;
     Ok(Built {
-        run: build.filled(&server.manifest.run),
+        run: build.places.fill_all(&server.manifest.run),
         artefact_bytes: build.artefact_bytes()?,
         version: version::read(server, found),
         folder: server.folder.clone(),
+        toolchain_env: build.toolchain_env,
         env: build.env,
         log: build.log,
         build_s,
     })
+}
+
+/// What the placeholders stand for that are known before the build.
+struct BuildPlaces {
+    out: PathBuf,
+    cargo_target: PathBuf,
+    packages: PathBuf,
+    workloads: PathBuf,
+    prony: PathBuf,
+}
+
+impl BuildPlaces {
+    fn value(&self, place: Place) -> Option<String> {
+        let path = match place {
+            Place::Out => &self.out,
+            Place::CargoTarget => &self.cargo_target,
+            Place::Packages => &self.packages,
+            Place::Workloads => &self.workloads,
+            Place::Prony => &self.prony,
+            _ => return None,
+        };
+        Some(path.to_string_lossy().into_owned())
+    }
+
+    fn fill(&self, word: &Word) -> Word {
+        word.fill_known(|place| self.value(place))
+    }
+
+    fn fill_all(&self, words: &[Word]) -> Vec<Word> {
+        words.iter().map(|word| self.fill(word)).collect()
+    }
+
+    /// A word that names nothing that is known later.
+    fn text(&self, word: &Word) -> String {
+        self.fill(word).to_string()
+    }
 }
 
 /// What an earlier build was made from and what it made. The same stamp means the same build.
@@ -159,8 +214,9 @@ impl Stamp {
 struct Build<'a> {
     server: &'a Server,
     found: &'a [Found],
-    places: Places,
-    env: Vec<(OsString, OsString)>,
+    places: BuildPlaces,
+    toolchain_env: Vec<(OsString, OsString)>,
+    env: BTreeMap<String, Word>,
     inputs: BTreeMap<PathBuf, String>,
     artefacts: Vec<PathBuf>,
     commands: Vec<Vec<String>>,
@@ -179,7 +235,7 @@ impl<'a> Build<'a> {
             |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
         let name = format!("{}-{}", server.id, server.short_hash());
         let out = absolute(&layout.builds().join(name))?;
-        let places = Places {
+        let places = BuildPlaces {
             prony: absolute(supervisor.path())?,
             cargo_target: absolute(&layout.cargo_target_of(server))?,
             packages: absolute(&layout.packages())?,
@@ -190,13 +246,18 @@ impl<'a> Build<'a> {
         let artefacts = manifest.artefacts.iter();
         let commands = manifest.build.iter();
         Ok(Build {
-            env: env(server, found, &places),
+            toolchain_env: toolchain_env(found, &places),
+            env: manifest
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), places.fill(value)))
+                .collect(),
             inputs: inputs::inputs(server, &places)?,
             artefacts: artefacts
-                .map(|artefact| server.folder.join(artefact.fill(&places)))
+                .map(|artefact| server.folder.join(places.text(artefact)))
                 .collect(),
             commands: commands
-                .map(|words| words.iter().map(|word| word.fill(&places)).collect())
+                .map(|words| words.iter().map(|word| places.text(word)).collect())
                 .collect(),
             log: places.out.join("build.log"),
             stamp: places.out.join("stamp.json"),
@@ -206,18 +267,13 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn filled(&self, words: &[Template]) -> Vec<String> {
-        words.iter().map(|word| word.fill(&self.places)).collect()
-    }
-
     /// The variables, without those that name what is known only when the server starts.
     fn env_of_build(&self) -> Vec<(OsString, OsString)> {
-        let mut env = self.env.clone();
-        env.retain(|(_, value)| {
-            let text = value.to_string_lossy();
-            names_at_start(&text).next().is_none()
+        let own = self.env.iter().filter_map(|(name, value)| {
+            let value = value.fill(|_| None)?;
+            Some((name.into(), value.into()))
         });
-        env
+        self.toolchain_env.iter().cloned().chain(own).collect()
     }
 
     /// Runs the build where it must be run. How long that took, if it made anything.
@@ -301,7 +357,7 @@ impl<'a> Build<'a> {
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let manifest = &self.server.manifest;
         let mut words = manifest.build.iter().flatten().chain(manifest.env.values());
-        if !words.any(Template::shares_packages) {
+        if !words.any(|word| word.placeholders().any(|place| place == Place::Packages)) {
             return Ok(None);
         }
         let file = folder.with_extension("lock");
@@ -344,7 +400,7 @@ impl<'a> Build<'a> {
     /// The stamp of what is there now.
     fn current_stamp(&self) -> Result<Stamp, BuildError> {
         let toolchains = self.found.iter();
-        let env = self.server.manifest.env.iter();
+        let env = self.env.iter();
         Ok(Stamp {
             source_hash: self.server.source_hash.clone(),
             inputs: self.inputs.clone(),
@@ -356,7 +412,7 @@ impl<'a> Build<'a> {
                 .collect(),
             commands: self.commands.clone(),
             env: env
-                .map(|(name, value)| (name.clone(), value.fill(&self.places)))
+                .map(|(name, value)| (name.clone(), value.to_string()))
                 .collect(),
             artefacts: self
                 .artefacts
@@ -404,15 +460,11 @@ impl<'a> Build<'a> {
     }
 }
 
-/// The variables of the manifest, and those that make the server's tools be found.
-fn env(server: &Server, found: &[Found], places: &Places) -> Vec<(OsString, OsString)> {
-    let own = server.manifest.env.iter();
+/// The variables with which the server's tools are found.
+fn toolchain_env(found: &[Found], places: &BuildPlaces) -> Vec<(OsString, OsString)> {
     let mut variables = environment(found);
-    variables.push((
-        "CARGO_TARGET_DIR".into(),
-        places.cargo_target.clone().into(),
-    ));
-    variables.extend(own.map(|(name, value)| (name.into(), value.fill(places).into())));
+    let target = places.cargo_target.clone();
+    variables.push(("CARGO_TARGET_DIR".into(), target.into()));
     variables
 }
 

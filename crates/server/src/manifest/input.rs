@@ -1,14 +1,14 @@
-//! What a build reads outside of its folder: a file, a folder, or a pattern.
+//! What a build reads outside its folder: a file, a folder, or a pattern.
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 
-use super::{ManifestProblem, Template};
+use super::{Place, Word};
 
 /// An entry of `inputs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// The file or folder; of a pattern, the folder that it begins in.
-    pub path: Template,
+    pub path: Word,
     /// The rest, if it is a pattern: which files below that folder.
     pub pattern: Option<Pattern>,
 }
@@ -20,13 +20,12 @@ pub struct Pattern(Glob);
 impl Pattern {
     /// # Errors
     /// If it is no pattern, with what is wrong.
-    pub fn new(text: &str) -> Result<Pattern, ManifestProblem> {
+    pub fn new(text: &str) -> Result<Pattern, String> {
         let glob = GlobBuilder::new(text).literal_separator(true).build();
-        let bad = |error: globset::Error| ManifestProblem::BadPattern {
-            pattern: text.to_owned(),
-            why: error.kind().to_string(),
-        };
-        glob.map(Pattern).map_err(bad)
+        glob.map(Pattern).map_err(|error| {
+            let why = error.kind();
+            format!("`{text}` is not a valid file pattern: {why}; write one like `src/**/*.rs`")
+        })
     }
 
     /// As it was written.
@@ -43,7 +42,7 @@ impl Pattern {
 impl Input {
     /// # Errors
     /// If a placeholder is unknown or the pattern is none.
-    pub fn new(text: &str) -> Result<Input, ManifestProblem> {
+    pub fn new(text: &str) -> Result<Input, String> {
         let names: Vec<&str> = text.split('/').collect();
         let literal = names.iter().position(|name| is_pattern(name));
         let literal = literal.unwrap_or(names.len());
@@ -58,7 +57,7 @@ impl Input {
             rest => Some(Pattern::new(&rest)?),
         };
         Ok(Input {
-            path: Template::new(&path)?,
+            path: Word::new(&path, Place::OF_BUILD).map_err(|error| error.to_string())?,
             pattern,
         })
     }
@@ -81,7 +80,7 @@ mod tests {
     fn parts(text: &str) -> (String, Option<String>) {
         let input = Input::new(text).unwrap();
         let pattern = input.pattern.map(|pattern| pattern.as_str().to_owned());
-        (input.path.as_str().to_owned(), pattern)
+        (input.path.to_string(), pattern)
     }
 
     #[test]

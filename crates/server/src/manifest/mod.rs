@@ -1,19 +1,15 @@
 //! A server's manifest, `server.toml`.
 
-mod error;
 mod input;
-mod locate;
-mod needs;
-mod raw;
-mod template;
+mod place;
+mod read;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use error::{ManifestError, ManifestProblem};
 pub use input::{Input, Pattern};
-pub use template::{Places, StartPlace, Template};
-pub(crate) use template::{fill_at_start, names_at_start};
+pub use place::{Place, Word};
+use prony_manifest::{FileError, Source};
 
 use crate::toolchain::Need;
 
@@ -29,7 +25,7 @@ pub enum Class {
     Framework,
     /// Tuned beyond how it is commonly used.
     Tuned,
-    /// No server to use, but a measure of the others.
+    /// Not for use: the others are measured against it.
     Reference,
 }
 
@@ -78,7 +74,7 @@ impl Wire {
     }
 }
 
-/// Where the version of a server's framework is read.
+/// Where Prony reads the version of a server's framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionSource {
     /// It is the version of this toolchain, one of the manifest's needs.
@@ -116,17 +112,17 @@ pub struct Manifest {
     pub needs: Vec<Need>,
     /// Where its version is read, if anywhere.
     pub version: Option<VersionSource>,
-    /// What its build reads outside of its folder.
+    /// What its build reads outside its folder.
     pub inputs: Vec<Input>,
     /// The commands that build it, run in its folder one after the other.
-    pub build: Vec<Vec<Template>>,
+    pub build: Vec<Vec<Word>>,
     /// The files whose size is reported.
-    pub artefacts: Vec<Template>,
+    pub artefacts: Vec<Word>,
     /// The command that runs it, run in its folder.
-    pub run: Vec<Template>,
+    pub run: Vec<Word>,
     /// Variables that its build and its run get.
-    pub env: BTreeMap<String, Template>,
-    /// What its reader should know.
+    pub env: BTreeMap<String, Word>,
+    /// What the reader of a report should know.
     pub notes: Option<String>,
     /// Other ways to build and run it.
     pub variants: Vec<Variant>,
@@ -138,11 +134,11 @@ pub struct Variant {
     /// Its name, which follows the server's id: `ID@NAME`.
     pub name: String,
     /// Variables that are added, or that replace those of the same name.
-    pub env: BTreeMap<String, Template>,
+    pub env: BTreeMap<String, Word>,
     /// The command that runs it, if it is another one.
-    pub run: Option<Vec<Template>>,
+    pub run: Option<Vec<Word>>,
     /// The commands that build it, if they are other ones.
-    pub build: Option<Vec<Vec<Template>>>,
+    pub build: Option<Vec<Vec<Word>>>,
 }
 
 impl Manifest {
@@ -150,8 +146,8 @@ impl Manifest {
     ///
     /// # Errors
     /// The first fault, with file, line and field.
-    pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
-        raw::read(file, text)
+    pub fn parse(file: &Path, text: &str) -> Result<Manifest, FileError> {
+        read::manifest(&Source::new(file, text))
     }
 
     /// The manifest of its variant of this name, which has no variants itself.

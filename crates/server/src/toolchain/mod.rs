@@ -18,7 +18,6 @@ pub use doctor::{Doctor, ToolReport, ToolState};
 pub use found::Found;
 pub(crate) use found::environment;
 pub use make::ProvideError;
-pub(crate) use need::OWN_PROGRAM;
 pub use need::{Need, NeedError};
 pub use packages::PackageManager;
 pub use packages::Packages;

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use prony_manifest::UnknownName;
+
 use super::table::{TOOLCHAINS, Toolchain};
 use super::tool::{Program, Tool};
 use super::version::Version;
-use crate::nearest::{nearest, offer};
 
 /// A need such as `go >= 1.22`, `zig = 0.16` (any 0.16.x) or `python`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,24 +24,16 @@ enum Bound {
 }
 
 /// What to write for a program that is not in the table.
-pub(crate) const OWN_PROGRAM: &str = "; any other program is written as \
-    { program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
+const OWN_PROGRAM: &str = "{ program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
 
 /// Why text is no need.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedError {
     /// It names a toolchain that Prony does not know.
-    #[error("there is no toolchain `{name}`{}; known are {known}{OWN_PROGRAM}", offer(.nearest))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-        /// All names.
-        known: String,
-    },
+    #[error("{0}; any other program is written as {OWN_PROGRAM}")]
+    Unknown(UnknownName),
     /// It is not a name with a version bound.
-    #[error("`{0}` is no need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
+    #[error("`{0}` is not a need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
     Malformed(String),
 }
 
@@ -80,12 +73,8 @@ impl Need {
             return Err(malformed());
         }
         let toolchain = Toolchain::named(name).ok_or_else(|| {
-            let names: Vec<&str> = TOOLCHAINS.iter().map(|toolchain| toolchain.name).collect();
-            NeedError::Unknown {
-                name: name.to_owned(),
-                nearest: nearest(name, names.iter().copied()),
-                known: names.join(", "),
-            }
+            let known = TOOLCHAINS.iter().map(|toolchain| toolchain.name);
+            NeedError::Unknown(UnknownName::new("toolchain", name, known))
         })?;
         Ok(Need {
             tool: Tool::Known(toolchain),

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use prony_server::{Layout, MANIFEST_FILE, Manifest, Server, ServerError, Template};
+use prony_server::{Layout, MANIFEST_FILE, Manifest, Place, Server, ServerError, Word};
 
 use super::checkout::{Checkout, Shelf};
 use super::git::{Commit, Repository};
@@ -139,7 +139,7 @@ impl<'s> Wanted<'s> {
 /// Gives a build a target folder of its own wherever it names the shared one.
 fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
     let own =
-        |word: &Template| Template::for_start(&word.as_str().replace("{cargo_target}", OWN_TARGET));
+        |word: &Word| Word::new(&word.to_string().replace("{cargo_target}", OWN_TARGET), Place::ALL);
     let commands = manifest.build.iter_mut().flatten();
     let words = commands
         .chain(&mut manifest.artefacts)
@@ -150,7 +150,7 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
         *word = own(word)?;
     }
     let target = manifest.env.entry("CARGO_TARGET_DIR".into());
-    target.or_insert(Template::new(OWN_TARGET)?);
+    target.or_insert(Word::new(OWN_TARGET, Place::ALL)?);
     Ok(())
 }
 
