@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prony_server::nearest;
+use prony_manifest::{FileError, UnknownName};
 
-use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::manifest::{MANIFEST_FILE, Manifest};
 
 /// The drivers in a folder, by id.
 #[derive(Clone, Debug)]
@@ -26,17 +26,10 @@ pub enum CatalogueError {
     },
     /// A manifest makes no sense.
     #[error(transparent)]
-    Manifest(#[from] ManifestError),
+    Manifest(#[from] FileError),
     /// There is no such driver.
-    #[error("there is no driver `{name}`{}; known are {known}", .nearest.as_ref().map_or(String::new(), |name| format!("; did you mean `{name}`?")))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-        /// All names.
-        known: String,
-    },
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
 }
 
 impl Catalogue {
@@ -71,13 +64,9 @@ impl Catalogue {
     /// # Errors
     /// Where there is none.
     pub fn get(&self, id: &str) -> Result<&Manifest, CatalogueError> {
-        let found = self.drivers.iter().find(|(known, _)| known == id);
-        found
-            .map(|(_, manifest)| manifest)
-            .ok_or_else(|| CatalogueError::Unknown {
-                name: id.to_owned(),
-                nearest: nearest(id, self.ids()),
-                known: self.ids().collect::<Vec<_>>().join(", "),
-            })
+        match self.drivers.iter().find(|(known, _)| known == id) {
+            Some((_, manifest)) => Ok(manifest),
+            None => Err(UnknownName::new("driver", id, self.ids()).into()),
+        }
     }
 }

@@ -1,14 +1,168 @@
-//! From a load to the command that makes it.
+//! A load, and the command with which a tool makes it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
+use prony_manifest::Template;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use crate::load::{Arrivals, End, Load};
 use crate::manifest::Manifest;
-use crate::manifest::template::{Placeholder, Template, Values};
+
+/// One request over and over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// The URL.
+    pub url: String,
+    /// When its requests are sent.
+    pub arrivals: Arrivals,
+    /// How many connections, over all threads.
+    pub connections: usize,
+    /// How many threads.
+    pub threads: usize,
+    /// What ends it.
+    pub end: End,
+    /// How many requests are in flight over one connection at a time; 1 for no pipelining.
+    pub pipeline: usize,
+    /// Whether every request has a connection of its own.
+    pub close: bool,
+    /// The request's method; `None` for GET.
+    pub method: Option<String>,
+    /// Headers, `Name: value`.
+    pub headers: Vec<String>,
+    /// The request's body.
+    pub body: Vec<u8>,
+    /// How long a response may take.
+    pub timeout: Duration,
+}
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Each when the previous response is complete.
+    Closed,
+    /// At this rate, in requests a second.
+    Rate(f64),
+}
+
+/// What ends a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Its time is up.
+    After(Duration),
+    /// This many requests were sent.
+    Requests(u64),
+}
+
+impl Load {
+    /// GET in a closed loop over one connection of one thread, for a second.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            arrivals: Arrivals::Closed,
+            connections: 1,
+            threads: 1,
+            end: End::After(Duration::from_secs(1)),
+            pipeline: 1,
+            close: false,
+            method: None,
+            headers: Vec::new(),
+            body: Vec::new(),
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Something that is filled into the words of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Placeholder {
+    Url,
+    Connections,
+    Threads,
+    /// The timeout in whole seconds.
+    TimeoutS,
+    /// The folder of the driver.
+    Driver,
+    /// Prony's own program.
+    Prony,
+    /// Requests a second over all connections.
+    Rate,
+    /// Requests a second over one connection.
+    RatePerConnection,
+    Pipeline,
+    /// 1 if every request has a connection of its own.
+    Close,
+    /// The duration in whole seconds.
+    Seconds,
+    /// The duration in whole milliseconds.
+    Milliseconds,
+    Requests,
+    /// One header, `Name: value`.
+    Header,
+    /// All headers as one JSON object.
+    HeadersJson,
+    Method,
+    /// A file with the body.
+    BodyFile,
+}
+
+use Placeholder::*;
+
+impl Placeholder {
+    /// What every load has.
+    pub const COMMON: &[Placeholder] = &[Url, Connections, Threads, TimeoutS, Driver, Prony];
+    /// What variables may be made of: a variable whose placeholder has no value is not set.
+    pub const ANY: &[Placeholder] = &[
+        Url,
+        Connections,
+        Threads,
+        TimeoutS,
+        Driver,
+        Prony,
+        Rate,
+        RatePerConnection,
+        Pipeline,
+        Close,
+        Seconds,
+        Milliseconds,
+        Requests,
+        HeadersJson,
+        Method,
+        BodyFile,
+    ];
+}
+
+impl prony_manifest::Placeholder for Placeholder {
+    fn name(self) -> &'static str {
+        match self {
+            Url => "url",
+            Connections => "connections",
+            Threads => "threads",
+            TimeoutS => "timeout_s",
+            Driver => "driver",
+            Prony => "prony",
+            Rate => "rate",
+            RatePerConnection => "rate_per_connection",
+            Pipeline => "pipeline",
+            Close => "close",
+            Seconds => "seconds",
+            Milliseconds => "milliseconds",
+            Requests => "requests",
+            Header => "header",
+            HeadersJson => "headers_json",
+            Method => "method",
+            BodyFile => "body_file",
+        }
+    }
+}
+
+/// What the placeholders stand for in one load; those that it has nothing for are not there.
+pub type Values = BTreeMap<Placeholder, String>;
+
+/// A word of a command.
+pub(crate) type Word = Template<Placeholder>;
 
 /// A command that makes a load.
 #[derive(Debug)]
@@ -57,7 +211,7 @@ impl Manifest {
         Ok(Invocation {
             arguments: self.words(load, &values)?,
             environment: environment
-                .filter_map(|(name, value)| Some((name.clone(), value.fill(&values)?)))
+                .filter_map(|(name, value)| Some((name.clone(), value.fill(value_of(&values))?)))
                 .collect(),
             _body: body,
         })
@@ -67,7 +221,7 @@ impl Manifest {
     pub(crate) fn program_with(&self, prony: &Path) -> String {
         let values = self.places(prony);
         // The manifest's reader has seen to it that there is nothing else to fill in.
-        self.program.fill(&values).unwrap_or_default()
+        self.program.fill(value_of(&values)).unwrap_or_default()
     }
 
     fn places(&self, prony: &Path) -> Values {
@@ -79,7 +233,6 @@ impl Manifest {
     }
 
     fn values(&self, load: &Load, prony: &Path, body: Option<&Path>) -> Values {
-        use Placeholder::*;
         let mut values = self.places(prony);
         let mut set = |placeholder, value: String| values.insert(placeholder, value);
         set(Url, load.url.clone());
@@ -127,8 +280,7 @@ impl Manifest {
 
     fn words(&self, load: &Load, values: &Values) -> Result<Vec<String>, CannotMake> {
         let all = &self.arguments;
-        let need =
-            |part: &Option<Vec<Template>>, what| part.clone().ok_or(CannotMake::Property(what));
+        let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(CannotMake::Property(what));
         let mut parts = all.before.clone();
         parts.extend(match load.arrivals {
             Arrivals::Closed => need(&all.closed, "closed loop")?,
@@ -165,9 +317,17 @@ impl Manifest {
     }
 }
 
+fn value_of(values: &Values) -> impl Fn(Placeholder) -> Option<String> {
+    |placeholder| values.get(&placeholder).cloned()
+}
+
 /// The only value that a part which is asked for may lack is a duration in whole seconds.
-fn filled(templates: &[Template], values: &Values) -> Result<Vec<String>, CannotMake> {
-    let word = |template: &Template| template.fill(values).ok_or(CannotMake::WholeSeconds);
+fn filled(templates: &[Word], values: &Values) -> Result<Vec<String>, CannotMake> {
+    let word = |template: &Word| {
+        template
+            .fill(value_of(values))
+            .ok_or(CannotMake::WholeSeconds)
+    };
     templates.iter().map(word).collect()
 }
 

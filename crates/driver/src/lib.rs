@@ -10,20 +10,17 @@
 mod catalogue;
 mod command;
 mod counters;
+mod field;
 mod group;
-mod load;
 mod manifest;
+mod output;
 mod process;
-mod reading;
-mod result;
 mod tool;
 
 pub use catalogue::{Catalogue, CatalogueError};
-pub use command::{CannotMake, Invocation};
+pub use command::{Arrivals, CannotMake, End, Invocation, Load};
 pub use counters::{Counters, Counts};
-pub use load::{Arrivals, End, Load};
-pub use manifest::{MANIFEST_FILE, Manifest, ManifestError};
+pub use manifest::{MANIFEST_FILE, Manifest};
+pub use output::{Latency, RateLatency, ReadError, Told};
 pub use process::{RunError, Usage};
-pub use reading::{Latency, RateLatency, ReadError, Told};
-pub use result::DriverResult;
-pub use tool::{DriveError, FindError, Limits, Tool};
+pub use tool::{DriveError, DriverResult, FindError, Resources, Tool};

@@ -8,15 +8,14 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use crate::command::CannotMake;
-use crate::counters::{self, Counters};
-use crate::load::{End, Load};
+use crate::command::{CannotMake, End, Load};
+use crate::counters::{self, Counters, Counts};
 use crate::manifest::Manifest;
-use crate::process::{self, RunError};
-use crate::reading::ReadError;
-use crate::result::DriverResult;
+use crate::output::{ReadError, Told};
+use crate::process::{self, RunError, Usage};
 
 /// How much longer than its load a tool may take.
 const SPARE_TIME: Duration = Duration::from_secs(30);
@@ -46,13 +45,57 @@ pub struct FindError {
     pub install: String,
 }
 
-/// On what a tool runs.
+/// The CPUs that a tool runs on, and what counts its work.
 #[derive(Clone, Debug, Default)]
-pub struct Limits {
+pub struct Resources {
     /// The CPUs that it is pinned to; empty for all.
     pub cpus: Vec<usize>,
     /// What counts its cycles and instructions, where something can.
     pub counters: Option<Counters>,
+}
+
+/// What one run of a tool gave: its own word, and what it cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DriverResult {
+    /// The driver's id.
+    pub driver: String,
+    /// The tool's version, where it tells it.
+    pub version: Option<String>,
+    /// The command.
+    pub command: Vec<String>,
+    /// What it told.
+    pub told: Told,
+    /// What it used, its start and end included.
+    pub usage: Usage,
+    /// Cycles and instructions, where they were counted.
+    pub counts: Option<Counts>,
+}
+
+impl DriverResult {
+    /// CPU time an expected response, in nanoseconds; `None` without one.
+    pub fn cpu_ns_per_request(&self) -> Option<f64> {
+        self.per_request(self.usage.cpu_s() * 1e9)
+    }
+
+    /// Cycles an expected response, where they were counted.
+    pub fn cycles_per_request(&self) -> Option<f64> {
+        self.per_request(self.counts?.cycles as f64)
+    }
+
+    /// Instructions an expected response, where they were counted.
+    pub fn instructions_per_request(&self) -> Option<f64> {
+        self.per_request(self.counts?.instructions as f64)
+    }
+
+    /// The share (0 to 1) of its CPU time that was in the kernel; `None` where it used none.
+    pub fn kernel_share(&self) -> Option<f64> {
+        let cpu_s = self.usage.cpu_s();
+        (cpu_s > 0.0).then(|| self.usage.cpu_system_s / cpu_s)
+    }
+
+    fn per_request(&self, whole: f64) -> Option<f64> {
+        (self.told.ok > 0).then(|| whole / self.told.ok as f64)
+    }
 }
 
 /// Why a tool gave no result.
@@ -120,11 +163,11 @@ impl Tool {
     pub fn run(
         &self,
         load: &Load,
-        limits: &Limits,
+        resources: &Resources,
         interrupt: &AtomicBool,
     ) -> Result<DriverResult, DriveError> {
         let invocation = self.manifest.invocation(load, &self.prony)?;
-        let counted = limits.counters.as_ref().and_then(|counters| {
+        let counted = resources.counters.as_ref().and_then(|counters| {
             let file = NamedTempFile::new().ok()?;
             Some((counters.prefix(file.path()), file))
         });
@@ -138,7 +181,7 @@ impl Tool {
         command
             .args(&words[1..])
             .envs(invocation.environment.iter().cloned());
-        let ended = process::run(&mut command, &limits.cpus, time_limit(load), interrupt)?;
+        let ended = process::run(&mut command, &resources.cpus, time_limit(load), interrupt)?;
         let told = self.manifest.output().read(&ended.stdout);
         let counts = counted.and_then(|(_, file)| {
             let text = std::fs::read_to_string(file.path()).ok()?;
@@ -199,6 +242,6 @@ fn version(manifest: &Manifest, program: &Path) -> Option<String> {
         .ok()?;
     let said = [asked.stdout, asked.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    let captures = command.pattern.captures(&said)?;
+    let captures = command.pattern.0.captures(&said)?;
     Some(captures.get(1)?.as_str().to_owned())
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_driver::{DriveError, End, Limits, Load, Manifest, RunError, Tool};
+use prony_driver::{DriveError, End, Load, Manifest, Resources, RunError, Tool};
 use tempfile::TempDir;
 
 /// A tool that is a shell script.
@@ -81,7 +81,7 @@ fn run(tool: &Tool) -> Result<prony_driver::DriverResult, DriveError> {
         connections: 7,
         ..Load::new("http://a/")
     };
-    tool.run(&load, &Limits::default(), &AtomicBool::new(false))
+    tool.run(&load, &Resources::default(), &AtomicBool::new(false))
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
     let (tool, child) = (script.tool(), script.file("child"));
     let interrupt = Arc::new(AtomicBool::new(false));
     let stop = interrupt.clone();
-    let running = thread::spawn(move || tool.run(&long_load(), &Limits::default(), &stop));
+    let running = thread::spawn(move || tool.run(&long_load(), &Resources::default(), &stop));
     let child = id_in(&child);
     assert!(is_there(&child));
     interrupt.store(true, Relaxed);
@@ -200,7 +200,7 @@ fn runs_a_tool_until_it_is_killed() {
         return;
     };
     let ended =
-        tool(Path::new(&folder)).run(&long_load(), &Limits::default(), &AtomicBool::new(false));
+        tool(Path::new(&folder)).run(&long_load(), &Resources::default(), &AtomicBool::new(false));
     panic!("the tool ended: {ended:?}");
 }
 

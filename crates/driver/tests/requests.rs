@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use prony_driver::{Catalogue, Limits, Load, Tool};
+use prony_driver::{Catalogue, Load, Resources, Tool};
 
 /// What came to a server.
 #[derive(Default)]
@@ -100,7 +100,7 @@ fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str
             assert!(cannot.contains(&id), "{id}: {why}");
             continue;
         }
-        let result = tool.run(&load, &Limits::default(), &AtomicBool::new(false));
+        let result = tool.run(&load, &Resources::default(), &AtomicBool::new(false));
         let result = result.unwrap_or_else(|error| panic!("{id}: {error}"));
         assert!(result.told.ok > 0, "{id}: {result:?}");
         check(id, &seen.lock().unwrap());

@@ -11,7 +11,7 @@ use crate::{Arrivals, Schedule, Stage};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
     /// It is no rate.
-    #[error("`{0}` is no rate; write one like `500/s`, `20k/s` or `0.5/s`")]
+    #[error("`{0}` is not a rate; write one like `500/s`, `20k/s` or `0.5/s`")]
     Rate(String),
     /// A rate at which nothing is ever sent.
     #[error("a rate must be more than 0, and `{0}` is not")]
@@ -23,7 +23,7 @@ pub enum RateError {
     #[error("there is no stage; write stages like `1k/s:10s, 1k/s..5k/s:30s`")]
     NoStage,
     /// A stage's time is none.
-    #[error("`{0}` is no time for a stage; write one like `500ms`, `30s` or `2m`")]
+    #[error("`{0}` is not a duration for a stage; write one like `500ms`, `30s` or `2m`")]
     Duration(String),
     /// A stage that is not the last one does not say how long it takes.
     #[error("the stage `{0}` is not the last one: say how long it takes, for instance `{0}:30s`")]
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(parse_rate("0/s"), Err(RateError::Zero("0/s".into())));
         assert_eq!(
             parse_rate("fast").unwrap_err().to_string(),
-            "`fast` is no rate; write one like `500/s`, `20k/s` or `0.5/s`"
+            "`fast` is not a rate; write one like `500/s`, `20k/s` or `0.5/s`"
         );
     }
 
@@ -280,11 +280,11 @@ mod tests {
     fn what_is_no_stage_is_refused_with_what_to_write() {
         for (text, said) in [
             ("", "there is no stage"),
-            ("1k/s:10s,", "`` is no rate"),
-            ("1k/s:10", "`10` is no time for a stage"),
-            ("1k/s:0s", "`0s` is no time for a stage"),
-            ("1k/s:soon", "`soon` is no time for a stage"),
-            ("1k/s..:10s", "`` is no rate"),
+            ("1k/s:10s,", "`` is not a rate"),
+            ("1k/s:10", "`10` is not a duration for a stage"),
+            ("1k/s:0s", "`0s` is not a duration for a stage"),
+            ("1k/s:soon", "`soon` is not a duration for a stage"),
+            ("1k/s..:10s", "`` is not a rate"),
             (
                 "1k/s, 5k/s:10s",
                 "the stage `1k/s` is not the last one: say how long it takes, for instance `1k/s:30s`",

@@ -49,7 +49,7 @@ fn unknown_names_are_told_with_the_nearest() {
         ),
         (
             &["run", "--only", "ceiling", "--server-cpus", "one"],
-            &["`one` is no CPU"],
+            &["`one` is neither a CPU"],
         ),
         (
             &["verify", "python-httpsever"],

@@ -47,10 +47,10 @@ impl fmt::Display for Precision {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPrecision {
     /// It is not a number of percent.
-    #[error("`{0}` is no precision; write one in percent, for instance 3%")]
+    #[error("`{0}` is not a precision; write one in percent, for instance 3%")]
     NotInPercent(String),
     /// It asks for what cannot be had, or for nothing.
-    #[error("`{0}` is no precision; it must be more than 0% and at most 50%")]
+    #[error("`{0}` is not a precision; it must be more than 0% and at most 50%")]
     OutOfRange(String),
 }
 

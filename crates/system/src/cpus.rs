@@ -15,7 +15,7 @@ pub enum CpuListError {
     #[error("the list of CPUs is empty; write for instance 0-1,3")]
     Empty,
     /// A part that is no number and no range.
-    #[error("`{0}` is no CPU and no range of CPUs; write for instance 0-1,3")]
+    #[error("`{0}` is neither a CPU nor a range of CPUs; write for instance 0-1,3")]
     NotANumber(String),
     /// A range whose end comes before its start.
     #[error("the range of CPUs `{0}` runs backwards")]

@@ -40,27 +40,27 @@ fn faults_are_told_with_their_line() {
         (
             "title = \"small\"",
             "title = \"\"",
-            "driver.toml:1: `title` must not be empty",
+            "driver.toml:1: field `title`: it must not be empty",
         ),
         (
             "{seconds}",
             "{secnds}",
-            "driver.toml:7: there is no placeholder `{secnds}` here; did you mean `seconds`?",
+            "driver.toml:7: field `duration`: there is no placeholder `{secnds}` here; did you mean `seconds`?",
         ),
         (
             "{url}",
             "{rate}",
-            "driver.toml:8: there is no placeholder `{rate}` here",
+            "driver.toml:8: field `after`: there is no placeholder `{rate}` here",
         ),
         (
             r"(\d+) responses",
             r"(\d+ responses",
-            "driver.toml:12: this is no regular expression",
+            "driver.toml:12: field `pattern`: this is not a regular expression",
         ),
         (
             r"(\d+) responses",
             r"\d+ responses",
-            "driver.toml:12: this pattern needs a group",
+            "driver.toml:12: field `pattern`: this pattern needs a group",
         ),
         (
             "\"text\"",
@@ -86,12 +86,12 @@ fn faults_are_told_with_their_line() {
         (
             "responses = ",
             "wrong_status = ",
-            "`[output]` must have one of `ok`",
+            "`[output]` must have exactly one of `ok`",
         ),
         (
             "responses = ",
-            "ok = { pattern = '(a)' }\nanswers = ",
-            "`[output]` must have one of `ok`",
+            "ok = { pattern = '(a)' }\nresponses = ",
+            "`[output]` must have exactly one of `ok`",
         ),
         (
             "\"written\"",

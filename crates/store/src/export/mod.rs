@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(field(1, "schedule_lag_p50_ns"), "5003");
         for (name, value) in [
             ("attempt", "2"),
-            ("noisy", "steal other programs warm-up"),
+            ("noisy", "steal other-programs warm-up"),
             ("generator_run_queue_wait_s", "0.02"),
             ("generator_voluntary_switches", "30"),
             ("generator_involuntary_switches", "4"),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use prony_manifest::did_you_mean;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
@@ -97,7 +98,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No run has that id.
-    #[error("no run `{id}` in {}{}", path.display(), nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    #[error("no run `{id}` in {}{}", path.display(), did_you_mean(nearest))]
     UnknownRun {
         /// The record file.
         path: PathBuf,

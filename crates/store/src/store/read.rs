@@ -1,5 +1,6 @@
 //! Reading runs and trials.
 
+use prony_manifest::nearest;
 use rusqlite::{OptionalExtension, params};
 
 use super::{Store, StoreError};
@@ -34,9 +35,6 @@ const RUNS: &str = "
     FROM run LEFT JOIN trial ON trial.run = run.id
     GROUP BY run.id
     ORDER BY run.started_at DESC, run.rowid DESC";
-
-/// An id less like the one asked for than this is not offered.
-const LIKENESS: f64 = 0.6;
 
 impl Store {
     /// All runs, the latest first.
@@ -104,18 +102,11 @@ impl Store {
     }
 
     pub(super) fn unknown_run(&self, id: &str) -> StoreError {
-        let nearest = self
-            .runs()
-            .unwrap_or_default()
-            .into_iter()
-            .map(|run| (strsim::jaro_winkler(&run.id, id), run.id))
-            .filter(|(likeness, _)| *likeness >= LIKENESS)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, name)| name);
+        let runs = self.runs().unwrap_or_default();
         StoreError::UnknownRun {
             path: self.path.clone(),
+            nearest: nearest(id, runs.iter().map(|run| run.id.as_str())),
             id: id.to_owned(),
-            nearest,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriveError, DriverResult, End, Limits, Load, Told, Tool};
+use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Resources, Told, Tool};
 use prony_model::{
     Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
@@ -153,7 +153,7 @@ impl Drive<'_> {
         let load = load(self.workload, self.spec, &self.host);
         // What cannot be made is not planned.
         let load = load.map_err(|what| DriveError::CannotMake(what.into()))?;
-        let limits = Limits {
+        let limits = Resources {
             cpus: self.cpus.to_vec(),
             counters: None,
         };

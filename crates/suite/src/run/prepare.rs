@@ -155,7 +155,9 @@ fn record(server: &Server, built: Option<&Built>, status: ServerStatus) -> Serve
         version: built.and_then(|built| built.version.clone()),
         class: manifest.class.name().to_owned(),
         source_hash: server.source_hash.clone(),
-        run_command: built.map_or_else(Vec::new, |built| built.run.iter().map(ToString::to_string).collect()),
+        run_command: built.map_or_else(Vec::new, |built| {
+            built.run.iter().map(ToString::to_string).collect()
+        }),
         artefact_bytes: built.and_then(|built| built.artefact_bytes),
         build_s: built.and_then(|built| built.build_s),
         status,

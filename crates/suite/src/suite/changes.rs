@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::MeasureSpec;
-use crate::toml_file;
+use prony_manifest::fields;
 
 /// What is to be other than the suite has it; `None` leaves it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -15,13 +15,13 @@ pub struct Changes {
     /// How many rounds.
     pub rounds: Option<NonZeroU32>,
     /// How long a trial is measured.
-    #[serde(deserialize_with = "toml_file::maybe_some_duration")]
+    #[serde(deserialize_with = "fields::maybe_some_duration")]
     pub duration: Option<Duration>,
     /// How long requests are sent before measuring begins.
-    #[serde(deserialize_with = "toml_file::maybe_duration")]
+    #[serde(deserialize_with = "fields::maybe_duration")]
     pub warmup: Option<Duration>,
     /// How long a server may be under a load until it must be warm.
-    #[serde(deserialize_with = "toml_file::maybe_duration")]
+    #[serde(deserialize_with = "fields::maybe_duration")]
     pub warmup_limit: Option<Duration>,
     /// How many requests are measured at the most.
     pub requests: Option<NonZeroU64>,

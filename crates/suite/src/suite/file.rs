@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::published::RawDocument;
 use super::{Changes, MeasureSpec, Suite, SuiteLoad};
 use crate::adaptive::{AdaptiveRounds, Precision};
-use crate::toml_file::{self, FileError, Source};
+use prony_manifest::{FileError, Source, fields};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +21,7 @@ struct RawSuite {
     rounds: NonZeroU32,
     precision: Option<Precision>,
     budget: Option<Spanned<Budget>>,
-    #[serde(deserialize_with = "toml_file::names")]
+    #[serde(deserialize_with = "fields::names")]
     servers: Vec<String>,
     measure: Vec<RawMeasure>,
     quick: Option<Spanned<Changes>>,
@@ -30,13 +30,13 @@ struct RawSuite {
 
 /// How long the trials may take altogether.
 #[derive(Clone, Copy, Deserialize)]
-struct Budget(#[serde(deserialize_with = "toml_file::some_duration")] Duration);
+struct Budget(#[serde(deserialize_with = "fields::some_duration")] Duration);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawMeasure {
     id: Option<Spanned<String>>,
-    #[serde(deserialize_with = "toml_file::names")]
+    #[serde(deserialize_with = "fields::names")]
     workloads: Vec<String>,
     load: SuiteLoad,
     rounds: Option<NonZeroU32>,

@@ -20,8 +20,7 @@ use published::Document;
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
-use crate::toml_file::{self, FileError, Source};
-use crate::unknown_name::UnknownName;
+use prony_manifest::{FileError, Source, UnknownName};
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +113,7 @@ impl Suite {
 
     /// The ids of all suites in `folder`, sorted.
     pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
-        toml_file::ids(folder)
+        prony_manifest::ids(folder)
     }
 
     /// Reads `<folder>/<id>.toml`.

@@ -12,7 +12,7 @@ use toml::Spanned;
 
 use super::MeasureSpec;
 use super::value::FigureValues;
-use crate::toml_file::{FileError, Source};
+use prony_manifest::{FileError, Source};
 
 /// A document, checked. The loads of its tables are only known when it is known what is measured.
 #[derive(Clone, Debug, PartialEq)]

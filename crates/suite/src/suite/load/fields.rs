@@ -9,7 +9,7 @@ use prony_model::{Arrivals, LoadShape, Schedule, Stage, parse_rate, parse_stages
 use serde::Deserialize;
 
 use super::{SuiteLoad, staged_s};
-use crate::toml_file;
+use prony_manifest::fields;
 
 /// The fields of every shape: which belong together is checked when all are there.
 #[derive(Deserialize)]
@@ -19,7 +19,7 @@ pub(super) struct Fields {
     connections: Option<NonZeroUsize>,
     max_connections: Option<NonZeroUsize>,
     users: Option<NonZeroUsize>,
-    #[serde(default, deserialize_with = "toml_file::maybe_some_duration")]
+    #[serde(default, deserialize_with = "fields::maybe_some_duration")]
     think_time: Option<Duration>,
     rate: Option<String>,
     stages: Option<Vec<String>>,
@@ -28,16 +28,16 @@ pub(super) struct Fields {
     pipeline: Option<NonZeroUsize>,
     requests_per_connection: Option<NonZeroU64>,
     threads: Option<NonZeroUsize>,
-    #[serde(default, deserialize_with = "toml_file::maybe_some_duration")]
+    #[serde(default, deserialize_with = "fields::maybe_some_duration")]
     duration: Option<Duration>,
     requests: Option<NonZeroU64>,
-    #[serde(deserialize_with = "toml_file::duration")]
+    #[serde(deserialize_with = "fields::duration")]
     warmup: Duration,
-    #[serde(default, deserialize_with = "toml_file::maybe_duration")]
+    #[serde(default, deserialize_with = "fields::maybe_duration")]
     warmup_limit: Option<Duration>,
-    #[serde(deserialize_with = "toml_file::some_duration")]
+    #[serde(deserialize_with = "fields::some_duration")]
     timeout: Duration,
-    #[serde(default, deserialize_with = "toml_file::maybe_some_duration")]
+    #[serde(default, deserialize_with = "fields::maybe_some_duration")]
     deadline: Option<Duration>,
     spin: Option<bool>,
     #[serde(default)]

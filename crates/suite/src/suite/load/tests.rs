@@ -202,7 +202,7 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
         ),
         (
             RATE.replace("20k/s", "fast"),
-            "`fast` is no rate; write one like",
+            "`fast` is not a rate; write one like",
         ),
         (RATE.replace("20k/s", "0"), "a rate must be more than 0"),
         (

@@ -1,59 +1,146 @@
 //! What a tool's output tells.
 
-mod field;
-mod unit;
-
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
-pub(crate) use field::{CountField, Field, Place};
-pub(crate) use unit::{BytesUnit, TimeUnit, time};
+use crate::field::{BytesUnit, CountField, Field, Place, Text, TimeUnit, time};
 
-use field::Text;
-
-/// Where a tool's output tells what.
-#[derive(Clone, Debug)]
+/// Where the figures are in a tool's output.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "OutputFields")]
 pub struct Output {
-    pub(crate) is_json: bool,
-    pub(crate) rate_latency_from: Option<RateLatency>,
-    pub(crate) counted: Counted,
-    pub(crate) wrong_status: Option<CountField>,
-    pub(crate) unfinished: Option<CountField>,
-    pub(crate) errors: BTreeMap<String, CountField>,
-    pub(crate) duration: Field<TimeUnit>,
-    pub(crate) bytes_read: Option<Field<BytesUnit>>,
-    pub(crate) body_bytes: Option<Field<BytesUnit>>,
-    pub(crate) latency: LatencyFields,
+    counted: Counted,
+    fields: OutputFields,
 }
 
 /// What a tool counts.
 #[derive(Clone, Debug)]
-pub(crate) enum Counted {
+enum Counted {
     /// Responses with an expected status.
     Ok(CountField),
     /// Whole responses, whatever their status.
     Responses(CountField),
     /// All requests that ended, errors included.
     Requests(CountField),
-    /// The same, a second.
+    /// The same, per second.
     RequestsPerS(CountField),
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct LatencyFields {
-    pub resolution_ns: Option<f64>,
-    pub mean: Option<Field<TimeUnit>>,
-    pub p50: Option<Field<TimeUnit>>,
-    pub p90: Option<Field<TimeUnit>>,
-    pub p99: Option<Field<TimeUnit>>,
-    pub p999: Option<Field<TimeUnit>>,
-    pub max: Option<Field<TimeUnit>>,
+/// The fields of `[output]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputFields {
+    format: Format,
+    rate_latency_from: Option<RateLatency>,
+    ok: Option<CountField>,
+    responses: Option<CountField>,
+    requests: Option<CountField>,
+    requests_per_s: Option<CountField>,
+    wrong_status: Option<CountField>,
+    unfinished: Option<CountField>,
+    #[serde(default)]
+    errors: BTreeMap<String, CountField>,
+    duration: Field<TimeUnit>,
+    bytes_read: Option<Field<BytesUnit>>,
+    body_bytes: Option<Field<BytesUnit>>,
+    #[serde(default)]
+    latency: LatencyFields,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LatencyFields {
+    #[serde(default, deserialize_with = "nanoseconds")]
+    resolution: Option<f64>,
+    mean: Option<Field<TimeUnit>>,
+    p50: Option<Field<TimeUnit>>,
+    p90: Option<Field<TimeUnit>>,
+    p99: Option<Field<TimeUnit>>,
+    p999: Option<Field<TimeUnit>>,
+    max: Option<Field<TimeUnit>>,
+}
+
+fn nanoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match time(&text) {
+        Some(nanoseconds) => Ok(Some(nanoseconds)),
+        None => Err(D::Error::custom(format_args!(
+            "`{text}` is not a time; write for instance 1ms"
+        ))),
+    }
+}
+
+impl TryFrom<OutputFields> for Output {
+    type Error = String;
+
+    fn try_from(mut fields: OutputFields) -> Result<Self, String> {
+        let (is_json, wants) = match fields.format {
+            Format::Text => (false, "`text` a field has a `pattern`"),
+            Format::Json => (true, "`json` a field has a `pointer`"),
+        };
+        if !fields
+            .places()
+            .all(|place| matches!(place, Place::Pointer { .. }) == is_json)
+        {
+            return Err(format!("in the output format {wants}"));
+        }
+        let counted = [
+            fields.ok.take().map(Counted::Ok),
+            fields.responses.take().map(Counted::Responses),
+            fields.requests.take().map(Counted::Requests),
+            fields.requests_per_s.take().map(Counted::RequestsPerS),
+        ];
+        let mut counted = counted.into_iter().flatten();
+        match (counted.next(), counted.next()) {
+            (Some(counted), None) => Ok(Self { counted, fields }),
+            _ => Err(
+                "`[output]` must have exactly one of `ok`, `responses`, `requests` and \
+                 `requests_per_s`: what the tool counts"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl OutputFields {
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        let counts = [
+            &self.ok,
+            &self.responses,
+            &self.requests,
+            &self.requests_per_s,
+            &self.wrong_status,
+            &self.unfinished,
+        ];
+        let counts = counts.into_iter().flatten().chain(self.errors.values());
+        let bytes = [&self.bytes_read, &self.body_bytes].into_iter().flatten();
+        let latency = &self.latency;
+        let times = [
+            &latency.mean,
+            &latency.p50,
+            &latency.p90,
+            &latency.p99,
+            &latency.p999,
+            &latency.max,
+        ];
+        let times = times.into_iter().flatten().chain([&self.duration]);
+        let counts = counts.map(|count| &count.place);
+        let bytes = bytes.map(|bytes| &bytes.place);
+        counts.chain(bytes).chain(times.map(|time| &time.place))
+    }
 }
 
 /// Where the latency of a load of a given rate begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateLatency {
     /// At the scheduled arrival.
@@ -132,7 +219,7 @@ pub enum ReadError {
 impl Output {
     /// Where the latency of a rate begins; `None` for a tool that makes no rates.
     pub fn rate_latency_from(&self) -> Option<RateLatency> {
-        self.rate_latency_from
+        self.fields.rate_latency_from
     }
 
     /// Reads what the tool wrote.
@@ -140,20 +227,20 @@ impl Output {
     /// # Errors
     /// Where the number of requests or the duration is not there.
     pub fn read(&self, output: &str) -> Result<Told, ReadError> {
-        let json = match self.is_json {
-            true => prony_model::from_json_str(output)
+        let fields = &self.fields;
+        let json = match fields.format {
+            Format::Json => prony_model::from_json_str(output)
                 .map_err(|error| ReadError::Json(error.to_string()))?,
-            false => Value::Null,
+            Format::Text => Value::Null,
         };
         let text = Text { text: output, json };
         let count = |field: &Option<CountField>| field.as_ref()?.read(&text);
-        let duration_s = self.duration.nanoseconds(&text);
+        let duration_s = fields.duration.nanoseconds(&text);
         let duration_s = duration_s.ok_or(ReadError::Missing("duration"))? / 1e9;
-        let wrong_status = count(&self.wrong_status).map(whole);
-        let unfinished = count(&self.unfinished).map(whole);
-        let errors: BTreeMap<String, u64> = self
-            .errors
-            .iter()
+        let wrong_status = count(&fields.wrong_status).map(whole);
+        let unfinished = count(&fields.unfinished).map(whole);
+        let errors = fields.errors.iter();
+        let errors: BTreeMap<String, u64> = errors
             .filter_map(|(kind, field)| Some((kind.clone(), whole(field.read(&text)?))))
             .collect();
         let failed = wrong_status.unwrap_or(0) + errors.values().sum::<u64>();
@@ -177,12 +264,12 @@ impl Output {
             unfinished,
             errors,
             duration_s,
-            bytes_read: bytes(&self.bytes_read),
-            body_bytes: bytes(&self.body_bytes),
+            bytes_read: bytes(&fields.bytes_read),
+            body_bytes: bytes(&fields.body_bytes),
             latency: match ok {
                 // Without one expected response what a tool writes as its latency is no measurement.
                 Some(0) | None => Latency::default(),
-                Some(_) => self.latency.read(&text),
+                Some(_) => fields.latency.read(&text),
             },
         })
     }
@@ -192,7 +279,7 @@ impl LatencyFields {
     fn read(&self, text: &Text<'_>) -> Latency {
         let read = |field: &Option<Field<TimeUnit>>| field.as_ref()?.nanoseconds(text);
         Latency {
-            resolution_ns: self.resolution_ns,
+            resolution_ns: self.resolution,
             mean_ns: read(&self.mean),
             p50_ns: read(&self.p50),
             p90_ns: read(&self.p90),

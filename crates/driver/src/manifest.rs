@@ -1,0 +1,196 @@
+//! What a `driver.toml` says.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use prony_manifest::{FileError, Source};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::command::{Placeholder, Word};
+use crate::field::Capture;
+use crate::output::Output;
+
+/// The file in a driver's folder.
+pub const MANIFEST_FILE: &str = "driver.toml";
+
+/// A load generator: its program, its arguments and how its output is read.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// Its name in tables.
+    pub title: String,
+    /// The command that installs it.
+    pub install: String,
+    /// What one must know to read its figures.
+    pub notes: Option<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) program: Word,
+    pub(crate) version: Option<VersionCommand>,
+    pub(crate) arguments: Arguments<Word>,
+    pub(crate) environment: Vec<(String, Word)>,
+    pub(crate) output: Output,
+}
+
+/// How Prony asks a tool for its version.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VersionCommand {
+    pub arguments: Vec<String>,
+    pub pattern: Capture,
+}
+
+/// The arguments, part by part in the order in which they are given. `None` is what the tool cannot do.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments<W> {
+    #[serde(default = "Vec::new")]
+    pub before: Vec<W>,
+    pub closed: Option<Vec<W>>,
+    pub rate: Option<Vec<W>>,
+    /// For connections that are kept.
+    #[serde(default = "Vec::new")]
+    pub keep: Vec<W>,
+    /// For a new connection with every request.
+    pub close: Option<Vec<W>>,
+    pub pipeline: Option<Vec<W>>,
+    pub duration: Option<Vec<W>>,
+    pub requests: Option<Vec<W>>,
+    /// Once for every header.
+    pub header: Option<Vec<W>>,
+    pub method: Option<Vec<W>>,
+    pub body: Option<Vec<W>>,
+    #[serde(default = "Vec::new")]
+    pub after: Vec<W>,
+}
+
+/// A manifest as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    title: Spanned<String>,
+    program: Spanned<String>,
+    install: Spanned<String>,
+    notes: Option<String>,
+    version: Option<VersionCommand>,
+    arguments: Spanned<Arguments<Spanned<String>>>,
+    #[serde(default)]
+    environment: BTreeMap<String, Spanned<String>>,
+    output: Spanned<Output>,
+}
+
+impl Manifest {
+    /// Reads the manifest in `folder`.
+    ///
+    /// # Errors
+    /// If it cannot be read or makes no sense; the text names the file, the line and the field.
+    pub fn open(folder: &Path) -> Result<Manifest, FileError> {
+        read(&Source::open(&folder.join(MANIFEST_FILE))?, folder)
+    }
+
+    /// Reads `text` as the manifest of `folder`.
+    ///
+    /// # Errors
+    /// If it makes no sense; the text names the line and the field.
+    pub fn parse(text: &str, folder: &Path) -> Result<Manifest, FileError> {
+        read(&Source::new(&folder.join(MANIFEST_FILE), text), folder)
+    }
+
+    /// Whether it makes loads of a given rate.
+    pub fn makes_rates(&self) -> bool {
+        self.arguments.rate.is_some()
+    }
+
+    /// How its output is read.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+}
+
+fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
+    let raw: RawManifest = source.parse()?;
+    let arguments = arguments(source, &raw.arguments)?;
+    let output = raw.output;
+    if arguments.rate.is_some() && output.get_ref().rate_latency_from().is_none() {
+        let message = "`[output]` lacks `rate_latency_from`: \"schedule\" if the latency of a rate begins at the \
+                       scheduled arrival, \"send\" if it begins when the request is sent";
+        return Err(source.fault(output.span(), message));
+    }
+    let program = [Placeholder::Prony, Placeholder::Driver];
+    let environment = raw.environment.iter().map(|(name, value)| {
+        let value = word(source, value, Placeholder::ANY)?;
+        Ok((name.clone(), value))
+    });
+    Ok(Manifest {
+        folder: folder.to_owned(),
+        title: filled(source, &raw.title)?,
+        install: filled(source, &raw.install)?,
+        program: filled(source, &raw.program).and_then(|_| word(source, &raw.program, &program))?,
+        notes: raw.notes,
+        version: raw.version,
+        arguments,
+        environment: environment.collect::<Result<_, _>>()?,
+        output: output.into_inner(),
+    })
+}
+
+fn filled(source: &Source, text: &Spanned<String>) -> Result<String, FileError> {
+    match text.get_ref().trim() {
+        "" => Err(source.fault(text.span(), "it must not be empty")),
+        text => Ok(text.to_owned()),
+    }
+}
+
+fn word(
+    source: &Source,
+    text: &Spanned<String>,
+    allowed: &[Placeholder],
+) -> Result<Word, FileError> {
+    Word::new(text.get_ref(), allowed).map_err(|unknown| source.fault(text.span(), unknown))
+}
+
+fn arguments(
+    source: &Source,
+    raw: &Spanned<Arguments<Spanned<String>>>,
+) -> Result<Arguments<Word>, FileError> {
+    use Placeholder::*;
+    let words = |words: &Vec<Spanned<String>>, own: &[Placeholder]| {
+        let allowed = [Placeholder::COMMON, own].concat();
+        let words = words.iter().map(|text| word(source, text, &allowed));
+        words.collect::<Result<Vec<_>, _>>()
+    };
+    let maybe = |part: &Option<Vec<Spanned<String>>>, own: &[Placeholder]| {
+        part.as_ref().map(|part| words(part, own)).transpose()
+    };
+    let (span, raw) = (raw.span(), raw.get_ref());
+    let either = |one: bool, other: bool, names: &str| match one || other {
+        true => Ok(()),
+        false => {
+            let message = format!("`[arguments]` needs {names}, or the tool cannot make any load");
+            Err(source.fault(span.clone(), message))
+        }
+    };
+    either(
+        raw.closed.is_some(),
+        raw.rate.is_some(),
+        "`closed` or `rate`",
+    )?;
+    let ends = (raw.duration.is_some(), raw.requests.is_some());
+    either(ends.0, ends.1, "`duration` or `requests`")?;
+    Ok(Arguments {
+        before: words(&raw.before, &[])?,
+        closed: maybe(&raw.closed, &[])?,
+        rate: maybe(&raw.rate, &[Rate, RatePerConnection])?,
+        keep: words(&raw.keep, &[])?,
+        close: maybe(&raw.close, &[])?,
+        pipeline: maybe(&raw.pipeline, &[Pipeline])?,
+        duration: maybe(&raw.duration, &[Seconds, Milliseconds])?,
+        requests: maybe(&raw.requests, &[Requests])?,
+        header: maybe(&raw.header, &[Header])?,
+        method: maybe(&raw.method, &[Method])?,
+        body: maybe(&raw.body, &[BodyFile])?,
+        after: words(&raw.after, &[])?,
+    })
+}
+
+#[cfg(test)]
+mod tests;
