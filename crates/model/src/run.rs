@@ -91,42 +91,19 @@ pub enum EnoughRounds {
     Interrupted,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RunEnd {
-    /// It is not over, or Prony was killed in it.
-    Open,
-    /// Every planned trial was tried.
-    Complete,
-    /// The user stopped it; the trials up to then are kept.
-    Interrupted,
-    /// It could not go on (for instance a full disk); the trials up to then are kept.
-    Failed,
-}
-
-impl RunEnd {
-    /// Every way a run can end.
-    pub const ALL: [RunEnd; 4] = [
-        RunEnd::Open,
-        RunEnd::Complete,
-        RunEnd::Interrupted,
-        RunEnd::Failed,
-    ];
-
-    /// The name used in JSON, CSV and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RunEnd::Open => "open",
-            RunEnd::Complete => "complete",
-            RunEnd::Interrupted => "interrupted",
-            RunEnd::Failed => "failed",
-        }
-    }
-
-    /// The end of that name.
-    pub fn from_name(name: &str) -> Option<RunEnd> {
-        RunEnd::ALL.into_iter().find(|end| end.name() == name)
+crate::named! {
+    /// How a run ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RunEnd {
+        /// It is not over, or Prony was killed in it.
+        Open = "open",
+        /// Every planned trial was tried.
+        Complete = "complete",
+        /// The user stopped it; the trials up to then are kept.
+        Interrupted = "interrupted",
+        /// It could not go on (for instance a full disk); the trials up to then are kept.
+        Failed = "failed",
     }
 }
 
@@ -247,4 +224,36 @@ pub enum VerifyVerdict {
         /// What came.
         came: String,
     },
+}
+
+/// The server that the others' ratios are taken to in a measure: the one that was chosen for the
+/// run, else the ceiling, else the first of `servers`; of these the first that was `measured` there.
+pub fn baseline<'a>(
+    chosen: Option<&'a str>,
+    servers: impl IntoIterator<Item = &'a str>,
+    measured: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let preferred = chosen.into_iter().chain([CEILING]);
+    preferred.chain(servers).find(|server| measured(server))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_chosen_one_or_the_ceiling_or_the_first_of_those_that_were_measured() {
+        let servers = ["bun", "go", "ceiling"];
+        let of = |chosen, measured: &[&str]| {
+            let measured: Vec<String> = measured.iter().map(|&one| one.to_owned()).collect();
+            baseline(chosen, servers, move |one| {
+                measured.iter().any(|id| id == one)
+            })
+        };
+        assert_eq!(of(Some("go"), &servers), Some("go"));
+        assert_eq!(of(Some("go"), &["bun", "ceiling"]), Some("ceiling"));
+        assert_eq!(of(None, &servers), Some("ceiling"));
+        assert_eq!(of(None, &["go", "bun"]), Some("bun"));
+        assert_eq!(of(Some("go"), &[]), None);
+    }
 }

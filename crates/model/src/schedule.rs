@@ -13,14 +13,16 @@ pub struct Schedule {
     pub stages: Vec<Stage>,
 }
 
-/// How the requests of a rate are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
-    /// Evenly.
-    Even,
-    /// At random, each independent of the others: a Poisson process.
-    Poisson,
+crate::named! {
+    /// How the requests of a rate are spaced.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Arrivals {
+        /// Evenly.
+        Even = "even",
+        /// At random, each independent of the others: a Poisson process.
+        Poisson = "poisson",
+    }
 }
 
 /// A part of a schedule, in which the rate moves evenly from one value to another.
@@ -32,16 +34,6 @@ pub struct Stage {
     pub to_per_s: f64,
     /// How long it takes, in seconds; `None` for the last one that lasts as long as the load.
     pub duration_s: Option<f64>,
-}
-
-impl Arrivals {
-    /// The name used in JSON, CSV and suite files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Arrivals::Even => "even",
-            Arrivals::Poisson => "poisson",
-        }
-    }
 }
 
 impl Stage {

@@ -97,38 +97,25 @@ pub enum TrialResult {
     },
 }
 
-/// Why a trial gave no figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailureKind {
-    /// The server failed verification of this workload, so it was not loaded.
-    NotVerified,
-    /// The server could not be started, or never gave an expected response.
-    NotReady,
-    /// The server's process ended during the load.
-    ServerExited,
-    /// The load could not be made.
-    Load,
-    /// What the server counted and what the client counted do not agree.
-    NotReconciled,
-    /// Under load no response was ok.
-    NoResponse,
-    /// Under load, lines that are to be drawn at random for each request were not.
-    NotDrawn,
-}
-
-impl FailureKind {
-    /// The name used in JSON, CSV and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FailureKind::NotVerified => "not-verified",
-            FailureKind::NotReady => "not-ready",
-            FailureKind::ServerExited => "server-exited",
-            FailureKind::Load => "load",
-            FailureKind::NotReconciled => "not-reconciled",
-            FailureKind::NoResponse => "no-response",
-            FailureKind::NotDrawn => "not-drawn",
-        }
+crate::named! {
+    /// Why a trial gave no figures.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FailureKind {
+        /// The server failed verification of this workload, so it was not loaded.
+        NotVerified = "not-verified",
+        /// The server could not be started, or never gave an expected response.
+        NotReady = "not-ready",
+        /// The server's process ended during the load.
+        ServerExited = "server-exited",
+        /// The load could not be made.
+        Load = "load",
+        /// What the server counted and what the client counted do not agree.
+        NotReconciled = "not-reconciled",
+        /// Under load no response was ok.
+        NoResponse = "no-response",
+        /// Under load, lines that are to be drawn at random for each request were not.
+        NotDrawn = "not-drawn",
     }
 }
 
@@ -227,26 +214,17 @@ impl WarmUp {
     }
 }
 
-/// When the process of a trial's server was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProcessStart {
-    /// For this trial.
-    New,
-    /// For an earlier trial of the same server, workload and load.
-    Kept,
-    /// For this trial, in place of a kept one that had ended or was stopped to make room.
-    Restarted,
-}
-
-impl ProcessStart {
-    /// The name used in JSON and CSV.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ProcessStart::New => "new",
-            ProcessStart::Kept => "kept",
-            ProcessStart::Restarted => "restarted",
-        }
+crate::named! {
+    /// When the process of a trial's server was started.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ProcessStart {
+        /// For this trial.
+        New = "new",
+        /// For an earlier trial of the same server, workload and load.
+        Kept = "kept",
+        /// For this trial, in place of a kept one that had ended or was stopped to make room.
+        Restarted = "restarted",
     }
 }
 
@@ -338,5 +316,39 @@ impl LogLines {
     /// Whether both sides agree.
     pub fn reconciled(&self) -> bool {
         (self.least..=self.most).contains(&self.written)
+    }
+}
+
+/// The attempt at a round that counts: the last that nothing disturbed; where everything was noisy, the last. `None` of no
+/// attempts.
+pub fn attempt_that_counts<'a>(
+    attempts: impl IntoIterator<Item = &'a TrialRecord>,
+) -> Option<&'a TrialRecord> {
+    let weight = |one: &&TrialRecord| (one.noisy.is_empty(), one.attempt, one.trial.sequence);
+    attempts.into_iter().max_by_key(weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoiseCause;
+    use crate::sample::failed;
+
+    #[test]
+    fn an_attempt_that_nothing_disturbed_counts_whenever_it_was_made() {
+        let attempt = |number, is_noisy: bool| TrialRecord {
+            attempt: number,
+            noisy: is_noisy
+                .then_some(NoiseCause::Steal { share: 0.5 })
+                .into_iter()
+                .collect(),
+            ..failed("bun", "")
+        };
+        let counts =
+            |attempts: &[TrialRecord]| attempt_that_counts(attempts).map(|one| one.attempt);
+        assert_eq!(counts(&[]), None);
+        assert_eq!(counts(&[attempt(1, true), attempt(2, true)]), Some(2));
+        assert_eq!(counts(&[attempt(1, false), attempt(2, true)]), Some(1));
+        assert_eq!(counts(&[attempt(2, false), attempt(1, true)]), Some(2));
     }
 }

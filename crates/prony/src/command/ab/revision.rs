@@ -138,8 +138,12 @@ impl<'s> Wanted<'s> {
 
 /// Gives a build a target folder of its own wherever it names the shared one.
 fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
-    let own =
-        |word: &Word| Word::new(&word.to_string().replace("{cargo_target}", OWN_TARGET), Place::ALL);
+    let own = |word: &Word| {
+        Word::new(
+            &word.to_string().replace("{cargo_target}", OWN_TARGET),
+            Place::ALL,
+        )
+    };
     let commands = manifest.build.iter_mut().flatten();
     let words = commands
         .chain(&mut manifest.artefacts)

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriverResult, Resources, Load, Tool};
+use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
 use serde::Serialize;
 
 use super::case::Case;

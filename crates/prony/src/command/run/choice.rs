@@ -5,8 +5,8 @@ use std::error::Error;
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use prony_driver::{Catalogue as Drivers, Tool};
-use prony_model::{CEILING, CpuAssignment};
 use prony_manifest::nearest;
+use prony_model::{CEILING, CpuAssignment};
 use prony_server::{Catalogue, Layout, SelectError, Server};
 use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Suite, Workloads};

@@ -27,45 +27,30 @@ pub enum StoreError {
     /// The record file is not at its path any more.
     #[error(
         "the record file {} was deleted or replaced while Prony wrote to it: what was recorded in it is lost",
-        path.display()
+        .0.display()
     )]
-    Gone {
-        /// The record file.
-        path: PathBuf,
-    },
+    Gone(PathBuf),
     /// There is no record file to read.
-    #[error("there is no record file {}; `prony run` makes one", path.display())]
-    Missing {
-        /// The record file.
-        path: PathBuf,
-    },
+    #[error("there is no record file {}; `prony run` makes one", .0.display())]
+    Missing(PathBuf),
     /// The record file or its folder can be read only.
     #[error(
         "the record file {} cannot be written (read-only file, folder or file system); make it writable or name another path",
-        path.display()
+        .0.display()
     )]
-    ReadOnly {
-        /// The record file.
-        path: PathBuf,
-    },
+    ReadOnly(PathBuf),
     /// There is no room left.
     #[error(
         "no room left on the disk for the record file {}; what was recorded before is safe: free some space and run again, or name a path on another disk",
-        path.display()
+        .0.display()
     )]
-    DiskFull {
-        /// The record file.
-        path: PathBuf,
-    },
+    DiskFull(PathBuf),
     /// The file is something else.
     #[error(
         "{} is not a record file of Prony; name another path, or move that file away",
-        path.display()
+        .0.display()
     )]
-    NotARecord {
-        /// The file.
-        path: PathBuf,
-    },
+    NotARecord(PathBuf),
     /// A newer Prony wrote it.
     #[error(
         "the record file {} has schema version {found}, and this Prony knows versions up to {known}; use the newer Prony that wrote it, or name another path",
@@ -82,21 +67,15 @@ pub enum StoreError {
     /// An older Prony wrote it.
     #[error(
         "an older Prony wrote the record file {}, and this one cannot read it; move it away, or name another path with --store",
-        path.display()
+        .0.display()
     )]
-    OlderSchema {
-        /// The record file.
-        path: PathBuf,
-    },
+    OlderSchema(PathBuf),
     /// Another process holds it.
     #[error(
         "the record file {} is being written by another process; wait until that is done, or name another path",
-        path.display()
+        .0.display()
     )]
-    Busy {
-        /// The record file.
-        path: PathBuf,
-    },
+    Busy(PathBuf),
     /// No run has that id.
     #[error("no run `{id}` in {}{}", path.display(), did_you_mean(nearest))]
     UnknownRun {
@@ -108,11 +87,8 @@ pub enum StoreError {
         nearest: Option<String>,
     },
     /// There is no run at all yet.
-    #[error("the record file {} holds no run yet; `prony run` makes one", path.display())]
-    NoRuns {
-        /// The record file.
-        path: PathBuf,
-    },
+    #[error("the record file {} holds no run yet; `prony run` makes one", .0.display())]
+    NoRuns(PathBuf),
     /// A run of that id is there already.
     #[error("the record file {} already holds a run `{id}`; give the new run another id", path.display())]
     RunExists {
@@ -149,7 +125,7 @@ fn no_folder(folder: &Path, is_there: bool) -> String {
 
 impl StoreError {
     /// Gives what SQLite said the meaning it has for the file at `path`.
-    pub(super) fn of_sqlite(path: &Path, source: rusqlite::Error) -> Self {
+    pub(crate) fn of_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let (code, extended) = match source.sqlite_error() {
             Some(error) => (error.code, error.extended_code),
@@ -157,14 +133,14 @@ impl StoreError {
         };
         // A full disk shows itself first where the shared-memory file of the WAL is made larger.
         if code == ErrorCode::DiskFull || extended == ffi::SQLITE_IOERR_SHMSIZE {
-            return Self::DiskFull { path };
+            return Self::DiskFull(path);
         }
         match code {
             ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen => {
-                Self::ReadOnly { path }
+                Self::ReadOnly(path)
             }
-            ErrorCode::NotADatabase => Self::NotARecord { path },
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy { path },
+            ErrorCode::NotADatabase => Self::NotARecord(path),
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy(path),
             _ => Self::Sqlite { path, source },
         }
     }

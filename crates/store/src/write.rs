@@ -1,12 +1,11 @@
 //! Writing runs and trials.
 
-use std::time::SystemTime;
-
 use rusqlite::{Connection, ErrorCode, named_params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 use prony_model::{Run, RunEnd, TrialRecord, TrialResult};
 
 const INSERT_RUN: &str = "
@@ -145,18 +144,6 @@ fn insert_trial(
             ":record": json,
         })?;
     Ok(())
-}
-
-/// Writes one row that says when.
-pub(super) fn trial_write(connection: &Connection) -> rusqlite::Result<()> {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    connection
-        .execute(
-            "INSERT INTO opened (only_row, at) VALUES (1, ?1)
-             ON CONFLICT (only_row) DO UPDATE SET at = excluded.at",
-            [now],
-        )
-        .map(|_| ())
 }
 
 /// A record as JSON that is known to read back: JSON has no infinities, for instance, and a

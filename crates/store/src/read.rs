@@ -3,7 +3,8 @@
 use prony_manifest::nearest;
 use rusqlite::{OptionalExtension, params};
 
-use super::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 use prony_model::{Run, RunEnd, TrialRecord};
 
 /// What a list of runs shows of each.
@@ -74,9 +75,7 @@ impl Store {
     /// [`StoreError::NoRuns`] where there is none yet; else what keeps the file from being read.
     pub fn latest(&self) -> Result<Run, StoreError> {
         let latest = self.runs()?.into_iter().next();
-        let latest = latest.ok_or_else(|| StoreError::NoRuns {
-            path: self.path.clone(),
-        })?;
+        let latest = latest.ok_or_else(|| StoreError::NoRuns(self.path.clone()))?;
         self.run(&latest.id)
     }
 
@@ -101,7 +100,7 @@ impl Store {
             .collect()
     }
 
-    pub(super) fn unknown_run(&self, id: &str) -> StoreError {
+    pub(crate) fn unknown_run(&self, id: &str) -> StoreError {
         let runs = self.runs().unwrap_or_default();
         StoreError::UnknownRun {
             path: self.path.clone(),

@@ -1,0 +1,43 @@
+//! The one figure of a trial by which servers are compared.
+
+use crate::{LoadResult, Measurement};
+
+impl Measurement {
+    /// The figure by which servers are compared under this load: ok responses a second if the server sets the pace, the
+    /// median latency in nanoseconds if a schedule does. `None` if there is nothing to take a ratio of.
+    pub fn headline(&self) -> Option<f64> {
+        self.load.headline()
+    }
+}
+
+impl LoadResult {
+    /// See [`Measurement::headline`].
+    pub fn headline(&self) -> Option<f64> {
+        let figure = match self.load.shape.is_open() {
+            true => self.latency_ns.as_ref()?.p50 as f64,
+            false => self.rate_per_s,
+        };
+        (figure.is_finite() && figure > 0.0).then_some(figure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{LatencyHistogram, LoadShape, sample};
+
+    #[test]
+    fn a_closed_loop_compares_by_its_rate_and_an_open_one_by_its_median_latency() {
+        let mut load = sample::load_result();
+        (load.load.shape, load.rate_per_s) = (LoadShape::Closed, 100.0);
+        assert_eq!(load.headline(), Some(100.0));
+        load.rate_per_s = 0.0;
+        assert_eq!(load.headline(), None);
+        load.load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+        let mut latency = LatencyHistogram::new();
+        latency.record(700);
+        load.latency_ns = latency.summary();
+        assert_eq!(load.headline(), Some(700.0));
+        load.latency_ns = None;
+        assert_eq!(load.headline(), None);
+    }
+}
