@@ -1,10 +1,10 @@
 //! Where things lie: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-
-use crate::Server;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The folders that mark the root.
 const MARKS: [&str; 3] = ["servers", "suites", "workloads"];
@@ -131,13 +131,13 @@ impl Layout {
         self.state().join("cargo-target")
     }
 
-    /// That of one server. A variant, and a server that lies elsewhere, may build a program of the same name as
+    /// That of the server `id`, which lies in `folder`. A variant, and a server that lies elsewhere, may build a program of the same name as
     /// another: in the shared folder the later build would write over the earlier one, and both would be measured as it.
-    pub fn cargo_target_of(&self, server: &Server) -> PathBuf {
-        let own = self.servers().join(&server.id);
-        match own.canonicalize().is_ok_and(|own| own == server.folder) {
+    pub fn cargo_target_of(&self, id: &str, folder: &Path) -> PathBuf {
+        let own = self.servers().join(id);
+        match own.canonicalize().is_ok_and(|own| own == folder) {
             true => self.cargo_target(),
-            false => self.state().join("cargo-targets").join(&server.id),
+            false => self.state().join("cargo-targets").join(id),
         }
     }
 }
@@ -149,6 +149,25 @@ fn ignored_folder(folder: &Path) -> io::Result<()> {
         Ok(mut file) => file.write_all(b"*\n"),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+/// Takes the lock on `file`, which is made where it is not there, and holds it until what is given
+/// back is dropped; `None` where `interrupt` is set before it is free.
+pub fn lock_unless(interrupt: &AtomicBool, file: &Path) -> io::Result<Option<File>> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = File::create(file)?;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
     }
 }
 
@@ -195,5 +214,27 @@ mod tests {
             Layout::find(&folder.path().join("none")),
             Err(LayoutError::Start { .. })
         ));
+    }
+}
+
+#[cfg(test)]
+mod lock_tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_unless_interrupted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("below/lock");
+        let [go_on, interrupted] = [false, true].map(AtomicBool::new);
+        let held = lock_unless(&interrupted, &file).unwrap();
+        assert!(held.is_some());
+        assert!(lock_unless(&interrupted, &file).unwrap().is_none());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| lock_unless(&go_on, &file).unwrap().is_some());
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(!waits.is_finished());
+            drop(held);
+            assert!(waits.join().unwrap());
+        });
     }
 }

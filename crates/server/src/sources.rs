@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::digest::hexadecimal;
-
 /// Folders that builds make; they are no sources.
 const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "zig-out"];
 /// How deep folders of sources may lie in each other: more is taken for a loop of links.
@@ -125,4 +123,10 @@ fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
         return Err(unreadable(io::Error::other(too_much)));
     }
     Ok(content)
+}
+
+/// The digest that `hash` has come to, hexadecimal.
+fn hexadecimal(hash: Sha256) -> String {
+    let digest = hash.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -270,10 +270,13 @@ fn a_server_under_another_name_or_elsewhere_has_a_cargo_target_folder_of_its_own
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let own = server(&layout, "true", "");
-    assert_eq!(layout.cargo_target_of(&own), layout.cargo_target());
+    assert_eq!(
+        layout.cargo_target_of(&own.id, &own.folder),
+        layout.cargo_target()
+    );
     let elsewhere = server_in(&folder.path().join("elsewhere/one"), "true", "");
     let named = own.clone().named("new").unwrap();
-    let folders = [&elsewhere, &named].map(|it| layout.cargo_target_of(it));
+    let folders = [&elsewhere, &named].map(|it| layout.cargo_target_of(&it.id, &it.folder));
     assert!(!folders.contains(&layout.cargo_target()), "{folders:?}");
     assert_ne!(folders[0], folders[1]);
 }

@@ -1,6 +1,5 @@
 //! Building a server, unless the same build is there already.
 
-mod incremental;
 mod inputs;
 mod version;
 
@@ -14,11 +13,11 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lock::lock_unless;
+use crate::layout::lock_unless;
+use crate::logs::tail_or_note;
 use crate::manifest::{Place, Word};
 use crate::sources::{Unreadable, hash_file};
 use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
-use crate::tail::tail_or_note;
 use crate::toolchain::{Found, environment};
 use crate::{Layout, Server};
 
@@ -224,6 +223,18 @@ struct Build<'a> {
     stamp: PathBuf,
 }
 
+fn inputs(server: &Server, places: &BuildPlaces) -> Result<BTreeMap<PathBuf, String>, BuildError> {
+    let named = server.manifest.inputs.iter().map(|input| {
+        let path = server.folder.join(places.text(&input.path));
+        (path, input.pattern.as_ref())
+    });
+    let hashes = inputs::inputs(&server.folder, named.collect());
+    hashes.map_err(|Unreadable { path, source }| match source.kind() {
+        io::ErrorKind::NotFound => BuildError::NoInput { input: path },
+        _ => io_error(&path, source),
+    })
+}
+
 impl<'a> Build<'a> {
     fn new(
         server: &'a Server,
@@ -237,7 +248,7 @@ impl<'a> Build<'a> {
         let out = absolute(&layout.builds().join(name))?;
         let places = BuildPlaces {
             prony: absolute(supervisor.path())?,
-            cargo_target: absolute(&layout.cargo_target_of(server))?,
+            cargo_target: absolute(&layout.cargo_target_of(&server.id, &server.folder))?,
             packages: absolute(&layout.packages())?,
             workloads: absolute(&layout.workloads())?,
             out,
@@ -252,7 +263,7 @@ impl<'a> Build<'a> {
                 .iter()
                 .map(|(name, value)| (name.clone(), places.fill(value)))
                 .collect(),
-            inputs: inputs::inputs(server, &places)?,
+            inputs: inputs(server, &places)?,
             artefacts: artefacts
                 .map(|artefact| server.folder.join(places.text(artefact)))
                 .collect(),
@@ -284,7 +295,7 @@ impl<'a> Build<'a> {
         interrupt: &AtomicBool,
     ) -> Result<Option<f64>, BuildError> {
         let earlier = self.earlier_stamp();
-        let is_incremental = incremental::is_incremental(&self.commands);
+        let is_incremental = inputs::is_incremental(&self.commands);
         let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
         match freshness {
             Freshness::Rebuild => self.remove_what_was_made()?,
@@ -430,7 +441,7 @@ impl<'a> Build<'a> {
     }
 
     fn made(&self) -> Result<Vec<String>, BuildError> {
-        if !incremental::is_incremental(&self.commands) {
+        if !inputs::is_incremental(&self.commands) {
             return Ok(Vec::new());
         }
         let unreadable = |Unreadable { path, source }| io_error(&path, source);

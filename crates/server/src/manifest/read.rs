@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use prony_manifest::{FileError, Placeholder, Source};
 use serde::Deserialize;
@@ -105,9 +106,15 @@ impl<'de> Deserialize<'de> for RawNeed {
     }
 }
 
-/// Reads and checks the manifest in `source`.
-pub fn manifest(source: &Source) -> Result<Manifest, FileError> {
-    Checker(source).manifest(source.parse()?)
+impl Manifest {
+    /// Reads the text of a manifest; `file` is for the errors only.
+    ///
+    /// # Errors
+    /// The first fault, with file, line and field.
+    pub fn parse(file: &Path, text: &str) -> Result<Manifest, FileError> {
+        let source = Source::new(file, text);
+        Checker(&source).manifest(source.parse()?)
+    }
 }
 
 /// Checks what a file says, and locates what is wrong in it.

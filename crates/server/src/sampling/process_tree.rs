@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 
-use super::processes;
-use super::stat::{CpuTime, Stat, peak_resident_bytes, proportional_bytes, resident_bytes};
+use super::process::{CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes, resident_bytes};
 
 /// The processes below a supervisor.
 ///
@@ -131,7 +130,7 @@ pub fn peak_memory_of(pids: &[i32]) -> u64 {
 /// Where the system does not list processes.
 pub fn descendants(root: i32) -> io::Result<Vec<i32>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for pid in processes::ids()? {
+    for pid in ids()? {
         // Processes may end while they are listed.
         if let Ok(stat) = Stat::read(pid) {
             children.entry(stat.parent).or_default().push(pid);

@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::fs;
 
+use procfs_core::FromRead;
+use procfs_core::process::Schedstat;
 use prony_model::Scheduling;
 
+use super::process::value_of_line;
 use super::process_tree::threads_of;
 
 /// The figures of some threads since the start of each.
@@ -61,22 +64,15 @@ impl ThreadFigures {
 
 impl Figures {
     fn read(pid: i32, tid: i32) -> Option<Figures> {
-        let read = |name| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
-        Figures::parse(&read("schedstat")?, &read("status")?)
-    }
-
-    /// `schedstat`: nanoseconds on a CPU, nanoseconds of waiting for one, and how often it got one.
-    fn parse(schedstat: &str, status: &str) -> Option<Figures> {
-        let line = |name| {
-            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
-            value.trim().parse().ok()
-        };
-        let mut nanoseconds = schedstat.split_whitespace().map(str::parse);
+        let file = |name| format!("/proc/{pid}/task/{tid}/{name}");
+        let schedstat = Schedstat::from_file(file("schedstat")).ok()?;
+        let status = fs::read_to_string(file("status")).ok()?;
+        let count = |name| value_of_line(&status, name)?.parse().ok();
         Some(Figures {
-            ran_ns: nanoseconds.next()?.ok()?,
-            waited_ns: nanoseconds.next()?.ok()?,
-            voluntary: line("voluntary_ctxt_switches:")?,
-            involuntary: line("nonvoluntary_ctxt_switches:")?,
+            ran_ns: schedstat.sum_exec_runtime,
+            waited_ns: schedstat.run_delay,
+            voluntary: count("voluntary_ctxt_switches:")?,
+            involuntary: count("nonvoluntary_ctxt_switches:")?,
         })
     }
 
@@ -132,17 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_files_are_read() {
-        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
-        let read = Figures::parse("100 250 7\n", status).unwrap();
-        let expected = Figures {
-            ran_ns: 100,
-            waited_ns: 250,
-            voluntary: 12,
-            involuntary: 3,
-        };
-        assert_eq!(read, expected);
-        assert_eq!(Figures::parse("", status), None);
-        assert_eq!(Figures::parse("100 250 7", "Name:\tx\n"), None);
+    fn the_threads_of_this_process_have_figures_if_the_kernel_tells_them() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let tells = fs::exists("/proc/self/schedstat").unwrap();
+        assert_eq!(ThreadFigures::of(&[pid]).is_some(), tells);
     }
 }

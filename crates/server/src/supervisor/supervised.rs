@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +14,6 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::SupervisorProgram;
 use super::protocol::{Event, Exit, SUPERVISOR};
 use prony_system::format_cpu_list;
 
@@ -23,6 +22,30 @@ const START_TIME: Duration = Duration::from_secs(30);
 
 /// How much longer than the grace the supervisor may take to end everything.
 const STOP_TIME: Duration = Duration::from_secs(15);
+
+/// The program that is executed as supervisor: Prony itself, or a stand-in in tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SupervisorProgram(PathBuf);
+
+impl SupervisorProgram {
+    /// That program, which must call [`run_if_asked`] first of all.
+    pub fn new(path: impl Into<PathBuf>) -> SupervisorProgram {
+        SupervisorProgram(path.into())
+    }
+
+    /// The program that runs now.
+    ///
+    /// # Errors
+    /// Where the system does not say which one it is.
+    pub fn current() -> std::io::Result<SupervisorProgram> {
+        std::env::current_exe().map(SupervisorProgram)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 /// A command to run under a supervisor.
 #[derive(Clone, Debug)]
@@ -273,7 +296,7 @@ impl Drop for Supervised {
 }
 
 /// Makes an empty log file, with the folders above it.
-pub(crate) fn new_log(path: &std::path::Path) -> io::Result<()> {
+pub(crate) fn new_log(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::need::Need;
-use super::packages::PackageManager;
-use super::table::{EXTRAS, TOOLCHAINS, Toolchain};
+use super::need::{Need, Version};
+use super::table::{EXTRAS, PackageManager, TOOLCHAINS, Toolchain};
 use super::toolbox::{Availability, Toolbox};
-use super::version::Version;
 
 /// Whether a tool is here.
 #[derive(Clone, Debug, PartialEq, Eq)]

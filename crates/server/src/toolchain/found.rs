@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::path::{on_path, path_folders};
-use super::tool::Tool;
-use super::version::Version;
+use prony_system::{on_path, path_folders};
+
+use super::need::{Tool, Version};
 
 /// A toolchain that is here.
 #[derive(Clone, Debug, PartialEq, Eq)]

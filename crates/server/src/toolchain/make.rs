@@ -8,13 +8,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::found::Found;
 use super::need::Need;
-use super::path::on_path;
-use super::source::COMPLETE;
-use super::table::Toolchain;
+use super::table::{COMPLETE, Toolchain};
 use super::toolbox::{Availability, Missing, Toolbox};
-use crate::lock::lock_unless;
+use crate::layout::lock_unless;
+use crate::logs::tail_or_note;
 use crate::supervisor::{RunError, Task};
-use crate::tail::tail_or_note;
 
 /// How many of the last lines of a failed command's output are shown.
 const TAIL_LINES: usize = 8;
@@ -43,22 +41,6 @@ impl From<io::Error> for Failure {
 }
 
 impl Toolbox {
-    /// How Prony would make what meets a need, where it can.
-    pub(super) fn makeable(&self, need: &Need) -> Option<String> {
-        let toolchain = need.tool().known()?;
-        let source = toolchain.source.as_ref()?;
-        let pinned = source.pinned();
-        let will_do = pinned.is_none_or(|version| need.met_by(&version));
-        (will_do && !on_path(source.installer()).is_empty()).then(|| {
-            let folder = self.folder_of(toolchain);
-            format!(
-                "Prony makes it in {} from {}",
-                folder.display(),
-                source.package()
-            )
-        })
-    }
-
     /// Finds what meets a need, and makes it where Prony can and must. Of two threads or programs
     /// that want the same toolchain, one makes it and the other waits.
     ///
