@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use prony_manifest::Template;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use crate::manifest::Manifest;
+use crate::manifest::Placeholder::{self, *};
+use crate::manifest::{Manifest, Word};
 
 /// One request over and over.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,94 +75,8 @@ impl Load {
     }
 }
 
-/// Something that is filled into the words of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Placeholder {
-    Url,
-    Connections,
-    Threads,
-    /// The timeout in whole seconds.
-    TimeoutS,
-    /// The folder of the driver.
-    Driver,
-    /// Prony's own program.
-    Prony,
-    /// Requests a second over all connections.
-    Rate,
-    /// Requests a second over one connection.
-    RatePerConnection,
-    Pipeline,
-    /// 1 if every request has a connection of its own.
-    Close,
-    /// The duration in whole seconds.
-    Seconds,
-    /// The duration in whole milliseconds.
-    Milliseconds,
-    Requests,
-    /// One header, `Name: value`.
-    Header,
-    /// All headers as one JSON object.
-    HeadersJson,
-    Method,
-    /// A file with the body.
-    BodyFile,
-}
-
-use Placeholder::*;
-
-impl Placeholder {
-    /// What every load has.
-    pub const COMMON: &[Placeholder] = &[Url, Connections, Threads, TimeoutS, Driver, Prony];
-    /// What variables may be made of: a variable whose placeholder has no value is not set.
-    pub const ANY: &[Placeholder] = &[
-        Url,
-        Connections,
-        Threads,
-        TimeoutS,
-        Driver,
-        Prony,
-        Rate,
-        RatePerConnection,
-        Pipeline,
-        Close,
-        Seconds,
-        Milliseconds,
-        Requests,
-        HeadersJson,
-        Method,
-        BodyFile,
-    ];
-}
-
-impl prony_manifest::Placeholder for Placeholder {
-    fn name(self) -> &'static str {
-        match self {
-            Url => "url",
-            Connections => "connections",
-            Threads => "threads",
-            TimeoutS => "timeout_s",
-            Driver => "driver",
-            Prony => "prony",
-            Rate => "rate",
-            RatePerConnection => "rate_per_connection",
-            Pipeline => "pipeline",
-            Close => "close",
-            Seconds => "seconds",
-            Milliseconds => "milliseconds",
-            Requests => "requests",
-            Header => "header",
-            HeadersJson => "headers_json",
-            Method => "method",
-            BodyFile => "body_file",
-        }
-    }
-}
-
 /// What the placeholders stand for in one load; those that it has nothing for are not there.
 pub type Values = BTreeMap<Placeholder, String>;
-
-/// A word of a command.
-pub(crate) type Word = Template<Placeholder>;
 
 /// A command that makes a load.
 #[derive(Debug)]

@@ -7,20 +7,15 @@
 //! This room knows nothing of suites or records.
 #![forbid(unsafe_code)]
 
-mod catalogue;
 mod command;
-mod counters;
 mod field;
-mod group;
 mod manifest;
 mod output;
 mod process;
 mod tool;
 
-pub use catalogue::{Catalogue, CatalogueError};
 pub use command::{Arrivals, CannotMake, End, Invocation, Load};
-pub use counters::{Counters, Counts};
-pub use manifest::{MANIFEST_FILE, Manifest};
+pub use manifest::{Catalogue, CatalogueError, MANIFEST_FILE, Manifest};
 pub use output::{Latency, RateLatency, ReadError, Told};
 pub use process::{RunError, Usage};
-pub use tool::{DriveError, DriverResult, FindError, Resources, Tool};
+pub use tool::{Counters, Counts, DriveError, DriverResult, FindError, Resources, Tool};

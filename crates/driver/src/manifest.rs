@@ -1,18 +1,76 @@
 //! What a `driver.toml` says.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use prony_manifest::{FileError, Source};
+use prony_manifest::{FileError, Source, Template, UnknownName};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::command::{Placeholder, Word};
 use crate::field::Capture;
 use crate::output::Output;
 
 /// The file in a driver's folder.
 pub const MANIFEST_FILE: &str = "driver.toml";
+
+prony_model::named! {
+    /// Something that is filled into the words of a command.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Placeholder {
+        Url = "url",
+        Connections = "connections",
+        Threads = "threads",
+        /// The timeout in whole seconds.
+        TimeoutS = "timeout_s",
+        /// The folder of the driver.
+        Driver = "driver",
+        /// Prony's own program.
+        Prony = "prony",
+        /// Requests a second over all connections.
+        Rate = "rate",
+        /// Requests a second over one connection.
+        RatePerConnection = "rate_per_connection",
+        Pipeline = "pipeline",
+        /// 1 if every request has a connection of its own.
+        Close = "close",
+        /// The duration in whole seconds.
+        Seconds = "seconds",
+        /// The duration in whole milliseconds.
+        Milliseconds = "milliseconds",
+        Requests = "requests",
+        /// One header, `Name: value`.
+        Header = "header",
+        /// All headers as one JSON object.
+        HeadersJson = "headers_json",
+        Method = "method",
+        /// A file with the body.
+        BodyFile = "body_file",
+    }
+}
+
+use Placeholder::*;
+
+impl Placeholder {
+    /// What every load has.
+    pub const COMMON: &[Placeholder] = &[Url, Connections, Threads, TimeoutS, Driver, Prony];
+    /// What variables may be made of, which are not set if a placeholder has no value: all but [`Header`], of which a load
+    /// may have several.
+    pub fn of_variables() -> Vec<Placeholder> {
+        let mut all = Vec::from(Placeholder::ALL);
+        all.retain(|one| *one != Header);
+        all
+    }
+}
+
+impl prony_manifest::Placeholder for Placeholder {
+    fn name(self) -> &'static str {
+        Placeholder::name(self)
+    }
+}
+
+/// A word of a command.
+pub(crate) type Word = Template<Placeholder>;
 
 /// A load generator: its program, its arguments and how its output is read.
 #[derive(Clone, Debug)]
@@ -117,7 +175,7 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
     }
     let program = [Placeholder::Prony, Placeholder::Driver];
     let environment = raw.environment.iter().map(|(name, value)| {
-        let value = word(source, value, Placeholder::ANY)?;
+        let value = word(source, value, &Placeholder::of_variables())?;
         Ok((name.clone(), value))
     });
     Ok(Manifest {
@@ -152,7 +210,6 @@ fn arguments(
     source: &Source,
     raw: &Spanned<Arguments<Spanned<String>>>,
 ) -> Result<Arguments<Word>, FileError> {
-    use Placeholder::*;
     let words = |words: &Vec<Spanned<String>>, own: &[Placeholder]| {
         let allowed = [Placeholder::COMMON, own].concat();
         let words = words.iter().map(|text| word(source, text, &allowed));
@@ -194,3 +251,67 @@ fn arguments(
 
 #[cfg(test)]
 mod tests;
+
+/// The drivers in a folder, by id.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    drivers: Vec<(String, Manifest)>,
+}
+
+/// Why there is no catalogue, or no driver in it.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// The folder cannot be read.
+    #[error("cannot read the drivers in {folder}: {source}")]
+    Read {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A manifest makes no sense.
+    #[error(transparent)]
+    Manifest(#[from] FileError),
+    /// There is no such driver.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+}
+
+impl Catalogue {
+    /// Reads every driver in `folder`: the folders in it that hold a manifest.
+    ///
+    /// # Errors
+    /// Where the folder cannot be read, or a manifest makes no sense.
+    pub fn read(folder: &Path) -> Result<Catalogue, CatalogueError> {
+        let failed = |source| CatalogueError::Read {
+            folder: folder.to_owned(),
+            source,
+        };
+        let mut drivers = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.path().join(MANIFEST_FILE).is_file() {
+                let id = entry.file_name().to_string_lossy().into_owned();
+                drivers.push((id, Manifest::open(&entry.path())?));
+            }
+        }
+        drivers.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Catalogue { drivers })
+    }
+
+    /// The ids, sorted.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.drivers.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// The driver of that id.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn get(&self, id: &str) -> Result<&Manifest, CatalogueError> {
+        match self.drivers.iter().find(|(known, _)| known == id) {
+            Some((_, manifest)) => Ok(manifest),
+            None => Err(UnknownName::new("driver", id, self.ids()).into()),
+        }
+    }
+}

@@ -2,17 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use prony_system::pin_current_thread;
 use serde::Serialize;
 use wait4::{ResUse, Wait4};
-
-use crate::group::Group;
 
 /// How often it is looked whether the process has ended. The tool tells its own duration, so
 /// nothing is measured by this.
@@ -250,6 +252,68 @@ fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
     Ok(lines[from..].join("\n"))
 }
 
+/// What the watcher does: it says that it is there, and waits.
+const WATCH: &str = "trap '' HUP INT TERM; echo; read -r nothing; kill -KILL 0";
+
+/// A process group. Dropping it kills all that is in it.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// It holds Prony's end of the pipe.
+    watcher: Child,
+}
+
+impl Group {
+    /// A group with nothing in it but its watcher, which already waits.
+    ///
+    /// # Errors
+    /// Where the watcher cannot be started.
+    pub(crate) fn new() -> io::Result<Group> {
+        let mut watcher = Command::new("/bin/sh")
+            .args(["-c", WATCH])
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let said = watcher.stdout.take();
+        // From here on it is killed and reaped, whatever happens.
+        let group = Group { watcher };
+        let said = said.ok_or_else(|| io::Error::other("the watcher has no output"))?;
+        await_line(said).map_err(|error| {
+            io::Error::new(error.kind(), format!("/bin/sh does not watch: {error}"))
+        })?;
+        Ok(group)
+    }
+
+    /// Has a command start in this group.
+    pub(crate) fn take(&self, command: &mut Command) {
+        command.process_group(self.id().as_raw());
+    }
+
+    /// Kills all that is in it.
+    pub(crate) fn kill(&self) {
+        // It cannot fail: the watcher is in it until it is reaped.
+        let _ = killpg(self.id(), Signal::SIGKILL);
+    }
+
+    fn id(&self) -> Pid {
+        // Linux keeps process ids below 2^22.
+        Pid::from_raw(self.watcher.id() as i32)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+        // It was killed, so this does not wait long; there is nobody to tell of a failure.
+        let _ = self.watcher.wait();
+    }
+}
+
+fn await_line(mut from: impl Read) -> io::Result<()> {
+    from.read_exact(&mut [0])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,5 +325,51 @@ mod tests {
         let mut command = Command::new("sleep");
         let error = run(command.arg("600"), &[], limit, &interrupt).unwrap_err();
         assert!(matches!(error, RunError::TimeLimit { .. }), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod group_tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    /// Something that stays, in the group.
+    fn member(group: &Group) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        group.take(&mut command);
+        command.spawn().unwrap()
+    }
+
+    fn killed(mut member: Child) -> bool {
+        member.wait().unwrap().signal() == Some(Signal::SIGKILL as i32)
+    }
+
+    #[test]
+    fn what_is_in_it_goes_with_it() {
+        let group = Group::new().unwrap();
+        let members = [member(&group), member(&group)];
+        drop(group);
+        assert!(members.into_iter().all(killed));
+    }
+
+    #[test]
+    fn what_is_in_it_goes_when_the_pipe_closes() {
+        let mut group = Group::new().unwrap();
+        let member = member(&group);
+        drop(group.watcher.stdin.take());
+        assert!(killed(member));
+    }
+
+    #[test]
+    fn a_signal_to_all_of_it_does_not_end_the_watch() {
+        let mut group = Group::new().unwrap();
+        let mut first = member(&group);
+        killpg(group.id(), Signal::SIGTERM).unwrap();
+        assert_eq!(first.wait().unwrap().signal(), Some(Signal::SIGTERM as i32));
+        let second = member(&group);
+        drop(group.watcher.stdin.take());
+        assert!(killed(second));
     }
 }

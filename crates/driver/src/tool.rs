@@ -1,18 +1,16 @@
 //! A tool that is installed.
 
-use std::env;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use prony_system::{is_program, on_path};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::command::{CannotMake, End, Load};
-use crate::counters::{self, Counters, Counts};
 use crate::manifest::Manifest;
 use crate::output::{ReadError, Told};
 use crate::process::{self, RunError, Usage};
@@ -185,7 +183,7 @@ impl Tool {
         let told = self.manifest.output().read(&ended.stdout);
         let counts = counted.and_then(|(_, file)| {
             let text = std::fs::read_to_string(file.path()).ok()?;
-            counters::read(&text)
+            read_counts(&text)
         });
         Ok(DriverResult {
             driver: self.id.clone(),
@@ -220,16 +218,10 @@ fn last_lines(text: &str) -> String {
 
 /// The program of that name in `PATH`, or at that path.
 fn find_program(name: &str) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        let found = path.metadata();
-        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(is_program);
+    match name.contains('/') {
+        true => Some(PathBuf::from(name)).filter(|path| is_program(path)),
+        false => on_path(name).into_iter().next(),
     }
-    let folders = env::var_os("PATH")?;
-    let mut programs = env::split_paths(&folders).map(|folder| folder.join(name));
-    programs.find(is_program)
 }
 
 /// Many tools end with an error code where they are asked for their version, so that does not
@@ -244,4 +236,82 @@ fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     let said = String::from_utf8_lossy(&said);
     let captures = command.pattern.0.captures(&said)?;
     Some(captures.get(1)?.as_str().to_owned())
+}
+
+/// Two modes of two events.
+const EVENTS: &str = "cycles:u,cycles:k,instructions:u,instructions:k";
+
+/// `perf stat`, which counts here.
+#[derive(Clone, Debug)]
+pub struct Counters(());
+
+/// What was counted over a command and all that it started, in user mode and in the kernel together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// CPU cycles.
+    pub cycles: u64,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+impl Counters {
+    /// Tries them once; `None` where there is no `perf`, or it may not or cannot count.
+    pub fn probe() -> Option<Counters> {
+        let tried = Command::new("perf")
+            .args(["stat", "-x,", "-e", EVENTS, "--", "true"])
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        let counted = read_counts(&String::from_utf8_lossy(&tried.stderr));
+        (tried.status.success() && counted.is_some()).then_some(Counters(()))
+    }
+
+    /// The words before a command that have it counted; the figures go to `file`.
+    pub(crate) fn prefix(&self, file: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = ["perf", "stat", "-x,", "-e", EVENTS, "-o"]
+            .map(OsString::from)
+            .into();
+        words.push(file.into());
+        words.push("--".into());
+        words
+    }
+}
+
+/// What `perf stat -x,` wrote; `None` where an event was not counted.
+pub(crate) fn read_counts(text: &str) -> Option<Counts> {
+    let event = |name: &str| {
+        text.lines().find_map(|line| {
+            let mut fields = line.split(',');
+            let count = fields.next()?.parse::<u64>().ok()?;
+            (fields.nth(1)? == name).then_some(count)
+        })
+    };
+    Some(Counts {
+        cycles: event("cycles:u")? + event("cycles:k")?,
+        instructions: event("instructions:u")? + event("instructions:k")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_perf_writes_is_read() {
+        let counted = "# started on a day\n\n\
+             100,,cycles:u,5000,100.00,,\n\
+             20,,cycles:k,5000,100.00,,\n\
+             300,,instructions:u,5000,100.00,3.00,insn per cycle\n\
+             4,,instructions:k,5000,100.00,,\n";
+        assert_eq!(
+            read_counts(counted),
+            Some(Counts {
+                cycles: 120,
+                instructions: 304
+            })
+        );
+        let refused = counted.replace("20,,cycles:k", "<not supported>,,cycles:k");
+        assert_eq!(read_counts(&refused), None);
+        assert_eq!(read_counts(""), None);
+    }
 }

@@ -191,7 +191,7 @@ fn a_command_is_told_where_to_listen_and_has_a_folder_while_it_runs() {
     let mut built = built(folder.path(), &words);
     built.env = [(
         "OWN".to_owned(),
-        Word::new("on-{port}", Place::ALL).unwrap(),
+        Word::new("on-{port}", &Place::ALL).unwrap(),
     )]
     .into();
     let mut launch = launch(folder.path());

@@ -11,7 +11,7 @@ mod suite;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
-pub use plan::{Measure, Plan, Planned};
+pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
 pub use response::{AssetError, ExpectedResponse};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
 pub use workload::{DeclaredResponse, ExpectedBody, Request, Workload, Workloads};

@@ -9,7 +9,9 @@ use clap::Args;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
 use prony_server::{Catalogue, FreePorts, Layout, Server};
 use prony_suite::Workloads;
-use prony_suite::run::{Bench, Event, Prepared, Task, Verification, prepare, verify_server};
+use prony_suite::run::{
+    Bench, Prepared, RunEvent as Event, Task, Verification, prepare, verify_server,
+};
 
 use super::run::run_id;
 use crate::arguments;

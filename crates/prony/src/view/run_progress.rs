@@ -8,7 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::Progress;
 use prony_model::{FailureKind, ServerRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
 use prony_report::format;
-use prony_suite::run::{Attempt, Event, RunRequest};
+use prony_suite::TrialAttempt as Attempt;
+use prony_suite::run::{RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Planned};
 
 use super::time_left::TimeLeft;

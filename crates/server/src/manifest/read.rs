@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use prony_manifest::{FileError, Placeholder, Source};
+use prony_manifest::{FileError, Source};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -235,12 +235,12 @@ impl Checker<'_> {
     }
 
     fn run(&self, words: &RawCommand) -> Result<Vec<Word>, FileError> {
-        self.command(words, Place::ALL)
+        self.command(words, &Place::ALL)
     }
 
     fn env(&self, env: &RawEnv) -> Result<BTreeMap<String, Word>, FileError> {
         env.iter()
-            .map(|(name, value)| Ok((name.clone(), self.word(value, Place::ALL)?)))
+            .map(|(name, value)| Ok((name.clone(), self.word(value, &Place::ALL)?)))
             .collect()
     }
 

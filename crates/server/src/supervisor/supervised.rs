@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::protocol::{Event, Exit, SUPERVISOR};
+use super::protocol::{Exit, SUPERVISOR, SupervisorMessage};
 use prony_system::format_cpu_list;
 
 /// How long the supervisor may take to say that the command was started.
@@ -165,13 +165,13 @@ impl SupervisorProgram {
             exit: None,
         };
         match supervised.await_event(START_TIME) {
-            Some(Event::Started { pid, at_ns }) => {
+            Some(SupervisorMessage::Started { pid, at_ns }) => {
                 supervised.pid = pid;
                 supervised.started_at_ns = at_ns;
                 Ok(supervised)
             }
-            Some(Event::Failed(reason)) => Err(SpawnError::Command(reason)),
-            Some(Event::Exited(_)) | None => Err(SpawnError::Silent),
+            Some(SupervisorMessage::Failed(reason)) => Err(SpawnError::Command(reason)),
+            Some(SupervisorMessage::Exited(_)) | None => Err(SpawnError::Silent),
         }
     }
 
@@ -213,7 +213,7 @@ impl Supervised {
     /// How the command ended, where it has; waits for that no longer than `timeout`.
     pub fn wait(&mut self, timeout: Duration) -> Option<Exit> {
         if self.exit.is_none()
-            && let Some(Event::Exited(exit)) = self.await_event(timeout)
+            && let Some(SupervisorMessage::Exited(exit)) = self.await_event(timeout)
         {
             self.exit = Some(exit);
             if exit == Exit::Lost {
@@ -255,7 +255,7 @@ impl Supervised {
     }
 
     /// The supervisor's next word; `None` where it does not come in time.
-    fn await_event(&mut self, timeout: Duration) -> Option<Event> {
+    fn await_event(&mut self, timeout: Duration) -> Option<SupervisorMessage> {
         let deadline = Instant::now() + timeout;
         loop {
             if let Some(event) = self.take_event() {
@@ -268,7 +268,7 @@ impl Supervised {
             if poll(&mut fds, timeout).unwrap_or(0) > 0 {
                 let mut buffer = [0; 512];
                 match self.events.read(&mut buffer) {
-                    Ok(0) | Err(_) => return Some(Event::Exited(Exit::Lost)),
+                    Ok(0) | Err(_) => return Some(SupervisorMessage::Exited(Exit::Lost)),
                     Ok(length) => self.unread.extend_from_slice(&buffer[..length]),
                 }
             } else if Instant::now() >= deadline {
@@ -277,10 +277,11 @@ impl Supervised {
         }
     }
 
-    fn take_event(&mut self) -> Option<Event> {
+    fn take_event(&mut self) -> Option<SupervisorMessage> {
         while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
-            let event = Event::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+            let event =
+                SupervisorMessage::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
             if event.is_some() {
                 return event;
             }

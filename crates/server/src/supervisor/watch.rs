@@ -18,7 +18,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stdin, getppid};
 use prony_system::{monotonic_ns, parse_cpu_list, pin_current_thread};
 
-use super::protocol::{Event, Exit, LAUNCH};
+use super::protocol::{Exit, LAUNCH, SupervisorMessage};
 use crate::sampling::process_tree::descendants;
 
 /// How long a launch may take to become the command.
@@ -39,9 +39,9 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
             supervisor.watch();
             let exit = supervisor.exit_seen();
             supervisor.kill_all();
-            Event::Exited(exit.or(supervisor.exit).unwrap_or(Exit::Lost))
+            SupervisorMessage::Exited(exit.or(supervisor.exit).unwrap_or(Exit::Lost))
         }
-        Err(reason) => Event::Failed(reason),
+        Err(reason) => SupervisorMessage::Failed(reason),
     };
     if let Some(scratch) = args.get(2).filter(|path| !path.is_empty()) {
         // Nobody is left who could use it; what cannot be removed harms nobody.
@@ -52,7 +52,7 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
 }
 
 /// Prony may be gone, so that nobody listens: that is no reason to stop.
-fn tell(event: &Event) {
+fn tell(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{event}").and_then(|()| out.flush());
 }
@@ -76,7 +76,7 @@ enum Call {
 }
 
 impl Supervisor {
-    fn start(args: &[OsString]) -> Result<(Supervisor, Event), String> {
+    fn start(args: &[OsString]) -> Result<(Supervisor, SupervisorMessage), String> {
         let [log, error_log, _, cpus, command @ ..] = args else {
             return Err("the supervisor lacks arguments".to_owned());
         };
@@ -94,7 +94,7 @@ impl Supervisor {
         match await_exec(mine) {
             Ok(at_ns) => Ok((
                 supervisor,
-                Event::Started {
+                SupervisorMessage::Started {
                     pid: pid.as_raw(),
                     at_ns,
                 },

@@ -21,7 +21,7 @@ pub fn supervisor() -> SupervisorProgram {
 }
 
 pub fn built(folder: &Path, run: &[&str]) -> Built {
-    let word = |word: &&str| Word::new(word, Place::ALL).unwrap();
+    let word = |word: &&str| Word::new(word, &Place::ALL).unwrap();
     Built::ready_made(run.iter().map(word).collect(), folder)
 }
 

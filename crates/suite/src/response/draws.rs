@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use prony_load::{Mismatch, Response, ResponseCheck, excerpt};
 use prony_stats::{binomial, goodness_of_fit, independence};
 
-use super::ExpectedResponse;
-use super::line::LineOf;
+use super::{ExpectedResponse, LineOf};
 
 /// Verification draws that often over each of so many connections.
 pub const CONNECTIONS: usize = 8;

@@ -7,12 +7,11 @@ use prony_model::{ServerRecord, Trial, TrialRecord};
 
 use prony_server::Logs;
 
-use super::rounds::Attempt;
-use crate::plan::Planned;
+use crate::plan::{Planned, TrialAttempt};
 
 /// Something that happened in a run.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum RunEvent<'a> {
     /// A toolchain is being made, or a server built.
     Preparing {
         /// The server.
@@ -51,26 +50,26 @@ pub enum Event<'a> {
     /// A trial begins.
     Trial {
         /// Which, and which attempt at it.
-        attempt: &'a Attempt,
+        attempt: &'a TrialAttempt,
     },
     /// A server is warmed up until it is steady; told several times a second.
     WarmingUp {
         /// The trial that it is warmed up for.
-        attempt: &'a Attempt,
+        attempt: &'a TrialAttempt,
         /// How long it has taken so far.
         so_far: Duration,
     },
     /// A server that was kept running had ended before its next trial began; another is started and warmed up.
     KeptEnded {
         /// The trial.
-        attempt: &'a Attempt,
+        attempt: &'a TrialAttempt,
         /// How it ended: `ended with exit code 3`.
         exit: &'a str,
     },
     /// The load of a trial is in flight; told several times a second.
     Loading {
         /// The trial.
-        attempt: &'a Attempt,
+        attempt: &'a TrialAttempt,
         /// How far it has come.
         progress: &'a Progress,
     },

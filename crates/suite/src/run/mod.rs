@@ -10,7 +10,6 @@ mod noisy;
 mod prepare;
 mod rig;
 mod rounds;
-mod running;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -42,10 +41,9 @@ use crate::workload::Workload;
 use kept::Kept;
 
 pub use driven::{CannotDrive, cannot_drive, note as driver_note};
-pub use event::Event;
+pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
-pub use rounds::{Attempt, Warming};
 pub use verify::{Verification, verify_server};
 
 /// A workload with its expected response, ready to be asked for.
@@ -147,7 +145,7 @@ pub fn run(
     mut request: RunRequest<'_>,
     store: &Store,
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Finished, StoreError> {
     let mut run = new_run(&request);
     store.begin_run(&run)?;
@@ -276,7 +274,7 @@ fn verify_all(
     run: &mut Run,
     built: &BTreeMap<String, Built>,
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) {
     for record in &mut run.servers {
         let server = request.servers.iter().find(|one| one.id == record.id);
@@ -286,7 +284,7 @@ fn verify_all(
         if interrupt.load(Relaxed) {
             return;
         }
-        observe(Event::Verifying { server: &record.id });
+        observe(RunEvent::Verifying { server: &record.id });
         let mut logs = None;
         let (bench, ports) = (&request.bench, request.ports.as_mut());
         match verify_server(bench, server, built, &request.tasks, ports, interrupt) {
@@ -306,7 +304,7 @@ fn verify_all(
             }
             Verification::Interrupted => return,
         }
-        observe(Event::Verified {
+        observe(RunEvent::Verified {
             server: record,
             logs: logs.as_ref(),
         });
@@ -320,7 +318,7 @@ fn measure(
     trials: &mut Vec<TrialRecord>,
     store: &Store,
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<(), StoreError> {
     let plan = plan(request, run);
     let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();

@@ -7,7 +7,7 @@ use std::thread;
 use prony_model::{ServerRecord, ServerStatus};
 use prony_server::{BuildError, Built, Found, ProvideError, Server, Toolbox, build};
 
-use super::{Bench, Event};
+use super::{Bench, RunEvent};
 
 /// A server after preparation.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub fn prepare(
     bench: &Bench,
     servers: &[&Server],
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Prepared> {
     let toolbox = Toolbox::new(&bench.layout, &bench.supervisor);
     let builders = thread::available_parallelism().map_or(1, |cpus| cpus.get());
@@ -64,13 +64,13 @@ pub fn prepare(
         for told in told {
             match told {
                 Told::Step { server, step } => {
-                    observe(Event::Preparing {
+                    observe(RunEvent::Preparing {
                         server: &server,
                         step,
                     });
                 }
                 Told::Done { index, prepared } => {
-                    observe(Event::Prepared {
+                    observe(RunEvent::Prepared {
                         server: &prepared.record,
                     });
                     results[index] = Some(*prepared);

@@ -9,12 +9,11 @@ use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_server::{Built, PortSource};
 use prony_store::{Store, StoreError};
 
-use super::kept::{Kept, Key};
-use super::rounds::{Attempt, Rig, Warming};
-use super::running::Running;
+use super::kept::{Kept, Key, Running};
+use super::rounds::Rig;
 use super::trial::{TrialEvent, TrialSetup};
-use super::{Bench, Event, Task};
-use crate::plan::Planned;
+use super::{Bench, RunEvent, Task};
+use crate::plan::{Planned, TrialAttempt, Warming};
 
 /// The servers, the loads, and the store that keeps what came of them.
 pub struct Servers<'a> {
@@ -33,19 +32,19 @@ pub struct Servers<'a> {
     pub machine_bytes: u64,
     pub begun: Instant,
     pub interrupt: &'a AtomicBool,
-    pub observe: &'a mut dyn FnMut(Event<'_>),
+    pub observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
 impl Servers<'_> {
     /// The server that is kept for an attempt, if it is to have that, and when the process that the attempt has was
     /// started.
-    fn take_kept(&mut self, attempt: &Attempt, key: &Key) -> (Option<Running>, ProcessStart) {
+    fn take_kept(&mut self, attempt: &TrialAttempt, key: &Key) -> (Option<Running>, ProcessStart) {
         if attempt.warming != Warming::Keep {
             return (None, ProcessStart::New);
         }
         match self.kept.take(key) {
             (Some(running), _) => return (Some(running), ProcessStart::Kept),
-            (None, Some(exit)) => (self.observe)(Event::KeptEnded {
+            (None, Some(exit)) => (self.observe)(RunEvent::KeptEnded {
                 attempt,
                 exit: &exit,
             }),
@@ -55,7 +54,13 @@ impl Servers<'_> {
     }
 
     /// Keeps the server of a trial that is over, or stops it.
-    fn put_back(&mut self, attempt: &Attempt, key: Key, record: &TrialRecord, running: Running) {
+    fn put_back(
+        &mut self,
+        attempt: &TrialAttempt,
+        key: Key,
+        record: &TrialRecord,
+        running: Running,
+    ) {
         let showed_slow = match &record.result {
             TrialResult::Measured(measurement) => {
                 measurement.warm_up.as_ref().is_some_and(WarmUp::is_slow)
@@ -71,7 +76,7 @@ impl Servers<'_> {
 }
 
 impl Rig for Servers<'_> {
-    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         if self.interrupt.load(Relaxed) {
             return None;
         }
@@ -95,8 +100,8 @@ impl Rig for Servers<'_> {
         let observe = &mut self.observe;
         let told = &mut |event: TrialEvent<'_>| {
             observe(match event {
-                TrialEvent::WarmingUp(so_far) => Event::WarmingUp { attempt, so_far },
-                TrialEvent::Loading(progress) => Event::Loading { attempt, progress },
+                TrialEvent::WarmingUp(so_far) => RunEvent::WarmingUp { attempt, so_far },
+                TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
             });
         };
         let (record, running) = setup.run(kept, self.ports, self.interrupt, told)?;
@@ -125,7 +130,7 @@ impl Rig for Servers<'_> {
         self.begun.elapsed()
     }
 
-    fn tell(&mut self, event: Event<'_>) {
+    fn tell(&mut self, event: RunEvent<'_>) {
         (self.observe)(event);
     }
 }

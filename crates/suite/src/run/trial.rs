@@ -15,7 +15,7 @@ use prony_model::{
 use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServer, Sampler};
 
 use super::driven::Drive;
-use super::running::Running;
+use super::kept::Running;
 use super::verify::{RESPONSE_TIMEOUT, ask, request, settle_log, start};
 use super::warming::{Searched, search};
 use super::{Bench, Task, now};

@@ -188,7 +188,7 @@ fn a_load_has_the_fields_of_its_shape_and_an_end() {
             (
                 "connections = 400",
                 "connections = 400, users = 3",
-                "tour.toml:13: a load of the shape `closed` has no `users`; it has `connections`",
+                "tour.toml:13: a load of the shape `closed` has no `users`; use `connections`",
             ),
             (
                 "connections = 400",
@@ -203,7 +203,7 @@ fn a_load_has_the_fields_of_its_shape_and_an_end() {
             (
                 "users = 500",
                 "connections = 500",
-                "tour.toml:19: a load of the shape `users-open` has no `connections`; it has `users`",
+                "tour.toml:19: a load of the shape `users-open` has no `connections`; use `users`",
             ),
             ("users = 500, ", "", "needs `users`"),
             ("think_time = \"1s\", ", "", "needs `think_time`"),
@@ -276,19 +276,19 @@ fn a_quick_run_must_change_something() {
             (
                 own,
                 "quick = { duration = \"1s\" }",
-                "tour.toml:18: `quick` has a `duration`",
+                "tour.toml:18: `quick` sets `duration`",
             ),
             (
                 own,
                 "quick = { warmup = \"1s\" }",
-                "tour.toml:18: `quick` has a `warmup`",
+                "tour.toml:18: `quick` sets `warmup`",
             ),
             (own, "quick = { request = 5 }", "did you mean `requests`?"),
             (own, "quick = { rounds = 0 }", "tour.toml:18: "),
             (
                 "requests = 10000",
                 "duration = \"1s\"",
-                "tour.toml:5: `quick` has `requests`",
+                "tour.toml:5: `quick` sets `requests`",
             ),
         ],
     );
@@ -426,7 +426,7 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
             (
                 "rate = [100, 200.5]",
                 "rat = [100]",
-                "tour.toml:37: unknown field `rat`",
+                "tour.toml:37: there is no field `rat`",
             ),
             ("rate = [100, 200.5]", "rat = [100]", "did you mean `rate`?"),
             (
@@ -437,7 +437,7 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
             (
                 "rate = [100, 200.5]",
                 "rate = -1",
-                "tour.toml:37: `-1` is no `rate`",
+                "tour.toml:37: `-1` is not a valid `rate`",
             ),
             ("rate = [100, 200.5]", "rate = true", "tour.toml:37: "),
             (
@@ -453,7 +453,7 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
             (
                 "\"1 KB\"",
                 "[\"1 KB\", \"1 XB\"]",
-                "tour.toml:38: `1 XB` is no `transfer`; write it like \"96.17MB\"",
+                "tour.toml:38: `1 XB` is not a valid `transfer`; write it like \"96.17MB\"",
             ),
             (
                 "server = \"bun\"",

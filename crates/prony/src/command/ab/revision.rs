@@ -141,7 +141,7 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
     let own = |word: &Word| {
         Word::new(
             &word.to_string().replace("{cargo_target}", OWN_TARGET),
-            Place::ALL,
+            &Place::ALL,
         )
     };
     let commands = manifest.build.iter_mut().flatten();
@@ -154,7 +154,7 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
         *word = own(word)?;
     }
     let target = manifest.env.entry("CARGO_TARGET_DIR".into());
-    target.or_insert(Word::new(OWN_TARGET, Place::ALL)?);
+    target.or_insert(Word::new(OWN_TARGET, &Place::ALL)?);
     Ok(())
 }
 

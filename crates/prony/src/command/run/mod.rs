@@ -211,7 +211,7 @@ impl Session {
             driver: ground.driver.clone(),
         };
         let mut view = RunProgress::start(&request);
-        let observe = &mut |event: prony_suite::run::Event<'_>| view.show(&event);
+        let observe = &mut |event: prony_suite::run::RunEvent<'_>| view.show(&event);
         let finished = run_suite(request, &self.store, &self.interrupt, observe)?;
         view.finish();
         project::restore_state(ground.layout);

@@ -1,8 +1,6 @@
 //! Round after round: the trials of each, the noisy ones again at its end, and whether another is
 //! needed.
 
-mod attempt;
-mod figures;
 mod stopping;
 #[cfg(test)]
 mod tests;
@@ -16,13 +14,11 @@ use prony_store::StoreError;
 
 use self::stopping::Stopping;
 use self::warm_ups::{Asked, WarmUps};
-use super::Event;
+use super::event::RunEvent;
 use super::noisy::noise_causes;
 use crate::adaptive::AdaptiveRounds;
-use crate::plan::{Plan, Planned};
+use crate::plan::{Plan, Planned, TrialAttempt};
 use prony_stats::LEAST_ROUNDS;
-
-pub use attempt::{Attempt, Warming};
 
 /// How often a trial is made at the most.
 const MOST_ATTEMPTS: u32 = 3;
@@ -34,7 +30,7 @@ const PLANNED_FOR_ONE_AGAIN: usize = 3;
 /// What makes trials: servers and loads, or neither in a test.
 pub trait Rig {
     /// Makes a trial. `None` where the run was stopped.
-    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord>;
+    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
     /// A round begins; servers under measures that are not in it are not needed any more.
     fn begin_round(&mut self, _trials: &[Planned]) {}
@@ -49,7 +45,7 @@ pub trait Rig {
     fn clock(&self) -> Duration;
 
     /// Tells whoever watches.
-    fn tell(&mut self, event: Event<'_>);
+    fn tell(&mut self, event: RunEvent<'_>);
 }
 
 /// What the rounds are decided by.
@@ -87,14 +83,14 @@ pub fn make(
         Some(_) => LEAST_ROUNDS as u32,
         None => u32::MAX,
     };
-    rig.tell(Event::Planned {
+    rig.tell(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
     let measures = plan.measures().to_vec();
     let stopping = rule
         .adaptive
         .map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.servers, &measures));
-    let mut rounds = Rounds {
+    let mut rounds = RoundRunner {
         plan,
         stopping,
         warm_ups: WarmUps::new(rule.alike),
@@ -111,7 +107,7 @@ pub fn make(
     made
 }
 
-struct Rounds<'a> {
+struct RoundRunner<'a> {
     plan: Plan,
     stopping: Option<Stopping<'a>>,
     warm_ups: WarmUps,
@@ -136,7 +132,7 @@ enum RoundEnd {
     Stopped,
 }
 
-impl Rounds<'_> {
+impl RoundRunner<'_> {
     fn make(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
         loop {
             let stopping = self.stopping.as_ref();
@@ -154,7 +150,7 @@ impl Rounds<'_> {
             }
             if let Some(stopping) = &mut self.stopping {
                 let widest = stopping.round_over();
-                rig.tell(Event::Compared {
+                rig.tell(RunEvent::Compared {
                     widest,
                     time_left: stopping.time_left(),
                 });
@@ -165,12 +161,12 @@ impl Rounds<'_> {
     fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
         self.planned += round.len();
         rig.begin_round(&round);
-        rig.tell(Event::Round { trials: &round });
+        rig.tell(RunEvent::Round { trials: &round });
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            rig.tell(Event::Trial { attempt: &attempt });
+            rig.tell(RunEvent::Trial { attempt: &attempt });
             let begun = rig.clock();
             let Some(mut record) = rig.make(&attempt) else {
                 return Ok(RoundEnd::Stopped);
@@ -190,7 +186,7 @@ impl Rounds<'_> {
                 stopping.take(queued.planned.measure, &record, took);
             }
             let again = self.is_re_run(&queued, &attempt, &record);
-            rig.tell(Event::Measured {
+            rig.tell(RunEvent::Measured {
                 record: &record,
                 again,
             });
@@ -207,7 +203,7 @@ impl Rounds<'_> {
         Ok(RoundEnd::Over)
     }
 
-    fn attempt(&self, queued: &Queued) -> Attempt {
+    fn attempt(&self, queued: &Queued) -> TrialAttempt {
         let Planned { trial, measure } = &queued.planned;
         let limit_s = self.plan.measures()[*measure].warmup_limit_s;
         let asked = Asked {
@@ -217,7 +213,7 @@ impl Rounds<'_> {
         let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, asked);
         let mut trial = trial.clone();
         trial.sequence = self.made;
-        Attempt {
+        TrialAttempt {
             number: queued.number,
             measure: *measure,
             warming,
@@ -242,7 +238,7 @@ impl Rounds<'_> {
 
     /// Whether a trial is re-run: where something from outside noisy it, or where its warm-up was too
     /// short, unless that cannot be any longer.
-    fn is_re_run(&mut self, queued: &Queued, attempt: &Attempt, record: &TrialRecord) -> bool {
+    fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let TrialResult::Measured(measurement) = &record.result else {
             return false;
         };

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use prony_model::{Measurement, ProcessStart};
 use prony_stats::{Pace, Round, improved, improves_over_rounds};
 
-use super::attempt::Warming;
+use crate::plan::Warming;
 use crate::run::warming::pace;
 
 /// The longest warm-up that a load is given by itself, in seconds; where it is measured for longer, as
