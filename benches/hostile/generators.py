@@ -9,7 +9,7 @@ from pathlib import Path
 
 CONNECTIONS = 4
 SECONDS = 1
-# Told a duration, h2load does not count the requests of connections that failed.
+# Reported a duration, h2load does not count the requests of connections that failed.
 H2LOAD_REQUESTS = 200
 TIMEOUT_MS = 300
 # What is rarer than this is left out: a load may cut a response short at its end, and a busy machine

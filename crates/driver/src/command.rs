@@ -93,10 +93,10 @@ pub struct Invocation {
 #[derive(Debug, thiserror::Error)]
 pub enum CannotMake {
     /// It has no arguments for a property of the load.
-    #[error("it makes no {0}")]
+    #[error("it does not support {0}")]
     Property(&'static str),
-    /// It takes whole seconds alone.
-    #[error("it takes a duration in whole seconds alone")]
+    /// It only takes whole seconds.
+    #[error("it only takes durations in whole seconds")]
     WholeSeconds,
     /// The body could not be put into a file for it.
     #[error("cannot write the request's body for it: {0}")]
@@ -104,7 +104,7 @@ pub enum CannotMake {
 }
 
 impl From<&'static str> for CannotMake {
-    /// It makes none of these.
+    /// It does not support this property.
     fn from(property: &'static str) -> Self {
         CannotMake::Property(property)
     }
@@ -114,7 +114,7 @@ impl Manifest {
     /// The command's arguments for a load; `prony` is Prony's own program.
     ///
     /// # Errors
-    /// Where the tool cannot make that load.
+    /// If the tool cannot make that load.
     pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, CannotMake> {
         let body = (!load.body.is_empty())
             .then(|| file_with(&load.body))
@@ -131,7 +131,7 @@ impl Manifest {
         })
     }
 
-    /// The program that it runs, where it is not one of those in `PATH`.
+    /// The program that it runs, if it is not one of those in `PATH`.
     pub(crate) fn program_with(&self, prony: &Path) -> String {
         let values = self.places(prony);
         // The manifest's reader has seen to it that there is nothing else to fill in.
@@ -197,34 +197,31 @@ impl Manifest {
         let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(CannotMake::Property(what));
         let mut parts = all.before.clone();
         parts.extend(match load.arrivals {
-            Arrivals::Closed => need(&all.closed, "closed loop")?,
-            Arrivals::Rate(_) => need(&all.rate, "load of a given rate")?,
+            Arrivals::Closed => need(&all.closed, "a closed loop")?,
+            Arrivals::Rate(_) => need(&all.rate, "a fixed rate")?,
         });
         parts.extend(match load.close {
-            true => need(&all.close, "new connection for every request")?,
+            true => need(&all.close, "a new connection for every request")?,
             false => all.keep.clone(),
         });
         if load.pipeline > 1 {
-            parts.extend(need(&all.pipeline, "pipelined requests")?);
+            parts.extend(need(&all.pipeline, "pipelining")?);
         }
         parts.extend(match load.end {
-            End::After(_) => need(&all.duration, "load of a given duration")?,
-            End::Requests(_) => need(&all.requests, "given number of requests")?,
+            End::After(_) => need(&all.duration, "a fixed duration")?,
+            End::Requests(_) => need(&all.requests, "a fixed number of requests")?,
         });
         if load.method.is_some() {
-            parts.extend(need(&all.method, "request with another method than GET")?);
+            parts.extend(need(&all.method, "methods other than GET")?);
         }
         if !load.body.is_empty() {
-            parts.extend(need(&all.body, "request with a body")?);
+            parts.extend(need(&all.body, "a request body")?);
         }
         let mut words = filled(&parts, values)?;
         for header in &load.headers {
             let mut values = values.clone();
             values.insert(Placeholder::Header, header.clone());
-            words.extend(filled(
-                &need(&all.header, "request with headers")?,
-                &values,
-            )?);
+            words.extend(filled(&need(&all.header, "request headers")?, &values)?);
         }
         words.extend(filled(&all.after, values)?);
         Ok(words)

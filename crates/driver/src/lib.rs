@@ -1,8 +1,8 @@
 //! Other load generators: what each can do, how it is run, and how its output is read.
 //!
 //! A driver is a folder with a `driver.toml`: the program, its arguments for each property of a load,
-//! and where its output tells what. A tool that has no arguments for a property cannot make that
-//! load; what it does not tell is absent, never guessed.
+//! and where its output has each figure. A tool that has no arguments for a property does not support that
+//! load; what it does not report is absent, never guessed.
 //!
 //! This room knows nothing of suites or records.
 #![forbid(unsafe_code)]
@@ -16,6 +16,6 @@ mod tool;
 
 pub use command::{Arrivals, CannotMake, End, Invocation, Load};
 pub use manifest::{Catalogue, CatalogueError, MANIFEST_FILE, Manifest};
-pub use output::{Latency, RateLatency, ReadError, Told};
+pub use output::{Latency, RateLatency, ReadError, Reported};
 pub use process::{RunError, Usage};
 pub use tool::{Counters, Counts, DriveError, DriverResult, FindError, Resources, Tool};

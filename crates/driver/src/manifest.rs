@@ -169,7 +169,7 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
     let arguments = arguments(source, &raw.arguments)?;
     let output = raw.output;
     if arguments.rate.is_some() && output.get_ref().rate_latency_from().is_none() {
-        let message = "`[output]` lacks `rate_latency_from`: \"schedule\" if the latency of a rate begins at the \
+        let message = "`[output]` needs `rate_latency_from`: \"schedule\" if the latency of a rate begins at the \
                        scheduled arrival, \"send\" if it begins when the request is sent";
         return Err(source.fault(output.span(), message));
     }
@@ -222,7 +222,8 @@ fn arguments(
     let either = |one: bool, other: bool, names: &str| match one || other {
         true => Ok(()),
         false => {
-            let message = format!("`[arguments]` needs {names}, or the tool cannot make any load");
+            let message =
+                format!("`[arguments]` needs {names}: without it the tool cannot generate a load");
             Err(source.fault(span.clone(), message))
         }
     };
@@ -281,7 +282,7 @@ impl Catalogue {
     /// Reads every driver in `folder`: the folders in it that hold a manifest.
     ///
     /// # Errors
-    /// Where the folder cannot be read, or a manifest makes no sense.
+    /// If the folder cannot be read, or a manifest makes no sense.
     pub fn read(folder: &Path) -> Result<Catalogue, CatalogueError> {
         let failed = |source| CatalogueError::Read {
             folder: folder.to_owned(),
@@ -307,7 +308,7 @@ impl Catalogue {
     /// The driver of that id.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn get(&self, id: &str) -> Result<&Manifest, CatalogueError> {
         match self.drivers.iter().find(|(known, _)| known == id) {
             Some((_, manifest)) => Ok(manifest),

@@ -1,4 +1,4 @@
-//! What a tool's output tells.
+//! What a tool's output reports.
 
 use std::collections::BTreeMap;
 
@@ -149,10 +149,10 @@ pub enum RateLatency {
     Send,
 }
 
-/// What a tool told of a load. What it did not tell is absent.
+/// What a tool reported about a load. What it did not report is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Told {
-    /// Responses with an expected status, as far as the tool tells them apart.
+pub struct Reported {
+    /// Responses with an expected status, as far as the tool distinguishes them.
     pub ok: u64,
     /// Whole responses with another status.
     pub wrong_status: Option<u64>,
@@ -170,10 +170,10 @@ pub struct Told {
     pub latency: Latency,
 }
 
-/// The latency that a tool told, in nanoseconds.
+/// The latency that a tool reported, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// The steps in which it is told, where they are coarse.
+    /// The resolution in which it is reported, if it is coarse.
     pub resolution_ns: Option<f64>,
     /// The mean.
     pub mean_ns: Option<f64>,
@@ -189,7 +189,7 @@ pub struct Latency {
     pub max_ns: Option<f64>,
 }
 
-impl Told {
+impl Reported {
     /// Responses with an expected status, a second.
     pub fn rate_per_s(&self) -> f64 {
         if self.duration_s > 0.0 {
@@ -208,11 +208,11 @@ impl Told {
 /// Why a tool's output could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// It is no JSON.
-    #[error("its output is no JSON: {0}")]
+    /// It is not JSON.
+    #[error("its output is not JSON: {0}")]
     Json(String),
     /// A figure that must be there is not.
-    #[error("its output does not tell `{0}`")]
+    #[error("its output does not report `{0}`")]
     Missing(&'static str),
 }
 
@@ -225,8 +225,8 @@ impl Output {
     /// Reads what the tool wrote.
     ///
     /// # Errors
-    /// Where the number of requests or the duration is not there.
-    pub fn read(&self, output: &str) -> Result<Told, ReadError> {
+    /// If the number of requests or the duration is not there.
+    pub fn read(&self, output: &str) -> Result<Reported, ReadError> {
         let fields = &self.fields;
         let json = match fields.format {
             Format::Json => prony_model::from_json_str(output)
@@ -258,7 +258,7 @@ impl Output {
                 .map(|rate| whole(rate * duration_s).saturating_sub(failed)),
         };
         let bytes = |field: &Option<Field<BytesUnit>>| field.as_ref()?.bytes(&text).map(whole);
-        Ok(Told {
+        Ok(Reported {
             ok: ok.ok_or(ReadError::Missing("requests"))?,
             wrong_status,
             unfinished,

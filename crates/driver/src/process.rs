@@ -16,7 +16,7 @@ use prony_system::pin_current_thread;
 use serde::Serialize;
 use wait4::{ResUse, Wait4};
 
-/// How often it is looked whether the process has ended. The tool tells its own duration, so
+/// How often Prony checks whether the process has ended. The tool reports its own duration, so
 /// nothing is measured by this.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -66,7 +66,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// It failed.
-    #[error("it ended with {status}; its last lines:\n{tail}")]
+    #[error("it ended with {status}; its last lines of output:\n{tail}")]
     Failed {
         /// How it ended.
         status: ExitStatus,
@@ -74,7 +74,7 @@ pub enum RunError {
         tail: String,
     },
     /// It was still running when its time was up, and was killed.
-    #[error("it was not over after {limit:?} and was killed; its last lines:\n{tail}")]
+    #[error("it was still running after {limit:?} and was killed; its last lines:\n{tail}")]
     TimeLimit {
         /// Its time.
         limit: Duration,
@@ -86,16 +86,16 @@ pub enum RunError {
     Interrupted,
 }
 
-/// Runs a command to its end on `cpus` (all of them where the list is empty).
+/// Runs a command to its end on `cpus` (all of them if the list is empty).
 ///
 /// The figures are its own as long as this process waits for no other child meanwhile: the context
 /// switches are the difference of those of all children.
 ///
 /// # Errors
-/// Where it cannot be started, fails, is not over within `limit`, or `interrupt` is set.
+/// If it cannot be started, fails, is not over within `limit`, or `interrupt` is set.
 ///
-/// In every case its whole process group is killed, and so it is where this process ends without
-/// a word.
+/// In every case its whole process group is killed, even if this process ends without
+/// notice.
 pub fn run(
     command: &mut Command,
     cpus: &[usize],
@@ -189,7 +189,7 @@ fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
         });
         starting
             .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread that starts it has failed")))
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that starts it panicked")))
     })
 }
 
@@ -203,7 +203,7 @@ fn switches() -> nix::Result<(u64, u64)> {
     ))
 }
 
-/// A tool in its process group, which is killed with this: what a tool has started goes with it.
+/// A tool in its process group, which is killed when this is dropped, with everything that the tool has started.
 struct Running {
     /// `None` once it was reaped.
     tool: Option<Child>,
@@ -211,7 +211,7 @@ struct Running {
 }
 
 impl Running {
-    /// What it used, where it has ended.
+    /// What it used, if it has ended.
     fn look(&mut self) -> io::Result<Option<ResUse>> {
         let Some(tool) = &mut self.tool else {
             return Ok(None);
@@ -228,7 +228,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.group.kill();
         if let Some(tool) = &mut self.tool {
-            // It was killed, so this does not wait long; there is nobody to tell of a failure.
+            // It was killed, so this does not wait long; a failure could not be reported.
             let _ = tool.wait();
         }
     }
@@ -241,7 +241,7 @@ fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines of standard error, or of standard output where nothing is there.
+/// The last lines of standard error, or of standard output if standard error is empty.
 fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
     let mut said = text(stderr)?;
     if said.trim().is_empty() {
@@ -266,7 +266,7 @@ impl Group {
     /// A group with nothing in it but its watcher, which already waits.
     ///
     /// # Errors
-    /// Where the watcher cannot be started.
+    /// If the watcher cannot be started.
     pub(crate) fn new() -> io::Result<Group> {
         let mut watcher = Command::new("/bin/sh")
             .args(["-c", WATCH])
@@ -280,7 +280,10 @@ impl Group {
         let group = Group { watcher };
         let said = said.ok_or_else(|| io::Error::other("the watcher has no output"))?;
         await_line(said).map_err(|error| {
-            io::Error::new(error.kind(), format!("/bin/sh does not watch: {error}"))
+            io::Error::new(
+                error.kind(),
+                format!("/bin/sh did not start watching: {error}"),
+            )
         })?;
         Ok(group)
     }
@@ -305,7 +308,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
-        // It was killed, so this does not wait long; there is nobody to tell of a failure.
+        // It was killed, so this does not wait long; a failure could not be reported.
         let _ = self.watcher.wait();
     }
 }

@@ -12,7 +12,7 @@ use tempfile::NamedTempFile;
 
 use crate::command::{CannotMake, End, Load};
 use crate::manifest::Manifest;
-use crate::output::{ReadError, Told};
+use crate::output::{ReadError, Reported};
 use crate::process::{self, RunError, Usage};
 
 /// How much longer than its load a tool may take.
@@ -27,7 +27,7 @@ pub struct Tool {
     pub id: String,
     /// What its manifest says.
     pub manifest: Manifest,
-    /// Its version, where it tells it.
+    /// Its version, if it reports one.
     pub version: Option<String>,
     program: PathBuf,
     prony: PathBuf,
@@ -48,7 +48,7 @@ pub struct FindError {
 pub struct Resources {
     /// The CPUs that it is pinned to; empty for all.
     pub cpus: Vec<usize>,
-    /// What counts its cycles and instructions, where something can.
+    /// What counts its cycles and instructions, if something can.
     pub counters: Option<Counters>,
 }
 
@@ -57,15 +57,15 @@ pub struct Resources {
 pub struct DriverResult {
     /// The driver's id.
     pub driver: String,
-    /// The tool's version, where it tells it.
+    /// The tool's version, if it reports one.
     pub version: Option<String>,
     /// The command.
     pub command: Vec<String>,
-    /// What it told.
-    pub told: Told,
+    /// What it reported.
+    pub reported: Reported,
     /// What it used, its start and end included.
     pub usage: Usage,
-    /// Cycles and instructions, where they were counted.
+    /// Cycles and instructions, if they were counted.
     pub counts: Option<Counts>,
 }
 
@@ -75,24 +75,24 @@ impl DriverResult {
         self.per_request(self.usage.cpu_s() * 1e9)
     }
 
-    /// Cycles an expected response, where they were counted.
+    /// Cycles an expected response, if they were counted.
     pub fn cycles_per_request(&self) -> Option<f64> {
         self.per_request(self.counts?.cycles as f64)
     }
 
-    /// Instructions an expected response, where they were counted.
+    /// Instructions an expected response, if they were counted.
     pub fn instructions_per_request(&self) -> Option<f64> {
         self.per_request(self.counts?.instructions as f64)
     }
 
-    /// The share (0 to 1) of its CPU time that was in the kernel; `None` where it used none.
+    /// The share (0 to 1) of its CPU time that was in the kernel; `None` if it used none.
     pub fn kernel_share(&self) -> Option<f64> {
         let cpu_s = self.usage.cpu_s();
         (cpu_s > 0.0).then(|| self.usage.cpu_system_s / cpu_s)
     }
 
     fn per_request(&self, whole: f64) -> Option<f64> {
-        (self.told.ok > 0).then(|| whole / self.told.ok as f64)
+        (self.reported.ok > 0).then(|| whole / self.reported.ok as f64)
     }
 }
 
@@ -118,10 +118,10 @@ impl DriveError {
 }
 
 impl Tool {
-    /// Looks for a driver's program in `PATH` and asks for its version; `prony` is Prony's own.
+    /// Looks for a driver's program in `PATH` and asks it for its version; `prony` is Prony's own.
     ///
     /// # Errors
-    /// Where it is not installed.
+    /// If it is not installed.
     pub fn find(id: &str, manifest: &Manifest, prony: &Path) -> Result<Tool, FindError> {
         let name = manifest.program_with(prony);
         let program = find_program(&name).ok_or_else(|| FindError {
@@ -137,7 +137,7 @@ impl Tool {
         })
     }
 
-    /// `wrk 4.1.0`, or its name alone where its version is not known.
+    /// `wrk 4.1.0`, or its name alone if its version is unknown.
     pub fn name_and_version(&self) -> String {
         match &self.version {
             Some(version) => format!("{} {version}", self.manifest.title),
@@ -145,15 +145,15 @@ impl Tool {
         }
     }
 
-    /// Why it cannot make a load; `None` where it can.
+    /// Why it does not support a load; `None` if it does.
     pub fn cannot_make(&self, load: &Load) -> Option<CannotMake> {
         self.manifest.invocation(load, &self.prony).err()
     }
 
-    /// Makes a load.
+    /// Runs a load.
     ///
     /// # Errors
-    /// Where it cannot make that load, fails, takes too long, writes something else than its
+    /// If it cannot make that load, fails, takes too long, writes something else than its
     /// manifest says, or `interrupt` is set.
     ///
     /// However it ends, and should this process be killed meanwhile, nothing is left running of its
@@ -189,7 +189,7 @@ impl Tool {
             driver: self.id.clone(),
             version: self.version.clone(),
             command: self.shown_command(invocation.arguments),
-            told: told.map_err(|error| DriveError::Read(error, last_lines(&ended.stdout)))?,
+            reported: told.map_err(|error| DriveError::Read(error, last_lines(&ended.stdout)))?,
             usage: ended.usage,
             counts,
         })
@@ -224,7 +224,7 @@ fn find_program(name: &str) -> Option<PathBuf> {
     }
 }
 
-/// Many tools end with an error code where they are asked for their version, so that does not
+/// Many tools end with an error code when they are asked for their version, so that does not
 /// matter.
 fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     let command = manifest.version.as_ref()?;
@@ -255,7 +255,7 @@ pub struct Counts {
 }
 
 impl Counters {
-    /// Tries them once; `None` where there is no `perf`, or it may not or cannot count.
+    /// Tries them once; `None` if there is no `perf`, or it may not or cannot count.
     pub fn probe() -> Option<Counters> {
         let tried = Command::new("perf")
             .args(["stat", "-x,", "-e", EVENTS, "--", "true"])
@@ -277,7 +277,7 @@ impl Counters {
     }
 }
 
-/// What `perf stat -x,` wrote; `None` where an event was not counted.
+/// What `perf stat -x,` wrote; `None` if an event was not counted.
 pub(crate) fn read_counts(text: &str) -> Option<Counts> {
     let event = |name: &str| {
         text.lines().find_map(|line| {

@@ -94,7 +94,7 @@ echo "$CONNECTIONS responses in $1ms of $2""#,
     let tool = script.tool();
     assert_eq!(tool.name_and_version(), "Script 1.2");
     let result = run(&tool).unwrap();
-    assert_eq!((result.told.ok, result.told.duration_s), (7, 1.0));
+    assert_eq!((result.reported.ok, result.reported.duration_s), (7, 1.0));
     assert_eq!(result.command, ["tool", "1000", "http://a/"]);
     assert!(result.usage.cpu_s() > 0.0 && result.usage.wall_s > 0.0);
     assert!(result.cpu_ns_per_request().unwrap() > 0.0);
@@ -111,7 +111,7 @@ fn a_tool_that_fails_gives_its_last_lines() {
     let error = run(&Script::new("echo something else").tool()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "its output does not tell `duration`: something else"
+        "its output does not report `duration`: something else"
     );
 }
 
@@ -166,7 +166,7 @@ fn long_load() -> Load {
 #[test]
 fn what_a_tool_leaves_in_the_background_ends_with_it() {
     let script = with_child("echo 1 responses in 1s");
-    assert_eq!(run(&script.tool()).unwrap().told.ok, 1);
+    assert_eq!(run(&script.tool()).unwrap().reported.ok, 1);
     assert_goes(&id_in(&script.file("child")));
 
     let script = with_child("exit 3");

@@ -41,7 +41,7 @@ fn server() -> (String, Shared) {
     (address, seen)
 }
 
-/// `None` where no more comes, or the client wants none.
+/// `None` if no more comes, or the client wants none.
 fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -102,7 +102,7 @@ fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str
         }
         let result = tool.run(&load, &Resources::default(), &AtomicBool::new(false));
         let result = result.unwrap_or_else(|error| panic!("{id}: {error}"));
-        assert!(result.told.ok > 0, "{id}: {result:?}");
+        assert!(result.reported.ok > 0, "{id}: {result:?}");
         check(id, &seen.lock().unwrap());
     }
 }

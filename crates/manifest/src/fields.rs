@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 /// A duration as people write it: `700ms`, `1m 30s`.
 ///
 /// # Errors
-/// If it is no duration.
+/// If it is not a duration.
 pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     humantime::parse_duration(&text).map_err(|error| {
@@ -21,7 +21,7 @@ pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, 
 /// A duration longer than 0.
 ///
 /// # Errors
-/// If it is no duration, or 0.
+/// If it is not a duration, or is 0.
 pub fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match duration(deserializer)? {
         Duration::ZERO => Err(D::Error::custom("the duration must be longer than 0")),
@@ -32,7 +32,7 @@ pub fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Durat
 /// [`duration`], for a field that may be left out.
 ///
 /// # Errors
-/// If it is no duration.
+/// If it is not a duration.
 pub fn maybe_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
@@ -42,7 +42,7 @@ pub fn maybe_duration<'de, D: Deserializer<'de>>(
 /// [`some_duration`], for a field that may be left out.
 ///
 /// # Errors
-/// If it is no duration, or 0.
+/// If it is not a duration, or is 0.
 pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
@@ -56,7 +56,7 @@ pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
 pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     if names.is_empty() {
-        return Err(D::Error::custom("the list must name at least one"));
+        return Err(D::Error::custom("the list must not be empty"));
     }
     for (i, name) in names.iter().enumerate() {
         if names[..i].contains(name) {

@@ -35,7 +35,7 @@ pub enum FileError {
 /// Reads the file at `path` as a `T`.
 ///
 /// # Errors
-/// If it cannot be read or is no `T`.
+/// If it cannot be read or is not a `T`.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
     Source::open(path)?.parse()
 }

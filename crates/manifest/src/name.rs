@@ -71,7 +71,7 @@ impl fmt::Display for UnknownName {
         match &self.nearest {
             Some(_) => f.write_str(&did_you_mean(&self.nearest)),
             None if self.known.is_empty() => write!(f, "; there are none here"),
-            None => write!(f, "; known are {}", self.known.join(", ")),
+            None => write!(f, "; the known ones are {}", self.known.join(", ")),
         }
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         );
         assert_eq!(
             text("xyzzy", &["tour", "franklin"]),
-            "there is no suite `xyzzy`; known are tour, franklin"
+            "there is no suite `xyzzy`; the known ones are tour, franklin"
         );
         assert_eq!(
             text("tour", &[]),

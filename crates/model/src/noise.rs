@@ -1,6 +1,6 @@
 //! When a trial was noisy: how much of the measured programs' CPU time others may take.
 //!
-//! The rule looks at the machine alone, never at the figures that a trial gave: who runs trials again because they look
+//! The rule looks at the machine alone, never at the figures that a trial gave: who re-runs trials because they look
 //! bad, or good, measures what they wish for.
 
 use crate::{CpuNoise, LoadResult, MachineNoise, NoiseCause, Scheduling};
@@ -26,9 +26,9 @@ impl MachineNoise {
     /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
     ///
     /// A program beside costs no more than the time in which server or generator waited for a CPU: what it uses of an
-    /// idle one harms nobody, and on a CPU that wakes up often the clocks do not account for all of the time. So a
-    /// group's `foreign_share` is here no greater than the wait of its threads, where that is known. Of a generator
-    /// whose wait is not known nothing is said, unless the kernel tells no waits at all.
+    /// idle one does no harm, and on a CPU that wakes up often the clocks do not account for all of the time. So a
+    /// group's `foreign_share` is here no greater than the wait of its threads, if that is known. Of a generator
+    /// whose wait is unknown nothing is said, unless the kernel reports no waits at all.
     pub fn losses(&self, waits: CpuWaits) -> Vec<CpuNoise> {
         let CpuWaits { server, generator } = waits;
         let of_generator = match (generator, self.server_cpus) {
@@ -65,7 +65,7 @@ pub struct Outside {
 pub enum OutsideServer {
     /// On another machine: whatever uses the generator's CPUs is not the server.
     Elsewhere,
-    /// On this machine, but its processes cannot be seen: what it uses cannot be told from what others use.
+    /// On this machine, but its processes cannot be seen: what it uses cannot be told apart from what others use.
     Unseen,
     /// On this machine, with how the kernel scheduled its threads, if the kernel says.
     Seen(Option<Scheduling>),

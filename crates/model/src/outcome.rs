@@ -9,7 +9,7 @@ crate::named! {
     /// What became of one request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Outcome {
-        /// The whole response came, with an expected status and, where it was compared, the right body.
+        /// The whole response came, with an expected status and, if it was compared, the right body.
         Ok = "ok",
         /// The whole response came, with a status that was not expected.
         WrongStatus = "wrong_status",

@@ -1,4 +1,4 @@
-//! What a document published that a suite grew from: its tables as data, to be shown beside what is
+//! What the document behind a suite published: its tables as data, to be shown beside what is
 //! measured here.
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ crate::named! {
 }
 
 impl PublishedFigure {
-    /// Whether more of it is better; `None` where neither is (a share within a deviation), or where
+    /// Whether more of it is better; `None` if neither is (a share within a deviation), or if
     /// documents count something else by that name: wrk's errors are mostly orderly closes.
     pub const fn more_is_better(self) -> Option<bool> {
         match self {

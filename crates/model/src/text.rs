@@ -1,5 +1,5 @@
-//! Rates and stages as people write them, on the command line, in suite files and in reports:
-//! `5k/s`, and `1k/s..5k/s:30s` for a rate that moves.
+//! Rates, stages and percentages as people write them, on the command line, in suite files and in reports:
+//! `5k/s`, and `1k/s..5k/s:30s` for a rate that changes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use crate::{Arrivals, Schedule, Stage};
 
-/// Why a text is no rate, or no schedule.
+/// Why a text is not a rate or a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
-    /// It is no rate.
+    /// It is not a rate.
     #[error("`{0}` is not a rate; write one like `500/s`, `20k/s` or `0.5/s`")]
     Rate(String),
-    /// A rate at which nothing is ever sent.
+    /// A rate of 0.
     #[error("a rate must be more than 0, and `{0}` is not")]
     Zero(String),
     /// More than any generator could send.
@@ -22,16 +22,16 @@ pub enum RateError {
     /// It has no stage.
     #[error("there is no stage; write stages like `1k/s:10s, 1k/s..5k/s:30s`")]
     NoStage,
-    /// A stage's time is none.
+    /// A stage's time is not a duration.
     #[error("`{0}` is not a duration for a stage; write one like `500ms`, `30s` or `2m`")]
     Duration(String),
     /// A stage that is not the last one does not say how long it takes.
     #[error("the stage `{0}` is not the last one: say how long it takes, for instance `{0}:30s`")]
     Endless(String),
-    /// A rate that moves needs a time in which to do so.
-    #[error("`{0}` does not say how long it takes from one rate to the other: write `{0}:30s`")]
+    /// A rate that changes needs a time in which to do so.
+    #[error("`{0}` does not say how long the rate takes to change: write `{0}:30s`")]
     MovesInNoTime(String),
-    /// More stages than anybody means.
+    /// Too many stages.
     #[error("{0} stages are too many: at most {most}", most = Schedule::MOST_STAGES)]
     TooManyStages(usize),
     /// No stage has a rate.
@@ -43,7 +43,7 @@ pub enum RateError {
 /// `/s` may be left out.
 ///
 /// # Errors
-/// Where the text is none, or the rate is 0.
+/// If the text is not a rate, or the rate is 0.
 pub fn parse_rate(text: &str) -> Result<f64, RateError> {
     match rate_or_zero(text)? {
         0.0 => Err(RateError::Zero(text.trim().to_owned())),
@@ -55,7 +55,7 @@ pub fn parse_rate(text: &str) -> Result<f64, RateError> {
 /// time: it lasts as long as the load.
 ///
 /// # Errors
-/// Where one of them is no stage, another than the last one has no time, or no request would ever be
+/// If one of them is not a stage, a stage before the last has no time, or no request would ever be
 /// due.
 pub fn parse_stages(text: &str) -> Result<Vec<Stage>, RateError> {
     if text.trim().is_empty() {
@@ -197,7 +197,7 @@ struct RateText(f64);
 impl fmt::Display for RateText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.0;
-        // In thousands or millions where that is shorter and loses nothing.
+        // In thousands or millions if that is shorter and exact.
         let in_units = |unit: f64, name| {
             let short = (rate / unit).to_string();
             let exact = rate_or_zero(&format!("{short}{name}")).is_ok_and(|read| read == rate);
@@ -211,7 +211,7 @@ impl fmt::Display for RateText {
     }
 }
 
-/// The share that a percentage says: 0.02 of `2%` or `2 %`. `None` where it is none; bounds are for the caller to set.
+/// The share that a percentage stands for: 0.02 for `2%` or `2 %`. `None` if it is not a percentage; the caller checks bounds.
 pub fn parse_percent(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix('%')?.trim_end();
     let percent: f64 = number.parse().ok()?;

@@ -1,4 +1,4 @@
-//! Where things lie: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
+//! Where things are: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -27,7 +27,7 @@ pub enum LayoutError {
         source: io::Error,
     },
     /// The folder for what Prony makes cannot be created.
-    #[error("cannot create the folder {state}, where Prony keeps all it makes: {source}")]
+    #[error("cannot create the folder {state}, where Prony keeps all its files: {source}")]
     State {
         /// The folder.
         state: PathBuf,
@@ -36,7 +36,7 @@ pub enum LayoutError {
     },
     /// No folder up to the top has them.
     #[error(
-        "no folder from {start} upwards holds servers/, suites/ and workloads/; run prony inside of them, or name their folder with --project"
+        "neither {start} nor a folder above it contains servers/, suites/ and workloads/; run prony inside of such a folder, or give it with --project"
     )]
     NotFound {
         /// Where the search began.
@@ -53,7 +53,7 @@ impl Layout {
     /// The nearest folder from `start` upwards that holds `servers/`, `suites/` and `workloads/`.
     ///
     /// # Errors
-    /// Where `start` does not exist, or no such folder is found.
+    /// If `start` does not exist, or no such folder is found.
     pub fn find(start: &Path) -> Result<Layout, LayoutError> {
         let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
             start: start.to_owned(),
@@ -152,8 +152,8 @@ fn ignored_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes the lock on `file`, which is made where it is not there, and holds it until what is given
-/// back is dropped; `None` where `interrupt` is set before it is free.
+/// Takes the lock on `file`, which is created if it does not exist, and holds it until the returned value
+/// is dropped; `None` if `interrupt` is set before it is free. Another thread or program may hold it for minutes.
 pub fn lock_unless(interrupt: &AtomicBool, file: &Path) -> io::Result<Option<File>> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;

@@ -84,7 +84,7 @@ impl Logs {
         text
     }
 
-    /// Where both are, in a line.
+    /// The paths of both, in a line.
     pub fn paths(&self) -> String {
         format!("{}, {}", self.output.display(), self.errors.display())
     }
@@ -139,7 +139,7 @@ const TAIL_BYTES: u64 = 64 * 1024;
 /// The last `lines` lines of a file, of its last 64 KiB.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// If the file cannot be read.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -152,7 +152,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     Ok(all[all.len().saturating_sub(lines)..].join("\n"))
 }
 
-/// The same, with a note in its place where the log cannot be read: for error texts.
+/// The same for error texts, with a note in its place if the log cannot be read.
 pub(crate) fn tail_or_note(path: &Path, lines: usize) -> String {
     match tail(path, lines) {
         Ok(text) if text.is_empty() => format!("(nothing in {})", path.display()),

@@ -15,7 +15,7 @@ pub trait PortSource {
     /// A port of `host` that should be free.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     fn next_port(&mut self, host: IpAddr) -> io::Result<u16>;
 }
 

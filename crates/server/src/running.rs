@@ -80,7 +80,7 @@ impl RunningServer {
     /// Starts a server on a port of `ports`. It may need a while to listen: see [`crate::wait_ready`].
     ///
     /// # Errors
-    /// Where there is no port, no log or no process; a server that ends at once is seen when waiting for it.
+    /// If there is no port, no log or no process; a server that ends at once is seen when waiting for it.
     pub fn start(
         built: &Built,
         launch: &Launch,
@@ -128,7 +128,7 @@ impl RunningServer {
         self.process.started_at_ns()
     }
 
-    /// How it ended, where it has. Then no process of its tree is left.
+    /// How it ended, if it has. Then no process of its tree is left.
     pub fn exited(&mut self) -> Option<Exit> {
         self.exits_within(Duration::ZERO)
     }
@@ -141,7 +141,7 @@ impl RunningServer {
     /// How many lines it has written to standard output so far.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn log_lines(&mut self) -> io::Result<u64> {
         self.output.count()
     }
@@ -149,7 +149,7 @@ impl RunningServer {
     /// How many lines it has written to standard error so far.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn error_lines(&mut self) -> io::Result<u64> {
         self.errors.count()
     }
@@ -167,7 +167,7 @@ impl RunningServer {
     /// What its process tree has used since its start and holds now.
     ///
     /// # Errors
-    /// Where it has ended, or the system does not say.
+    /// If it has ended, or the system does not say.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         self.tree().usage()
     }
@@ -207,7 +207,7 @@ impl LineCounter {
     }
 }
 
-/// What a server is told.
+/// What a server gets when it starts, in variables and in the placeholders of its command.
 pub struct Contract {
     host: String,
     port: String,
@@ -218,7 +218,7 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// What `built` is told when it is to listen on `address`.
+    /// What `built` gets when it is to listen on `address`.
     ///
     /// # Errors
     /// If the folder for `{tmp}` cannot be created.

@@ -23,7 +23,7 @@ pub struct Server {
     pub source_hash: String,
 }
 
-/// Why a folder is no server.
+/// Why a folder is not a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Its manifest is faulty.
@@ -37,10 +37,10 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
-    /// Its folder has a name that is no id.
+    /// The name of its folder is not an id.
     #[error("{0}: a server's folder is named in lower-case letters, digits and hyphens")]
     Name(PathBuf),
-    /// A name given to it is no id.
+    /// A name given to it is not an id.
     #[error(
         "`{0}` is not a valid server name: use lower-case letters, digits and hyphens, for instance new=../my-server"
     )]
@@ -59,7 +59,7 @@ impl Server {
     /// Reads the server in `folder`, wherever that is.
     ///
     /// # Errors
-    /// Where its manifest is faulty or something of it cannot be read.
+    /// If its manifest is faulty or something of it cannot be read.
     pub fn open(folder: &Path) -> Result<Server, ServerError> {
         let folder = folder
             .canonicalize()
@@ -183,7 +183,7 @@ impl Catalogue {
     /// Reads every folder of `servers/` that holds a manifest. One that is faulty does not stop the others.
     ///
     /// # Errors
-    /// Where `servers/` itself cannot be read.
+    /// If `servers/` itself cannot be read.
     pub fn read(layout: &Layout) -> Result<Catalogue, ServerError> {
         let mut catalogue = Catalogue::default();
         for folder in server_folders(layout)? {
@@ -208,10 +208,10 @@ impl Catalogue {
         self.servers.extend(variants);
     }
 
-    /// The servers of these ids, in this order, each once; all that can be used where `ids` is empty.
+    /// The servers of these ids, in this order, each once; all usable ones if `ids` is empty.
     ///
     /// # Errors
-    /// Where one is unknown, with the nearest id, or faulty.
+    /// If one is unknown, with the nearest id, or faulty.
     pub fn select<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<&Server>, SelectError> {
         if ids.is_empty() {
             return Ok(self.servers.iter().collect());
@@ -229,7 +229,7 @@ impl Catalogue {
     /// The server of this id.
     ///
     /// # Errors
-    /// Where it is unknown, with the nearest id, or faulty.
+    /// If it is unknown, with the nearest id, or faulty.
     pub fn get(&self, id: &str) -> Result<&Server, SelectError> {
         if let Some(server) = self.servers.iter().find(|server| server.id == id) {
             return Ok(server);

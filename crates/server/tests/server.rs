@@ -130,7 +130,7 @@ fn a_server_that_does_not_listen_is_told_with_what_it_had_buffered() {
         open(\"up\", \"w\").close()\ntime.sleep(600)";
     let text = silent(folder.path(), &["python3", "-c", code]);
     assert!(
-        text.contains("it listens on no TCP port (refused)"),
+        text.contains("it does not listen on a TCP port (refused)"),
         "{text}"
     );
     assert!(text.ends_with("\n  no database"), "{text}");

@@ -267,7 +267,7 @@ fn an_input_that_is_not_there_is_named() {
     for (input, named) in [
         (
             "../gone",
-            "/gone, which the manifest names among its inputs",
+            "/gone does not exist, but the manifest lists it under `inputs`",
         ),
         ("../gone/*.c", "/gone, which"),
         ("../lib/*.c", "/lib/*.c, which"),

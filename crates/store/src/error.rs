@@ -26,12 +26,12 @@ pub enum StoreError {
     },
     /// The record file is not at its path any more.
     #[error(
-        "the record file {} was deleted or replaced while Prony wrote to it: what was recorded in it is lost",
+        "the record file {} was deleted or replaced while Prony wrote to it: its records are lost",
         .0.display()
     )]
     Gone(PathBuf),
     /// There is no record file to read.
-    #[error("there is no record file {}; `prony run` makes one", .0.display())]
+    #[error("there is no record file {}; `prony run` creates one", .0.display())]
     Missing(PathBuf),
     /// The record file or its folder can be read only.
     #[error(
@@ -87,7 +87,7 @@ pub enum StoreError {
         nearest: Option<String>,
     },
     /// There is no run at all yet.
-    #[error("the record file {} holds no run yet; `prony run` makes one", .0.display())]
+    #[error("the record file {} holds no run yet; `prony run` creates one", .0.display())]
     NoRuns(PathBuf),
     /// A run of that id is there already.
     #[error("the record file {} already holds a run `{id}`; give the new run another id", path.display())]
@@ -131,7 +131,7 @@ impl StoreError {
             Some(error) => (error.code, error.extended_code),
             None => return Self::Sqlite { path, source },
         };
-        // A full disk shows itself first where the shared-memory file of the WAL is made larger.
+        // A full disk shows first when the shared-memory file of the WAL grows.
         if code == ErrorCode::DiskFull || extended == ffi::SQLITE_IOERR_SHMSIZE {
             return Self::DiskFull(path);
         }

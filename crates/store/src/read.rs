@@ -18,7 +18,7 @@ pub struct RunSummary {
     pub title: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// RFC 3339, UTC; `None` where it is not over or Prony was killed in it.
+    /// RFC 3339, UTC; `None` if it is not over or Prony was killed in it.
     pub finished_at: Option<String>,
     /// How it ended.
     pub end: RunEnd,
@@ -72,14 +72,14 @@ impl Store {
     /// The run that was started last.
     ///
     /// # Errors
-    /// [`StoreError::NoRuns`] where there is none yet; else what keeps the file from being read.
+    /// [`StoreError::NoRuns`] if there is none yet; else whatever keeps the file from being read.
     pub fn latest(&self) -> Result<Run, StoreError> {
         let latest = self.runs()?.into_iter().next();
         let latest = latest.ok_or_else(|| StoreError::NoRuns(self.path.clone()))?;
         self.run(&latest.id)
     }
 
-    /// All trials of a run in the order in which they were made; empty for a run without any.
+    /// All trials of a run in the order in which they were run; empty for a run without any.
     ///
     /// # Errors
     /// [`StoreError::UnknownRun`], or what keeps the file from being read.

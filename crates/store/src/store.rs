@@ -47,7 +47,7 @@ impl Store {
     /// written by a run. Writing to what this returns gives [`StoreError::ReadOnly`].
     ///
     /// # Errors
-    /// Where it is not there, holds nothing yet, is not a record file, or is a newer Prony's.
+    /// If it is not there, holds nothing yet, is not a record file, or is a newer Prony's.
     pub fn open_read(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if !path.exists() {
@@ -55,8 +55,8 @@ impl Store {
         }
         let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let (store, owner) = match store.known_owner() {
-            // A WAL needs files beside it; where none can be made and none is there, nobody
-            // writes, and SQLite may be told so.
+            // A WAL needs files beside it; if there are none and none can be created, no process
+            // writes, and SQLite may open the file as immutable.
             Err(StoreError::ReadOnly(_)) if !has_open_wal(path) => {
                 let store = Self::connect_immutable(path)?;
                 let owner = store.known_owner()?;
@@ -107,7 +107,7 @@ impl Store {
         })
     }
 
-    /// Whose file it is, where this program may use it.
+    /// Whose file it is, if this program may use it.
     fn known_owner(&self) -> Result<Owner, StoreError> {
         match self.sqlite(owner(&self.connection))? {
             Owner::Other => Err(StoreError::NotARecord(self.path.clone())),
@@ -130,7 +130,7 @@ impl Store {
         self.sqlite(prepared)
     }
 
-    /// What came of a write. SQLite goes on writing to a file that was deleted, where nobody could
+    /// The result of a write. SQLite continues to write to a file that was deleted, which nobody could
     /// read it again, or fails in ways that do not tell why.
     pub(crate) fn kept<T>(&self, written: rusqlite::Result<T>) -> Result<T, StoreError> {
         match self.identity {

@@ -33,7 +33,7 @@ impl Store {
     /// Writes a new run.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] where its id is taken; else what keeps the file from being written.
+    /// [`StoreError::RunExists`] if its id is taken; else whatever keeps the file from being written.
     pub fn begin_run(&self, run: &Run) -> Result<(), StoreError> {
         match self.write_run(INSERT_RUN, run) {
             Err(StoreError::Sqlite { source, .. }) if is_constraint(&source) => {
@@ -49,7 +49,7 @@ impl Store {
     /// Writes a run again, for instance when its servers have been built and verified.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] where it was never begun; else what keeps the file from being written.
+    /// [`StoreError::UnknownRun`] if it was never begun; else whatever keeps the file from being written.
     pub fn update_run(&self, run: &Run) -> Result<(), StoreError> {
         match self.write_run(UPDATE_RUN, run)? {
             0 => Err(self.unknown_run(&run.id)),
@@ -60,7 +60,7 @@ impl Store {
     /// Writes how a run ended, and when (RFC 3339, UTC).
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] where it was never begun; else what keeps the file from being written.
+    /// [`StoreError::UnknownRun`] if it was never begun; else whatever keeps the file from being written.
     pub fn finish_run(&self, id: &str, end: RunEnd, finished_at: &str) -> Result<(), StoreError> {
         let mut run = self.run(id)?;
         run.end = end;
@@ -71,7 +71,7 @@ impl Store {
     /// Writes one trial of a run, as one transaction: when this returns, the trial is safe.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] where the run was never begun, [`StoreError::DiskFull`] where
+    /// [`StoreError::UnknownRun`] if the run was never begun, [`StoreError::DiskFull`] if
     /// there is no room (earlier trials stay), [`StoreError::Gone`] if the file was deleted; else what keeps the file from being written.
     pub fn add_trial(&self, run: &str, record: &TrialRecord) -> Result<(), StoreError> {
         let json = self.json(to_json(record))?;

@@ -71,7 +71,7 @@ impl ExpectedResponse {
         })
     }
 
-    /// The lines of which one is to be drawn for each request (see [`Draws`]), if there are several.
+    /// The lines from which each request must draw one (see [`Draws`]), if there are several.
     pub fn drawn_lines(&self) -> Option<&LineOf> {
         match &self.body {
             RightBody::LineOf(lines) if lines.count() > 1 => Some(lines),
@@ -198,7 +198,7 @@ pub struct LineOf {
 }
 
 impl LineOf {
-    /// The lines of `text`, which is the content of `file`; `None` where it has none.
+    /// The lines of `text`, which is the content of `file`; `None` if it has none.
     pub fn new(file: &str, text: &[u8]) -> Option<Self> {
         let all: Vec<&[u8]> = text
             .split(|&byte| byte == b'\n')

@@ -85,7 +85,7 @@ impl TryFrom<RequestFields> for Request {
             }
             RequestFields { method: None, .. } => Err("missing field `method`"),
             RequestFields { path: None, .. } => Err("missing field `path`"),
-            _ => Err("`message` is there for gRPC only; name the call with `grpc`"),
+            _ => Err("`message` is only for gRPC; name the call with `grpc`"),
         }
     }
 }
@@ -220,7 +220,7 @@ fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     match path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
         true => Ok(Some(path)),
         false => Err(D::Error::custom(format!(
-            "`{path}` is not a path; begin it with `/` and leave no blank in it"
+            "`{path}` is not a path; it must begin with `/` and contain no blanks"
         ))),
     }
 }

@@ -57,7 +57,7 @@ impl Files {
         }
     }
 
-    /// A file's text without white space around it; `None` where there is nothing to read.
+    /// A file's text without white space around it; `None` if there is nothing to read.
     fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.0.join(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);

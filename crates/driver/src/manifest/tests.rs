@@ -76,7 +76,7 @@ fn faults_are_told_with_their_line() {
         (
             "closed = []",
             "rate = [\"{rate}\"]",
-            "`[output]` lacks `rate_latency_from`",
+            "`[output]` needs `rate_latency_from`",
         ),
         (
             "duration = [\"-d\", \"{seconds}\"]",
@@ -116,56 +116,56 @@ fn what_a_tool_has_no_arguments_for_it_cannot_make() {
                 arrivals: Arrivals::Rate(5.0),
                 ..load.clone()
             },
-            "it makes no load of a given rate",
+            "it does not support a fixed rate",
         ),
         (
             Load {
                 pipeline: 2,
                 ..load.clone()
             },
-            "it makes no pipelined requests",
+            "it does not support pipelining",
         ),
         (
             Load {
                 close: true,
                 ..load.clone()
             },
-            "it makes no new connection for every request",
+            "it does not support a new connection for every request",
         ),
         (
             Load {
                 headers: vec!["A: b".into()],
                 ..load.clone()
             },
-            "it makes no request with headers",
+            "it does not support request headers",
         ),
         (
             Load {
                 method: Some("PUT".into()),
                 ..load.clone()
             },
-            "it makes no request with another method than GET",
+            "it does not support methods other than GET",
         ),
         (
             Load {
                 body: b"x".to_vec(),
                 ..load.clone()
             },
-            "it makes no request with a body",
+            "it does not support a request body",
         ),
         (
             Load {
                 end: crate::End::Requests(5),
                 ..load.clone()
             },
-            "it makes no given number of requests",
+            "it does not support a fixed number of requests",
         ),
         (
             Load {
                 end: crate::End::After(std::time::Duration::from_millis(1500)),
                 ..load
             },
-            "it takes a duration in whole seconds alone",
+            "it only takes durations in whole seconds",
         ),
     ];
     for (load, why) in refused {

@@ -198,7 +198,7 @@ fn is_incremental_tool(words: &[String]) -> bool {
     let first = words.next();
     match program.and_then(|name| name.to_str()) {
         Some("cargo" | "go" | "make" | "ninja" | "dotnet") => true,
-        // `zig build-exe` compiles anew each time.
+        // `zig build-exe` compiles everything each time.
         Some("zig") => first == Some("build"),
         _ => false,
     }

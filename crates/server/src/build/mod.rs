@@ -35,11 +35,11 @@ pub struct Built {
     pub env: BTreeMap<String, Word>,
     /// The folder it runs in.
     pub folder: PathBuf,
-    /// Size of its artefacts in bytes, where its manifest names any.
+    /// Size of its artefacts in bytes, if its manifest names any.
     pub artefact_bytes: Option<u64>,
-    /// The version of its framework or toolchain, where it could be read.
+    /// The version of its framework or toolchain, if it could be read.
     pub version: Option<String>,
-    /// How long the build took, in seconds; `None` where an earlier one was used or there is nothing to build.
+    /// How long the build took, in seconds; `None` if an earlier one was used or there is nothing to build.
     pub build_s: Option<f64>,
     /// The output of the build.
     pub log: PathBuf,
@@ -86,7 +86,7 @@ pub enum BuildError {
     },
     /// The commands succeeded but did not make what the manifest names.
     #[error(
-        "the build did not make {artefact}, which the manifest names as artefact; last lines of its output:\n{tail}"
+        "the build did not create {artefact}, which the manifest lists under `artefacts`; last lines of its output:\n{tail}"
     )]
     NoArtefact {
         /// The file.
@@ -95,7 +95,7 @@ pub enum BuildError {
         tail: String,
     },
     /// A file that the build reads is not there.
-    #[error("there is no {input}, which the manifest names among its inputs")]
+    #[error("{input} does not exist, but the manifest lists it under `inputs`")]
     NoInput {
         /// The file, the folder, or the pattern.
         input: PathBuf,
@@ -116,7 +116,7 @@ pub enum BuildError {
 /// When an earlier build is used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// If nothing that it was made from has changed. Tools that know that best, such as Cargo and Go, are run each time.
+    /// If nothing that it was built from has changed. Tools that know that best, such as Cargo and Go, are run each time.
     #[default]
     IfUnchanged,
     /// Never: what the last build left in its folder is removed, and the commands are run.
@@ -126,7 +126,7 @@ pub enum Freshness {
 /// Builds `server` with the toolchains `found` for its needs, unless an earlier build may be used again.
 ///
 /// # Errors
-/// Where a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
+/// If a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
 pub fn build(
     server: &Server,
     layout: &Layout,
@@ -185,7 +185,7 @@ impl BuildPlaces {
     }
 }
 
-/// What an earlier build was made from and what it made. The same stamp means the same build.
+/// What an earlier build was built from and what it created. The same stamp means the same build.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     source_hash: String,
@@ -287,7 +287,7 @@ impl<'a> Build<'a> {
         self.toolchain_env.iter().cloned().chain(own).collect()
     }
 
-    /// Runs the build where it must be run. How long that took, if it made anything.
+    /// Runs the build if it must be run. Returns how long that took, if it created anything.
     fn bring_up_to_date(
         &self,
         freshness: Freshness,

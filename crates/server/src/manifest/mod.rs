@@ -177,7 +177,7 @@ pub struct Pattern(Glob);
 
 impl Pattern {
     /// # Errors
-    /// If it is no pattern, with what is wrong.
+    /// If it is not a pattern, with what is wrong.
     pub fn new(text: &str) -> Result<Pattern, String> {
         let glob = GlobBuilder::new(text).literal_separator(true).build();
         glob.map(Pattern).map_err(|error| {
@@ -199,7 +199,7 @@ impl Pattern {
 
 impl Input {
     /// # Errors
-    /// If a placeholder is unknown or the pattern is none.
+    /// If a placeholder is unknown or the pattern is invalid.
     pub fn new(text: &str) -> Result<Input, String> {
         let names: Vec<&str> = text.split('/').collect();
         let literal = names.iter().position(|name| is_pattern(name));

@@ -187,7 +187,7 @@ impl Checker<'_> {
             let span = name.span();
             let name = self.filled(name)?;
             if names.contains(&name) {
-                return Err(self.0.fault(span, format!("`{name}` is there twice")));
+                return Err(self.0.fault(span, format!("`{name}` appears twice")));
             }
             names.push(name);
         }
@@ -255,7 +255,7 @@ impl Checker<'_> {
                 ));
             }
             if variants.iter().any(|variant| variant.name == *name) {
-                return fault(format!("`{name}` is there twice"));
+                return fault(format!("`{name}` appears twice"));
             }
             if raw.env.is_empty() && raw.run.is_none() && raw.build.is_none() {
                 return fault(format!(

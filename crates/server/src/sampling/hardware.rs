@@ -33,7 +33,7 @@ impl Frequencies {
         }
     }
 
-    /// In MHz; `None` where none was seen.
+    /// In MHz; `None` if none was seen.
     pub fn range_mhz(&self) -> Option<(f64, f64)> {
         self.range_mhz
     }
@@ -63,7 +63,7 @@ struct Package {
 }
 
 impl EnergyMeter {
-    /// Begins to count. `folder` is [`POWERCAP_FOLDER`]. `None` where there is no counter, or one that may not be read:
+    /// Begins to count. `folder` is [`POWERCAP_FOLDER`]. `None` if there is no counter, or one that may not be read:
     /// the sum of the others would be too small.
     pub fn start(folder: &Path) -> Option<EnergyMeter> {
         let packages = fs::read_dir(folder)

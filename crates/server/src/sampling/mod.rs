@@ -25,7 +25,7 @@ use scheduling::ThreadFigures;
 pub use outside::OutsideMeter;
 pub use process_tree::{ProcessTree, TreeUsage};
 
-/// Measures what a server costs and what else happens, with a thread that samples until it is told to finish.
+/// Measures what a server costs and what else happens, with a thread that samples until it gets the word to finish.
 #[derive(Debug)]
 pub struct Sampler {
     tree: ProcessTree,
@@ -67,7 +67,7 @@ impl Sampler {
     /// to. The load is made by this process, or by children of it that it has waited for when the sampler finishes.
     ///
     /// # Errors
-    /// Where the tree has ended, or no thread can be started.
+    /// If the tree has ended, or no thread can be started.
     pub fn start(
         tree: ProcessTree,
         cpus: &CpuAssignment,
@@ -102,14 +102,14 @@ impl Sampler {
     /// `loaded_s` seconds.
     ///
     /// # Errors
-    /// Where the tree has ended meanwhile, so that its CPU time cannot be read any more.
+    /// If the tree has ended meanwhile, so that its CPU time cannot be read any more.
     pub fn finish(self, loaded_s: f64) -> io::Result<Sampled> {
         let pids = self.tree.pids()?;
         let cpu = self.tree.cpu(&pids)?;
         let noise = self.noise.finish(cpu.total_s())?;
         let counted = self.counters.as_ref().and_then(TreeCounters::read);
         let figures = ThreadFigures::of(&pids);
-        // A thread that is gone has nothing to be told.
+        // A thread that is gone needs no message.
         let _ = self.finish.send(());
         let samples = self
             .thread

@@ -15,7 +15,7 @@ use super::process::{ProcessTimes, ticks_per_second};
 /// Measures what happens on the CPUs of a server and of its load besides them.
 ///
 /// What they could have used is the time that the CPUs were neither idle nor stolen. Idle time is what a kernel counts
-/// best; what programs use it only samples. `/proc/stat` tells it to the tick of 10 ms: of a trial of 0.6 s on one CPU
+/// best; what programs use it only samples. `/proc/stat` gives it to the tick of 10 ms: of a trial of 0.6 s on one CPU
 /// that is 1.7 %, of one of 2 s half a percent.
 ///
 /// The work after an interrupt, such as that of the network, is done in the time of whichever program runs. Where the
@@ -63,7 +63,7 @@ impl NoiseMeter {
     /// this process, or by children of it that have ended and been waited for when the meter finishes.
     ///
     /// # Errors
-    /// Where `/proc/stat` cannot be read.
+    /// If `/proc/stat` cannot be read.
     pub fn start(cpus: CpuAssignment, server_cpu_s: f64) -> io::Result<NoiseMeter> {
         let start = Reading::now(server_cpu_s)?;
         Ok(NoiseMeter { cpus, start })
@@ -72,7 +72,7 @@ impl NoiseMeter {
     /// The noise since the start; the server has used `server_cpu_s` by now.
     ///
     /// # Errors
-    /// Where `/proc/stat` cannot be read.
+    /// If `/proc/stat` cannot be read.
     pub fn finish(self, server_cpu_s: f64) -> io::Result<MachineNoise> {
         let end = Reading::now(server_cpu_s)?;
         Ok(noise(&self.cpus, &self.start, &end))
@@ -200,14 +200,14 @@ impl CpuTimes {
     /// Now.
     ///
     /// # Errors
-    /// Where `/proc/stat` cannot be read.
+    /// If `/proc/stat` cannot be read.
     pub fn read() -> io::Result<CpuTimes> {
         let text = fs::read_to_string("/proc/stat")?;
         CpuTimes::parse(&text)
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "odd /proc/stat"))
     }
 
-    /// The ticks of some CPUs together; `None` where there are none, or one of them is not on line.
+    /// The ticks of some CPUs together; `None` if there are none, or one of them is not on line.
     pub fn of(&self, cpus: &[usize]) -> Option<Ticks> {
         let mut sum = Ticks::default();
         for cpu in cpus {

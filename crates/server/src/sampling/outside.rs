@@ -15,7 +15,7 @@ use prony_system::{allowed_cpus, parse_cpu_list};
 
 /// Measures the noise beside one load on a server that somebody else started.
 ///
-/// Where the server runs on this machine, its processes are found by the socket that listens: what they use is theirs
+/// If the server runs on this machine, its processes are found by the socket that listens: what they use is theirs
 /// and not noise.
 #[derive(Debug)]
 pub struct OutsideMeter {

@@ -30,7 +30,7 @@ impl CpuTime {
     fn scaled_to(self, total_s: f64) -> CpuTime {
         let whole = self.total_s();
         if whole <= 0.0 {
-            // Less than a tick so far: which part it was cannot be told.
+            // Less than a tick so far: which part it was is unknown.
             return CpuTime {
                 user_s: total_s,
                 system_s: 0.0,
@@ -81,7 +81,7 @@ impl Stat {
         Ok(stat.precise_cpu(pid).plus(stat.ended_children))
     }
 
-    /// The process's own CPU time to the nanosecond, where the kernel gives it; else to the tick.
+    /// The process's own CPU time to the nanosecond, if the kernel gives it; else to the tick.
     fn precise_cpu(&self, pid: i32) -> CpuTime {
         match process_clock_s(pid) {
             Some(total_s) => self.own.scaled_to(total_s),
@@ -157,7 +157,7 @@ impl ProcessTimes {
 
     /// The CPU time that all processes have used since `earlier`, in seconds. It errs on the high side: if a process has
     /// ended since, its parent is charged for its whole life, including the time before `earlier`. Only a process that
-    /// nobody waited for is missed.
+    /// was never waited for is missed.
     pub fn since(&self, earlier: &ProcessTimes) -> f64 {
         let used = self.by_process.iter().map(|(pid, now_s)| {
             // A process that has used less than before is another one with the same id.

@@ -28,7 +28,7 @@ struct Figures {
 const LEAST_SHARE_SEEN: f64 = 0.9;
 
 impl ThreadFigures {
-    /// Those of all threads of the processes; `None` where the kernel tells of none of them.
+    /// Those of all threads of the processes; `None` if the kernel reports none of them.
     pub fn of(pids: &[i32]) -> Option<ThreadFigures> {
         let threads = pids
             .iter()
@@ -40,9 +40,9 @@ impl ThreadFigures {
         (!by_thread.is_empty()).then_some(ThreadFigures { by_thread })
     }
 
-    /// What these threads did since `earlier`; one that was not there then has done it all since. `None` where they ran
+    /// What these threads did since `earlier`; one that was not there then has done it all since. `None` if they ran
     /// for much less than the `cpu_s` seconds that their processes did: the rest ran in threads that have ended, and how
-    /// long those waited nobody tells.
+    /// long those waited is unknown.
     pub fn since(&self, earlier: &ThreadFigures, cpu_s: f64) -> Option<Scheduling> {
         let mut sum = Figures::default();
         for (thread, now) in &self.by_thread {

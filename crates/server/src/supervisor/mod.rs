@@ -21,9 +21,9 @@ pub use protocol::Exit;
 pub(crate) use supervised::new_log;
 pub use supervised::{RunError, SpawnError, Supervised, SupervisorProgram, Task};
 
-/// Does a supervisor's or a launch's work where the arguments (program name first) ask for it.
+/// Does a supervisor's or a launch's work if the arguments (program name first) ask for it.
 ///
-/// `main` calls this before it reads its own arguments, and where it gives an exit code, returns that.
+/// `main` calls this before it reads its own arguments, and if it returns an exit code, returns that.
 pub fn run_if_asked(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter().skip(1);
     match args.next()?.to_str()? {

@@ -13,7 +13,7 @@ pub const LAUNCH: &str = "__launch";
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
-    /// By itself, with exit code 0, while so many processes that it had started were still running: it
+    /// By itself, with exit code 0, while this many processes that it had started were still running: it
     /// went into the background.
     Background(u32),
     /// By this signal.
@@ -45,12 +45,12 @@ impl fmt::Display for Exit {
                 Ok(signal) => write!(f, "was killed by {signal}"),
                 Err(_) => write!(f, "was killed by signal {number}"),
             },
-            Exit::Lost => write!(f, "was lost: its supervisor was killed"),
+            Exit::Lost => write!(f, "was lost because its supervisor was killed"),
         }
     }
 }
 
-/// What the supervisor tells Prony.
+/// What the supervisor reports to Prony.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SupervisorMessage {
     /// The command runs.

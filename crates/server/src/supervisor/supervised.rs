@@ -36,7 +36,7 @@ impl SupervisorProgram {
     /// The program that runs now.
     ///
     /// # Errors
-    /// Where the system does not say which one it is.
+    /// If the system does not say which one it is.
     pub fn current() -> std::io::Result<SupervisorProgram> {
         std::env::current_exe().map(SupervisorProgram)
     }
@@ -84,7 +84,7 @@ pub enum SpawnError {
     #[error("{0}")]
     Command(String),
     /// The supervisor said nothing sensible in time.
-    #[error("the supervisor did not say that the command was started")]
+    #[error("the supervisor did not report that the command had started")]
     Silent,
 }
 
@@ -115,7 +115,7 @@ impl SupervisorProgram {
     /// Starts a command under a supervisor of its own.
     ///
     /// # Errors
-    /// Where the supervisor or the command cannot be started; the text names the command.
+    /// If the supervisor or the command cannot be started; the text names the command.
     pub fn spawn(&self, task: &Task) -> Result<Supervised, SpawnError> {
         if task.command.is_empty() {
             return Err(SpawnError::Empty);
@@ -178,7 +178,7 @@ impl SupervisorProgram {
     /// Runs a command to its end, or until `interrupt` is set: then all of it is killed.
     ///
     /// # Errors
-    /// Where it cannot be started or is interrupted.
+    /// If it cannot be started or is interrupted.
     pub fn run(&self, task: &Task, interrupt: &AtomicBool) -> Result<Exit, RunError> {
         let mut supervised = self.spawn(task)?;
         loop {
@@ -210,7 +210,7 @@ impl Supervised {
         self.started_at_ns
     }
 
-    /// How the command ended, where it has; waits for that no longer than `timeout`.
+    /// How the command ended, if it has; waits for that no longer than `timeout`.
     pub fn wait(&mut self, timeout: Duration) -> Option<Exit> {
         if self.exit.is_none()
             && let Some(SupervisorMessage::Exited(exit)) = self.await_event(timeout)
@@ -231,7 +231,7 @@ impl Supervised {
         if let Some(exit) = self.wait(Duration::ZERO) {
             return exit;
         }
-        // Where the pipe is broken the supervisor is gone, and the wait below sees that.
+        // If the pipe is broken the supervisor is gone, and the wait below sees that.
         let _ = self
             .calls
             .write_all(format!("stop {}\n", grace.as_millis()).as_bytes());
@@ -245,7 +245,7 @@ impl Supervised {
         *self.exit.insert(Exit::Lost)
     }
 
-    /// Without its supervisor the command itself is dead, but not what it had started: nobody is left
+    /// Without its supervisor the command itself is dead, but not what it had started: no process is left
     /// who knows of those that have gone to another group.
     fn kill_group(&self) {
         if self.pid > 0 {
@@ -254,7 +254,7 @@ impl Supervised {
         }
     }
 
-    /// The supervisor's next word; `None` where it does not come in time.
+    /// The supervisor's next word; `None` if it does not come in time.
     fn await_event(&mut self, timeout: Duration) -> Option<SupervisorMessage> {
         let deadline = Instant::now() + timeout;
         loop {

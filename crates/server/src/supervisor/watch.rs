@@ -27,7 +27,7 @@ const LAUNCH_TIME: Duration = Duration::from_secs(20);
 /// How long killing may take before the supervisor gives up on processes that the kernel will not end.
 const KILL_TIME: Duration = Duration::from_secs(10);
 
-/// Guards one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
+/// Supervises one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
 /// empty.
 pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
     // So that `killall prony` does not hit the supervisors of the servers as well. Only a name: that it
@@ -44,14 +44,14 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
         Err(reason) => SupervisorMessage::Failed(reason),
     };
     if let Some(scratch) = args.get(2).filter(|path| !path.is_empty()) {
-        // Nobody is left who could use it; what cannot be removed harms nobody.
+        // No process is left that could use it; what cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(scratch);
     }
     tell(&event);
     ExitCode::SUCCESS
 }
 
-/// Prony may be gone, so that nobody listens: that is no reason to stop.
+/// Prony may be gone and not listen any more: that is no reason to stop.
 fn tell(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{event}").and_then(|()| out.flush());
@@ -78,10 +78,10 @@ enum Call {
 impl Supervisor {
     fn start(args: &[OsString]) -> Result<(Supervisor, SupervisorMessage), String> {
         let [log, error_log, _, cpus, command @ ..] = args else {
-            return Err("the supervisor lacks arguments".to_owned());
+            return Err("the supervisor was started with too few arguments".to_owned());
         };
         set_child_subreaper(true).map_err(|error| format!("cannot be a subreaper: {error}"))?;
-        let signals = take_signals().map_err(|error| format!("cannot take signals: {error}"))?;
+        let signals = take_signals().map_err(|error| format!("cannot receive signals: {error}"))?;
         let (mine, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let output = (append_to(log)?, append_to(error_log)?);
         let pid = spawn_launch(output, cpus, command, theirs)?;
@@ -119,7 +119,7 @@ impl Supervisor {
                 Call::None => {}
                 Call::Stop(grace) => {
                     self.told_to_stop = true;
-                    // Where the group is gone already, the next reap sees it.
+                    // If the group is gone already, the next reap sees it.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
                 }
@@ -163,7 +163,7 @@ impl Supervisor {
         false
     }
 
-    /// Takes leave of every child that has ended; whether any is left.
+    /// Reaps every child that has ended; returns whether any is left.
     fn reap(&mut self) -> bool {
         loop {
             let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -182,7 +182,7 @@ impl Supervisor {
     /// How the command ended, if it has: in the background, if other processes of its tree still run.
     fn exit_seen(&mut self) -> Option<Exit> {
         let exit = self.exit?;
-        // Those that had ended before, and nobody had waited for, are the supervisor's children now.
+        // Those that had ended before and were not waited for are the supervisor's children now.
         self.reap();
         let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
         match (exit, u32::try_from(left)) {
@@ -254,7 +254,7 @@ fn spawn_launch(
     command: &[OsString],
     to_supervisor: UnixStream,
 ) -> Result<Pid, String> {
-    // The very program that runs here, even where its file was replaced meanwhile.
+    // The very program that runs here, even if its file was replaced meanwhile.
     let child = Command::new("/proc/self/exe")
         .arg0("prony")
         .arg(LAUNCH)
@@ -291,8 +291,8 @@ const NOT_EXECUTED: u8 = 127;
 
 /// Becomes the command: `SUPERVISOR_PID CPUS PROGRAM ARGUMENT…`, standard input being the way to the supervisor.
 ///
-/// It writes the time and a line feed there, and after it the reason where the command cannot be
-/// executed; where it can, the supervisor sees the end of the file.
+/// It writes the time and a line feed there, and then the reason if the command cannot be
+/// executed; if it can, the supervisor sees the end of the file.
 pub fn launch_main(args: Vec<OsString>) -> ExitCode {
     // Closed by a successful exec: that is how the supervisor learns of it.
     let Ok(to_supervisor) = io::stdin().as_fd().try_clone_to_owned() else {
@@ -300,7 +300,7 @@ pub fn launch_main(args: Vec<OsString>) -> ExitCode {
     };
     let mut to_supervisor = File::from(to_supervisor);
     let reason = become_command(&args, &mut to_supervisor);
-    // Nobody is left to tell where this fails.
+    // If this fails, no process is left to report it to.
     let _ = write!(to_supervisor, "{reason}");
     ExitCode::from(NOT_EXECUTED)
 }
@@ -308,7 +308,7 @@ pub fn launch_main(args: Vec<OsString>) -> ExitCode {
 /// Comes back only with the reason why it could not.
 fn become_command(args: &[OsString], to_supervisor: &mut File) -> String {
     let [supervisor, cpus, program, arguments @ ..] = args else {
-        return "\nthe launch lacks arguments".to_owned();
+        return "\nthe launch was started with too few arguments".to_owned();
     };
     if let Err(reason) = prepare(&supervisor.to_string_lossy(), &cpus.to_string_lossy()) {
         return format!("\n{reason}");
@@ -322,7 +322,7 @@ fn become_command(args: &[OsString], to_supervisor: &mut File) -> String {
 
 fn prepare(supervisor: &str, cpus: &str) -> Result<(), String> {
     set_pdeathsig(Signal::SIGKILL)
-        .map_err(|error| format!("cannot tie to the supervisor: {error}"))?;
+        .map_err(|error| format!("cannot tie the process to the supervisor: {error}"))?;
     // The supervisor may have died before that call; then nothing would kill this process.
     if getppid().to_string() != supervisor {
         return Err("the supervisor is gone".to_owned());

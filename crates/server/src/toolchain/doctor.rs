@@ -1,4 +1,4 @@
-//! What is here, what is missing, and how it is got: the data of `prony doctor`.
+//! What is installed, what is missing and how to install it: the data of `prony doctor`.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use super::need::{Need, Version};
 use super::table::{EXTRAS, PackageManager, TOOLCHAINS, Toolchain};
 use super::toolbox::{Availability, Toolbox};
 
-/// Whether a tool is here.
+/// Whether a tool is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolState {
     /// It is.
     Found {
         /// Its program.
         path: PathBuf,
-        /// Its version, where it says one.
+        /// Its version, if it says one.
         version: Option<Version>,
     },
-    /// Prony can make it for itself; this says how.
+    /// Prony can install it for itself; this says how.
     Obtainable(String),
     /// It is not, with what was found in its place.
     Missing(String),
@@ -33,7 +33,7 @@ pub struct ToolReport {
     pub state: ToolState,
     /// The one line that installs it.
     pub install: String,
-    /// What the system's package manager calls it; empty where it does not have it.
+    /// What the system's package manager calls it; empty if it does not have it.
     pub packages: &'static [&'static str],
 }
 
@@ -51,7 +51,7 @@ pub struct Doctor {
 impl Doctor {
     /// Looks at every toolchain, held against the `needs` of the servers, and at the extra tools.
     ///
-    /// Where several needs name one toolchain, one that is not met is shown before one that is.
+    /// If several needs name one toolchain, one that is not met is shown before one that is.
     pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
         let needs: Vec<&Need> = needs.into_iter().collect();
         let manager = PackageManager::detect();

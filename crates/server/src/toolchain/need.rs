@@ -26,7 +26,7 @@ enum Bound {
 /// What to write for a program that is not in the table.
 const OWN_PROGRAM: &str = "{ program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
 
-/// Why text is no need.
+/// Why text is not a need.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedError {
     /// It names a toolchain that Prony does not know.
@@ -57,7 +57,7 @@ impl Need {
     /// Reads `go`, `go >= 1.22` or `zig = 0.16`.
     ///
     /// # Errors
-    /// Where the toolchain is unknown or the bound makes no sense.
+    /// If the toolchain is unknown or the bound makes no sense.
     pub fn parse(text: &str) -> Result<Need, NeedError> {
         let malformed = || NeedError::Malformed(text.to_owned());
         let version = |text: &str| Version::parse(text.trim()).ok_or_else(malformed);

@@ -47,7 +47,7 @@ fn drop_links_to_the_same(paths: &mut Vec<PathBuf>) {
     });
 }
 
-/// The folder with the user's home for `~`, where there is one.
+/// The folder with the user's home for `~`, if there is one.
 fn at_home(folder: &str) -> Option<PathBuf> {
     match folder.strip_prefix("~/") {
         Some(below) => Some(PathBuf::from(std::env::var_os("HOME")?).join(below)),
@@ -103,7 +103,7 @@ fn is_like(name: &str, pattern: &str) -> bool {
 /// How long a program may take to say something of itself; more than a slow one needs on a busy machine.
 const RESPONSE_TIME: Duration = Duration::from_secs(30);
 
-/// How often it is looked at whether it has.
+/// How often Prony checks whether it has.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The version that a toolchain's program prints, with the variables `env`.
@@ -126,7 +126,7 @@ fn version_in(output: &Output) -> Option<Version> {
         .or_else(|| Version::find(&String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The program behind a stand-in; the path itself where it does not say.
+/// The program behind a stand-in; the path itself if the program does not say.
 pub fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
     let said = match tool.itself_args {
         [] => None,

@@ -1,4 +1,4 @@
-//! The toolchains that Prony knows, how their packages are called, and where Prony itself gets some of them.
+//! The toolchains that Prony knows, the names of their packages, and how Prony itself installs some of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -17,12 +17,12 @@ pub struct Toolchain {
     /// The arguments that make the program print its version.
     #[serde(deserialize_with = "words")]
     pub version_args: &'static [&'static str],
-    /// Whether the program fails even where it prints its version, as wrk does. What any other
-    /// prints as it fails is no version, whatever numbers are in it.
+    /// Whether the program fails even when it prints its version, as wrk does. What any other
+    /// prints as it fails is not a version, whatever numbers are in it.
     pub fails_with_version: bool,
-    /// The arguments that make the program print where it really lies, where what is on `PATH` may
+    /// The arguments that make the program print its real path, if what is on `PATH` may
     /// be a version manager's stand-in, whose own time would count as the server's startup. Empty
-    /// where that does not happen or does not matter.
+    /// if that does not happen or does not matter.
     #[serde(deserialize_with = "words")]
     pub itself_args: &'static [&'static str],
     /// Folders beside those of `PATH` where its installer puts it; `~` is the user's home, `*` any
@@ -38,9 +38,9 @@ pub struct Toolchain {
     pub home_variable: Option<&'static str>,
     /// Its packages.
     pub packages: Packages,
-    /// How a human gets it where no package manager has it, in one line.
+    /// How a person installs it if no package manager has it, in one line.
     pub install: &'static str,
-    /// How Prony makes it for itself, where it can.
+    /// How Prony installs it for itself, if it can.
     pub source: Option<Source>,
 }
 
@@ -68,7 +68,7 @@ impl Default for Packages {
 }
 
 impl Toolchain {
-    /// One of which an entry says only what is special about it.
+    /// The defaults of an entry.
     pub const PLAIN: Toolchain = Toolchain {
         name: "",
         program: "",
@@ -151,7 +151,7 @@ impl PackageManager {
         PackageManager::Brew,
     ];
 
-    /// The one whose program is on `PATH`, where there is one.
+    /// The one whose program is on `PATH`, if there is one.
     pub fn detect() -> Option<PackageManager> {
         PackageManager::ALL
             .into_iter()
@@ -169,7 +169,7 @@ impl PackageManager {
         }
     }
 
-    /// The command that installs `packages`, through `sudo` where this user is not root and that is needed.
+    /// The command that installs `packages`, through `sudo` if it needs root and this user is not root.
     pub fn install(self, packages: &[&str]) -> Vec<String> {
         let words: &[&str] = match self {
             PackageManager::Apt | PackageManager::Dnf => &["install", "-y"],
@@ -188,7 +188,7 @@ impl PackageManager {
     }
 }
 
-/// What a tool's packages are called by each package manager; empty where it has none.
+/// What a tool's packages are called by each package manager; empty if it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub struct Packages {
@@ -231,10 +231,10 @@ impl Packages {
     }
 }
 
-/// The file that says that a toolchain was made to its end.
+/// The file that marks a toolchain as completely installed.
 pub const COMPLETE: &str = ".complete";
 
-/// Where Prony gets a toolchain that it makes for itself under `.prony/tools`.
+/// Where Prony gets a toolchain that it installs for itself under `.prony/tools`.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Source {
@@ -286,7 +286,7 @@ impl Source {
             Source::Npm { package, .. } => vec![vec![
                 self.installer(),
                 "install",
-                // Their own scripts would move the program away from where it is looked for.
+                // The package's own scripts would move the program away.
                 "--ignore-scripts",
                 "--include=optional",
                 "--no-audit",
@@ -302,7 +302,7 @@ impl Source {
             .collect()
     }
 
-    /// The programs that it has put below `folder`, of which the first that runs is the one.
+    /// The programs that it has installed below `folder`; the first that runs is used.
     pub fn programs(&self, folder: &Path) -> Vec<PathBuf> {
         if !folder.join(COMPLETE).is_file() {
             return Vec::new();
@@ -354,7 +354,7 @@ mod tests {
                 !tool.program.is_empty() && !tool.install.is_empty(),
                 "{tool:?}"
             );
-            assert!(!names.contains(&tool.name), "{} is there twice", tool.name);
+            assert!(!names.contains(&tool.name), "{} appears twice", tool.name);
             names.push(tool.name);
             for ground in tool.runs_on {
                 assert!(Toolchain::named(ground).is_some(), "{tool:?}");

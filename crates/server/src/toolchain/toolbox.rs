@@ -1,4 +1,4 @@
-//! What toolchains are here.
+//! Which toolchains are installed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::programs;
 use super::table::{Source, Toolchain};
 use crate::{Layout, SupervisorProgram};
 
-/// A toolchain that is not here.
+/// A toolchain that is not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is missing; to install it: {install}")]
 pub struct Missing {
@@ -28,13 +28,13 @@ pub struct Missing {
 pub enum Availability {
     /// It is met.
     Found(Found),
-    /// Prony can make it for itself with [`Toolbox::provide`]; this says how.
+    /// Prony can install it for itself with [`Toolbox::provide`]; this says how.
     Obtainable(String),
     /// The user must install it.
     Missing(Missing),
 }
 
-/// The toolchains of this machine and those that Prony made under `.prony/tools`.
+/// The toolchains of this machine and those that Prony installed under `.prony/tools`.
 #[derive(Debug)]
 pub struct Toolbox {
     pub(super) layout: Layout,
@@ -56,7 +56,7 @@ impl Toolbox {
 
     /// Whether a need is met here, could be, or not.
     ///
-    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony made.
+    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony installed.
     pub fn find(&self, need: &Need) -> Availability {
         match need.tool() {
             Tool::Known(toolchain) => {
@@ -97,7 +97,7 @@ impl Toolbox {
         })
     }
 
-    /// How Prony would make what meets a need, where it can.
+    /// How Prony would install what meets a need, if it can.
     fn makeable(&self, need: &Need) -> Option<String> {
         let toolchain = need.tool().known()?;
         let source = toolchain.source.as_ref()?;
@@ -106,7 +106,7 @@ impl Toolbox {
         (will_do && !on_path(source.installer()).is_empty()).then(|| {
             let folder = self.folder_of(toolchain);
             format!(
-                "Prony makes it in {} from {}",
+                "Prony installs it in {} from {}",
                 folder.display(),
                 source.package()
             )
@@ -121,7 +121,7 @@ impl Toolbox {
         Some((path, version))
     }
 
-    /// Where Prony makes a toolchain.
+    /// Where Prony installs a toolchain.
     pub(super) fn folder_of(&self, toolchain: &Toolchain) -> PathBuf {
         self.layout.tools().join(toolchain.name)
     }
@@ -161,7 +161,7 @@ impl Toolbox {
         Some(found)
     }
 
-    /// The toolchains that a program runs on, as far as they are here.
+    /// The toolchains that a program runs on, as far as they are installed.
     fn grounds(&self, tool: &Toolchain) -> Vec<Found> {
         let grounds = tool.runs_on.iter().copied().filter_map(Toolchain::named);
         grounds
@@ -190,7 +190,7 @@ fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
     }
 }
 
-/// Why what was found does not meet the need, where it does not.
+/// Why what was found does not meet the need, if it does not.
 fn shortfall(found: &Found, need: &Need) -> Option<String> {
     let lack = match (need.met_by(&found.version), found.lacks()) {
         (true, None) => return None,

@@ -1,4 +1,4 @@
-//! What a run tells of itself while it goes on.
+//! What a run reports while it is in progress.
 
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ pub enum RunEvent<'a> {
         /// What it wrote, which is kept if a response was wrong.
         logs: Option<&'a Logs>,
     },
-    /// It is known which trials are to be made: all, or where rounds are added as needed those of the
-    /// least rounds.
+    /// It is known which trials are to be run: all, or if rounds are added as needed those of the
+    /// rounds that precision takes at least. A budget may end them sooner.
     Planned {
         /// They, in order.
         trials: &'a [Trial],
@@ -52,7 +52,7 @@ pub enum RunEvent<'a> {
         /// Which, and which attempt at it.
         attempt: &'a TrialAttempt,
     },
-    /// A server is warmed up until it is steady; told several times a second.
+    /// A server is warmed up until it is steady; reported several times a second.
     WarmingUp {
         /// The trial that it is warmed up for.
         attempt: &'a TrialAttempt,
@@ -66,7 +66,7 @@ pub enum RunEvent<'a> {
         /// How it ended: `ended with exit code 3`.
         exit: &'a str,
     },
-    /// The load of a trial is in flight; told several times a second.
+    /// The load of a trial is running; reported several times a second.
     Loading {
         /// The trial.
         attempt: &'a TrialAttempt,
@@ -75,7 +75,7 @@ pub enum RunEvent<'a> {
     },
     /// A trial is over.
     Measured {
-        /// What came of it.
+        /// Its result.
         record: &'a TrialRecord,
         /// Whether it is re-run at the end of its round.
         again: bool,
@@ -83,7 +83,7 @@ pub enum RunEvent<'a> {
     /// A round is over after which more may be added.
     Compared {
         /// How far the ends of the widest interval are from its ratio, as a share of it, of what is not
-        /// yet precise enough; `None` where nothing is left, or nothing can be compared.
+        /// yet precise enough; `None` if nothing is left, or nothing can be compared.
         widest: Option<f64>,
         /// What is left of the budget.
         time_left: Duration,

@@ -8,7 +8,7 @@ use prony_server::RunningServer;
 
 use super::verify::{STOP_GRACE, settle_quiet};
 
-/// This many are kept at the most.
+/// At most this many are kept.
 const MOST_KEPT: usize = 32;
 /// The share of the machine's memory that they may hold together.
 const MOST_MEMORY: f64 = 0.25;
@@ -34,7 +34,7 @@ struct One {
 }
 
 impl Kept {
-    /// Takes out the server of `key`, if it still runs; else tells how its process ended, if one was there.
+    /// Takes out the server of `key` if it still runs; else returns how its process ended, if there was one.
     pub fn take(&mut self, key: &Key) -> (Option<Running>, Option<String>) {
         let Some(place) = self.running.iter().position(|one| one.key == *key) else {
             return (None, None);

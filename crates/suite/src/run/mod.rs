@@ -58,7 +58,7 @@ impl Task {
     /// The workload with its response made from the files in `assets`.
     ///
     /// # Errors
-    /// Where a file that the response is made from cannot be read.
+    /// If a file that the response is made from cannot be read.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
         Ok(Self {
             right: ExpectedResponse::new(workload, &layout.assets())?.into(),
@@ -84,7 +84,7 @@ pub struct Bench {
     pub freshness: Freshness,
 }
 
-/// Everything a run is made of.
+/// All that a run takes.
 pub struct RunRequest<'a> {
     /// The bench.
     pub bench: Bench,
@@ -125,13 +125,13 @@ impl RunRequest<'_> {
     }
 }
 
-/// A run that is over, as far as it came.
+/// A run that has ended, complete or not.
 pub struct Finished {
     /// The run.
     pub run: Run,
     /// Its trials.
     pub trials: Vec<TrialRecord>,
-    /// Why it could not be recorded any more, where it could not: then the last of `trials` are
+    /// Why it could not be recorded any more, if it could not: then the last of `trials` are
     /// only here.
     pub unsaved: Option<StoreError>,
 }
@@ -140,7 +140,7 @@ pub struct Finished {
 /// trial that is running is dropped and the run ends.
 ///
 /// # Errors
-/// Where the store cannot even take the run. Later trouble with it is in [`Finished`].
+/// If the store cannot even take the run. Later trouble with it is in [`Finished`].
 pub fn run(
     mut request: RunRequest<'_>,
     store: &Store,
@@ -204,7 +204,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Where this fails the next run is slower to build, and says what CPUs it had.
+        // If this fails the next run is slower to build, and says what CPUs it had.
         let _ = pin_current_thread(&self.before);
     }
 }
@@ -241,7 +241,7 @@ fn notes(request: &RunRequest<'_>) -> Vec<String> {
     request.suite.notes.iter().cloned().chain(driver).collect()
 }
 
-/// What the suite's document published, without the tables of which nothing is measured.
+/// What the suite's document published, without the tables that this run does not measure.
 fn published(request: &RunRequest<'_>) -> Option<Published> {
     let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
     let load_cpus = load_cpus.unwrap_or(NonZeroUsize::MIN);
@@ -346,7 +346,7 @@ fn measure(
     let mut done = rounds::Done::default();
     let made = rounds::make(plan, &rule, &mut rig, &mut done);
     if !interrupt.load(Relaxed) {
-        // Else they are killed: whoever interrupts does not want to wait.
+        // Otherwise they are killed: a user who interrupts does not want to wait.
         rig.kept.retain(|_| false);
     }
     drop(rig);

@@ -9,18 +9,18 @@
 //! - **Other programs**: other programs used more than [`MOST_FOREIGN`](prony_model::MOST_FOREIGN) of it, and server or generator waited
 //!   for a CPU as long.
 //! - **Warm-up**: the rate still rose after measuring had begun, and did so in more than half of this server's trials
-//!   with this warm-up, two at the least: a machine that was slow for a moment makes one trial rise. It is looked at where the server
+//!   with this warm-up, at least two: on a machine that was slow for a moment, a single trial rises. It is checked if the server
 //!   sets the pace: in an open loop the rate is what was asked for. A load without a warm-up is
 //!   meant to have its first requests in its figures, and is not looked at.
 //!
 //! Steal and other programs are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`](prony_model::LEAST_OBSERVED_S) is
-//! not held against them. A trial that failed is not noisy: its failure is what came of it.
+//! not held against them. A trial that failed is not noisy: its failure is its result.
 
 use prony_model::{Measurement, NoiseCause, noisy};
 use prony_stats::warm_up_rise;
 
-/// What may have noisy a trial; empty where nothing did. Whether a rise is the server's warm-up the trials around it
-/// decide.
+/// What may have disturbed a trial; empty if nothing did. Whether a rise is the server's warm-up is decided by the trials
+/// around it.
 pub fn noise_causes(measurement: &Measurement) -> Vec<NoiseCause> {
     let machine = by_the_machine(measurement);
     machine.into_iter().chain(by_warm_up(measurement)).collect()
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_still_rises_spoils_a_closed_loop_alone() {
+    fn a_rate_that_still_rises_makes_only_a_closed_loop_noisy() {
         let told = |measurement: &Measurement| by_warm_up(measurement).is_some();
         assert!(told(&rising()));
         // The same rate from the first measured interval on.

@@ -14,12 +14,12 @@ use super::{Bench, RunEvent};
 pub struct Prepared {
     /// What the record says of it.
     pub record: ServerRecord,
-    /// How to start it, where it can be.
+    /// How to start it, if it can be.
     pub built: Option<Built>,
 }
 
-/// What a builder thread tells the thread that observes.
-enum Told {
+/// What a builder thread reports to the thread that observes.
+enum Reported {
     Step {
         server: String,
         step: &'static str,
@@ -55,7 +55,7 @@ pub fn prepare(
                     if let Some(prepared) = prepare_one(bench, toolbox, server, interrupt, &tell) {
                         let prepared = Box::new(prepared);
                         // The observer outlives every builder.
-                        let _ = tell.send(Told::Done { index, prepared });
+                        let _ = tell.send(Reported::Done { index, prepared });
                     }
                 }
             });
@@ -63,13 +63,13 @@ pub fn prepare(
         drop(tell);
         for told in told {
             match told {
-                Told::Step { server, step } => {
+                Reported::Step { server, step } => {
                     observe(RunEvent::Preparing {
                         server: &server,
                         step,
                     });
                 }
-                Told::Done { index, prepared } => {
+                Reported::Done { index, prepared } => {
                     observe(RunEvent::Prepared {
                         server: &prepared.record,
                     });
@@ -86,12 +86,12 @@ fn prepare_one(
     toolbox: &Toolbox,
     server: &Server,
     interrupt: &AtomicBool,
-    tell: &Sender<Told>,
+    tell: &Sender<Reported>,
 ) -> Option<Prepared> {
     let step = |step| {
         let server = server.id.clone();
         // The observer outlives every builder.
-        let _ = tell.send(Told::Step { server, step });
+        let _ = tell.send(Reported::Step { server, step });
     };
     step("looking for its toolchain");
     let found = match provide_all(toolbox, server, interrupt) {

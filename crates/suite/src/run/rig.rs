@@ -15,7 +15,7 @@ use super::trial::{TrialEvent, TrialSetup};
 use super::{Bench, RunEvent, Task};
 use crate::plan::{Planned, TrialAttempt, Warming};
 
-/// The servers, the loads, and the store that keeps what came of them.
+/// The servers, the loads, and the store that keeps the results.
 pub struct Servers<'a> {
     pub bench: &'a Bench,
     pub built: &'a BTreeMap<String, Built>,

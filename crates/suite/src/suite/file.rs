@@ -29,7 +29,7 @@ struct RawSuite {
     published: Option<RawDocument>,
 }
 
-/// How long the trials may take altogether.
+/// How long all trials together may take.
 #[derive(Clone, Copy, Deserialize)]
 struct Budget(#[serde(deserialize_with = "fields::some_duration")] Duration);
 
@@ -166,7 +166,7 @@ fn adaptive(
             None => Ok(None),
             Some(budget) => Err(source.fault(
                 budget.span(),
-                "`budget` needs `precision`, for instance \"3%\": without it the rounds are as many as `rounds` says",
+                "`budget` needs `precision`, for instance \"3%\": without it the number of rounds is `rounds`",
             )),
         };
     };
@@ -189,7 +189,7 @@ fn no_id_twice(source: &Source, measures: &[RawMeasure]) -> Result<(), FileError
     Ok(())
 }
 
-/// Changes of which every one must find something to change in one of `loads`.
+/// Changes, each of which must apply to one of `loads`.
 fn changes_something(
     source: &Source,
     quick: &Spanned<Changes>,

@@ -18,20 +18,20 @@ use serde::Deserialize;
 pub struct SuiteLoad {
     /// The arrivals.
     pub shape: LoadShape,
-    /// How many connections, over all threads: one for each user, where the shape has users.
+    /// How many connections, over all threads: one for each user, if the shape has users.
     pub connections: NonZeroUsize,
-    /// How many connections there may be at the most, where a rate needs more; `None` where no more
+    /// How many connections there may be at most, if a rate needs more; `None` if no more
     /// are opened.
     pub max_connections: Option<NonZeroUsize>,
     /// How many requests are in flight over one connection at a time.
     pub pipeline: NonZeroUsize,
-    /// After how many responses a connection is closed and made anew; `None` to keep it.
+    /// After how many responses a connection is closed and replaced; `None` to keep it.
     pub requests_per_connection: Option<NonZeroU64>,
     /// How many threads make it; `None` for one on each CPU that is given to the load.
     pub threads: Option<NonZeroUsize>,
-    /// How long it is measured; `None` where only `requests` ends it.
+    /// How long it is measured; `None` if only `requests` ends it.
     pub duration: Option<Duration>,
-    /// How many requests are measured at the most; `None` where only `duration` ends it.
+    /// How many requests are measured at most; `None` if only `duration` ends it.
     pub requests: Option<NonZeroU64>,
     /// How long requests are sent before measuring begins.
     pub warmup: Duration,
@@ -89,8 +89,8 @@ impl SuiteLoad {
         }
     }
 
-    /// Makes it end after `duration` where a duration ends it; the stages of a rate that moves are
-    /// shortened alike, so that it moves through the same rates.
+    /// Makes it end after `duration` if a duration ends it; the stages of a changing rate are
+    /// shortened alike, so that it goes through the same rates.
     pub(super) fn shorten_to(&mut self, duration: Duration) {
         let Some(own) = self.duration else { return };
         self.duration = Some(duration);
@@ -284,7 +284,7 @@ impl Fields {
         }
     }
 
-    /// How long it is measured: as it says, or as long as its stages take, where every one says so.
+    /// How long it is measured: as it says, or as long as its stages take, if every one says so.
     fn duration(&self, shape: &LoadShape) -> Result<Option<Duration>, String> {
         let LoadShape::Rate(schedule) = shape else {
             return Ok(self.duration);

@@ -38,7 +38,7 @@ pub struct Suite {
     pub measures: Vec<MeasureSpec>,
     /// Rounds that are added as needed, in place of the measures' own numbers of them.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The document that it grew from.
+    /// The document behind it.
     document: Option<Document>,
 }
 
@@ -62,7 +62,7 @@ impl MeasureSpec {
         self.id.clone().unwrap_or_else(|| self.workloads.join(", "))
     }
 
-    /// How much it measures: `3 rounds of 10s`, or `trials of 10s` where rounds are added as needed.
+    /// How much it measures: `3 rounds of 10s`, or `trials of 10s` if rounds are added as needed.
     fn extent(&self, is_adaptive: bool) -> String {
         if is_adaptive {
             return format!("trials of {}", self.load.end());
@@ -73,7 +73,7 @@ impl MeasureSpec {
 }
 
 impl Suite {
-    /// One that no file holds: what a command makes up by itself, with measures that it brings along.
+    /// A suite without a file, which a command makes up, without measures.
     pub fn made_up(id: &str, title: String, notes: Vec<String>, servers: Vec<String>) -> Self {
         Self {
             id: id.to_owned(),
@@ -123,7 +123,7 @@ impl Suite {
         self.measures.iter().flat_map(with_load).collect()
     }
 
-    /// The document that it grew from, with the loads as they are measured here, for a machine that
+    /// The document behind it, with the loads as they are measured here, for a machine that
     /// gives `cpus` CPUs to the load.
     pub fn published_on(&self, cpus: NonZeroUsize) -> Option<Published> {
         let document = self.document.as_ref()?;
@@ -131,8 +131,8 @@ impl Suite {
     }
 
     /// Makes it the quick run that its file describes: loads of the same shapes, for seconds
-    /// instead of minutes. Gives the note that says so; `None` where it is short as it is. `changes`
-    /// will be made to it besides, and the note tells what will be measured.
+    /// instead of minutes. Returns the note that says so; `None` if it is short already. `changes`
+    /// will be applied to it afterwards, and the note describes what will be measured.
     pub fn quicken(&mut self, changes: &Changes) -> Option<&str> {
         let mut shortened = Vec::new();
         let is_adaptive = self.adaptive.is_some();
@@ -190,7 +190,7 @@ pub struct Changes {
     /// How long a server may be under a load until it must be warm.
     #[serde(deserialize_with = "fields::maybe_duration")]
     pub warmup_limit: Option<Duration>,
-    /// How many requests are measured at the most.
+    /// How many requests are measured at most.
     pub requests: Option<NonZeroU64>,
 }
 
@@ -200,7 +200,7 @@ impl Changes {
         *self == Self::default()
     }
 
-    /// These, and where they are silent those of `others`.
+    /// These changes, and those of `others` for what these do not change.
     fn or(self, others: Self) -> Self {
         Self {
             rounds: self.rounds.or(others.rounds),
@@ -227,7 +227,7 @@ impl Changes {
     }
 
     /// Changes a measure's figures, or adds them. So a duration also ends a load that would end by
-    /// requests, where it comes first, and requests end one that would end by a duration. A warm-up without a limit is
+    /// requests, if it comes first, and requests end one that would end by a duration. A warm-up without a limit is
     /// exactly as long as it says.
     fn impose(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;

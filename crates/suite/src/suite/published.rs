@@ -153,7 +153,7 @@ impl RawTable {
                 .any(|column| column.get_ref() == chart.get_ref())
             {
                 let message = format!(
-                    "`{}` has a chart, but is none of the table's columns",
+                    "`{}` has a chart, but is not a column of the table",
                     chart.get_ref().name()
                 );
                 return Err(source.fault(chart.span(), message));
@@ -190,7 +190,7 @@ fn row(
         let value = fields.remove(name).ok_or_else(missing)?;
         match value.get_ref() {
             Value::String(text) => Ok(Spanned::new(value.span(), text.clone())),
-            _ => Err(source.fault(value.span(), "it must be a text")),
+            _ => Err(source.fault(value.span(), "it must be a string")),
         }
     };
     let (name, server, workload) = (text("name")?, text("server")?, text("workload")?);
@@ -210,7 +210,7 @@ fn row(
             source.unknown(&name, "field", known)
         })?;
         if !table.columns.contains(&figure) {
-            let message = format!("`{}` is none of the table's columns", figure.name());
+            let message = format!("`{}` is not a column of the table", figure.name());
             return Err(source.fault(name.span(), message));
         }
         let values = values(figure, value.get_ref());

@@ -146,7 +146,7 @@ fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
             (
                 "[\"hello\", \"byte\"]",
                 "[]",
-                "tour.toml:7: the list must name at least one",
+                "tour.toml:7: the list must not be empty",
             ),
             (
                 "\"ceiling\", ",
@@ -406,7 +406,7 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
             (
                 "charts = [\"rate\"]",
                 "charts = [\"errors\"]",
-                "tour.toml:30: `errors` has a chart, but is none of the table's columns",
+                "tour.toml:30: `errors` has a chart, but is not a column of the table",
             ),
             (
                 "server = \"go-nethttp\"",
@@ -416,7 +416,7 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
             (
                 "workload = \"sse\"",
                 "workload = \"byte\"",
-                "tour.toml:36: there is no workload in its measure `byte`; known are page, sse",
+                "tour.toml:36: there is no workload in its measure `byte`; the known ones are page, sse",
             ),
             (
                 "workload = \"sse\"\n",
@@ -443,7 +443,7 @@ fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
             (
                 "rate = [100, 200.5]",
                 "errors = 1",
-                "tour.toml:37: `errors` is none of the table's columns",
+                "tour.toml:37: `errors` is not a column of the table",
             ),
             (
                 "\"1 KB\"",

@@ -131,7 +131,7 @@ fn not_ok() -> Column {
         heading: "not ok".to_owned(),
         cell: Box::new(|_, part| {
             let failures = part.rounds.iter().flatten();
-            format::exact(failures.map(|one| one.told.failures()).sum())
+            format::exact(failures.map(|one| one.reported.failures()).sum())
         }),
     }
 }
@@ -149,7 +149,7 @@ fn percentile(heading: &str, figure: Figure, truth: Option<f64>) -> Column {
     Column {
         heading: heading.to_owned(),
         cell: Box::new(move |_, part| {
-            let coarse = |one: &DriverResult| one.told.latency.resolution_ns;
+            let coarse = |one: &DriverResult| one.reported.latency.resolution_ns;
             let resolution = part.rounds.iter().flatten().find_map(coarse);
             match (median(&figures(part, figure)), resolution, truth) {
                 (None, ..) => format::NONE.to_owned(),
@@ -168,7 +168,7 @@ fn percentile(heading: &str, figure: Figure, truth: Option<f64>) -> Column {
 }
 
 fn latency(pick: fn(&Latency) -> Option<f64>, one: &DriverResult) -> Option<f64> {
-    pick(&one.told.latency)
+    pick(&one.reported.latency)
 }
 
 const P50: Figure = |one| latency(|all| all.p50_ns, one);
@@ -188,10 +188,10 @@ impl View<'_> {
         let mut columns = vec![
             medians(
                 "requests/s",
-                |one| Some(one.told.rate_per_s()),
+                |one| Some(one.reported.rate_per_s()),
                 format::count,
             ),
-            ratios(of.clone(), |one| Some(one.told.rate_per_s())),
+            ratios(of.clone(), |one| Some(one.reported.rate_per_s())),
         ];
         columns.extend(self.cost_columns());
         columns.push(not_ok());
@@ -201,7 +201,7 @@ impl View<'_> {
     fn rate_columns(&self) -> Vec<Column> {
         let mut columns = vec![medians(
             "requests/s made",
-            |one| Some(one.told.rate_per_s()),
+            |one| Some(one.reported.rate_per_s()),
             format::count,
         )];
         columns.extend(self.cost_columns());
@@ -221,7 +221,7 @@ impl View<'_> {
             Column {
                 heading: "requests/s made".to_owned(),
                 cell: Box::new(|_, part| {
-                    let rates = figures(part, |one| Some(one.told.rate_per_s()));
+                    let rates = figures(part, |one| Some(one.reported.rate_per_s()));
                     let rate = median(&rates).map_or(format::NONE.to_owned(), format::count);
                     match part.open_loop {
                         true => rate,

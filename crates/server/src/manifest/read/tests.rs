@@ -255,7 +255,7 @@ fn faults_of_variants_are_located() {
     let named = |name: &str| format!("[[variant]]\nname = \"{name}\"\nrun = [\"x\"]\n");
     assert_fault(&named("Fast"), "17: field `name`", "lower-case letters");
     let twice = named("a") + &named("a");
-    assert_fault(&twice, "20: field `name`", "`a` is there twice");
+    assert_fault(&twice, "20: field `name`", "`a` appears twice");
     let empty = "[[variant]]\nname = \"a\"";
     assert_fault(empty, "17: field `name`", "changes nothing");
     let misspelt = "[[variant]]\nname = \"a\"\nrum = [\"x\"]";

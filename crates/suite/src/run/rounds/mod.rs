@@ -20,31 +20,31 @@ use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Plan, Planned, TrialAttempt};
 use prony_stats::LEAST_ROUNDS;
 
-/// How often a trial is made at the most.
+/// How many attempts a trial has at most.
 const MOST_ATTEMPTS: u32 = 3;
-/// So many trials may be re-run in any case, and one more for so many that were planned: a noisy
+/// This many trials may be re-run in any case, and one more for every [`PLANNED_FOR_ONE_AGAIN`] planned ones: a noisy
 /// machine must not double the run.
 const ALWAYS_AGAIN: usize = 2;
 const PLANNED_FOR_ONE_AGAIN: usize = 3;
 
 /// What makes trials: servers and loads, or neither in a test.
 pub trait Rig {
-    /// Makes a trial. `None` where the run was stopped.
+    /// Makes a trial. `None` if the run was stopped.
     fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
     /// A round begins; servers under measures that are not in it are not needed any more.
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
-    /// Keeps what came of it, so that nothing can lose it.
+    /// Stores its result durably.
     ///
     /// # Errors
-    /// Where it cannot be kept.
+    /// If it cannot be kept.
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
     /// The time, from any instant on.
     fn clock(&self) -> Duration;
 
-    /// Tells whoever watches.
+    /// Reports an event to the observer.
     fn tell(&mut self, event: RunEvent<'_>);
 }
 
@@ -65,14 +65,14 @@ pub struct Rule<'a> {
 pub struct Done {
     /// How many were begun.
     pub rounds: u32,
-    /// Why there were no more of each measure, where they were added as needed.
+    /// Why there were no more of each measure, if they were added as needed.
     pub ends: Vec<RoundsEnd>,
 }
 
 /// Makes all rounds of a plan.
 ///
 /// # Errors
-/// Where a trial could not be kept: then no more are made. How the rounds went until then is in `done`.
+/// If a trial could not be stored: then no more are run. `done` has how the rounds went until then.
 pub fn make(
     plan: Plan,
     rule: &Rule<'_>,
@@ -100,7 +100,7 @@ pub fn make(
     };
     let made = rounds.make(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
-        // Where a trial could not be kept, what still went on was stopped by that.
+        // If a trial could not be kept, what still went on was stopped by that.
         stopping.interrupted();
         done.ends = stopping.ends();
     }
@@ -111,7 +111,7 @@ struct RoundRunner<'a> {
     plan: Plan,
     stopping: Option<Stopping<'a>>,
     warm_ups: WarmUps,
-    /// How many attempts were made.
+    /// How many attempts were run.
     made: u32,
     /// How many trials were planned so far.
     planned: usize,
@@ -119,7 +119,7 @@ struct RoundRunner<'a> {
     re_run: usize,
 }
 
-/// An attempt that is to be made in a round.
+/// An attempt that is to be run in a round.
 struct Queued {
     planned: Planned,
     number: u32,
@@ -193,7 +193,7 @@ impl RoundRunner<'_> {
             rig.keep(record)?;
             if again {
                 self.re_run += 1;
-                // At once it would meet what noisy it again.
+                // Run again at once, it would meet the same disturbance.
                 queue.push_back(Queued {
                     number: queued.number + 1,
                     ..queued
@@ -223,7 +223,7 @@ impl RoundRunner<'_> {
         }
     }
 
-    /// What noisy a trial, without a rise that is not known to be the server's own warm-up.
+    /// What disturbed a trial, without a rise that is not known to be the server's own warm-up.
     fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
         // A rate may also rise because another program leaves.
         if !causes.iter().any(NoiseCause::is_from_outside) {
@@ -236,7 +236,7 @@ impl RoundRunner<'_> {
         causes
     }
 
-    /// Whether a trial is re-run: where something from outside noisy it, or where its warm-up was too
+    /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too
     /// short, unless that cannot be any longer.
     fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let TrialResult::Measured(measurement) = &record.result else {

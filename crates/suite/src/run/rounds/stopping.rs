@@ -38,7 +38,7 @@ struct Watched {
 
 #[derive(PartialEq)]
 enum State {
-    /// Nobody has taken part in it.
+    /// No server has taken part in it.
     Untouched,
     GoesOn,
     Ended(u32, EnoughRounds),
@@ -73,7 +73,7 @@ impl<'a> Stopping<'a> {
         !matches!(self.measures[measure].state, State::Ended(..))
     }
 
-    /// A trial of the measure is over and took so long.
+    /// A trial of the measure is over and took this long.
     pub fn take(&mut self, measure: usize, record: &TrialRecord, took: Duration) {
         let watched = &mut self.measures[measure];
         watched.figures.take(record);
@@ -116,7 +116,7 @@ impl<'a> Stopping<'a> {
         self.rule.budget.saturating_sub(self.spent())
     }
 
-    /// Why each measure had no more rounds, in the order of the measures. Those that nobody has taken
+    /// Why each measure had no more rounds, in the order of the measures. Those that no server has taken
     /// part in, and those that still go on, are left out.
     pub fn ends(&self) -> Vec<RoundsEnd> {
         let end = |watched: &Watched| match watched.state {
@@ -176,7 +176,7 @@ pub struct Figures(BTreeMap<String, BTreeMap<u32, f64>>);
 
 impl Figures {
     /// Takes a trial's figure. It stands for all attempts at that trial so far: a trial is re-run
-    /// only where it was noisy, and of attempts that were all noisy the last one counts.
+    /// only if it was noisy, and if all attempts were noisy the last one counts.
     pub fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
         let rounds = self.0.entry(trial.server.clone()).or_default();

@@ -1,4 +1,4 @@
-//! Rounds made of trials that nobody makes: their rates, their noise and their time are made up.
+//! Rounds of made-up trials, with made-up rates, noise and durations.
 
 mod adaptive;
 mod re_run;
@@ -24,7 +24,7 @@ struct MadeUp<'a> {
     kept: Vec<TrialRecord>,
     /// The warm-ups of the attempts, in seconds.
     warm_ups: Vec<f64>,
-    /// What was told: how many trials are sure, and the widest interval after each round.
+    /// What was reported: how many trials are certain, and the widest interval after each round.
     sure: usize,
     widest: Vec<Option<f64>>,
     re_run: usize,
