@@ -29,7 +29,8 @@ pub use load::{
     Scheduling, Target, Timeline, WarmupResult, WrongResponse,
 };
 pub use noise::{
-    CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, Outside, OutsideServer, noisy, worst_of,
+    CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
+    Outside, OutsideServer, noisy, worst_of,
 };
 pub use outcome::{Checked, Outcome, Outcomes};
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
@@ -41,6 +42,6 @@ pub use schedule::{Arrivals, Schedule, Stage};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use text::{RateError, parse_percent, parse_rate, parse_stages};
 pub use trial::{
-    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, NoiseCause, ProcessStart,
-    ServerCost, Trial, TrialRecord, TrialResult, WarmUp, attempt_that_counts,
+    FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial, TrialRecord, TrialResult,
+    WarmUp, attempt_that_counts,
 };

@@ -144,7 +144,7 @@ fn an_input_outside_the_folder_counts_as_a_source() {
     assert!(matches!(error, BuildError::NoInput { .. }), "{error}");
     let text = error.to_string();
     assert!(
-        text.contains("workloads/echo.proto, which the manifest names"),
+        text.contains("workloads/echo.proto does not exist, but the manifest lists"),
         "{text}"
     );
 

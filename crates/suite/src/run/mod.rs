@@ -3,6 +3,7 @@
 //! What is measured is in the store as soon as its trial is over, so that nothing is lost
 //! however the run ends.
 
+mod bench;
 mod driven;
 mod event;
 mod kept;
@@ -19,70 +20,31 @@ mod warming;
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use prony_driver::Tool;
 use prony_model::{
-    Adaptive, CpuAssignment, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
-    TrialRecord, VerifyVerdict,
+    Adaptive, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus, TrialRecord,
+    VerifyVerdict,
 };
-use prony_server::{Built, Freshness, Layout, PortSource, Server, SupervisorProgram};
+use prony_server::{Built, PortSource, Server};
 use prony_store::{Store, StoreError};
 use prony_system::{allowed_cpus, pin_current_thread};
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Measure, Plan};
-use crate::response::{AssetError, ExpectedResponse};
 use crate::suite::Suite;
-use crate::workload::Workload;
 
+use bench::now;
 use kept::Kept;
 
+pub use bench::{Bench, Task};
 pub use driven::{CannotDrive, cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use verify::{Verification, verify_server};
-
-/// A workload with its expected response, ready to be asked for.
-pub struct Task {
-    /// The workload.
-    pub workload: Workload,
-    /// Its expected response.
-    pub right: std::sync::Arc<ExpectedResponse>,
-}
-
-impl Task {
-    /// The workload with its response made from the files in `assets`.
-    ///
-    /// # Errors
-    /// If a file that the response is made from cannot be read.
-    pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
-        Ok(Self {
-            right: ExpectedResponse::new(workload, &layout.assets())?.into(),
-            workload: workload.clone(),
-        })
-    }
-}
-
-/// What is the same for every server that is started.
-#[derive(Clone, Debug)]
-pub struct Bench {
-    /// Where the project's files are.
-    pub layout: Layout,
-    /// What supervisors every process that is started.
-    pub supervisor: SupervisorProgram,
-    /// Which CPUs the server has, and which the load.
-    pub cpus: CpuAssignment,
-    /// Where the servers' output goes.
-    pub logs: PathBuf,
-    /// How long a server may take to its first expected response.
-    pub ready_timeout: Duration,
-    /// When an earlier build of a server is used again.
-    pub freshness: Freshness,
-}
 
 /// All that a run takes.
 pub struct RunRequest<'a> {
@@ -254,11 +216,6 @@ fn published(request: &RunRequest<'_>) -> Option<Published> {
         table.rows.iter().any(measured)
     });
     (!published.tables.is_empty()).then_some(published)
-}
-
-/// The present, RFC 3339, UTC.
-pub(crate) fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The servers that can be started, by id.

@@ -7,7 +7,8 @@ use std::thread;
 use prony_model::{ServerRecord, ServerStatus};
 use prony_server::{BuildError, Built, Found, ProvideError, Server, Toolbox, build};
 
-use super::{Bench, RunEvent};
+use super::bench::Bench;
+use super::event::RunEvent;
 
 /// A server after preparation.
 #[derive(Clone, Debug)]

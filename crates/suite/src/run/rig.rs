@@ -9,10 +9,11 @@ use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_server::{Built, PortSource};
 use prony_store::{Store, StoreError};
 
+use super::bench::{Bench, Task};
+use super::event::RunEvent;
 use super::kept::{Kept, Key, Running};
 use super::rounds::Rig;
 use super::trial::{TrialEvent, TrialSetup};
-use super::{Bench, RunEvent, Task};
 use crate::plan::{Planned, TrialAttempt, Warming};
 
 /// The servers, the loads, and the store that keeps the results.

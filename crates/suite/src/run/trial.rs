@@ -14,11 +14,11 @@ use prony_model::{
 };
 use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServer, Sampler};
 
+use super::bench::{Bench, Task, now};
 use super::driven::Drive;
 use super::kept::Running;
 use super::verify::{RESPONSE_TIMEOUT, ask, request, settle_log, start};
 use super::warming::{Searched, search};
-use super::{Bench, Task, now};
 use crate::response::CountedDraws;
 
 /// One trial, ready to be run.

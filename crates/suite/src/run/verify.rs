@@ -15,7 +15,7 @@ use prony_server::{
     Wire, bring_up,
 };
 
-use super::{Bench, Task};
+use super::bench::{Bench, Task};
 use crate::response::{CONNECTIONS, DRAWS_A_CONNECTION, Draws, LineOf};
 use crate::workload;
 
