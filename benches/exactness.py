@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Whether generators measure what is true: a server whose every latency is known beforehand.
+"""Check whether generators report true latencies, on a server whose every latency is known in advance.
 
-The built-in server with a script (`prony ceiling --freeze`, `--service`) runs on one CPU, the
-generator on another. `prony load` and oha ask at an even rate; wrk cannot, and asks in a closed loop
-with the same number of connections: what it reports is shown to be compared with what users at that
-rate would have seen. Every turn has a server of its own, since its script begins with the first
-request. Printed are the medians over the rounds, as a table in Markdown, each with its distance from
-the truth.
+The scripted reference server (`prony reference --freeze`, `--service`) runs on one CPU, the generator
+on another. `prony load` and oha send at an even rate. wrk cannot, and sends in a closed loop with the
+same number of connections; its figures show how far they are from what users at that rate would have
+seen. Each measurement has its own server, because the script begins with the first request. The
+result is a Markdown table of the medians over the rounds, each with its distance from the truth.
 
     cargo build --release
-    benches/exactness.py                      # what is installed of prony, oha and wrk
+    benches/exactness.py                      # prony, oha and wrk, if installed
     benches/exactness.py --rounds 1 --case freeze --tool prony oha
 """
 
@@ -31,9 +30,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RATE = 1000
 PERCENTILES = ("p50", "p90", "p99", "p99.9")
-# What is exact: within so much of the truth, or within so many microseconds, whichever is more.
+# A figure is exact if it is within this share of the truth, or this many microseconds, whichever is more.
 SHARE, MICROSECONDS = 0.01, 100
-# wrk prints no p99.9 of its own.
+# wrk does not print p99.9 by itself.
 WRK_SCRIPT = """
 done = function(summary, latency, requests)
   for _, p in ipairs({50, 90, 99, 99.9}) do
@@ -45,17 +44,17 @@ end
 
 @dataclass
 class Case:
-    """A server's script, and a load that goes with it."""
+    """A script, and the load for it."""
 
     script: list[str]
     seconds: int
     connections: int
-    """At the most, for the tools that can open more than they begin with."""
+    """The limit, for tools that can open more than they start with."""
     most_connections: int
     what: str
 
 
-# 25 s, not 30: two freezes of 1 s, so that no percentile lies on the edge of the frozen share (8 %).
+# 25 s, not 30: with two freezes of 1 s no percentile lies at the edge of the frozen share (8 %).
 CASES = {
     "freeze": Case(
         ["--freeze", "1s/10s"], 25, 64, 1500, "frozen for 1 s at the end of every 10 s"
@@ -74,7 +73,7 @@ def main() -> None:
     arguments = parse()
     tools = [tool for tool in arguments.tool if is_there(tool, arguments)]
     print(
-        f"{RATE} requests a second, {arguments.rounds} rounds; "
+        f"{RATE} requests/s, {arguments.rounds} rounds; "
         f"server on CPU {arguments.server_cpu}, generator on CPU {arguments.load_cpu}"
     )
     for name in arguments.case:
@@ -94,7 +93,7 @@ def parse() -> argparse.Namespace:
         "--no-spin",
         dest="spin",
         action="store_false",
-        help="let server and prony sleep until their instants, instead of busy-waiting for them",
+        help="let the server and prony sleep instead of busy-waiting",
     )
     parser.add_argument("--prony", type=Path, default=ROOT / "target/release/prony")
     arguments = parser.parse_args()
@@ -111,7 +110,7 @@ def is_there(tool: str, arguments: argparse.Namespace) -> bool:
     if tool == "prony" or shutil.which(tool) is not None:
         return True
     how = {"wrk": "apt-get install wrk", "oha": "cargo install oha --locked"}[tool]
-    print(f"{tool} is missing and left out: {how}", file=sys.stderr)
+    print(f"{tool} is not installed, skipped: {how}", file=sys.stderr)
     return False
 
 
@@ -120,7 +119,7 @@ def compare(arguments: argparse.Namespace, case: Case, tools: list[str]) -> None
     rows = {tool: [] for tool in tools}
     notes = []
     for number in range(arguments.rounds):
-        # Who goes first changes from round to round.
+        # A different tool goes first in each round.
         for tool in tools[number % len(tools) :] + tools[: number % len(tools)]:
             with Server(arguments, case) as server:
                 reported, said = TURNS[tool](arguments, case, server.url)
@@ -132,7 +131,7 @@ def compare(arguments: argparse.Namespace, case: Case, tools: list[str]) -> None
     print("| the truth | " + " | ".join(text(truth[p]) for p in PERCENTILES) + " | |")
     for tool, rounds in rows.items():
         print(row(tool, rounds, truth))
-    print("\nWhat the programs said of themselves, round by round:\n")
+    print("\nWhat the programs reported about themselves, in each round:\n")
     for note in notes:
         print(f"- {note}")
 
@@ -158,7 +157,7 @@ def text(microseconds: float) -> str:
 
 
 def true_latencies(arguments: argparse.Namespace, case: Case) -> dict[str, float]:
-    command = [arguments.prony, "ceiling", *case.script]
+    command = [arguments.prony, "reference", *case.script]
     command += ["--truth", f"{RATE}:{case.seconds}s"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return percentiles(shown, r"^(p[\d.]+) ([\d.]+) µs$")
@@ -171,7 +170,7 @@ def percentiles(shown: str, pattern: str) -> dict[str, float]:
 
 
 class Server:
-    """A server with a script, on a CPU of its own."""
+    """A scripted server on its own CPU."""
 
     said = ""
 
@@ -187,7 +186,7 @@ class Server:
             "CPUS": "1",
             "ASSETS": str(ROOT / "workloads/assets"),
         }
-        command = ["taskset", "-c", arguments.server_cpu, arguments.prony, "ceiling"]
+        command = ["taskset", "-c", arguments.server_cpu, arguments.prony, "reference"]
         command += case.script + (["--spin"] if arguments.spin else [])
         self.process = subprocess.Popen(
             command,
@@ -200,13 +199,13 @@ class Server:
     def __enter__(self) -> "Server":
         for _ in range(500):
             try:
-                # No request: the script has not begun yet.
+                # A connection without a request does not start the script.
                 socket.create_connection(self.address).close()
                 return self
             except ConnectionRefusedError:
                 time.sleep(0.01)
         self.process.kill()
-        sys.exit("the server does not listen")
+        sys.exit("the server did not start listening")
 
     def __exit__(self, *_: object) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -237,10 +236,10 @@ def prony(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
     result = json.loads(run(arguments, *command, url))
     outcomes, latency = result["outcomes"], result["latency_ns"]
     if outcomes["ok"] != result["requests"]:
-        sys.exit(f"prony met errors: {outcomes}")
+        sys.exit(f"prony had errors: {outcomes}")
     lag = result["open"]["schedule_lag_ns"]
     said = (
-        f"{outcomes['ok']} responses; its schedule lag was p50 {text(lag['p50'] / 1e3)}, "
+        f"{outcomes['ok']} responses; schedule lag p50 {text(lag['p50'] / 1e3)}, "
         f"p99 {text(lag['p99'] / 1e3)}, p99.9 {text(lag['p999'] / 1e3)}"
     )
     keys = zip(PERCENTILES, ("p50", "p90", "p99", "p999"), strict=True)
@@ -248,15 +247,17 @@ def prony(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
 
 
 def oha(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
-    # It opens no connection later than at the start, so it has all that a freeze may need.
+    # It opens connections only at the start, so it gets all that a freeze may need.
     command = ["oha", "-q", RATE, "--latency-correction", "-c", case.most_connections]
     command += ["-z", f"{case.seconds}s", "-w", "--no-tui", "--output-format", "json"]
     result = json.loads(run(arguments, *command, url))
     if result["summary"]["successRate"] != 1:
-        sys.exit(f"oha met errors: {result['errorDistribution']}")
+        sys.exit(f"oha had errors: {result['errorDistribution']}")
     responses = sum(result["statusCodeDistribution"].values())
     reported = result["latencyPercentiles"]
-    return {name: reported[name] * 1e6 for name in PERCENTILES}, f"{responses} responses"
+    return {
+        name: reported[name] * 1e6 for name in PERCENTILES
+    }, f"{responses} responses"
 
 
 def wrk(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
@@ -266,7 +267,7 @@ def wrk(arguments: argparse.Namespace, case: Case, url: str) -> Turn:
         command = ["wrk", "-t1", f"-c{case.connections}", f"-d{case.seconds}s"]
         shown = run(arguments, *command, "-s", script.name, url)
     if "Socket errors" in shown or "Non-2xx" in shown:
-        sys.exit(f"wrk met errors:\n{shown}")
+        sys.exit(f"wrk had errors:\n{shown}")
     responses = re.search(r"(\d+) requests in", shown)[1]
     return percentiles(shown, r"^(p[\d.]+) ([\d.e+]+) us$"), f"{responses} responses"
 

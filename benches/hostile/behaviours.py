@@ -1,4 +1,4 @@
-"""What servers do wrong, and a few things that look wrong and are not."""
+"""What servers do wrong, and a few things that only look wrong."""
 
 import socket
 from collections.abc import Callable
@@ -15,7 +15,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 @dataclass
 class Behaviour:
     what: str
-    """In Markdown, as the table has it."""
+    """The table's first column, in Markdown."""
     converse: Converse
     prony: list[str] = field(default_factory=list)
     """More arguments for `prony load`."""
@@ -26,7 +26,7 @@ class Behaviour:
 
 
 def always(response: bytes) -> Converse:
-    """Sends the same to each request."""
+    """Sends the same response to each request."""
 
     def converse(connection: Connection) -> None:
         while connection.read_request():
@@ -36,7 +36,7 @@ def always(response: bytes) -> Converse:
 
 
 def then(response: bytes, end: Callable[[Connection], None]) -> Converse:
-    """Sends that to the first request, and then does something else."""
+    """Sends this response to the first request, then does something else."""
 
     def converse(connection: Connection) -> None:
         connection.read_request()
@@ -61,7 +61,7 @@ def chunks(data: bytes) -> Converse:
 
 
 def pieces(parts: list[bytes], seconds: float) -> Converse:
-    """Sends each part in a packet of its own."""
+    """Sends each part in its own packet."""
 
     def converse(connection: Connection) -> None:
         while connection.read_request():
@@ -83,7 +83,7 @@ def endless(beginning: bytes, piece: bytes) -> Converse:
 
 
 def nth(every: int, usual: bytes, other: bytes) -> Converse:
-    """Each `every`th response of a connection is another one."""
+    """Sends the other response to every nth request of a connection."""
 
     def converse(connection: Connection) -> None:
         number = 0
@@ -123,7 +123,7 @@ def impatient(connection: Connection) -> None:
 
 
 def shut(response: bytes) -> Converse:
-    """Closes only its sending side after each response, and ignores what comes."""
+    """Closes only its sending side after a response, and ignores further requests."""
 
     def converse(connection: Connection) -> None:
         connection.read_request()
@@ -135,7 +135,7 @@ def shut(response: bytes) -> Converse:
 
 
 def at_once(data: bytes, end: Callable[[Connection], None]) -> Converse:
-    """Speaks before it is spoken to."""
+    """Sends before it gets a request."""
 
     def converse(connection: Connection) -> None:
         connection.send(data)
@@ -186,17 +186,17 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("a bare CR in a value", head(b"X: a\rb", b"Content-Length: 5", body=b"hello")),
         Behaviour("a header of 70 KiB", head(b"X: " + b"y" * 70 * 1024, b"Content-Length: 5", body=b"hello"),
                   note="Prony reads heads of at most 64 KiB"),
-        Behaviour("a head without end", endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000)),
+        Behaviour("an endless head", endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000)),
     ],
     "Status": [
         Behaviour("404", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 404 Not Found")),
         Behaviour("500", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 500 Oops")),
-        Behaviour("503 to each fourth request", nth(4, HELLO, HELLO.replace(b"200 OK", b"503 No"))),
+        Behaviour("503 to every fourth request", nth(4, HELLO, HELLO.replace(b"200 OK", b"503 No"))),
         Behaviour("100 before the response", always(b"HTTP/1.1 100 Continue\r\n\r\n" + HELLO)),
         Behaviour("100 again and again", endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)),
-        Behaviour("101 that nobody asked for", head(b"Upgrade: x", status=b"HTTP/1.1 101 Switching Protocols")),
+        Behaviour("101 without a request for it", head(b"Upgrade: x", status=b"HTTP/1.1 101 Switching Protocols")),
         Behaviour("204 with a body", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 204 No Content"),
-                  note="204 has no body, so these bytes are too many"),
+                  note="204 has no body, so these bytes are extra"),
         Behaviour("304 with a Content-Length and no body", head(b"Content-Length: 5", status=b"HTTP/1.1 304 Same")),
     ],
     "Content-Length": [
@@ -209,8 +209,8 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("too long by one, then closes", then(HELLO[:-1], CLOSE)),
         Behaviour("too long by one, then nothing", then(HELLO[:-1], HANG)),
         Behaviour("too short by one", length(b"4")),
-        Behaviour("too short by two: CR LF behind the body", always(HELLO + b"\r\n")),
-        Behaviour("too short by two, these 5 ms later", pieces([HELLO, b"!!"], 0.005), note=HALF),
+        Behaviour("too short by two: CR LF after the body", always(HELLO + b"\r\n")),
+        Behaviour("too short by two, which come 5 ms later", pieces([HELLO, b"!!"], 0.005), note=HALF),
         Behaviour("a second response to each request, together with the first", always(HELLO + HELLO)),
         Behaviour("none, and closes", then(b"HTTP/1.1 200 OK\r\n\r\nhello", CLOSE), note="the close ends the body"),
         Behaviour("none, and does not close", always(b"HTTP/1.1 200 OK\r\n\r\nhello")),
@@ -219,13 +219,13 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("nothing wrong, for comparison", chunks(b"5\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size one too large", chunks(b"6\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size one too small", chunks(b"4\r\nhello\r\n0\r\n\r\n")),
-        Behaviour("a size that is no number", chunks(b"five\r\nhello\r\n0\r\n\r\n")),
+        Behaviour("a size that is not a number", chunks(b"five\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size of 20 digits, 19 of them 0", chunks(b"0" * 19 + b"5\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size of 2⁶⁴", chunks(b"10000000000000000\r\nhello\r\n0\r\n\r\n")),
-        Behaviour("blanks behind the size", chunks(b"5  \r\nhello\r\n0  \r\n\r\n"),
+        Behaviour("blanks after the size", chunks(b"5  \r\nhello\r\n0  \r\n\r\n"),
                   note="tolerated: some servers pad sizes"),
-        Behaviour("junk behind the size and a space", chunks(b"5 x\r\nhello\r\n0\r\n\r\n")),
-        Behaviour("a bare CR behind the size", chunks(b"5\rx\r\nhello\r\n0\r\n\r\n")),
+        Behaviour("junk after the size and a space", chunks(b"5 x\r\nhello\r\n0\r\n\r\n")),
+        Behaviour("a bare CR after the size", chunks(b"5\rx\r\nhello\r\n0\r\n\r\n")),
         Behaviour("an extension", chunks(b"5;a=b\r\nhello\r\n0\r\n\r\n")),
         Behaviour("LF alone after the size", chunks(b"5\nhello\r\n0\r\n\r\n"),
                   note="RFC 9112 does not allow it in chunks"),
@@ -234,7 +234,7 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("a trailer without a colon", chunks(b"5\r\nhello\r\n0\r\nhello\r\n\r\n")),
         Behaviour("closes before the last chunk", then(CHUNKED + b"5\r\nhello\r\n", CLOSE)),
         Behaviour("never sends the last chunk", then(CHUNKED + b"5\r\nhello\r\n", HANG)),
-        Behaviour("chunks without end", endless(CHUNKED, b"5\r\nhello\r\n" * 1000)),
+        Behaviour("endless chunks", endless(CHUNKED, b"5\r\nhello\r\n" * 1000)),
         Behaviour("a Content-Length beside them", head(b"Transfer-Encoding: chunked", b"Content-Length: 3",
                   body=b"5\r\nhello\r\n0\r\n\r\n"), note="RFC 9112, 6.3: the chunks win"),
         Behaviour("in HTTP/1.0 with keep-alive", head(b"Connection: keep-alive", b"Transfer-Encoding: chunked",
@@ -247,30 +247,30 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("closes only its side after each response", shut(HELLO)),
         Behaviour("closes instead of a response", then(b"", CLOSE)),
         Behaviour("resets instead of a response", then(b"", RESET)),
-        Behaviour("closes in the head", then(HELLO[:20], CLOSE)),
-        Behaviour("resets in the body", then(HELLO[:-2], RESET)),
-        Behaviour("closes right after it has accepted", accepted_then(CLOSE)),
-        Behaviour("resets right after it has accepted", accepted_then(RESET)),
+        Behaviour("closes within the head", then(HELLO[:20], CLOSE)),
+        Behaviour("resets within the body", then(HELLO[:-2], RESET)),
+        Behaviour("closes right after accepting", accepted_then(CLOSE)),
+        Behaviour("resets right after accepting", accepted_then(RESET)),
         Behaviour("408 and a close when a connection is idle for 5 ms", impatient, note="an orderly end"),
-        Behaviour("speaks first: `SSH-2.0-x`", at_once(b"SSH-2.0-x\r\n", HANG)),
+        Behaviour("sends first: `SSH-2.0-x`", at_once(b"SSH-2.0-x\r\n", HANG)),
         Behaviour("nobody listens", accepted_then(CLOSE), listens=False),
         Behaviour("listens and never accepts", accepted_then(HANG), accepts=False),
     ],
     "Time": [
         Behaviour("never responds", then(b"", HANG)),
-        Behaviour("stalls in the body", then(HELLO[:-2], HANG)),
+        Behaviour("stalls within the body", then(HELLO[:-2], HANG)),
         Behaviour("stalls after 5 responses", stalls_after(5)),
-        Behaviour("a byte a packet, 1 ms apart", by_byte(HELLO, 0.001)),
-        Behaviour("a line a packet, 1 ms apart", pieces(LINES, 0.001)),
-        Behaviour("a byte each 50 ms: it takes longer than the timeout", by_byte(HELLO, 0.05),
-                  note="the timeout is for the whole response"),
-        Behaviour("a body without end", endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536)),
+        Behaviour("one byte per packet, 1 ms apart", by_byte(HELLO, 0.001)),
+        Behaviour("one line per packet, 1 ms apart", pieces(LINES, 0.001)),
+        Behaviour("a byte every 50 ms, longer than the timeout in total", by_byte(HELLO, 0.05),
+                  note="the timeout applies to the whole response"),
+        Behaviour("an endless body", endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536)),
         Behaviour("urgent data in the head", urgent),
     ],
     "Content": [
         Behaviour("another body of the same length", always(HELLO.replace(b"hello", b"jello")), EXPECT,
                   note="only Prony knows what to expect"),
-        Behaviour("another body in each 10th response", nth(10, HELLO, HELLO.replace(b"hello", b"jello")), EXPECT,
+        Behaviour("another body in every 10th response", nth(10, HELLO, HELLO.replace(b"hello", b"jello")), EXPECT,
                   note="only Prony knows what to expect"),
         Behaviour("another length", always(HELLO.replace(b": 5", b": 4")[:-1]), EXPECT,
                   note="only Prony knows what to expect"),

@@ -1,4 +1,4 @@
-"""Runs load generators for about a second each, and tells what they say about the responses."""
+"""Runs load generators for about a second each, and reads what they report about the responses."""
 
 import json
 import re
@@ -9,17 +9,17 @@ from pathlib import Path
 
 CONNECTIONS = 4
 SECONDS = 1
-# Reported a duration, h2load does not count the requests of connections that failed.
+# With a duration, h2load does not count the requests of failed connections.
 H2LOAD_REQUESTS = 200
 TIMEOUT_MS = 300
-# What is rarer than this is left out: a load may cut a response short at its end, and a busy machine
-# makes some late.
+# Rarer outcomes are left out: a load may cut off a response at its end, and a busy machine delays
+# some.
 SHARE_SHOWN = 0.05
 
 
 @dataclass
 class Verdict:
-    """How many responses a generator took for right, and what it said about the others."""
+    """How many responses a generator counted as right, and how it counted the others."""
 
     ok: int = 0
     failures: dict[str, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Verdict:
 
     @property
     def kind(self) -> str:
-        """Right, wrong, partly right, or nothing said."""
+        """Right, wrong, partly right, or nothing reported."""
         if self.broke:
             return "wrong" if self.broke.startswith("exit") else "nothing"
         wrong = sum(self.failures.values())
@@ -54,7 +54,7 @@ class Verdict:
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str] | None:
-    """`None` if it has not ended long after it should have; it is killed then."""
+    """`None` if it had to be killed because it did not end in time."""
     try:
         return subprocess.run(
             command,
@@ -188,7 +188,7 @@ class H2load:
         if not counts:
             return Verdict(broke=last_line(done))
         succeeded, failed, errored, timeout = map(int, counts.groups())
-        # What failed counts what was errored.
+        # "failed" includes "errored".
         found = {"failed": failed - errored, "error": errored, "timeout": timeout}
         return Verdict(
             succeeded, {name: count for name, count in found.items() if count > 0}
@@ -196,7 +196,7 @@ class H2load:
 
 
 def generators(prony: Path, wanted: list[str]) -> dict[str, list]:
-    """The generators of each column that are installed; Prony runs over both loops, closed and open."""
+    """The installed generators, by column; Prony runs over both event loops, in closed and open loop."""
     rate = ("--rate", "100/s", "--max-connections", str(CONNECTIONS))
     columns = {
         "Prony": [

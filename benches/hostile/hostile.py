@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What load generators say of servers that misbehave: the catalogue of docs/hostile-servers.md.
+"""Show what load generators report about misbehaving servers: the tables of docs/hostile-servers.md.
 
-Each misbehaviour is served on the loopback network while `prony load` (over io_uring and epoll, in a
-closed and in an open loop), wrk, oha and h2load put load on it, one after the other, a second each.
+Each misbehaviour is served on the loopback network, and loaded for a second each by `prony load` (over
+io_uring and epoll, in closed and open loop), wrk, oha and h2load.
 
     cargo build --release
     benches/hostile/hostile.py                                  # the tables, on standard output
-    benches/hostile/hostile.py --write docs/hostile-servers.md  # in their place in that file
+    benches/hostile/hostile.py --write docs/hostile-servers.md  # the tables, in that file
     benches/hostile/hostile.py --only Chunks --tool prony wrk
 """
 
@@ -24,7 +24,7 @@ END = "<!-- end of the tables -->"
 
 
 def verdicts(behaviour: Behaviour, tools: list) -> list[Verdict]:
-    """What each of the generators says. Each has a server of its own: the last one's clients may linger."""
+    """What each generator reports. Each gets a new server, because clients of the last one may linger."""
     said = []
     for tool in tools:
         server = Server(behaviour.converse, behaviour.accepts)
@@ -38,7 +38,7 @@ def verdicts(behaviour: Behaviour, tools: list) -> list[Verdict]:
 
 
 def names(verdict: Verdict) -> str:
-    """What the verdict says but for the shares, which are never twice the same."""
+    """The verdict without its shares, which vary."""
     return ", ".join(
         part.rsplit(" ", 1)[0] if part.endswith("%") else part
         for part in str(verdict).split(", ")
@@ -46,7 +46,7 @@ def names(verdict: Verdict) -> str:
 
 
 def prony_cell(said: list[Verdict]) -> str:
-    """One verdict if all four agree in what they say; otherwise each shape, or each loop, by its name."""
+    """One verdict if all four agree; otherwise one for each shape, or for each shape and event loop."""
     closed_uring, open_uring, closed_epoll, open_epoll = said
     if len({names(verdict) for verdict in said}) == 1:
         return names(said[0])
@@ -93,7 +93,7 @@ def write(path: Path, text: str) -> None:
     before, found, rest = page.partition(BEGIN)
     _, found_end, after = rest.partition(END)
     if not found or not found_end:
-        sys.exit(f"{path} has no place for the tables: it lacks `{BEGIN}` or `{END}`")
+        sys.exit(f"{path} has no place for the tables: `{BEGIN}` or `{END}` is missing")
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
@@ -105,17 +105,22 @@ def main() -> None:
         "--prony",
         type=Path,
         default=ROOT / "target/release/prony",
-        help="the program to run",
+        help="the prony program to run",
     )
     parser.add_argument(
         "--tool",
         nargs="+",
         default=["prony", "wrk", "oha", "h2load"],
-        help="the columns",
+        help="generators to run: the columns",
     )
-    parser.add_argument("--only", nargs="+", choices=list(GROUPS), help="the groups")
     parser.add_argument(
-        "--write", type=Path, metavar="PAGE", help="replace the tables of that page"
+        "--only",
+        nargs="+",
+        choices=list(GROUPS),
+        help="groups of misbehaviours to serve",
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="PAGE", help="replace the tables in this file"
     )
     arguments = parser.parse_args()
     columns = generators(arguments.prony, arguments.tool)

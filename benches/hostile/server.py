@@ -1,4 +1,4 @@
-"""A server that misbehaves on purpose: one listener, a thread for each connection, until it is stopped."""
+"""A server that misbehaves on purpose: one listener, and a thread for each connection."""
 
 import contextlib
 import select
@@ -14,7 +14,7 @@ class Gone(Exception):
 
 
 class Connection:
-    """What a misbehaviour does to one client."""
+    """A connection to one client, and what a misbehaviour can do with it."""
 
     def __init__(self, client: socket.socket, stopping: threading.Event):
         self.client = client
@@ -24,14 +24,14 @@ class Connection:
         client.settimeout(5)
 
     def read_request(self) -> bytes:
-        """Reads the head of the next request; none of these loads sends a body."""
+        """Reads the head of the next request; these loads send no bodies."""
         while b"\r\n\r\n" not in self.received:
             self.received += self._receive()
         head, _, self.received = self.received.partition(b"\r\n\r\n")
         return head
 
     def waits_for_request(self, seconds: float) -> bool:
-        """Whether more comes within that time."""
+        """Whether a request comes within that time."""
         return bool(self.received or select.select([self.client], [], [], seconds)[0])
 
     def _receive(self) -> bytes:
@@ -77,7 +77,7 @@ class Connection:
 
 
 class Server:
-    """Serves `converse` on a port of the loopback network while the `with` block lasts."""
+    """Serves `converse` on a loopback port while the `with` block runs."""
 
     def __init__(self, converse: Callable[[Connection], None], accepts: bool = True):
         self.converse = converse
@@ -96,7 +96,7 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.stopping.set()
-        # Closing alone would leave the thread in accept().
+        # Closing alone would not wake the thread in accept().
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()

@@ -1,4 +1,4 @@
-"""Make many quick runs in which the servers are interleaved, and keep each."""
+"""Do many short runs with interleaved servers, and keep each."""
 
 import argparse
 import json
@@ -11,42 +11,42 @@ from pathlib import Path
 from place import PLACES, Place
 
 HERE = Path(__file__).resolve().parent
-# The exit status of `prony run` where it measured something.
+# The exit statuses of `prony run` if it measured something.
 SOMETHING_MEASURED = (0, 1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--runs", type=int, default=100, help="how many there shall be in the end"
+        "--runs", type=int, default=100, help="total number of runs [100]"
     )
-    parser.add_argument("--rounds", type=int, default=12, help="of each run [12]")
+    parser.add_argument("--rounds", type=int, default=12, help="rounds per run [12]")
     parser.add_argument(
         "--other-program",
         nargs="?",
         const="in-turn",
         choices=("in-turn", *PLACES),
-        help="beside a program that burns a CPU in bursts: the server's, the generator's, any, or "
-        "these in turn [in turn]",
+        help="run beside another program that uses a CPU in bursts: the server's, the generator's, "
+        "any, or each in turn [in turn]",
     )
-    parser.add_argument("flags", nargs="*", help="further flags for `prony run`")
+    parser.add_argument("flags", nargs="*", help="more flags for `prony run`")
 
 
 def run(place: Place, arguments: argparse.Namespace) -> int:
     if not place.prepared.is_file():
         sys.exit("nothing is prepared: run `verdicts.py prepare` first")
-    has_other = arguments.other is not None
+    has_other = arguments.other_program is not None
     runs = place.runs(has_other)
     runs.mkdir(parents=True, exist_ok=True)
     numbers = range(1, arguments.runs + 1)
     missing = [n for n in numbers if not (runs / f"{n:03}" / "run.json").is_file()]
-    print(f"{len(numbers) - len(missing)} runs are there, {len(missing)} to make")
+    print(f"{len(numbers) - len(missing)} runs exist, {len(missing)} to do")
     begin = time.monotonic()
     for done, number in enumerate(missing):
-        other = place_of(number, arguments.other)
+        other = place_of(number, arguments.other_program)
         one(place, arguments, runs / f"{number:03}", number, other)
         took = time.monotonic() - begin
         left = took / (done + 1) * (len(missing) - done - 1)
-        beside = f", other: {other}" if other programs else ""
+        beside = f", other program on: {other}" if other else ""
         print(f"run {number}{beside}; about {left / 60:.0f} min left", flush=True)
     return 0
 
@@ -62,7 +62,7 @@ def one(
     number: int,
     other: str | None,
 ) -> None:
-    # What was left of a run that was stopped is no whole run.
+    # Remains of an interrupted run.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     store = folder / "prony.sqlite"
@@ -76,8 +76,8 @@ def one(
         raise KeyboardInterrupt
     if status not in SOMETHING_MEASURED:
         said = (folder / "log.txt").read_text()
-        sys.exit(f"prony run ended with {status}:\n{said}")
-    # Last, and under its name only when it is whole: it marks the run as there.
+        sys.exit(f"prony run exited with {status}:\n{said}")
+    # Written last and renamed when complete: this file marks the run as done.
     part = folder / "run.json.part"
     export = [place.prony, "export", "--store", store, "--format", "json", "-o", part]
     subprocess.run(export, check=True)
@@ -100,19 +100,19 @@ def into_files(folder: Path, command: list[object]) -> int:
         try:
             return process.wait()
         except KeyboardInterrupt:
-            # It had the signal, too, and stops its servers.
+            # It got the signal too, and stops its servers.
             process.wait()
             raise
 
 
 class OtherProgram:
-    """The other programs of a run, where it has one. It ends with the run, however that ends."""
+    """The other program beside a run, if any. It ends with the run, however that ends."""
 
     def __init__(
         self, place: Place, folder: Path, seed: int, other: str | None
     ) -> None:
         self.file = folder / "other_program.json"
-        self.which = other programs
+        self.which = other
         self.process = None
         if other is None:
             return
@@ -132,7 +132,7 @@ class OtherProgram:
         if self.process is None:
             return
         try:
-            # Closes its input, at which it ends.
+            # Closes its input, which ends it.
             said, _ = self.process.communicate(timeout=10)
         except subprocess.TimeoutExpired:
             self.process.kill()

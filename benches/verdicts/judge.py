@@ -1,4 +1,4 @@
-"""Count how many of the verdicts on the collected runs are right."""
+"""Count how many verdicts on the collected runs are right."""
 
 import argparse
 import json
@@ -16,18 +16,18 @@ from place import Place, progress
 
 DIFFERENT = ("improved", "worse")
 VERDICTS = (*DIFFERENT, "no-change-seen", "too-noisy", "limited")
-# The server that is held against the base, and by how much it is truly slower, in percent.
+# The servers that are compared with the base, and by how much they are truly slower, in percent.
 AGAINST_BASE = {"twin": 0, "slower-3": 3, "slower-5": 5}
-# What a metric's ratio is where the server is slower: its rate falls, its costs rise.
+# The metrics that fall if a server is slower; all others rise.
 FALLS = ("rate",)
-# What is said of a pair beside its figures. It is false where it is said of the twin, but that it is
-# not said is no merit, so it is not counted then.
+# What is reported beside the figures. Reporting it for the twin is false, but not reporting it is no
+# merit, so it does not add to the number of comparisons.
 FAILURES = ("errors", "failure")
-# What is promised: the share of false calls at the most, and of true ones at the least, by any metric
-# (which is the exit status) or by one.
+# What is promised: at most this share of false calls, and at least these shares of true ones, by any
+# metric (which decides the exit status) or by one.
 FALSE_AT_MOST = 0.05
 WORSE_AT_LEAST = {"slower-5": (None, 0.90), "slower-3": ("instructions", 0.80)}
-# And, beside another, the share of reports that say so.
+# And, beside another program, at least this share of reports that say so.
 SAID_AT_LEAST = 0.95
 
 
@@ -42,15 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--noisy",
         metavar="PATTERN",
         default="machine was noisy",
-        help="what the report of a noisy machine says [machine was noisy]",
+        help="pattern in the report of a noisy machine [machine was noisy]",
     )
     parser.add_argument(
         "--rounds",
         type=int,
         metavar="N",
-        help="judge N rounds at a time: those of all runs one after the other, cut into parts of N",
+        help="judge N rounds at a time: join the rounds of all runs, and cut them into parts of N",
     )
-    parser.add_argument("flags", nargs="*", help="further flags for `prony compare`")
+    parser.add_argument("flags", nargs="*", help="more flags for `prony compare`")
 
 
 @dataclass
@@ -83,16 +83,16 @@ class Tally:
 
 @dataclass
 class Evidence:
-    """All that one kind of runs says."""
+    """What all runs of one kind show."""
 
     has_other: bool
     runs: int = 0
-    # As many, or more where runs are taken apart.
+    # Differs from `runs` if they are cut into parts.
     judged: int = 0
     tallies: dict[str, dict[str, Tally]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(Tally))
     )
-    # Runs in which a server was called so by any metric.
+    # Runs in which any metric called a server different, or worse.
     twin_different: int = 0
     worse: Counter = field(default_factory=Counter)
     said_noisy: int = 0
@@ -102,18 +102,16 @@ class Evidence:
 def run(place: Place, arguments: argparse.Namespace) -> int:
     kinds = [has for has in (False, True) if place.collected(has)]
     if not kinds:
-        sys.exit("nothing is collected: run `verdicts.py collect` first")
+        sys.exit("there are no runs: run `verdicts.py collect` first")
     texts, everything, held = [], [], True
     for has_other in kinds:
         evidence = weigh(place, arguments, has_other)
         lines, kept = promises(evidence)
         held &= kept
-        kind = "Beside another in bursts" if has_other else "On its own"
+        kind = "Beside another program" if has_other else "On a quiet machine"
         count = f"{evidence.runs} runs"
         if arguments.rounds:
-            count += (
-                f", taken apart into {evidence.judged} of {arguments.rounds} rounds"
-            )
+            count += f", cut into {evidence.judged} of {arguments.rounds} rounds"
         texts.append(f"## {kind}: {count}\n\n{table(evidence)}\n{lines}")
         everything += evidence.comparisons
     text = "\n".join(texts)
@@ -141,14 +139,14 @@ def weigh(place: Place, arguments: argparse.Namespace, has_other: bool) -> Evide
 
 
 def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> None:
-    """Adds the verdicts on one run, or on a part of some."""
+    """Add the verdicts on one run, or on one part."""
     evidence.judged += 1
     for server in AGAINST_BASE:
         found = compare(place, file, server, flags)
         for comparison in found:
             evidence.tallies[server][comparison["metric"]].add(comparison)
             about = {
-                "other-programs": evidence.has_other,
+                "other_program": evidence.has_other,
                 "run": evidence.judged,
                 "server": server,
             }
@@ -160,9 +158,9 @@ def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> Non
 
 
 def parts(files: list[Path], rounds: int, scratch: Path) -> list[Path]:
-    """The rounds of all runs in one row, a file for each part of so many.
+    """Join the rounds of all runs, and write a file for each part of `rounds`.
 
-    A comparison is of pairs within a round, so it makes no difference to it in which run a round was made.
+    Comparisons are of pairs within a round, so it does not matter to which run a round belongs.
     """
     found, row = [], []
     for file in files:
@@ -192,13 +190,13 @@ def compare(place: Place, file: Path, server: str, flags: list[str]) -> list[dic
         "-",
     ]
     done = subprocess.run([*command, *flags], capture_output=True, text=True)
-    # 0: nothing is worse; 1: something is; 3: too noisy to say, where that is asked for.
+    # 0: nothing is worse; 1: something is; 3: too noisy to say (`--strict`).
     if done.returncode not in (0, 1, 3):
         sys.exit(f"prony compare of {file} failed:\n{done.stderr}")
     comparisons = comparisons_of(json.loads(done.stdout))
     for comparison in comparisons:
         if comparison["verdict"] not in VERDICTS:
-            sys.exit(f"a verdict that is not known: {comparison['verdict']}")
+            sys.exit(f"unknown verdict: {comparison['verdict']}")
     return comparisons
 
 
@@ -224,7 +222,7 @@ def says(folder: Path, pattern: str) -> bool:
 def table(evidence: Evidence) -> str:
     lines = [
         "| against the base | metric | worse | improved | no change seen | too noisy | limited "
-        "| called different | median ratio | 95 % intervals that hold the truth |",
+        "| called different | median ratio | 95 % intervals that contain the truth |",
         "|---|---|" + "---:|" * 8,
     ]
     for server, metrics in evidence.tallies.items():
@@ -248,7 +246,7 @@ def row(server: str, metric: str, tally: Tally) -> str:
 
 
 def true_ratio(server: str, metric: str) -> float | None:
-    """Known where nothing differs, and, as well as the steps are counted out, of rate and CPU time."""
+    """Known if nothing differs, and for rate and CPU time as precisely as the steps are calibrated."""
     slower = 1 + AGAINST_BASE[server] / 100
     if slower == 1:
         return 1.0
@@ -258,13 +256,13 @@ def true_ratio(server: str, metric: str) -> float | None:
 
 
 def promises(evidence: Evidence) -> tuple[str, bool]:
-    """Whether what is promised holds, line by line."""
+    """The promises, line by line, and whether all are kept."""
     lines, held = [], True
 
     def line(what: str, hits: int, count: int, kept: bool | None = None) -> None:
         nonlocal held
         held &= kept is not False
-        mark = {True: ": holds", False: ": does not hold", None: ""}[kept]
+        mark = {True: ": kept", False: ": not kept", None: ""}[kept]
         lines.append(f"- {what}: {share(hits, count)}{mark}")
 
     twins = evidence.tallies["twin"].items()
@@ -297,13 +295,13 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
 def worse_by(
     evidence: Evidence, server: str, metric: str | None
 ) -> tuple[str, int, int]:
-    """What a server was called worse by, how often, and of how many."""
+    """By which metric a server was called worse, how often, and out of how many."""
     if metric is None:
         return "any metric", evidence.worse[server], evidence.judged
     metrics = evidence.tallies[server]
     by = metric
     if metric not in metrics:
-        # Where instructions are not counted, CPU time is the cost that noise blurs least.
+        # Without instruction counts, CPU time is the cost that noise affects least.
         metric, by = "cpu", f"cpu ({metric} are not counted here)"
     tally = metrics.get(metric, Tally())
     return by, tally.called("worse"), tally.count
@@ -317,7 +315,7 @@ def share(hits: int, count: int) -> str:
 
 
 def binomial_interval(hits: int, count: int) -> tuple[float, float]:
-    """Of the true share, with 95 % (Clopper and Pearson, 1934)."""
+    """The 95 % interval of the true share (Clopper and Pearson, 1934)."""
     tail = 0.025
     low = 0.0 if hits == 0 else solve(lambda p: 1 - at_most(hits - 1, count, p), tail)
     high = 1.0 if hits == count else solve(lambda p: -at_most(hits, count, p), -tail)
@@ -325,14 +323,14 @@ def binomial_interval(hits: int, count: int) -> tuple[float, float]:
 
 
 def at_most(hits: int, count: int, p: float) -> float:
-    """The chance of at most so many hits."""
+    """The chance of at most that many hits."""
     return sum(
         math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(hits + 1)
     )
 
 
 def solve(rising, value: float) -> float:
-    """Where a function that rises from 0 to 1 has a value."""
+    """Where a function that rises between 0 and 1 reaches a value."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Another program that burns one CPU in bursts: random times of work and of rest, from a seed.
+"""Another program, which uses one CPU in bursts: random times of work and rest, from a seed.
 
-It ends when its standard input is closed, so that it cannot outlive whoever started it, and says then
-how long it worked. verdicts.py starts it.
+verdicts.py starts it. It ends when its standard input is closed, so that it cannot outlive its parent,
+and then prints how long it worked.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import signal
 import sys
 import time
 
-# How often it looks whether it is to end, in seconds.
+# How often it checks whether to end, in seconds.
 LOOK = 0.02
 
 
@@ -23,10 +23,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cpu", type=int, help="stay on this CPU")
     parser.add_argument(
-        "--mean", type=float, default=0.2, help="of both times, in seconds"
+        "--mean",
+        type=float,
+        default=0.2,
+        help="mean length of work and of rest, in seconds [0.2]",
     )
     arguments = parser.parse_args()
-    # Ctrl-C goes to all that were started together; the input's end is the word that counts.
+    # Ctrl-C reaches the whole process group; only the end of the input counts.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments.cpu is not None:
         os.sched_setaffinity(0, {arguments.cpu})
@@ -37,7 +40,7 @@ def main() -> None:
 
 
 def bursts(times: random.Random, mean: float) -> float:
-    """Works and rests until the input ends; gives the CPU time that the work took, in seconds."""
+    """Work and rest until the input ends; return the CPU time of the work, in seconds."""
     before = time.process_time()
     while True:
         if is_over_after_work(times.expovariate(1 / mean)):
@@ -63,7 +66,7 @@ def burn(seconds: float) -> None:
 
 
 def is_over(patience: float) -> bool:
-    """Whether the input has ended, or ends within so many seconds."""
+    """Whether the input ends within that many seconds."""
     readable, _, _ = select.select([sys.stdin], [], [], patience)
     return bool(readable)
 

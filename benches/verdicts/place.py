@@ -1,10 +1,10 @@
-"""Where things are, and on which CPUs; and how progress is shown."""
+"""Where files are, which CPUs are used, and how progress is shown."""
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-# The server's place, the generator's, and wherever the system puts it.
+# On the server's CPU, on the generator's, or wherever the system puts it.
 PLACES = ("server", "load", "free")
 
 
@@ -13,7 +13,7 @@ class Place:
     root: Path
     """The repository."""
     folder: Path
-    """A project of its own, and what is collected."""
+    """The project for the runs, and their results."""
     prony: Path
     server_cpu: int
     load_cpu: int
@@ -26,18 +26,16 @@ class Place:
         return self.folder / ("other-programs" if has_other else "quiet")
 
     def cpu_of(self, other: str) -> int | None:
-        return {"server": self.server_cpu, "load": self.load_cpu, "free": None}[
-            other programs
-        ]
+        return {"server": self.server_cpu, "load": self.load_cpu, "free": None}[other]
 
     def collected(self, has_other: bool) -> list[Path]:
-        """The folders of the runs that are whole, in their order."""
+        """The folders of the completed runs, in order."""
         return sorted(
             file.parent for file in self.runs(has_other).glob("[0-9]*/run.json")
         )
 
 
 def progress(text: str) -> None:
-    """A line that the next one takes the place of; nothing where nobody looks."""
+    """Show a line that the next one replaces; nothing if there is no terminal."""
     if sys.stderr.isatty():
         print(f"\r{text:60}\r", end="", file=sys.stderr, flush=True)

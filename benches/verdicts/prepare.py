@@ -1,4 +1,4 @@
-"""Measure what a request costs here, and write the servers that cost just so much more."""
+"""Measure what a request costs here, and write servers that cost a known amount more."""
 
 import argparse
 import json
@@ -16,9 +16,9 @@ from pathlib import Path
 from place import Place, progress
 
 HERE = Path(__file__).resolve().parent
-# By how much the slower servers are slower, in percent of a request's whole CPU time.
+# How much slower the slower servers are, in percent of the whole CPU time of a request.
 SLOWER = (3, 5)
-# For a first look at how long a step takes.
+# For a first estimate of how long a step takes.
 SOME_STEPS = 20_000
 
 
@@ -28,17 +28,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=25.0,
         metavar="MICROSECONDS",
-        help="how long a request works in the base [25]; the generator needs 5 to 10",
+        help="work per request in the base server [25]; the generator needs 5 to 10",
     )
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=0.5, help="of each load")
+    parser.add_argument(
+        "--seconds", type=float, default=0.5, help="length of each load [0.5]"
+    )
 
 
 def run(place: Place, arguments: argparse.Namespace) -> int:
     if place.collected(False) or place.collected(True):
         sys.exit(
-            f"{place.folder} holds runs already, and servers that change between runs are no "
-            "evidence: move it away, or give another --folder"
+            f"{place.folder} already contains runs, and the servers must not change between runs: "
+            "move it away, or use another --folder"
         )
     if shutil.which("taskset") is None:
         sys.exit("taskset is missing; on Debian: apt-get install util-linux")
@@ -51,7 +53,7 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
     cost = statistics.median(costs_of_base[base])
     slower = {percent: base + round(cost * percent / 100 / step) for percent in SLOWER}
     print(
-        f"a request costs {cost / 1e3:.2f} µs of CPU time, {base * step / 1e3:.2f} µs of them "
+        f"a request costs {cost / 1e3:.2f} µs of CPU time, of which {base * step / 1e3:.2f} µs are "
         f"{base} steps of {step:.3f} ns"
     )
     check = costs(place, arguments, [base, *slower.values()])
@@ -93,7 +95,7 @@ def ratio(above: list[float], below: list[float]) -> tuple[float, float, float]:
 
 
 def step_ns(found: dict[int, list[float]], steps: int) -> float:
-    """How long a step takes, from what twice the steps cost more in each round."""
+    """How long a step takes: the extra cost of twice the steps in each round."""
     once, twice = found[steps], found[2 * steps]
     more = [b - a for a, b in zip(once, twice, strict=True)]
     return statistics.median(more) / steps
@@ -102,7 +104,7 @@ def step_ns(found: dict[int, list[float]], steps: int) -> float:
 def costs(
     place: Place, arguments: argparse.Namespace, all_steps: list[int]
 ) -> dict[int, list[float]]:
-    """CPU time a request in nanoseconds, for each number of steps a value each round."""
+    """CPU time per request in nanoseconds: for each number of steps, a value per round."""
     found: dict[int, list[float]] = {steps: [] for steps in all_steps}
     order = random.Random(len(all_steps))
     for number in range(arguments.rounds):
@@ -115,7 +117,7 @@ def costs(
 
 
 class Server:
-    """A server with so much work, on its CPU."""
+    """A server with this much work, on its CPU."""
 
     def __init__(self, place: Place, steps: int) -> None:
         with socket.socket() as free:
@@ -127,7 +129,7 @@ class Server:
             "CPUS": "1",
             "ASSETS": str(place.root / "workloads/assets"),
         }
-        command = ["taskset", "-c", str(place.server_cpu), place.prony, "ceiling"]
+        command = ["taskset", "-c", str(place.server_cpu), place.prony, "reference"]
         self.process = subprocess.Popen(
             [*command, "--work", str(steps)],
             env=os.environ | contract,
@@ -142,7 +144,7 @@ class Server:
             except ConnectionRefusedError:
                 time.sleep(0.01)
         self.__exit__()
-        sys.exit("the server does not listen")
+        sys.exit("the server did not start listening")
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
@@ -162,19 +164,21 @@ class Server:
             sys.exit(f"prony load failed:\n{done.stderr}")
         result = json.loads(done.stdout)
         if result["generator"]["client_limited"]:
-            print("\nnote: the generator was the limit: give more --work")
+            print("\nnote: the generator was the bottleneck: increase --work")
         return used / (result["outcomes"]["ok"] + result["warmup"]["outcomes"]["ok"])
 
     def cpu_ns(self) -> int:
-        """CPU time of all its threads; the kernel counts it to the nanosecond."""
+        """CPU time of all its threads, which the kernel counts in nanoseconds."""
         threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
         return sum(int(file.read_text().split()[0]) for file in threads)
 
 
 def write(place: Place, base: int, slower: dict[int, int]) -> None:
-    """A project of its own: these servers, this suite, the repository's workloads."""
+    """Write a project with these servers, this suite and the repository's workloads."""
     servers = place.folder / "servers"
-    write_server(servers / "base", "Base", base, "What the others are held against.")
+    write_server(
+        servers / "base", "Base", base, "The server that the others are compared with."
+    )
     write_server(servers / "twin", "Twin", base, "The same as the base.")
     for percent, steps in slower.items():
         title = f"Slower by {percent} %"

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""How often Prony's verdicts are right: servers whose differences are known, many runs, one count.
+"""Count how often Prony's verdicts are right, over many runs of servers whose differences are known.
 
     cargo build --release
-    benches/verdicts/verdicts.py prepare                     the servers, as slow as they should be here
-    benches/verdicts/verdicts.py collect --runs 100          a quiet machine
+    benches/verdicts/verdicts.py prepare                     write the servers, calibrated for this machine
+    benches/verdicts/verdicts.py collect --runs 100          measure on a quiet machine
     benches/verdicts/verdicts.py collect --runs 100 --other-program
-                                                             beside a program that burns a CPU in bursts
-    benches/verdicts/verdicts.py judge --markdown table.md   how many verdicts were right
+                                                             ... beside a program that uses a CPU in bursts
+    benches/verdicts/verdicts.py judge --markdown table.md   count the right verdicts
 
-What is collected is kept under .prony/verdicts, each run in a folder of its own. A collection that was
-stopped goes on where it was. `collect -- FLAGS` gives further flags to `prony run`.
+The runs are kept under .prony/verdicts, each in its own folder. An interrupted collection continues
+where it stopped. `collect -- FLAGS` passes more flags to `prony run`.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> None:
     try:
         sys.exit(arguments.do(place, arguments))
     except KeyboardInterrupt:
-        print("\nstopped; the same command goes on from here", file=sys.stderr)
+        print("\nstopped; run the same command to continue", file=sys.stderr)
         sys.exit(130)
 
 
@@ -50,7 +50,7 @@ def parse() -> argparse.Namespace:
         "--folder",
         type=Path,
         default=ROOT / ".prony/verdicts",
-        help="where everything is kept [.prony/verdicts]",
+        help="folder for everything [.prony/verdicts]",
     )
     parser.add_argument("--prony", type=Path, default=ROOT / "target/release/prony")
     parser.add_argument("--server-cpu", type=int, default=0)

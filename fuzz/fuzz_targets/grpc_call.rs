@@ -1,15 +1,15 @@
-//! What a server sends means the same however it is cut, and fills no memory.
+//! Bytes from a server have the same meaning however they are split, and fill no memory.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use prony_load::Response;
 use prony_load::wire::grpc::{Call, CallWire, Malformed};
-use prony_load::wire::h1::{Collect, OnClose, Whole};
-use prony_load::wire::{Fault, Which, Wire};
+use prony_load::wire::h1::Collect;
+use prony_load::wire::{Fault, OnClose, Which, Whole, Wire};
 
-/// What a server begins with: SETTINGS, a head, a message, trailers. The fuzzer goes on after as many
-/// of them as it likes, for it would hardly find them by itself.
+/// How a server starts: SETTINGS, a head, a message, trailers. The fuzzer continues after any number of them, as it
+/// would hardly find them by itself.
 const BEGINNING: [&[u8]; 4] = [
     b"\0\0\0\x04\0\0\0\0\0",
     b"\0\0\x13\x01\x04\0\0\0\x01\x88\x5f\x10application/grpc",
@@ -17,7 +17,7 @@ const BEGINNING: [&[u8]; 4] = [
     b"\0\0\x0f\x01\x05\0\0\0\x01\x40\x0bgrpc-status\x010",
 ];
 
-/// What the bytes come to for one call.
+/// What the bytes mean for one call.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     response: Option<(Response, Whole)>,
@@ -57,8 +57,8 @@ fn flush(wire: &mut CallWire) {
     }
 }
 
-/// One call. `None` where the server says between two pieces that it goes away: how much of the
-/// second was looked at is left open then.
+/// One call. `None` if the server sends GOAWAY between two pieces: how much of the second the wire reads is undefined
+/// then.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
     let (mut wire, mut collect) = (wire(), Collect::default());
     wire.request(Which::default());
@@ -69,7 +69,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
         let keep = whole.is_none().then_some(&mut collect);
         match wire.eat(piece, keep).map(|eaten| eaten.whole) {
             Ok(came) => {
-                assert!(whole.is_none() || came.is_none(), "two responses to one call");
+                assert!(
+                    whole.is_none() || came.is_none(),
+                    "two responses to one call"
+                );
                 whole = whole.or(came);
             }
             Err(Fault::Ended(_)) if whole.is_some() => return None,
@@ -80,7 +83,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
         }
         flush(&mut wire);
     }
-    // A response and what must not follow it: where both came at once, there is only the fault.
+    // A response followed by something forbidden: if both arrive at once, only the fault counts.
     let whole = whole.filter(|_| fault.is_none());
     let close = fault.is_none().then(|| wire.close());
     if matches!(fault, Some(Fault::Grpc(Malformed::TooEarly))) {
@@ -93,7 +96,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
     })
 }
 
-/// Calls as long as they get a response.
+/// Calls until there is no response.
 fn converse(bytes: &[u8]) {
     let mut wire = wire();
     wire.request(Which::default());

@@ -1,4 +1,4 @@
-//! A head that httparse accepts is read with its status and length, and framed as its fields say.
+//! A head that httparse accepts has the status, length and framing that follow from its fields.
 
 #![no_main]
 
@@ -24,7 +24,7 @@ fuzz_target!(|input: (bool, &[u8])| {
         Ok(httparse::Status::Partial) => {
             assert!(!matches!(ours, Ok(Some(_))), "{ours:?} of a partial head");
         }
-        // It is stricter about the bytes of values, and about how many fields there are.
+        // httparse is stricter about the bytes of values, and about the number of fields.
         Err(_) => {}
     }
 });
@@ -54,7 +54,7 @@ fn agree(
     assert!(!(head.keep_alive && expected == Framing::UntilClose));
 }
 
-/// RFC 9112, section 6.3, as plainly as it can be written; `None` where a Content-Length is no one number.
+/// RFC 9112, section 6.3, in its plainest form; `None` if a Content-Length is not one number.
 fn framing(fields: &[httparse::Header<'_>]) -> Option<Framing> {
     let mut length = None;
     for value in values(fields, "content-length") {

@@ -1,12 +1,13 @@
-//! The bytes of a connection mean the same however they are cut, and whether bodies are read or skipped.
+//! The bytes of a connection have the same meaning however they are split, and whether bodies are read or skipped.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use prony_load::Response;
-use prony_load::wire::h1::{ResponseReader, Collect, Ignore, Malformed, OnClose, RequestKind, Whole};
+use prony_load::wire::h1::{Collect, Ignore, Malformed, RequestKind, ResponseReader};
+use prony_load::wire::{OnClose, Whole};
 
-/// Longer heads are refused; at which byte that is seen may depend on the cut.
+/// Longer heads are refused; the byte at which the wire notices may depend on the split.
 const LONGEST_HEAD: usize = 64 * 1024;
 
 /// How a connection's bytes end.
@@ -37,7 +38,7 @@ fuzz_target!(|input: (u16, u8, &[u8])| {
     }
 });
 
-/// Every response in the pieces, and how they end, with the body of one that the close ends.
+/// Every response in the pieces, and how they end. A body that lasts until the close is included.
 fn read(kind: RequestKind, pieces: &[&[u8]]) -> (Vec<(Response, Whole)>, End) {
     let mut reader = ResponseReader::new(kind);
     let (mut responses, mut collect) = (Vec::new(), Collect::default());
@@ -63,7 +64,7 @@ fn read(kind: RequestKind, pieces: &[&[u8]]) -> (Vec<(Response, Whole)>, End) {
     (responses, End::Closed(close))
 }
 
-/// The same, with everything skipped that may be and the rest eaten byte by byte.
+/// The same, but skips whatever may be skipped and reads the rest byte by byte.
 fn skim(kind: RequestKind, bytes: &[u8]) -> (Vec<Whole>, End) {
     let mut reader = ResponseReader::new(kind);
     let mut responses = Vec::new();

@@ -1,4 +1,4 @@
-//! A header block that is decoded has the fields that another decoder finds in it.
+//! A decoded header block has the fields that another decoder finds in it.
 
 #![no_main]
 
@@ -20,7 +20,7 @@ fuzz_target!(|blocks: Vec<&[u8]>| {
             .collect();
         match theirs.decode(block) {
             Ok(expected) => assert_eq!(fields, expected),
-            // It minds a change of the table's size that no field follows.
+            // loona-hpack rejects a change of the table size that no field follows.
             Err(_) => assert!(fields.is_empty()),
         }
     }

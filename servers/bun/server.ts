@@ -2,7 +2,7 @@
 
 const { HOST, PORT, CPUS, ASSETS, WORKER } = process.env;
 
-// Bun runs JavaScript on one thread, so each further CPU gets a process of its own.
+// Bun runs JavaScript on one thread, so each further CPU gets its own process.
 if (!WORKER) {
   const workers = Array.from({ length: Number(CPUS) - 1 }, () =>
     Bun.spawn([process.execPath, import.meta.path], {

@@ -55,7 +55,7 @@ Deno.serve(
     port: Number(Deno.env.get("PORT")),
     reusePort: Number(Deno.env.get("CPUS")) > 1,
     tcpBacklog: 1024,
-    // Else every thread would say on standard output where it listens.
+    // Otherwise every thread prints where it listens.
     onListen() {},
   },
   (request) => (routes[new URL(request.url).pathname] ?? notFound)(),

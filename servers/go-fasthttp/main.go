@@ -28,7 +28,7 @@ func main() {
 	smallPage := asset("page-20k.html")
 	quotes := strings.Split(strings.TrimSpace(string(asset("quotes.txt"))), "\n")
 
-	response := func(ctx *fasthttp.RequestCtx) {
+	handler := func(ctx *fasthttp.RequestCtx) {
 		if !ctx.IsGet() {
 			ctx.NotFound()
 			return
@@ -57,7 +57,7 @@ func main() {
 	}
 
 	address := net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT"))
-	log.Fatal(fasthttp.ListenAndServe(address, response))
+	log.Fatal(fasthttp.ListenAndServe(address, handler))
 }
 
 func asset(name string) []byte {
@@ -75,7 +75,7 @@ func sendText(ctx *fasthttp.RequestCtx, text string) {
 
 func sendPage(ctx *fasthttp.RequestCtx, page []byte) {
 	ctx.SetContentType("text/html")
-	ctx.Response.SetBodyRaw(page) // The page never changes: no copy of it.
+	ctx.Response.SetBodyRaw(page) // The page never changes, so it need not be copied.
 }
 
 // sendPatch sends a page as one datastar-patch-elements event, written into the pooled body of the response.

@@ -14,7 +14,7 @@ import (
 	"prony/servers/go-grpc/echo"
 )
 
-// Needs protoc, protoc-gen-go and protoc-gen-go-grpc in the versions that the generated files name.
+// This needs protoc, protoc-gen-go and protoc-gen-go-grpc in the versions named in the generated files.
 //go:generate protoc -I ../../workloads --go_out=echo --go_opt=paths=source_relative,Mecho.proto=./echo --go-grpc_out=echo --go-grpc_opt=paths=source_relative,Mecho.proto=./echo echo.proto
 
 func main() {

@@ -1,4 +1,4 @@
-// What nginx cannot respond from its configuration alone. `assets` is preloaded, see nginx.conf.
+// The responses that nginx's configuration cannot express. `assets` is preloaded, see nginx.conf.
 
 /** A page as one datastar-patch-elements event. */
 function patchElements(page) {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# serve.sh OUT: runs nginx, whose configuration knows no variables, with them filled in. It and the
-# assets, which njs takes only as JSON, go through files that are gone once they are open.
+# serve.sh OUT: fills in the variables of nginx's configuration, which has none, and runs nginx. The
+# configuration and the assets (njs takes only JSON) are files that are deleted once they are open.
 set -eu
 
 out=$1

@@ -6,9 +6,9 @@ import { createServer } from "node:http";
 
 const { HOST, PORT, CPUS, ASSETS } = process.env;
 
-// Node runs JavaScript on one thread, so each CPU gets a process of its own.
+// Node runs JavaScript on one thread, so each CPU gets its own process.
 if (cluster.isPrimary && Number(CPUS) > 1) {
-  // One that ends is not replaced, so that the fault shows.
+  // A worker that ends is not replaced, so that the failure shows.
   cluster.on("exit", (_worker, code) => process.exit(code ?? 1));
   for (let i = 0; i < Number(CPUS); i++) cluster.fork();
 } else {

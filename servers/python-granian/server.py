@@ -1,4 +1,4 @@
-"""Serves Prony's workloads with Granian, by its own interface RSGI."""
+"""Serves Prony's workloads with Granian and its own interface, RSGI."""
 
 import os
 import random
@@ -16,32 +16,32 @@ QUOTES = (ASSETS / "quotes.txt").read_bytes().splitlines()
 
 
 async def app(scope, protocol):
-    def response(content_type, body, headers=()):
+    def respond(content_type, body, headers=()):
         protocol.response_bytes(200, [("content-type", content_type), *headers], body)
 
-    def response_patch(page):
-        response(
+    def respond_patch(page):
+        respond(
             "text/event-stream", patch_elements(page), [("cache-control", "no-cache")]
         )
 
     match scope.path:
         case "/hello":
-            response("text/plain", b"hello from prony\n")
+            respond("text/plain", b"hello from prony\n")
         case "/byte":
-            response("text/plain", b"r")
+            respond("text/plain", b"r")
         case "/":
-            response("text/html", PAGE)
+            respond("text/html", PAGE)
         case "/log":
             log_line(scope.path)
-            response("text/html", PAGE)
+            respond("text/html", PAGE)
         case "/sse":
             log_line(scope.path)
-            response_patch(PAGE)
+            respond_patch(PAGE)
         case "/sse-20k":
             log_line(scope.path)
-            response_patch(SMALL_PAGE)
+            respond_patch(SMALL_PAGE)
         case "/franklin-says":
-            response("text/plain", random.choice(QUOTES))
+            respond("text/plain", random.choice(QUOTES))
         case _:
             protocol.response_empty(404, [])
 
@@ -53,7 +53,7 @@ def patch_elements(page):
 
 
 def log_line(path):
-    # One write, so that the lines of two processes do not run together.
+    # One write, so that the lines of two processes are not mixed.
     sys.stdout.write(f"GET {path}\n")
     sys.stdout.flush()
 
@@ -65,8 +65,8 @@ if __name__ == "__main__":
         port=int(os.environ["PORT"]),
         interface=Interfaces.RSGI,
         workers=int(os.environ["CPUS"]),
-        # For each worker; the default splits this among them, and a kept connection counts.
+        # Per worker; the default is divided among them, and idle connections count.
         backpressure=1024,
-        # Granian's own lines would go to standard output.
+        # Granian would write lines of its own to standard output.
         log_level=LogLevels.warning,
     ).serve()

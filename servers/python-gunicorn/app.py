@@ -12,7 +12,7 @@ QUOTES = (ASSETS / "quotes.txt").read_bytes().splitlines()
 
 
 def app(environ, start_response):
-    def response(content_type, body, headers=()):
+    def respond(content_type, body, headers=()):
         start_response(
             "200 OK",
             [
@@ -23,29 +23,29 @@ def app(environ, start_response):
         )
         return [body]
 
-    def response_patch(page):
-        return response(
+    def respond_patch(page):
+        return respond(
             "text/event-stream", patch_elements(page), [("Cache-Control", "no-cache")]
         )
 
     match path := environ["PATH_INFO"]:
         case "/hello":
-            return response("text/plain", b"hello from prony\n")
+            return respond("text/plain", b"hello from prony\n")
         case "/byte":
-            return response("text/plain", b"r")
+            return respond("text/plain", b"r")
         case "/":
-            return response("text/html", PAGE)
+            return respond("text/html", PAGE)
         case "/log":
             log_line(path)
-            return response("text/html", PAGE)
+            return respond("text/html", PAGE)
         case "/sse":
             log_line(path)
-            return response_patch(PAGE)
+            return respond_patch(PAGE)
         case "/sse-20k":
             log_line(path)
-            return response_patch(SMALL_PAGE)
+            return respond_patch(SMALL_PAGE)
         case "/franklin-says":
-            return response("text/plain", random.choice(QUOTES))
+            return respond("text/plain", random.choice(QUOTES))
         case _:
             start_response("404 Not Found", [("Content-Length", "0")])
             return []
@@ -58,6 +58,6 @@ def patch_elements(page):
 
 
 def log_line(path):
-    # One write, so that the lines of two processes do not run together.
+    # One write, so that the lines of two processes are not mixed.
     sys.stdout.write(f"GET {path}\n")
     sys.stdout.flush()

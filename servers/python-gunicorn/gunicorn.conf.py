@@ -1,13 +1,13 @@
-"""Gunicorn's settings, all else as it comes."""
+"""Gunicorn's settings; the rest are defaults."""
 
 import os
 
 bind = f"{os.environ['HOST']}:{os.environ['PORT']}"
-# What Gunicorn's documentation says to begin with.
+# Gunicorn's documentation recommends to start with this.
 workers = 2 * int(os.environ["CPUS"]) + 1
-# As that says too: a heartbeat on a disk may block a worker.
+# It also recommends this: a heartbeat file on a disk may block a worker.
 worker_tmp_dir = "/dev/shm"
-# It would lie in the home folder, one for all instances.
+# The socket would be in the home folder, shared by all instances.
 control_socket_disable = True
-# Standard output and error are one log, of which lines are counted: workers that come up say nothing.
+# Prony counts the lines on standard output and error, so workers must not announce their start.
 loglevel = "warning"

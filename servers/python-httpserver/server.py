@@ -14,11 +14,11 @@ QUOTES = (ASSETS / "quotes.txt").read_bytes().splitlines()
 
 
 class Server(ThreadingHTTPServer):
-    # The default of 5 drops connections that come in a burst.
+    # With the default of 5, bursts of connections are dropped.
     request_queue_size = 1024
 
     def handle_error(self, request, client_address):
-        # A client that goes away in mid-response is no error of the server.
+        # A client that closes in the middle of a response is not a server error.
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
 
@@ -27,26 +27,26 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         match self.path:
             case "/hello":
-                self.response("text/plain", b"hello from prony\n")
+                self.respond("text/plain", b"hello from prony\n")
             case "/byte":
-                self.response("text/plain", b"r")
+                self.respond("text/plain", b"r")
             case "/":
-                self.response("text/html", PAGE)
+                self.respond("text/html", PAGE)
             case "/log":
                 self.log_line()
-                self.response("text/html", PAGE)
+                self.respond("text/html", PAGE)
             case "/sse":
                 self.log_line()
-                self.response_patch(PAGE)
+                self.respond_patch(PAGE)
             case "/sse-20k":
                 self.log_line()
-                self.response_patch(SMALL_PAGE)
+                self.respond_patch(SMALL_PAGE)
             case "/franklin-says":
-                self.response("text/plain", random.choice(QUOTES))
+                self.respond("text/plain", random.choice(QUOTES))
             case _:
                 self.send_error(HTTPStatus.NOT_FOUND)
 
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
@@ -55,19 +55,19 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def response_patch(self, page):
+    def respond_patch(self, page):
         """Sends a page as one datastar-patch-elements event."""
         lines = (b"data: elements " + line for line in page.splitlines())
         event = b"event: datastar-patch-elements\n" + b"\n".join(lines) + b"\n\n"
-        self.response("text/event-stream", event, [("Cache-Control", "no-cache")])
+        self.respond("text/event-stream", event, [("Cache-Control", "no-cache")])
 
     def log_line(self):
-        # One write, so that the lines of two threads do not run together.
+        # One write, so that the lines of two threads are not mixed.
         sys.stdout.write(f"GET {self.path}\n")
         sys.stdout.flush()
 
     def log_message(self, format, *args):
-        """Leaves out http.server's own line for every request."""
+        """Suppresses http.server's own log line for each request."""
 
 
 def main():

@@ -4,7 +4,7 @@
 
 require "sinatra/base"
 
-# Each log line leaves at once, in one write.
+# Each log line is written at once, in one write.
 $stdout.sync = true
 
 class App < Sinatra::Base

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Thin's own TCP backend with a longer queue: EventMachine's, of 100, drops connections that come
-# in a burst.
+# Thin's own TCP backend with a longer queue: EventMachine's queue of 100 drops bursts of
+# connections.
 class Backend < Thin::Backends::TcpServer
   def initialize(host, port, _options)
     super(host, port)

@@ -1,4 +1,4 @@
-//! Makes the service from the project's proto file, without protoc.
+//! Generates the service from the project's proto file, without protoc.
 
 use std::env;
 use std::error::Error;

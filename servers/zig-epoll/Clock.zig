@@ -1,4 +1,4 @@
-//! The time as HTTP writes it, written anew when the second has changed.
+//! The value of the Date field, updated once a second.
 //!
 //! Tests: zig test Clock.zig
 

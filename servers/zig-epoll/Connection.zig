@@ -1,4 +1,4 @@
-//! One client: what has come of its next request, and what it has yet to be sent.
+//! One client: the part of its next request received so far, and what is left to send.
 
 const std = @import("std");
 const Allocator = std.mem.Allocator;
@@ -14,18 +14,18 @@ state: enum {
     open,
     /// The last response is in the outbox.
     closing,
-    /// Everything is sent. What the client still sends is dropped until it closes its side too: to
-    /// close first would reset the connection, and could take from it the response in flight.
+    /// Everything is sent. Further bytes are dropped until the client closes its side too: closing
+    /// first would reset the connection, and the client could lose the response.
     lingering,
 } = .open,
 awaited: Awaited = .bytes,
 outbox: Outbox = .{},
-/// Received and not yet read.
+/// Received but not yet parsed.
 start: usize = 0,
 end: usize = 0,
 buffer: [Request.max_length]u8 = undefined,
 
-/// What must come before there is something to do.
+/// What the connection waits for.
 pub const Awaited = enum { bytes, room };
 
 pub fn deinit(connection: *Connection, gpa: Allocator) void {
@@ -33,8 +33,8 @@ pub fn deinit(connection: *Connection, gpa: Allocator) void {
     socket.close(connection.handle);
 }
 
-/// Does what can be done without waiting, and sets what to wait for next. It receives once at most,
-/// so that a client that never stops sending cannot keep the others waiting.
+/// Does what is possible without waiting, and sets what to wait for next. It receives at most once, so
+/// that a client that never stops sending does not block the others.
 pub fn proceed(connection: *Connection, gpa: Allocator, responder: *Responder) !void {
     if (connection.awaited == .bytes) try connection.receive();
     while (try connection.outbox.send(gpa, connection.handle)) {
@@ -42,7 +42,7 @@ pub fn proceed(connection: *Connection, gpa: Allocator, responder: *Responder) !
             socket.finishSending(connection.handle);
             connection.state = .lingering;
         }
-        connection.response(responder);
+        connection.respond(responder);
         if (connection.outbox.isEmpty()) {
             connection.awaited = .bytes;
             return;
@@ -51,7 +51,7 @@ pub fn proceed(connection: *Connection, gpa: Allocator, responder: *Responder) !
     connection.awaited = .room;
 }
 
-/// There is always room to receive into: a head that fills the buffer has got a response.
+/// There is always room: a head that fills the buffer has been refused.
 fn receive(connection: *Connection) !void {
     if (connection.state == .lingering) connection.start = connection.end;
     if (connection.start > 0) {
@@ -67,8 +67,8 @@ fn receive(connection: *Connection) !void {
     };
 }
 
-/// Responses the requests that have come as a whole, as many as the outbox has room for.
-fn response(connection: *Connection, responder: *Responder) void {
+/// Responds to the complete requests, as many as the outbox has room for.
+fn respond(connection: *Connection, responder: *Responder) void {
     while (connection.state == .open and connection.outbox.hasRoom()) {
         const received = connection.buffer[connection.start..connection.end];
         const request = Request.parse(received) catch |err| {
@@ -76,7 +76,7 @@ fn response(connection: *Connection, responder: *Responder) void {
             connection.state = .closing;
             return;
         } orelse return;
-        responder.response(request, &connection.outbox);
+        responder.respond(request, &connection.outbox);
         connection.start += request.length;
         if (!request.keep_alive) connection.state = .closing;
     }

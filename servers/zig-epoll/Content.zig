@@ -1,4 +1,4 @@
-//! What is served, read once at start and the same for all workers.
+//! What is served: read at the start, and shared by all workers.
 
 const std = @import("std");
 const Allocator = std.mem.Allocator;
@@ -11,7 +11,7 @@ hello: Response,
 byte: Response,
 page: Response,
 quotes: []const Response,
-/// The texts that events are made from.
+/// The texts that are converted to events.
 page_text: []const u8,
 small_page_text: []const u8,
 
@@ -23,13 +23,13 @@ pub fn read(arena: Allocator, io: Io, path: []const u8) !Content {
         .hello = try .constant(arena, "text/plain", "hello from prony\n"),
         .byte = try .constant(arena, "text/plain", "r"),
         .page = try .constant(arena, "text/html", page_text),
-        .quotes = try responses(arena, try folder.readFileAlloc(io, "quotes.txt", arena, .unlimited)),
+        .quotes = try quoteResponses(arena, try folder.readFileAlloc(io, "quotes.txt", arena, .unlimited)),
         .page_text = page_text,
         .small_page_text = try folder.readFileAlloc(io, "page-20k.html", arena, .unlimited),
     };
 }
 
-fn responses(arena: Allocator, lines: []const u8) ![]const Response {
+fn quoteResponses(arena: Allocator, lines: []const u8) ![]const Response {
     var quotes: std.ArrayList(Response) = .empty;
     var it = std.mem.tokenizeScalar(u8, lines, '\n');
     while (it.next()) |quote| try quotes.append(arena, try .constant(arena, "text/plain", quote));

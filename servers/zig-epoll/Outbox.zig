@@ -1,5 +1,5 @@
-//! What still has to be sent to a client: small responses side by side in a buffer, so that those to
-//! pipelined requests leave with one system call, and after them at most one large body, not copied.
+//! What is left to send to a client: small responses in one buffer, so that those to pipelined requests
+//! take one system call, followed by at most one large body, which is not copied.
 
 const std = @import("std");
 const Allocator = std.mem.Allocator;
@@ -10,17 +10,17 @@ const Outbox = @This();
 start: usize = 0,
 end: usize = 0,
 body: Body = .{},
-/// The copy that `body` is the rest of, if the client was too slow for a body that does not last.
+/// The copy of which `body` is the rest, if the client was too slow for a temporary body.
 kept: ?[]u8 = null,
 buffer: [4096]u8 = undefined,
 
 pub const Body = struct {
     bytes: []const u8 = "",
-    /// Whether the bytes stay as they are after this turn of the loop.
+    /// Whether the bytes remain valid after this turn of the loop.
     lasts: bool = true,
 };
 
-/// What one response may append.
+/// How many bytes one response may append.
 pub const max_append = 1024;
 
 pub fn deinit(outbox: *Outbox, gpa: Allocator) void {
@@ -31,7 +31,7 @@ pub fn isEmpty(outbox: *const Outbox) bool {
     return outbox.start == outbox.end and outbox.body.bytes.len == 0;
 }
 
-/// Whether one more response may be added.
+/// Whether there is room for one more response.
 pub fn hasRoom(outbox: *const Outbox) bool {
     return outbox.body.bytes.len == 0 and outbox.buffer.len - outbox.end >= max_append;
 }
@@ -41,7 +41,7 @@ pub fn append(outbox: *Outbox, bytes: []const u8) void {
     outbox.end += bytes.len;
 }
 
-/// Sends what the socket takes; false if something is left.
+/// Sends what the socket takes; returns whether that was all.
 pub fn send(outbox: *Outbox, gpa: Allocator, handle: socket.Handle) !bool {
     while (!outbox.isEmpty()) {
         const buffered = outbox.buffer[outbox.start..outbox.end];
@@ -63,7 +63,7 @@ pub fn send(outbox: *Outbox, gpa: Allocator, handle: socket.Handle) !bool {
     return true;
 }
 
-/// Sees to it that the rest of the body lasts until the client takes it.
+/// Keeps the rest of a temporary body until the client takes it.
 fn keep(outbox: *Outbox, gpa: Allocator) !void {
     if (outbox.body.lasts) return;
     const kept = try gpa.dupe(u8, outbox.body.bytes);

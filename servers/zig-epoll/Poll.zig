@@ -1,5 +1,5 @@
-//! A set of sockets to wait for, level-triggered unless the events say otherwise. Each socket stands
-//! for a number, its tag.
+//! A set of sockets to wait for, level-triggered unless the events say otherwise. Each socket has a
+//! number, its tag.
 
 const linux = @import("std").os.linux;
 const socket = @import("socket.zig");
@@ -31,9 +31,9 @@ fn control(poll: Poll, operation: u32, handle: socket.Handle, events: u32, tag: 
     _ = try socket.check(linux.epoll_ctl(poll.handle, operation, handle, &event));
 }
 
-/// Waits until some of the sockets are ready, or for `timeout` ms; -1 is without end.
+/// Waits until some of the sockets are ready, or for `timeout` ms; -1 for no limit.
 pub fn wait(poll: Poll, events: []Event, timeout: i32) []Event {
     const result = linux.epoll_wait(poll.handle, events.ptr, @intCast(events.len), timeout);
-    // The one error that can come is the interruption by a signal: the caller waits again.
+    // The only possible error is an interruption by a signal; the caller waits again.
     return if (linux.errno(result) == .SUCCESS) events[0..result] else events[0..0];
 }

@@ -1,4 +1,4 @@
-//! The head of a request: what of it matters here, read from the bytes that have come so far (RFC 9112).
+//! The relevant parts of the head of a request, parsed from the bytes received so far (RFC 9112).
 
 const std = @import("std");
 const ascii = std.ascii;
@@ -11,20 +11,20 @@ method: Method,
 path: []const u8,
 version: Version,
 keep_alive: bool,
-/// How many bytes the head takes.
+/// The length of the head in bytes.
 length: usize,
 
 pub const Method = enum { get, head, other };
 pub const Version = enum { @"1.0", @"1.1" };
 pub const Error = error{ Malformed, TooLong, UnknownVersion };
 
-/// How long a head may be.
+/// The longest head, in bytes.
 pub const max_length = 8192;
 
-/// The first request in `bytes`, or null if more must come. A fault is found as soon as its line has come.
+/// The first request in `bytes`, or null if it is incomplete. A fault is found as soon as its line is complete.
 pub fn parse(bytes: []const u8) Error!?Request {
     var lines: Lines = .{ .bytes = bytes };
-    // A server is to overlook empty lines before a request.
+    // A server should ignore empty lines before a request.
     const request_line = while (try lines.next()) |line| {
         if (line.len > 0) break line;
     } else return null;
@@ -50,13 +50,13 @@ const Lines = struct {
     bytes: []const u8,
     position: usize = 0,
 
-    /// The next line without its end, or null if it has not come as a whole.
+    /// The next line without its end, or null if it is incomplete.
     fn next(lines: *Lines) Error!?[]const u8 {
         const end = mem.findScalarPos(u8, lines.bytes, lines.position, '\n') orelse
             return if (lines.bytes.len < max_length) null else error.TooLong;
         const line = lines.bytes[lines.position..end];
         lines.position = end + 1;
-        // What one server takes for the end of a line and another does not is how requests are smuggled.
+        // Servers that disagree about line ends allow requests to be smuggled.
         return mem.cutSuffix(u8, line, "\r") orelse error.Malformed;
     }
 };
@@ -83,14 +83,14 @@ fn readVersion(text: []const u8) Error!Version {
 
 fn pathOf(target: []const u8) []const u8 {
     const path = target[0 .. mem.findScalar(u8, target, '?') orelse target.len];
-    // As it is sent to a proxy, which a server has to understand too.
+    // The absolute form, which is sent to proxies; a server must understand it too.
     const scheme = "http://";
     if (!ascii.startsWithIgnoreCase(path, scheme)) return path;
     const slash = mem.findScalarPos(u8, path, scheme.len, '/') orelse return "/";
     return path[slash..];
 }
 
-/// What the fields say that has a bearing on the connection.
+/// The fields that affect the connection.
 const Fields = struct {
     hosts: usize = 0,
     close: bool = false,
@@ -120,7 +120,7 @@ const Fields = struct {
         }
     }
 
-    /// A body ends the connection with the response: nothing served here needs one, so none is read.
+    /// The connection closes after a request with a body: nothing here needs one, so none is read.
     fn keepAlive(fields: Fields, version: Version) bool {
         if (fields.close or fields.body) return false;
         return version == .@"1.1" or fields.keep_alive;
@@ -189,7 +189,7 @@ test "methods" {
     try testing.expectEqual(.get, (try parse("GET" ++ end)).?.method);
     try testing.expectEqual(.head, (try parse("HEAD" ++ end)).?.method);
     try testing.expectEqual(.other, (try parse("POST" ++ end)).?.method);
-    // Methods, unlike the names of fields, are told apart by case.
+    // Methods are case-sensitive, unlike field names.
     try testing.expectEqual(.other, (try parse("get" ++ end)).?.method);
 }
 

@@ -1,20 +1,20 @@
-//! Which response a request gets. Each worker has its own, with room to make an event in.
+//! Chooses the response to a request. Each worker has its own, with a buffer for events.
 
 const std = @import("std");
 const Allocator = std.mem.Allocator;
 const linux = std.os.linux;
-const Response = @import("Response.zig");
 const Clock = @import("Clock.zig");
 const Content = @import("Content.zig");
 const Outbox = @import("Outbox.zig");
 const Request = @import("Request.zig");
+const Response = @import("Response.zig");
 
 const Responder = @This();
 
 content: *const Content,
 clock: Clock = .{},
 random: std.Random.DefaultPrng,
-/// The event of the response in hand: the next one overwrites it.
+/// The event of the current response; the next one overwrites it.
 event: std.Io.Writer.Allocating,
 event_fields: [128]u8 = undefined,
 
@@ -36,7 +36,7 @@ pub fn init(gpa: Allocator, content: *const Content) Responder {
     return .{ .content = content, .random = .init(@bitCast(seed)), .event = .init(gpa) };
 }
 
-pub fn response(responder: *Responder, request: Request, outbox: *Outbox) void {
+pub fn respond(responder: *Responder, request: Request, outbox: *Outbox) void {
     const connection = if (!request.keep_alive)
         "Connection: close\r\n"
     else if (request.version == .@"1.0")
@@ -48,7 +48,7 @@ pub fn response(responder: *Responder, request: Request, outbox: *Outbox) void {
     responder.put(chosen, connection, outbox);
 }
 
-/// Responses what was no request, before the connection is closed.
+/// Responds to bytes that are not a request, before the connection is closed.
 pub fn refuse(responder: *Responder, reason: Request.Error, outbox: *Outbox) void {
     const refusal: Response = switch (reason) {
         error.Malformed => .empty("400 Bad Request", ""),
@@ -82,12 +82,12 @@ fn choose(responder: *Responder, request: Request) Response {
     };
 }
 
-/// One system call, so that lines of two workers do not run together. A log that nobody reads is no failure.
+/// One system call, so that the lines of two workers are not mixed. A log that nobody reads is not a failure.
 fn log(line: []const u8) void {
     _ = linux.write(linux.STDOUT_FILENO, line.ptr, line.len);
 }
 
-/// A page as one datastar-patch-elements event, converted anew for each request.
+/// A page as one datastar-patch-elements event, converted for each request.
 fn patch(responder: *Responder, page: []const u8) !Response {
     const event = &responder.event;
     event.clearRetainingCapacity();
@@ -116,7 +116,7 @@ fn put(responder: *const Responder, chosen: Response, connection: []const u8, ou
     outbox.append(chosen.fields);
     outbox.append(connection);
     outbox.append("\r\n");
-    // A small body is cheaper copied than pointed to, and more responses may follow it.
+    // Copying a small body is cheaper than pointing to it, and more responses can follow.
     if (chosen.body.bytes.len <= Outbox.max_append / 2) {
         outbox.append(chosen.body.bytes);
     } else {

@@ -1,5 +1,5 @@
-//! One epoll loop, its listening socket, and the connections that came by it. Workers share nothing
-//! but the content, which does not change: no lock, and no line of cache that two of them write.
+//! One epoll loop, its listening socket, and the connections accepted from it. Workers share only the
+//! content, which does not change: there are no locks, and no cache line is written by two of them.
 
 const std = @import("std");
 const Allocator = std.mem.Allocator;
@@ -15,15 +15,15 @@ gpa: Allocator,
 responder: Responder,
 poll: Poll,
 listener: socket.Handle,
-/// Connections wait to be accepted.
+/// Whether connections wait to be accepted.
 backlog: bool = false,
-/// Closed connections leave their memory to the next ones.
+/// New connections reuse the memory of closed ones.
 connections: std.heap.MemoryPool(Connection) = .empty,
 
 /// Connections are tagged with their address, which is never 0.
 const listener_tag = 0;
 
-/// How many milliseconds to wait for others to give file descriptors back.
+/// How long to wait for free file descriptors, in milliseconds.
 const retry_delay = 100;
 
 pub fn run(gpa: Allocator, content: *const Content, listener: socket.Handle) noreturn {
@@ -33,7 +33,7 @@ pub fn run(gpa: Allocator, content: *const Content, listener: socket.Handle) nor
         .poll = Poll.init() catch |err| std.process.fatal("epoll: {t}", .{err}),
         .listener = listener,
     };
-    // Edge-triggered: level-triggered, connections that no descriptor is left for would keep the loop spinning.
+    // Edge-triggered, because connections that find no free descriptor must not keep the loop spinning.
     worker.poll.add(listener, Poll.readable | Poll.edge_triggered, listener_tag) catch |err|
         std.process.fatal("epoll: {t}", .{err});
 
@@ -79,7 +79,7 @@ fn serve(worker: *Worker, connection: *Connection) void {
     };
 }
 
-/// An error is a client that went away, or one for whom nothing can be done.
+/// An error means that the client is gone or cannot be served.
 fn proceed(worker: *Worker, connection: *Connection) !void {
     const awaited = connection.awaited;
     try connection.proceed(worker.gpa, &worker.responder);

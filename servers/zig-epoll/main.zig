@@ -1,14 +1,14 @@
-//! Serves Prony's workloads from epoll loops of its own, one a CPU, with Zig's standard library alone.
+//! Serves Prony's workloads with its own epoll loops, one per CPU, and only Zig's standard library.
 //!
-//!     main.zig        reads what is served, opens the listening sockets, starts the workers
-//!     Worker.zig      one epoll loop and the connections that it accepted
+//!     main.zig        reads the content, opens the listening sockets, starts the workers
+//!     Worker.zig      one epoll loop and its connections
 //!     Connection.zig  one client: bytes in, responses out
-//!     Request.zig     reads a request's head, with its tests
+//!     Request.zig     parses the head of a request
 //!     Responder.zig   which response a request gets
-//!     Content.zig     what is served, read once at start
-//!     Response.zig      one response, short of the fields that differ from request to request
-//!     Outbox.zig      what still has to be sent to a client
-//!     Clock.zig       the time as HTTP writes it
+//!     Content.zig     what is served, read at the start
+//!     Response.zig    one response, without the fields that differ between requests
+//!     Outbox.zig      what is left to send to a client
+//!     Clock.zig       the Date field
 //!     Poll.zig        epoll
 //!     socket.zig      the other system calls
 
@@ -25,7 +25,7 @@ pub fn main(init: std.process.Init) !void {
     const address: std.Io.net.IpAddress = try .parse(env.get("HOST").?, port);
     const cpus = try std.fmt.parseInt(usize, env.get("CPUS").?, 10);
 
-    // All listen before one responds: a worker less would go unnoticed.
+    // All workers listen before one responds; otherwise a missing one would go unnoticed.
     const listeners = try arena.alloc(socket.Handle, @max(cpus, 1));
     for (listeners) |*listener| listener.* = try socket.listen(&address);
     for (listeners[1..]) |listener| {

@@ -1,5 +1,5 @@
-//! The system calls on sockets that never block, with errors instead of numbers: those of std.Io
-//! block a thread.
+//! System calls on non-blocking sockets, with errors instead of numbers; those of std.Io block a
+//! thread.
 
 const std = @import("std");
 const linux = std.os.linux;
@@ -7,7 +7,7 @@ const Threaded = std.Io.Threaded;
 
 pub const Handle = linux.fd_t;
 
-/// A listening socket that shares its port with the other workers': the kernel spreads the connections.
+/// A listening socket that shares its port with those of the other workers; the kernel distributes connections.
 pub fn listen(address: *const std.Io.net.IpAddress) !Handle {
     var storage: Threaded.PosixAddress = undefined;
     const length = Threaded.addressToPosix(address, &storage);
@@ -30,9 +30,9 @@ fn enable(handle: Handle, level: i32, option: u32) !void {
 
 pub const AcceptError = error{
     WouldBlock,
-    /// The client had gone before it was accepted.
+    /// The client was gone before it was accepted.
     Aborted,
-    /// No file descriptors or no memory left.
+    /// There are no file descriptors or no memory left.
     OutOfResources,
 };
 
@@ -48,13 +48,13 @@ pub fn accept(listener: Handle) AcceptError!Handle {
 
 pub const Error = error{ WouldBlock, Disconnected };
 
-/// Never returns 0: the end of the stream is Disconnected.
+/// Never returns 0: the end of the stream is `Disconnected`.
 pub fn receive(handle: Handle, buffer: []u8) Error!usize {
     const length = try transferred(linux.recvfrom(handle, buffer.ptr, buffer.len, 0, null, null));
     return if (length == 0) error.Disconnected else length;
 }
 
-/// Sends one part after the other, or what the socket takes of them.
+/// Sends both parts, or as much as the socket takes.
 pub fn send(handle: Handle, first: []const u8, second: []const u8) Error!usize {
     if (second.len == 0) {
         return transferred(linux.sendto(handle, first.ptr, first.len, linux.MSG.NOSIGNAL, null, 0));
@@ -83,7 +83,7 @@ fn transferred(result: usize) Error!usize {
     };
 }
 
-/// Tells the client that no more comes, while it may still be sending.
+/// Closes our side; the client may still be sending.
 pub fn finishSending(handle: Handle) void {
     _ = linux.shutdown(handle, linux.SHUT.WR);
 }
@@ -92,7 +92,7 @@ pub fn close(handle: Handle) void {
     _ = linux.close(handle);
 }
 
-/// For calls that fail at start or hardly ever.
+/// For calls that fail only at the start, or rarely.
 pub fn check(result: usize) !usize {
     return switch (linux.errno(result)) {
         .SUCCESS => result,

@@ -62,10 +62,10 @@ fn serve(context: *const Context, stream: Io.net.Stream) void {
     var writer = stream.writer(io, &send_buffer);
     var server: std.http.Server = .init(&reader.interface, &writer.interface);
 
-    // An error in either is a client that went away.
+    // An error in either means that the client is gone.
     while (true) {
         var request = server.receiveHead() catch return;
-        response(context, &request) catch return;
+        respond(context, &request) catch return;
         if (!request.head.keep_alive) return;
     }
 }
@@ -82,7 +82,7 @@ const routes: std.StaticStringMap(Route) = .initComptime(.{
     .{ "/franklin-says", .quote },
 });
 
-fn response(context: *const Context, request: *Request) !void {
+fn respond(context: *const Context, request: *Request) !void {
     const assets = &context.assets;
     const route = routes.get(request.head.target) orelse
         return request.respond("", .{ .status = .not_found });

@@ -1,32 +1,18 @@
 //! A rate that was tried, and what it gave.
 
-use prony_model::{HistogramError, LatencySummary, LoadResult, Outcome, Outside, TcpEvents};
+use prony_model::{
+    HistogramError, LatencySummary, LoadResult, NoiseCause, Outcome, Outside, OutsideServer,
+    TcpEvents, noisy, worst_of,
+};
 use serde::Serialize;
 
 use crate::judge::{Judgement, judge};
-use crate::noise::AttemptNoise;
-use crate::slo::{Figures, Slo};
-
-/// Why a rate is tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "purpose")]
-pub enum Purpose {
-    /// To come near the capacity.
-    Approach,
-    /// For a finding.
-    Finding {
-        /// Which one, from 1.
-        number: u32,
-    },
-    /// To confirm a verdict that another one contradicts.
-    Confirm,
-    /// For the curve.
-    Curve,
-}
+use crate::search::Purpose;
+use crate::slo::{Slo, SloFigures};
 
 /// A rate that was tried, and what it gave.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Attempt {
+pub struct RateAttempt {
     /// Why it was tried.
     #[serde(flatten)]
     pub purpose: Purpose,
@@ -51,7 +37,7 @@ pub struct Attempt {
     pub errors: f64,
     /// Share (0 to 1) of the requests due that were sent.
     pub sent: f64,
-    /// From the scheduled arrival to the last byte of the response; `None` where there was none.
+    /// From the scheduled arrival to the last byte of the response; `None` if there was none.
     pub latency_ns: Option<LatencySummary>,
     /// The histogram behind it: HdrHistogram V2, base64.
     pub histogram: String,
@@ -65,9 +51,9 @@ pub struct Attempt {
     pub slow_because: Option<String>,
 }
 
-/// What is known of an attempt before it is judged.
+/// An attempt before it is judged.
 pub(crate) struct Made<'a> {
-    /// Why it was made.
+    /// Why it was run.
     pub(crate) purpose: Purpose,
     /// Which run of this rate it was, from 1.
     pub(crate) run: u32,
@@ -79,7 +65,7 @@ pub(crate) struct Made<'a> {
     pub(crate) outside: Option<&'a Outside>,
 }
 
-impl Attempt {
+impl RateAttempt {
     /// Judges a load. `resolution` is that of the search.
     pub(crate) fn of(
         load: &LoadResult,
@@ -97,7 +83,7 @@ impl Attempt {
             judgement: judge(load, slo, resolution)?,
             requests: load.requests,
             ok: load.outcomes[Outcome::Ok],
-            errors: Figures::of(load)?.errors,
+            errors: SloFigures::of(load)?.errors,
             sent: load.open.as_ref().map_or(0.0, |open| open.rate_ratio),
             latency_ns: load.latency_ns.clone(),
             histogram: load.histogram.clone(),
@@ -108,8 +94,111 @@ impl Attempt {
         })
     }
 
-    /// Whether the machine disturbed it, so that its verdict does not count.
+    /// Whether the machine disturbed it, so its verdict does not count.
     pub fn is_noisy(&self) -> bool {
         self.noise.as_ref().is_some_and(AttemptNoise::is_noisy)
+    }
+}
+
+/// What else happened on the machine while a rate was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttemptNoise {
+    /// Share (0 to 1) of the CPU time of server or generator, whichever lost more, that the hypervisor gave to others.
+    pub steal_share: f64,
+    /// Share (0 to 1) of it that other programs used while server or generator waited for a CPU.
+    pub foreign_share: f64,
+    /// How long the generator's threads waited for a CPU, in seconds; `None` if the kernel does not say.
+    pub generator_wait_s: Option<f64>,
+    /// How long the server's threads did; `None` if it is on another machine or the kernel does not say.
+    pub server_wait_s: Option<f64>,
+    /// Whether the server's use of the CPUs could be told from that of other programs.
+    pub server: ServerPlace,
+    /// What made the attempt noisy, so that it does not count; empty if nothing did.
+    pub noisy: Vec<NoiseCause>,
+}
+
+/// Where the server was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerPlace {
+    /// On another machine.
+    Elsewhere,
+    /// On this one, with processes that can be seen.
+    Seen,
+    /// On this one, but its processes cannot be seen, so other programs are not looked at.
+    Unseen,
+}
+
+impl AttemptNoise {
+    /// Of a load and what was seen beside it.
+    pub(crate) fn of(outside: &Outside, load: &LoadResult) -> Self {
+        let losses = outside.losses(load);
+        let worst = worst_of(&losses);
+        let generator = load.generator.scheduling;
+        let (server, server_scheduling) = match outside.server {
+            OutsideServer::Elsewhere => (ServerPlace::Elsewhere, None),
+            OutsideServer::Seen(scheduling) => (ServerPlace::Seen, scheduling),
+            OutsideServer::Unseen => (ServerPlace::Unseen, None),
+        };
+        Self {
+            steal_share: worst.steal_share,
+            foreign_share: worst.foreign_share,
+            generator_wait_s: generator.map(|it| it.run_queue_wait_s),
+            server_wait_s: server_scheduling.map(|it| it.run_queue_wait_s),
+            server,
+            noisy: noisy(&losses, load.loaded_s()),
+        }
+    }
+
+    /// Whether the attempt does not count.
+    pub fn is_noisy(&self) -> bool {
+        !self.noisy.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::load;
+    use prony_model::{CpuNoise, MachineNoise, Scheduling};
+
+    fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {
+        let load_cpus = Some(CpuNoise {
+            steal_share,
+            foreign_share,
+        });
+        let noise = MachineNoise {
+            load_cpus,
+            ..MachineNoise::default()
+        };
+        Outside { noise, server }
+    }
+
+    fn waited(run_queue_wait_s: f64) -> Option<Scheduling> {
+        Some(Scheduling {
+            run_queue_wait_s,
+            ..Scheduling::default()
+        })
+    }
+
+    #[test]
+    fn it_says_what_disturbed_an_attempt() {
+        let mut load = load([1; 10], 0);
+        load.generator.scheduling = waited(0.2);
+        let seen = OutsideServer::Seen(waited(0.05));
+        let noise = AttemptNoise::of(&outside(0.12, 0.5, seen), &load);
+        assert!(noise.is_noisy() && noise.server == ServerPlace::Seen);
+        assert_eq!(
+            (noise.generator_wait_s, noise.server_wait_s),
+            (Some(0.2), Some(0.05))
+        );
+        let expected = [
+            NoiseCause::Steal { share: 0.12 },
+            NoiseCause::OtherPrograms { share: 0.25 },
+        ];
+        assert_eq!(noise.noisy, expected);
+        let quiet = AttemptNoise::of(&outside(0.05, 0.5, OutsideServer::Unseen), &load);
+        assert!(!quiet.is_noisy());
+        assert_eq!(quiet.foreign_share, 0.0, "it may have been the server");
     }
 }

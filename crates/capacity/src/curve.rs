@@ -3,15 +3,15 @@
 use prony_model::LatencySummary;
 use prony_stats::{knee, supports_percentile};
 
-use crate::attempt::Attempt;
+use crate::attempt::RateAttempt;
 use crate::search::{Found, LEAST_RATE};
 
 /// The first rate of the curve, as a share of the capacity.
 const FIRST: f64 = 0.1;
-/// The last one; beyond what holds it shows what happens then.
+/// The last one; beyond the capacity it shows what happens then.
 const LAST: f64 = 1.1;
 
-/// Whether so many responses are enough for a percentile (a share, 0 to 1): 10 at the least lie beyond it.
+/// Whether this many responses are enough for a percentile (a share, 0 to 1): at least 10 lie beyond it.
 pub fn supports(responses: u64, quantile: f64) -> bool {
     supports_percentile(responses, 1.0 - quantile)
 }
@@ -32,9 +32,9 @@ pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
         .collect()
 }
 
-/// The rate from which on the 99th percentile (or, where the responses are too few for it, the median) rises
-/// steeply; `None` where no such rate is seen.
-pub fn knee_of(curve: &[Attempt]) -> Option<f64> {
+/// The rate from which on the 99th percentile (or the median, if there are too few responses for it) rises
+/// steeply; `None` if no such rate is seen.
+pub fn knee_of(curve: &[RateAttempt]) -> Option<f64> {
     let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
         curve
             .iter()

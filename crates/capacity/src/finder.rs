@@ -1,15 +1,15 @@
-//! The whole of it: a first guess, the search, and the curve.
+//! The whole procedure: a first guess, the search, and the curve.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
 use prony_model::{HistogramError, LoadResult, Outcome, Outside};
 
-use crate::attempt::{Attempt, Made, Purpose};
+use crate::attempt::{Made, RateAttempt};
 use crate::curve;
 use crate::length::Lengths;
 use crate::result::{CapacityResult, Ended};
-use crate::search::{Found, Precision, Search, Step, Tried};
+use crate::search::{Found, Precision, Purpose, Search, Step, Tried};
 use crate::slo::Slo;
 
 /// What is asked.
@@ -29,7 +29,7 @@ pub struct Question {
     pub seed: u64,
 }
 
-/// A load that is to be made: an open loop at a rate.
+/// A load that is to be sent: an open loop at a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planned {
     /// Why.
@@ -42,18 +42,18 @@ pub struct Planned {
     pub measured: Duration,
     /// What its random arrivals come from.
     pub seed: u64,
-    /// When it must have ended, since the generator began; `None` where it may take its time.
+    /// When it must have ended, since the generator began; `None` if it may take its time.
     pub ends_by: Option<Duration>,
 }
 
 impl Planned {
-    /// Whether it may be cut short where it can no longer hold. The curve shows what happens then.
+    /// Whether it may be cut short once it cannot be sustained. The curve shows what happens then.
     pub fn may_be_cut(&self) -> bool {
         self.purpose != Purpose::Curve
     }
 }
 
-/// What makes the loads.
+/// What sends the loads.
 pub trait Generator {
     /// Why it cannot.
     type Error;
@@ -61,14 +61,14 @@ pub trait Generator {
     /// How long it has been since it began.
     fn elapsed(&self) -> Duration;
 
-    /// A short closed loop, whose rate is the first guess. `None` where the user stopped it.
+    /// A short closed loop, whose rate is the first guess. `None` if the user stopped it.
     fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error>;
 
-    /// An open loop at a rate, on a server that has nothing left to do from before: where it had, the time
+    /// An open loop at a rate, on a server that has nothing left to do from before: if it had, the time
     /// that takes counts, too.
     fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error>;
 
-    /// Leaves the server alone for so long, or until the user stops it.
+    /// Leaves the server alone for this long, or until the user stops it.
     fn pause(&mut self, length: Duration);
 }
 
@@ -90,7 +90,7 @@ pub enum Loaded {
     CutShort(Box<Observed>),
     /// It had not ended by when it must have.
     OutOfTime,
-    /// It was not made: the server did not respond correctly, though nothing pressed it. This is what came instead.
+    /// It was not sent: the server did not respond correctly, although it was not under load. This is what came instead.
     Unsettled(Box<LoadResult>),
     /// The user stopped it.
     Stopped,
@@ -99,12 +99,12 @@ pub enum Loaded {
 /// What happens on the way, for those who watch.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The closed loop gave so many expected responses a second.
+    /// The closed loop gave this many expected responses per second.
     Guessed(f64),
     /// A load begins.
     Tries(&'a Planned),
     /// It has ended.
-    Tried(&'a Attempt),
+    Tried(&'a RateAttempt),
     /// The server does not respond correctly any more; what comes instead.
     Unsettled(&'a str),
 }
@@ -115,18 +115,18 @@ pub enum FindError<E> {
     /// A load could not be made.
     #[error(transparent)]
     Load(E),
-    /// The first load brought no right found.
-    #[error("no response was right: {0}")]
+    /// The first load got no expected response.
+    #[error("no response was as expected: {0}")]
     NoResponse(String),
-    /// The generator told nonsense.
+    /// The generator's histogram is unreadable.
     #[error(transparent)]
     Histogram(#[from] HistogramError),
 }
 
-/// Finds the greatest rate that holds. `None` where the user stopped it before anything was known.
+/// Finds the greatest rate that the server sustains. `None` if the user stopped it before anything was known.
 ///
 /// # Errors
-/// Where a load cannot be made, or the server does not respond correctly even when nothing presses it.
+/// If a load cannot be sent, or the server does not respond correctly even without load.
 pub fn find<G: Generator>(
     question: &Question,
     generator: &mut G,
@@ -177,13 +177,13 @@ pub fn find<G: Generator>(
     }))
 }
 
-/// Where the search begins, of the closed loop's rate: more than that a server rarely holds in an open loop,
-/// and what is too much for it must be worked off.
+/// Where the search begins, of the closed loop's rate: a server rarely sustains more in an open loop,
+/// and would have to work off the backlog.
 const BELOW_GUESS: f64 = 0.75;
-/// How often as long as the least time a point of the curve is measured.
+/// How many times the least time each point of the curve is measured.
 const CURVE_LENGTH: u32 = 2;
 
-/// How many runs of a rate there are at the most, if each is noisy.
+/// At most this many runs of a rate, if each is noisy.
 pub const MOST_RUNS: u32 = 3;
 /// The longest pause before a rate is run again. What disturbed it may be over by then.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -196,8 +196,8 @@ struct Finder<'a, G> {
     target: prony_model::Target,
     /// Of the first open loop.
     load: Option<prony_model::LoadSpec>,
-    /// By how much a load took longer than planned, at the most: late responses were waited for, and before it
-    /// the server still had something to do.
+    /// The most by which a load took longer than planned, because it waited for late responses or the server still had a
+    /// backlog before it.
     longest_extra: Duration,
 }
 
@@ -205,7 +205,7 @@ impl<G: Generator> Finder<'_, G> {
     fn search(
         &mut self,
         search: &mut Search,
-    ) -> Result<(Vec<Attempt>, Ended), FindError<G::Error>> {
+    ) -> Result<(Vec<RateAttempt>, Ended), FindError<G::Error>> {
         let mut attempts = Vec::new();
         while let Step::Try { rate, purpose } = search.next() {
             // Without a capacity there is no curve.
@@ -221,13 +221,13 @@ impl<G: Generator> Finder<'_, G> {
         Ok((attempts, Ended::Complete))
     }
 
-    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave; a few times at the most.
+    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave, but only a few times.
     fn rate(
         &mut self,
         rate: f64,
         purpose: Purpose,
         kept: Duration,
-        attempts: &mut Vec<Attempt>,
+        attempts: &mut Vec<RateAttempt>,
     ) -> Result<ControlFlow<Ended, Tried>, FindError<G::Error>> {
         for run in 1..=MOST_RUNS {
             let measured = self.measured(rate, purpose);
@@ -259,7 +259,7 @@ impl<G: Generator> Finder<'_, G> {
     fn curve(
         &mut self,
         rates: &[f64],
-        curve: &mut Vec<Attempt>,
+        curve: &mut Vec<RateAttempt>,
     ) -> Result<Option<Ended>, FindError<G::Error>> {
         for &rate in rates {
             let measured = self.measured(rate, Purpose::Curve);
@@ -312,12 +312,12 @@ impl<G: Generator> Finder<'_, G> {
         }
     }
 
-    /// Makes a load and judges it; or what ended all of it.
+    /// Sends a load and judges it, or says what ended the search.
     fn attempt(
         &mut self,
         planned: &Planned,
         run: u32,
-    ) -> Result<ControlFlow<Ended, Attempt>, FindError<G::Error>> {
+    ) -> Result<ControlFlow<Ended, RateAttempt>, FindError<G::Error>> {
         (self.watch)(Event::Tries(planned));
         let began = self.generator.elapsed();
         let (observed, cut_short) =
@@ -340,7 +340,7 @@ impl<G: Generator> Finder<'_, G> {
             outside: outside.as_ref(),
         };
         let resolution = self.question.precision.resolution();
-        let attempt = Attempt::of(&load, &made, &self.question.slo, resolution)?;
+        let attempt = RateAttempt::of(&load, &made, &self.question.slo, resolution)?;
         self.load.get_or_insert(load.load);
         (self.watch)(Event::Tried(&attempt));
         Ok(Continue(attempt))
@@ -350,7 +350,7 @@ impl<G: Generator> Finder<'_, G> {
     fn unsettled(
         &mut self,
         load: &LoadResult,
-    ) -> Result<ControlFlow<Ended, Attempt>, FindError<G::Error>> {
+    ) -> Result<ControlFlow<Ended, RateAttempt>, FindError<G::Error>> {
         let came = what_came(load);
         if self.load.is_none() {
             return Err(FindError::NoResponse(came));
@@ -370,7 +370,7 @@ fn what_came(load: &LoadResult) -> String {
         .map(|(outcome, count)| format!("{count} {}", outcome.name()))
         .collect();
     match counted.is_empty() {
-        true => "none came".into(),
+        true => "no response came".into(),
         false => counted.join(", "),
     }
 }

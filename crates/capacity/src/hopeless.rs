@@ -1,9 +1,9 @@
-//! Whether a load that still runs can no longer hold: it is cut short, since a server that gets far more
-//! than it can serve would have to work it all off.
+//! Whether a running load can no longer meet the objective. It is then cut short, because a server that gets far more than it
+//! can serve would have to work off the backlog.
 
 use crate::slo::{Clause, Slo, Statistic};
 
-/// What a load that runs has seen so far of its measured part.
+/// What a running load has seen so far of its measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// How many responses were right.
@@ -20,10 +20,10 @@ pub struct Seen {
 
 /// How far the expected number of requests, and a thread's part in them, may be off.
 const SLACK: f64 = 0.8;
-/// So many more than can be borne are borne yet.
+/// This many more than the bound allows are tolerated.
 const MARGIN: f64 = 10.0;
 
-/// Whether a bound is broken whatever still comes of the `requests` that are expected in all.
+/// Whether a bound is broken whatever becomes of the rest of the expected `requests`.
 pub fn is_hopeless(slo: &Slo, requests: f64, seen: &Seen) -> bool {
     slo.clauses().iter().any(|clause| match clause {
         Clause::Errors { below } => seen.errors as f64 > below * requests / SLACK + MARGIN,

@@ -1,30 +1,29 @@
-//! Whether a server held a rate.
+//! Whether a server sustained a rate.
 
-use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop};
+use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop, Timeline};
+use prony_stats::grows;
 use serde::Serialize;
 
-use crate::growth::growth;
 use crate::search::Tried;
-use crate::slo::{Broken, Clause, Figures, Slo};
+use crate::slo::{Broken, Clause, Slo, SloFigures};
 
 /// The least share of the requests due that must have been sent for the rate to be the one asked for.
 const SENT: f64 = 0.99;
-/// Where the generator's own delay is this share of a bound, what breaks the bound may be its doing.
+/// If the generator's own delay is at least this share of a bound, it may be the reason that the bound is broken.
 const OWN_LAG: f64 = 0.5;
 
-/// Whether a server held a rate, and if not, why.
+/// Whether a server sustained a rate, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Judgement {
-    /// It kept all that is asked of it.
+    /// It kept the whole objective.
     Held,
     /// It did not.
     Failed {
-        /// Each thing that it did not keep.
+        /// Each bound that it broke.
         why: Vec<String>,
     },
-    /// The generator did not make the rate, or may have broken a bound by itself: of the server nothing is
-    /// known.
+    /// The generator did not reach the rate, or may have broken a bound by itself, so nothing is known of the server.
     Limited {
         /// What shows that.
         why: Vec<String>,
@@ -54,9 +53,9 @@ impl Judgement {
 /// half of it or more does not hold.
 ///
 /// # Errors
-/// Where the load's histogram cannot be read.
+/// If the load's histogram cannot be read.
 pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement, HistogramError> {
-    let figures = Figures::of(load)?;
+    let figures = SloFigures::of(load)?;
     let open = load.open.clone().unwrap_or_default();
     if let Some(why) = not_made(load, &open) {
         return Ok(Judgement::Limited { why: vec![why] });
@@ -64,7 +63,7 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
     let broken = slo.broken_by(&figures);
     let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
     if figures.count() == 0 && broken.is_empty() {
-        why.push("no response came within the trial: give it more time (-d)".into());
+        why.push("no response came within the trial; give it more time (-d)".into());
     }
     why.extend(not_taken(&open));
     why.extend(grown(load, resolution));
@@ -81,14 +80,14 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
     )
 }
 
-/// Requests were not sent though there were connections for them.
+/// Requests were not sent although connections were free.
 fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     if open.asked == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
         return None;
     }
     let by = load.generator.client_limited_by.as_deref();
     Some(format!(
-        "only {:.1} % of the requests due were sent{}",
+        "only {:.1} % of the due requests were sent{}",
         open.rate_ratio * 100.0,
         by.map_or(String::new(), |by| format!(": {by}"))
     ))
@@ -98,7 +97,7 @@ fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
 fn not_taken(open: &OpenLoop) -> Option<String> {
     (open.asked > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
         format!(
-            "only {:.1} % of the requests due could be sent: all {} connections waited for responses",
+            "only {:.1} % of the due requests could be sent: all {} connections waited for responses",
             open.rate_ratio * 100.0,
             open.most_connections
         )
@@ -113,8 +112,7 @@ fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
     ))
 }
 
-/// Where the only bounds broken are such that they might have been kept, had the generator not been so late
-/// itself.
+/// Says so if every broken bound might have been kept, had the generator itself not been late.
 fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
     if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
         return Ok(None);
@@ -136,11 +134,42 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
     Ok(all.and_then(|all| all.into_iter().next()))
 }
 
+/// Fewer intervals show no trend.
+const LEAST_INTERVALS: usize = 6;
+
+/// By how much of a second the mean latency rose in each second of the measured part, if it did so
+/// throughout and by `least` or more.
+///
+/// If more requests arrive than are served, the queue grows by the difference: a latency that rises by 10 ms in every second
+/// means that the server serves 1 % fewer than arrive. Such a rate is not sustained, however short the latency is by the end
+/// of the trial.
+fn growth(timeline: &Timeline, least: f64) -> Option<f64> {
+    let latency_s: Vec<f64> = timeline
+        .measured()
+        .filter(|&interval| timeline.ok.get(interval).is_some_and(|&ok| ok > 0))
+        .filter_map(|interval| timeline.latency_mean_ns.get(interval))
+        .map(|ns| ns / 1e9)
+        .collect();
+    if latency_s.len() < LEAST_INTERVALS {
+        return None;
+    }
+    let rise = rise(&latency_s, timeline.interval_s);
+    (rise >= least && grows(&latency_s)).then_some(rise)
+}
+
+/// From the first half to the second, by the time from the middle of the one to that of the other.
+fn rise(values: &[f64], interval_s: f64) -> f64 {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let half = values.len() / 2;
+    let (first, second) = (&values[..half], &values[values.len() - half..]);
+    let apart = (values.len() - half) as f64 * interval_s;
+    (mean(second) - mean(first)) / apart
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::load;
-    use prony_model::Timeline;
+    use crate::tests::load;
 
     const MS: u64 = 1_000_000;
 
@@ -282,5 +311,43 @@ mod tests {
             judged.why()[0].contains("rose by 15 ms in each second"),
             "{judged:?}"
         );
+    }
+
+    fn timeline(latency_ms: impl Iterator<Item = f64>) -> Timeline {
+        let latency_mean_ns: Vec<f64> = latency_ms.map(|ms| ms * 1e6).collect();
+        Timeline {
+            interval_s: 0.1,
+            measured_from_s: 1.0,
+            ok: vec![100; latency_mean_ns.len()],
+            latency_mean_ns,
+        }
+    }
+
+    #[test]
+    fn a_queue_that_gets_2_percent_too_much_grows_by_2_percent_of_the_time() {
+        // 1 s of warm-up, and then 2 ms more in every 100 ms.
+        let growing = timeline((0..60).map(|interval| 5.0 + 2.0 * f64::from(interval)));
+        let rise = growth(&growing, 0.01).unwrap();
+        assert!((rise - 0.02).abs() < 1e-9, "{rise}");
+        assert_eq!(growth(&growing, 0.03), None, "not by as much as that");
+    }
+
+    #[test]
+    fn what_grew_in_the_warm_up_alone_and_what_swings_does_not_grow() {
+        let warm_up = timeline((0..60).map(|interval| f64::from(interval.min(10)) * 5.0));
+        assert_eq!(growth(&warm_up, 0.001), None);
+        let swings = timeline((0..60).map(|interval| 20.0 + f64::from(interval % 7) * 5.0));
+        assert_eq!(growth(&swings, 0.01), None);
+        let short = timeline((0..14).map(|interval| f64::from(interval) * 100.0));
+        assert_eq!(growth(&short, 0.01), None, "4 intervals show no trend");
+    }
+
+    #[test]
+    fn intervals_without_responses_say_nothing() {
+        let mut stalls = timeline((0..60).map(|_| 5.0));
+        for interval in 11..35 {
+            (stalls.ok[interval], stalls.latency_mean_ns[interval]) = (0, 0.0);
+        }
+        assert_eq!(growth(&stalls, 0.001), None);
     }
 }

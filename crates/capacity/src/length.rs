@@ -12,7 +12,7 @@ const LONGEST: u32 = 6;
 pub struct Lengths {
     /// Before measuring.
     pub warmup: Duration,
-    /// Measured, at the least.
+    /// Measured, at least.
     pub measured: Duration,
 }
 

@@ -3,7 +3,7 @@
 use prony_model::{LoadSpec, Target};
 use serde::Serialize;
 
-use crate::attempt::Attempt;
+use crate::attempt::RateAttempt;
 use crate::search::Found;
 use crate::slo::Slo;
 
@@ -20,7 +20,7 @@ pub struct CapacityResult {
     pub precision: f64,
     /// How narrow each bisection is, as a share (0 to 1).
     pub resolution: f64,
-    /// How many findings were asked for, at the least.
+    /// The least number of findings asked for.
     pub repeats: u32,
     /// How long all of it might take, in seconds.
     pub budget_s: f64,
@@ -33,10 +33,10 @@ pub struct CapacityResult {
     /// What is known of the capacity.
     pub found: Found,
     /// Every rate that was tried, in the order of time.
-    pub attempts: Vec<Attempt>,
-    /// Latency against rate, by rate; empty where it was not taken.
-    pub curve: Vec<Attempt>,
-    /// From which rate on latency rises steeply; `None` where no such rate is seen.
+    pub attempts: Vec<RateAttempt>,
+    /// Latency against rate, by rate; empty if it was not measured.
+    pub curve: Vec<RateAttempt>,
+    /// From which rate on latency rises steeply; `None` if no such rate is seen.
     pub knee_per_s: Option<f64>,
     /// How long all of it took, in seconds.
     pub duration_s: f64,

@@ -1,28 +1,27 @@
 //! One server with one workload under one load: its rounds on both sides, and the lines they give.
 
-use prony_model::LoadSpec;
-use prony_stats::{Ratio, judge};
+use prony_model::{CountedRounds, LoadSpec};
+use prony_stats::{Ratio, common_rounds, judge};
 
 use crate::ceiling::{Ceilings, Held};
-use crate::comparison::{Question, Sessions};
 use crate::failures;
 use crate::finding::Finding;
-use crate::limit::Limits;
+use crate::limit::SideLimits;
 use crate::metric::Metric;
-use crate::rounds::{Rounds, Values};
-use crate::row::{Basis, Case, Change, Row, What};
-use crate::side::Side;
+use crate::question::{Question, Sessions};
+use crate::row::{Basis, Case, Change, MetricRow, What};
+use crate::side::{Side, Values, list, middle, relative};
 
-/// A case whose findings await the correction for all comparisons that are made together.
+/// A case whose findings wait for the correction for all comparisons together.
 pub struct OpenCase {
     pub case: Case,
-    limits: Limits,
+    limits: SideLimits,
 }
 
 /// The rounds of a case.
 pub struct CaseRounds<'a> {
-    pub base: Rounds<'a>,
-    pub new: Rounds<'a>,
+    pub base: CountedRounds<'a>,
+    pub new: CountedRounds<'a>,
     pub ceilings: Ceilings<'a>,
 }
 
@@ -34,8 +33,8 @@ impl<'a> CaseRounds<'a> {
         load: &LoadSpec,
     ) -> Self {
         Self {
-            base: Rounds::of(base.trials, base_id, workload, load),
-            new: Rounds::of(new.trials, new_id, workload, load),
+            base: base.rounds(base_id, workload, load),
+            new: new.rounds(new_id, workload, load),
             ceilings: Ceilings::of((base, new), (base_id, new_id), workload, load),
         }
     }
@@ -47,12 +46,12 @@ impl<'a> CaseRounds<'a> {
 
     /// The lines, the findings of the metrics still open.
     pub fn compare(&self, case: Case, question: &Question, sessions: Sessions) -> OpenCase {
-        let limits = Limits::of(
+        let limits = SideLimits::of(
             [&self.base, &self.ceilings.base],
             [&self.new, &self.ceilings.new],
         );
         let noisy = self.noisy();
-        let mut rows: Vec<Row> = [
+        let mut rows: Vec<MetricRow> = [
             failures::failed_rounds(&self.base, &self.new),
             failures::errors(&self.base, &self.new),
         ]
@@ -71,8 +70,9 @@ impl<'a> CaseRounds<'a> {
         OpenCase { case, limits }
     }
 
-    fn row(&self, metric: Metric, question: &Question, sessions: Sessions) -> Option<Row> {
-        let (base, new) = (self.base.values(metric), self.new.values(metric));
+    fn row(&self, metric: Metric, question: &Question, sessions: Sessions) -> Option<MetricRow> {
+        let values = |rounds: &CountedRounds<'_>| rounds.by_round(|one| metric.of(one));
+        let (base, new) = (values(&self.base), values(&self.new));
         if base.is_empty() && new.is_empty() && !question.asks_for(metric) {
             return None;
         }
@@ -80,17 +80,20 @@ impl<'a> CaseRounds<'a> {
         let (ratio, basis) = self.ratio(metric, &base, &new, sessions);
         let mut notes = match (base.len().min(new.len()), ratio) {
             (0, _) => vec!["not recorded, or too few responses for it".to_owned()],
-            (_, None) => vec!["takes two rounds of each at the least".to_owned()],
+            (_, None) => vec!["needs at least two rounds of each".to_owned()],
             _ => Vec::new(),
         };
         if basis == Basis::Unpaired && self.ceilings.hold(metric) == Held::OfGenerator {
-            notes.push("not held against the ceiling, which the generator limited".to_owned());
+            notes.push(
+                "not compared with the ceiling (reference server), which the generator limited"
+                    .to_owned(),
+            );
         }
-        Some(Row {
+        Some(MetricRow {
             what: What::Metric(metric),
             finding: Finding::TooNoisy,
-            base: base.median(),
-            new: new.median(),
+            base: middle(&base),
+            new: middle(&new),
             change: ratio.map(|ratio| Change::of(ratio, threshold, basis)),
             notes,
         })
@@ -104,36 +107,37 @@ impl<'a> CaseRounds<'a> {
         sessions: Sessions,
     ) -> (Option<Ratio>, Basis) {
         if sessions == Sessions::One {
-            return (Ratio::paired(&new.in_common(base)), Basis::Paired);
+            return (Ratio::paired(&common_rounds(new, base)), Basis::Paired);
         }
         if self.ceilings.hold(metric) == Held::Yes {
-            let base = base.relative_to(&self.ceilings.base.values(metric));
-            let new = new.relative_to(&self.ceilings.new.values(metric));
-            if let Some(ratio) = Ratio::unpaired(&new.list(), &base.list()) {
+            let values = |rounds: &CountedRounds<'_>| rounds.by_round(|one| metric.of(one));
+            let base = relative(base, &values(&self.ceilings.base));
+            let new = relative(new, &values(&self.ceilings.new));
+            if let Some(ratio) = Ratio::unpaired(&list(&new), &list(&base)) {
                 return (Some(ratio), Basis::ToCeiling);
             }
         }
-        (Ratio::unpaired(&new.list(), &base.list()), Basis::Unpaired)
+        (Ratio::unpaired(&list(new), &list(base)), Basis::Unpaired)
     }
 
     /// Which rounds rest on attempts that were noisy.
     fn noisy(&self) -> Vec<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
-        let told = sides.filter(|(_, rounds)| rounds.noisy() > 0);
+        let told = sides.filter(|(_, rounds)| rounds.noisy().next().is_some());
         told.map(|(side, rounds)| {
-            let (noisy, all) = (rounds.noisy(), rounds.count());
-            format!("{side}: {noisy} of {all} rounds noisy in every attempt")
+            let (noisy, all) = (rounds.noisy().count(), rounds.len());
+            format!("{side}: {noisy} of {all} rounds were noisy in every attempt")
         })
         .collect()
     }
 }
 
 impl OpenCase {
-    /// A case of which all is said.
+    /// A case that is settled already.
     pub fn settled(case: Case) -> Self {
         Self {
             case,
-            limits: Limits::default(),
+            limits: SideLimits::default(),
         }
     }
 
@@ -143,7 +147,7 @@ impl OpenCase {
         rows.filter_map(|row| row.change.as_mut())
     }
 
-    /// Says what comes of every change, its p-value being corrected.
+    /// Decides what each change comes to, once its p-value is corrected.
     pub fn settle(mut self) -> Case {
         for row in &mut self.case.rows {
             let (What::Metric(metric), Some(change)) = (row.what, &row.change) else {

@@ -1,27 +1,25 @@
 //! The ceilings of both sides, and what a ratio to them is worth.
 
-use prony_model::LoadSpec;
+use prony_model::{CountedRounds, LoadSpec};
 use prony_report::{FigureKind, bounds, known};
 use prony_stats::Known;
 
-use crate::conditions::made_by;
 use crate::metric::Metric;
-use crate::rounds::Rounds;
 use crate::side::Side;
 
 /// The ceiling's rounds under one load, in both sessions.
 #[derive(Default)]
 pub struct Ceilings<'a> {
-    pub base: Rounds<'a>,
-    pub new: Rounds<'a>,
-    /// Why the two are not the same ceiling.
+    pub base: CountedRounds<'a>,
+    pub new: CountedRounds<'a>,
+    /// Why the two ceilings differ.
     unlike: Option<String>,
 }
 
-/// How far two sessions may be held against their ceilings in a metric.
+/// Whether a metric of two sessions may be taken relative to their ceilings.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Held {
-    /// What differs between the ceilings is the machine's doing.
+    /// What differs between the ceilings is due to the machine.
     Yes,
     /// They are not the same, or say nothing of this metric.
     No,
@@ -30,7 +28,7 @@ pub enum Held {
 }
 
 impl<'a> Ceilings<'a> {
-    /// Those that these two servers are held against; none for the ceiling itself.
+    /// Those that these two servers are compared with; none for the ceiling itself.
     pub fn of(
         (base, new): (&Side<'a>, &Side<'a>),
         (base_id, new_id): (&str, &str),
@@ -38,10 +36,8 @@ impl<'a> Ceilings<'a> {
         load: &LoadSpec,
     ) -> Self {
         let rounds = |side: &Side<'a>, id: &str| match side.reference() {
-            Some(ceiling) if ceiling.id != id => {
-                Rounds::of(side.trials, &ceiling.id, workload, load)
-            }
-            _ => Rounds::default(),
+            Some(ceiling) if ceiling.id != id => side.rounds(&ceiling.id, workload, load),
+            _ => CountedRounds::default(),
         };
         let mut ceilings = Self {
             base: rounds(base, base_id),
@@ -54,21 +50,21 @@ impl<'a> Ceilings<'a> {
         ceilings
     }
 
-    /// Why the ceilings of two sessions are not the same, where both have one.
+    /// Why the ceilings of two sessions differ, if both have one.
     pub fn unlike(&self) -> Option<&str> {
         self.unlike.as_deref()
     }
 
     /// Whether rounds of two sessions are taken as ratios to these.
     ///
-    /// A generator that limits the ceiling is no hindrance to rates and costs: the same generator does the same work for
-    /// each response, so that its speed is the machine's, like the ceiling's own would be.
+    /// A generator that limits the ceiling does not matter for rates and costs: it does the same work for each response, so its speed
+    /// is the machine's, as the ceiling's own would be.
     pub fn hold(&self, metric: Metric) -> Held {
         if self.unlike.is_some() || !metric.follows_the_machine() {
             return Held::No;
         }
-        let limited = |rounds: &Rounds<'_>| {
-            let bounds = bounds(&rounds.measured().collect::<Vec<_>>(), None);
+        let limited = |rounds: &CountedRounds<'_>| {
+            let bounds = bounds(&rounds.measurements(), None);
             known(&bounds, FigureKind::Latency) != Known::Exactly
         };
         match metric {
@@ -92,15 +88,25 @@ impl<'a> Ceilings<'a> {
         if then.prony_version != now.prony_version {
             differ("Prony", &then.prony_version, &now.prony_version)
         } else if source(base) != source(new) {
-            Some("its files are not the same".to_owned())
+            Some("its files differ".to_owned())
         } else if let (Some(then), Some(now)) = (then_loop, now_loop)
             && then != now
         {
-            differ("what made the load", then, now)
+            differ("the event loop", then, now)
         } else if cpus(base) != cpus(new) {
-            differ("number of CPUs of server and load", &cpus(base), &cpus(new))
+            differ(
+                "number of CPUs of server and generator",
+                &cpus(base),
+                &cpus(new),
+            )
         } else {
             None
         }
     }
+}
+
+/// The event loop that sent the load.
+pub fn made_by<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
+    let (_, round) = rounds.measured().next()?;
+    Some(&round.load.generator.event_loop)
 }

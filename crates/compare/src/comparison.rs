@@ -1,53 +1,18 @@
 //! The comparison of two sides.
 
-use prony_model::{LoadSpec, ServerRecord};
+use prony_model::{LoadSpec, ServerRecord, ServerStatus};
+use prony_stats::holm;
 use serde::Serialize;
 
-use crate::comparer::{Comparer, Found, empty_case};
+use crate::case::{CaseRounds, OpenCase};
+use crate::conditions;
 use crate::failures;
 use crate::finding::{Finding, Tally};
 use crate::metric::Metric;
 use crate::noise::Noise;
+use crate::question::{Question, Sessions};
 use crate::row::Case;
-use crate::side::{Named, Side, fault, is_reference};
-use crate::threshold::Thresholds;
-
-/// What is asked of a comparison.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Question {
-    /// The metrics; where there are none, those that say something under the load ([`Metric::usual`]).
-    pub metrics: Vec<Metric>,
-    /// The least changes that matter.
-    pub thresholds: Thresholds,
-}
-
-impl Question {
-    pub(crate) fn metrics(&self, load: &LoadSpec) -> Vec<Metric> {
-        match self.metrics.is_empty() {
-            true => Metric::usual(load).to_vec(),
-            false => {
-                let mut metrics = self.metrics.clone();
-                metrics.retain(|metric| metric.applies_to(load));
-                metrics
-            }
-        }
-    }
-
-    /// Whether it was asked for by its name.
-    pub(crate) fn asks_for(&self, metric: Metric) -> bool {
-        self.metrics.contains(&metric)
-    }
-}
-
-/// In how many sessions the sides were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sessions {
-    /// In one run, interleaved.
-    One,
-    /// In two runs, one after the other.
-    Two,
-}
+use crate::side::{Named, Side, fault, is_reference, is_wrong};
 
 /// What a new measurement says beside an old one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,16 +27,16 @@ pub struct Comparison {
     pub tally: Tally,
     /// Each server with each workload under each load.
     pub cases: Vec<Case>,
-    /// What BASE has figures of and NEW has not, by no fault of the server, and what neither has figures of.
+    /// What only BASE has figures of, by no fault of the server, and what neither has.
     pub left_out: Vec<String>,
-    /// What only NEW has figures of: there is nothing that it could be worse than.
+    /// What only NEW has figures of, so that there is nothing to compare it with.
     pub only_new: Vec<String>,
-    /// What its reader must know before its figures.
+    /// What must be read before the figures.
     pub warnings: Vec<String>,
     /// Whether NEW sent wrong responses. Its line of errors has how many.
     #[serde(skip)]
     pub new_is_wrong: bool,
-    /// Under which conditions both were measured, as far as two sessions differ.
+    /// How the conditions of two sessions differ.
     pub differences: Vec<String>,
     /// What else the machine did.
     pub noise: Noise,
@@ -81,10 +46,10 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
     /// They are the same.
-    #[error("both sides are the run {0}; name two of its servers (RUN:SERVER), or another run")]
+    #[error("both sides are the run {0}: name two of its servers (RUN:SERVER), or another run")]
     Same(String),
     /// A server took no part in its run.
-    #[error("the run {run} has no server `{server}`; it has: {}", .known.join(", "))]
+    #[error("the run {run} has no server `{server}`, only {}", .known.join(", "))]
     Unknown {
         /// The run.
         run: String,
@@ -94,7 +59,7 @@ pub enum Incomparable {
         known: Vec<String>,
     },
     /// They have nothing in common.
-    #[error("there is nothing to compare in the runs {base} and {new}{}", list(.why))]
+    #[error("the runs {base} and {new} have nothing to compare{}", list(.why))]
     Nothing {
         /// The old run.
         base: String,
@@ -116,7 +81,7 @@ impl Comparison {
     /// Compares two sides.
     ///
     /// # Errors
-    /// Where they are the same, or have nothing in common.
+    /// If they are the same, or have nothing in common.
     pub fn of(base: Side<'_>, new: Side<'_>, question: &Question) -> Result<Self, Incomparable> {
         let pairs = pairs(&base, &new)?;
         let sessions = match base.run.id == new.run.id {
@@ -141,15 +106,15 @@ impl Comparison {
             });
         }
         if base.server.is_none() && new.server.is_none() {
-            let gone = lacking(&base, &new).map(|id| format!("{id}: it is not in NEW"));
+            let gone = lacking(&base, &new).map(|id| format!("{id}: not in NEW"));
             found.left_out.extend(gone);
-            let come = lacking(&new, &base).map(|id| format!("{id}: it is not in BASE"));
+            let come = lacking(&new, &base).map(|id| format!("{id}: not in BASE"));
             found.only_new.extend(come);
         }
         Ok(comparer.conclude(found))
     }
 
-    /// What is to be said where NEW cannot be built and BASE can, so that nothing of these was measured.
+    /// The result if NEW cannot be built and BASE can, so nothing was measured.
     pub fn without_new<'a>(
         base: Named,
         new: Named,
@@ -158,7 +123,7 @@ impl Comparison {
     ) -> Self {
         let case = |(workload, load): (&str, &LoadSpec)| {
             let why = fault(broken, workload).unwrap_or_else(|| "it cannot be built".to_owned());
-            let case = empty_case((base_id, &broken.id), workload, load);
+            let case = Case::empty((base_id, &broken.id), workload, load);
             Case {
                 rows: vec![failures::absent(Finding::Worse, "new", &why)],
                 ..case
@@ -172,7 +137,7 @@ impl Comparison {
             only_new: Vec::new(),
             new_is_wrong: false,
             warnings: vec![format!(
-                "{} cannot be built, so nothing was measured, and there is no run {}",
+                "{} cannot be built, so nothing was measured and the run {} was not recorded",
                 broken.id, new.run
             )],
             differences: Vec::new(),
@@ -183,12 +148,12 @@ impl Comparison {
         }
     }
 
-    /// Whether something is worse, or NEW sent wrong responses, whatever BASE did.
+    /// Whether something is worse, or NEW sent wrong responses (even if BASE did too).
     pub fn is_worse(&self) -> bool {
         self.tally.worse > 0 || self.new_is_wrong
     }
 
-    /// Whether it leaves open if something is worse.
+    /// Whether some comparisons were inconclusive.
     pub fn is_open(&self) -> bool {
         let mut rows = self.cases.iter().flat_map(|case| &case.rows);
         !self.left_out.is_empty() || rows.any(|row| row.finding.is_open())
@@ -215,7 +180,7 @@ fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incom
     }
     let both = base.run.servers.iter();
     let both = both.filter(|server| new.record(&server.id).is_some());
-    // The ceiling is what the others are held against.
+    // The ceiling is what the others are compared with.
     let (ceilings, others): (Vec<_>, Vec<_>) = both.partition(|server| is_reference(server));
     let compared = if others.is_empty() { ceilings } else { others };
     let pair = |id: &String| (id.clone(), id.clone());
@@ -240,7 +205,241 @@ fn lacking<'a>(side: &Side<'a>, other: &Side<'a>) -> impl Iterator<Item = &'a st
     gone.map(|server| server.id.as_str())
 }
 
-pub(crate) fn tally(cases: &[Case]) -> Tally {
+fn tally(cases: &[Case]) -> Tally {
     let rows = cases.iter().flat_map(|case| &case.rows);
     Tally::of(rows.map(|row| row.finding))
+}
+
+/// Corrects the p-values for all comparisons together, and says what comes of each.
+fn settle(mut cases: Vec<OpenCase>) -> Vec<Case> {
+    let p_values: Vec<f64> = cases
+        .iter_mut()
+        .flat_map(|case| case.changes().map(|change| change.p).collect::<Vec<_>>())
+        .collect();
+    let changes = cases.iter_mut().flat_map(OpenCase::changes);
+    for (change, p) in changes.zip(holm(&p_values)) {
+        change.p_corrected = p;
+    }
+    cases.into_iter().map(OpenCase::settle).collect()
+}
+
+/// What there is of all pairs of servers.
+#[derive(Default)]
+struct Found {
+    cases: Vec<OpenCase>,
+    left_out: Vec<String>,
+    only_new: Vec<String>,
+}
+
+/// Two sides, and what is asked of them.
+struct Comparer<'a> {
+    base: Side<'a>,
+    new: Side<'a>,
+    question: &'a Question,
+    sessions: Sessions,
+}
+
+impl<'a> Comparer<'a> {
+    /// The cases of a pair of servers.
+    fn server(&self, base_id: &str, new_id: &str, found: &mut Found) {
+        for (workload, load) in self.measures(base_id, new_id) {
+            let case = Case::empty((base_id, new_id), workload, load);
+            let rounds = self.rounds(&case);
+            let absent = |finding, side, why: &str| {
+                OpenCase::settled(Case {
+                    rows: vec![failures::absent(finding, side, why)],
+                    ..case.clone()
+                })
+            };
+            match (rounds.base.is_empty(), rounds.new.is_empty()) {
+                (false, false) => match self.both(case, &rounds) {
+                    Ok(case) => found.cases.push(case),
+                    Err(why) => found.left_out.push(why),
+                },
+                (false, true) => match self.fault(&self.new, new_id, workload) {
+                    Some(why) => found.cases.push(absent(Finding::Worse, "new", &why)),
+                    None => found
+                        .left_out
+                        .push(why_not(&self.new, "NEW", new_id, &case)),
+                },
+                (true, _) => match self.fault(&self.base, base_id, workload) {
+                    Some(why) => found.cases.push(absent(Finding::Improved, "base", &why)),
+                    None => {
+                        let why = why_not(&self.base, "BASE", base_id, &case);
+                        found.only_new.push(why);
+                    }
+                },
+            }
+        }
+    }
+
+    /// The lines of a case that both sides have rounds of, or why there are none.
+    fn both(&self, case: Case, rounds: &CaseRounds<'_>) -> Result<OpenCase, String> {
+        let place = case.place(&case.new);
+        if !rounds.has_figures() {
+            let mut failed = rounds.new.failed();
+            let kind = failed.next().map_or("failed", |(kind, _)| kind.name());
+            return Err(format!("{place}: every round of both failed ({kind})"));
+        }
+        let open = rounds.compare(case, self.question, self.sessions);
+        match open.case.rows.is_empty() {
+            false => Ok(open),
+            true => Err(format!(
+                "{place}: the metrics asked for mean nothing under this load"
+            )),
+        }
+    }
+
+    fn rounds(&self, case: &Case) -> CaseRounds<'a> {
+        let sides = (&self.base, &self.new);
+        CaseRounds::of(sides, (&case.base, &case.new), &case.workload, &case.load)
+    }
+
+    /// The workloads and loads of a pair of servers, those of BASE first.
+    fn measures(&self, base_id: &str, new_id: &str) -> Vec<(&'a str, &'a LoadSpec)> {
+        let of = |side: &Side<'a>, id: &str| {
+            let id = id.to_owned();
+            let trials = side.trials.iter().map(|record| &record.trial);
+            trials.filter(move |trial| trial.server == id)
+        };
+        let mut measures: Vec<(&str, &LoadSpec)> = Vec::new();
+        for trial in of(&self.base, base_id).chain(of(&self.new, new_id)) {
+            let is_there = measures
+                .iter()
+                .any(|(workload, load)| *workload == trial.workload && load.same_load(&trial.load));
+            if !is_there {
+                measures.push((&trial.workload, &trial.load));
+            }
+        }
+        measures
+    }
+
+    fn fault(&self, side: &Side<'_>, id: &str, workload: &str) -> Option<String> {
+        fault(side.record(id)?, workload)
+    }
+
+    /// All of it together.
+    fn conclude(&self, found: Found) -> Comparison {
+        let cases = settle(found.cases);
+        Comparison {
+            base: self.base.named(),
+            new: self.new.named(),
+            sessions: self.sessions,
+            tally: tally(&cases),
+            left_out: found.left_out,
+            only_new: found.only_new,
+            new_is_wrong: !self.wrong(&cases).is_empty(),
+            warnings: self.warnings(&cases),
+            differences: self.differences(&cases),
+            noise: self.noise(&cases),
+            cases,
+        }
+    }
+
+    fn warnings(&self, cases: &[Case]) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let wrong = self.wrong(cases);
+        if !wrong.is_empty() {
+            warnings.push(format!(
+                "NEW sent wrong responses ({}): its figures are not compared there, and the exit status is 1 whatever BASE \
+                 sent",
+                wrong.join("; ")
+            ));
+        }
+        warnings.extend(conditions::unfinished("BASE", self.base.run));
+        if self.sessions == Sessions::Two {
+            warnings.extend(conditions::unfinished("NEW", self.new.run));
+            warnings.extend(self.other_ceilings(cases));
+        }
+        let mut metrics: Vec<Metric> = cases
+            .iter()
+            .flat_map(|case| self.question.metrics(&case.load))
+            .collect();
+        metrics.sort();
+        metrics.dedup();
+        let narrow = metrics.into_iter().filter(|metric| {
+            let thresholds = &self.question.thresholds;
+            thresholds.too_narrow(*metric, self.sessions).is_some()
+        });
+        let narrow: Vec<&str> = narrow.map(Metric::name).collect();
+        if !narrow.is_empty() {
+            warnings.push(format!(
+                "the threshold of {} is narrower than the difference that the same code may show in two sessions; measure both in one run \
+                 (`prony ab`)",
+                narrow.join(", ")
+            ));
+        }
+        warnings
+    }
+
+    /// The cases in which NEW sent wrong responses.
+    fn wrong(&self, cases: &[Case]) -> Vec<String> {
+        let wrong = cases.iter().filter(|case| is_wrong(&self.rounds(case).new));
+        wrong.map(|case| case.place(&case.new)).collect()
+    }
+
+    fn differences(&self, cases: &[Case]) -> Vec<String> {
+        if self.sessions == Sessions::One {
+            return Vec::new();
+        }
+        let mut lines = conditions::differences(self.base.run, self.new.run);
+        let generators = cases.iter().filter_map(|case| {
+            let rounds = self.rounds(case);
+            conditions::generators(&rounds.base, &rounds.new)
+        });
+        lines.extend(generators);
+        lines.dedup();
+        let mut drifts: Vec<String> = cases
+            .iter()
+            .filter_map(|case| conditions::drift(&self.rounds(case).ceilings, case))
+            .collect();
+        drifts.dedup();
+        lines.extend(drifts);
+        lines
+    }
+
+    /// Why the ceilings of two sessions cannot be compared, if they cannot.
+    fn other_ceilings(&self, cases: &[Case]) -> Vec<String> {
+        let why = |case| {
+            let rounds = self.rounds(case);
+            let why = rounds.ceilings.unlike()?;
+            Some(format!(
+                "the ceilings (reference servers) of NEW and BASE differ ({why}), so nothing is compared with them, and the changes include \
+                 what the machine did"
+            ))
+        };
+        let mut told: Vec<String> = cases.iter().filter_map(why).collect();
+        told.dedup();
+        told
+    }
+
+    fn noise(&self, cases: &[Case]) -> Noise {
+        let of = |side: &Side<'a>, id: fn(&Case) -> &String| {
+            side.trials.iter().filter(move |record| {
+                let trial = &record.trial;
+                cases.iter().any(|case| {
+                    trial.server == *id(case)
+                        && trial.workload == case.workload
+                        && trial.load.same_load(&case.load)
+                })
+            })
+        };
+        Noise::of(of(&self.base, |case| &case.base).chain(of(&self.new, |case| &case.new)))
+    }
+}
+
+/// Why a side has no rounds of a case.
+fn why_not(side: &Side<'_>, name: &str, id: &str, case: &Case) -> String {
+    let missing = match side.record(id).map(|server| &server.status) {
+        Some(ServerStatus::Skipped { missing, .. }) => Some(missing),
+        _ => None,
+    };
+    let mut trials = side.trials.iter().map(|record| &record.trial);
+    let other_load = trials.any(|trial| trial.server == id && trial.workload == case.workload);
+    let why = match (missing, other_load) {
+        (Some(missing), _) => format!("its toolchain is not installed: {missing}"),
+        (None, true) => "it was measured under another load".to_owned(),
+        (None, false) => "it was not measured".to_owned(),
+    };
+    format!("{}: in {name} {why}", case.place(id))
 }

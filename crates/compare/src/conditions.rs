@@ -1,27 +1,26 @@
-//! In what two sessions differ besides the server.
+//! How the conditions of two sessions differ.
 
-use prony_model::{Machine, Run, RunEnd};
-use prony_report::format;
+use prony_model::{CountedRounds, Machine, Run, RunEnd};
+use prony_present::number::{NONE, change};
 use prony_stats::Ratio;
 
-use crate::ceiling::Ceilings;
+use crate::ceiling::{Ceilings, made_by};
 use crate::metric::Metric;
-use crate::rounds::Rounds;
 use crate::row::Case;
-use crate::text;
+use crate::side::list;
 
-/// What the reader of a comparison must know of a run that did not come to its end.
+/// What must be said of a run that did not complete.
 pub fn unfinished(side: &str, run: &Run) -> Option<String> {
     let how = match run.end {
         RunEnd::Complete => return None,
-        RunEnd::Open => "is not over, or was killed",
-        RunEnd::Interrupted => "was stopped before its end",
-        RunEnd::Failed => "could not go on",
+        RunEnd::Open => "is still going on, or was killed",
+        RunEnd::Interrupted => "was stopped by its user",
+        RunEnd::Failed => "could not continue",
     };
     Some(format!("{side}: the run {} {how}", run.id))
 }
 
-/// In what the conditions of two runs differ, a line each.
+/// How the conditions of two runs differ, a line each.
 pub fn differences(base: &Run, new: &Run) -> Vec<String> {
     let (then, now) = (&base.machine, &new.machine);
     let cpus = |run: &Run| format!("{:?} and {:?}", run.cpus.server, run.cpus.load);
@@ -46,7 +45,7 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
             or_none(&now.virtualization),
         ),
         ("governor", or_none(&then.governor), or_none(&now.governor)),
-        ("CPUs of server and load", cpus(base), cpus(new)),
+        ("CPUs of server and generator", cpus(base), cpus(new)),
     ];
     let told = fields.into_iter().filter(|(_, then, now)| then != now);
     let mut lines: Vec<String> = told
@@ -57,17 +56,17 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
         ("TCP settings", &then.tcp_settings, &now.tcp_settings),
     ] {
         if then != now {
-            lines.push(format!("the {what} of the kernel are not the same"));
+            lines.push(format!("the kernel's {what} differ"));
         }
     }
     lines
 }
 
 fn or_none(text: &Option<String>) -> String {
-    text.clone().unwrap_or_else(|| format::NONE.to_owned())
+    text.clone().unwrap_or_else(|| NONE.to_owned())
 }
 
-/// In words that a few megabytes do not change: kernels keep different amounts for themselves.
+/// Rounded, because kernels reserve different amounts for themselves.
 fn memory(machine: &Machine) -> String {
     format!(
         "{:.0} GiB",
@@ -75,33 +74,27 @@ fn memory(machine: &Machine) -> String {
     )
 }
 
-/// What made the load, where that is not the same: another event loop, or another generator.
-pub fn generators(base: &Rounds<'_>, new: &Rounds<'_>) -> Option<String> {
+/// The event loops or generators that sent the load, if they differ.
+pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<String> {
     match (made_by(base), made_by(new)) {
-        (Some(then), Some(now)) if then != now => {
-            Some(format!("what made the load: {then} → {now}"))
-        }
+        (Some(then), Some(now)) if then != now => Some(format!("event loop: {then} → {now}")),
         _ => None,
     }
 }
 
-/// The event loop that made the load.
-pub fn made_by<'a>(rounds: &Rounds<'a>) -> Option<&'a str> {
-    let round = rounds.measured().next()?;
-    Some(&round.load.generator.event_loop)
-}
-
-/// By how much the ceiling itself differs from one session to the other in the rate of a case, where it is the same
-/// ceiling: the machine's doing.
+/// By how much the rate of the ceiling itself differs from one session to the other, if it is the same ceiling: the effect of
+/// the machine.
 pub fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
     if case.load.shape.is_open() || ceilings.unlike().is_some() {
         return None;
     }
-    let rates = |rounds: &Rounds<'_>| rounds.values(Metric::Rate).list();
+    let rates = |rounds: &CountedRounds<'_>| list(&rounds.by_round(|one| Metric::Rate.of(one)));
     let ratio = Ratio::unpaired(&rates(&ceilings.new), &rates(&ceilings.base))?;
     Some(format!(
-        "the ceiling's own rate, {}: {} from one session to the other",
-        text::workload_and_load(&case.workload, &case.load),
-        text::change_and_interval(ratio.ratio, ratio.low, ratio.high)
+        "the rate of the ceiling (reference server) itself, {}: {} ({} to {}) from one session to the other",
+        case.load_words(),
+        change(ratio.ratio),
+        change(ratio.low),
+        change(ratio.high)
     ))
 }

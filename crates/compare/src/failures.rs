@@ -1,30 +1,29 @@
-//! Wrong responses, errors and failed rounds: what no rate makes good.
+//! Wrong responses, errors and failed rounds: what no rate makes up for.
 
-use prony_model::{FailureKind, Measurement, Outcome};
-use prony_report::format;
+use prony_model::{CountedRounds, FailureKind, Measurement, Outcome};
+use prony_present::number::exact;
 
 use crate::finding::Finding;
-use crate::rounds::Rounds;
-use crate::row::{Row, What};
+use crate::row::{MetricRow, What};
 
 /// Errors of one side.
 struct Errors {
     requests: u64,
     errors: u64,
-    /// Whole responses that were wrong, or broke off: no noise makes them.
+    /// Whole responses that were wrong or truncated: noise causes none.
     wrong: u64,
     rounds: usize,
 }
 
 impl Errors {
-    fn of(rounds: &Rounds<'_>) -> Self {
+    fn of(rounds: &CountedRounds<'_>) -> Self {
         let mut all = Self {
             requests: 0,
             errors: 0,
             wrong: 0,
             rounds: 0,
         };
-        for round in rounds.measured() {
+        for (_, round) in rounds.measured() {
             let errors = round.load.outcomes.errors();
             all.requests += round.load.outcomes.total();
             all.errors += errors;
@@ -41,12 +40,12 @@ impl Errors {
     fn told(&self, side: &str) -> String {
         let wrong = match self.wrong {
             0 => String::new(),
-            wrong => format!(", {} of them wrong responses", format::exact(wrong)),
+            wrong => format!(", {} of them wrong responses", exact(wrong)),
         };
         format!(
             "{side}: {} errors in {} requests{wrong}",
-            format::exact(self.errors),
-            format::exact(self.requests)
+            exact(self.errors),
+            exact(self.requests)
         )
     }
 }
@@ -56,19 +55,19 @@ fn wrong(round: &Measurement) -> u64 {
     outcomes.wrong() + outcomes[Outcome::Truncated]
 }
 
-/// More than so many times as many errors, or failed rounds, as before are worse.
+/// More than this many times as many errors, or failed rounds, are worse.
 const MORE: f64 = 2.0;
 
-/// The line of the errors; `None` where neither side has any.
+/// The line of the errors; `None` if neither side has any.
 ///
-/// One wrong response where there was none is worse. Other errors are worse where they are new and in more than one
-/// round, or are more than twice as many as before: a machine that stops for a moment makes some in one round.
-pub fn errors(base: &Rounds<'_>, new: &Rounds<'_>) -> Option<Row> {
+/// One wrong response is worse if there was none. Other errors are worse if they occur in more than one round and are new or more
+/// than twice as many as before: a machine that stalls for a moment causes some in one round.
+pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Errors::of(base), Errors::of(new));
     if then.errors + now.errors == 0 {
         return None;
     }
-    Some(Row {
+    Some(MetricRow {
         what: What::Errors,
         finding: finding(&then, &now),
         base: Some(then.share()),
@@ -97,14 +96,14 @@ fn finding(then: &Errors, now: &Errors) -> Finding {
 /// Failed rounds of one side.
 struct Failures {
     failed: usize,
-    /// Of these, the ones that no noise makes: the server ended, counted other than the client, or did not draw lines at
-    /// random.
+    /// Of these, the ones that noise cannot cause: the server exited, its count differs from the client's, or it did not draw
+    /// lines at random.
     grave: usize,
     rounds: usize,
 }
 
 impl Failures {
-    fn of(rounds: &Rounds<'_>) -> Self {
+    fn of(rounds: &CountedRounds<'_>) -> Self {
         let grave = |kind| {
             use FailureKind::{NotDrawn, NotReconciled, ServerExited};
             matches!(kind, ServerExited | NotReconciled | NotDrawn)
@@ -112,7 +111,7 @@ impl Failures {
         Self {
             failed: rounds.failed().count(),
             grave: rounds.failed().filter(|(kind, _)| grave(*kind)).count(),
-            rounds: rounds.count(),
+            rounds: rounds.len(),
         }
     }
 
@@ -121,17 +120,17 @@ impl Failures {
     }
 }
 
-/// The line of the rounds that failed; `None` where none did.
+/// The line of the rounds that failed; `None` if none did.
 ///
-/// A side without any measured round, where the other has some, is worse. So is one grave failure where there was none.
-/// Others (not ready, not loaded, no response) are worse in more than one round, where their share is more than
-/// twice as large as before; fewer are too noisy to say.
-pub fn failed_rounds(base: &Rounds<'_>, new: &Rounds<'_>) -> Option<Row> {
+/// A side without any measured round is worse if the other has some. So is one grave failure if there was none. Others (not
+/// ready, not loaded, no response) are worse if they are in more than one round and their share more than doubled; fewer are too
+/// noisy to tell.
+pub fn failed_rounds(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Failures::of(base), Failures::of(new));
     if then.failed + now.failed == 0 {
         return None;
     }
-    Some(Row {
+    Some(MetricRow {
         what: What::Failure,
         finding: finding_of_failures(&then, &now),
         base: Some(then.failed as f64),
@@ -152,7 +151,7 @@ fn finding_of_failures(then: &Failures, now: &Failures) -> Finding {
             || (before.grave == 0 && after.grave > 0)
             || (grew && after.failed > 1)
     };
-    // More of them is worse, even where other ones are gone.
+    // More of them is worse, even if others are gone.
     if appear(then, now) {
         Finding::Worse
     } else if appear(now, then) {
@@ -164,20 +163,20 @@ fn finding_of_failures(then: &Failures, now: &Failures) -> Finding {
     }
 }
 
-fn told(side: &str, rounds: &Rounds<'_>) -> Option<String> {
+fn told(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
     let (kind, message) = rounds.failed().next()?;
     let message = message.trim().lines().next().unwrap_or_default();
     Some(format!(
         "{side}: {} of {} rounds failed ({}): {message}",
         rounds.failed().count(),
-        rounds.count(),
+        rounds.len(),
         kind.name(),
     ))
 }
 
-/// The line of a side without figures, where the other has some.
-pub fn absent(finding: Finding, side: &str, why: &str) -> Row {
-    Row {
+/// The line of a side without figures, if the other has some.
+pub fn absent(finding: Finding, side: &str, why: &str) -> MetricRow {
+    MetricRow {
         what: What::Failure,
         finding,
         base: None,

@@ -7,20 +7,20 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// NEW is worse, by the threshold at the least.
+    /// NEW is worse, by at least the threshold.
     Worse,
-    /// NEW is better, likewise.
+    /// NEW is better, by at least the threshold.
     Improved,
-    /// A change of the threshold's size might hide in the interval.
+    /// The interval is so wide that a change of the threshold's size may be hidden in it.
     TooNoisy,
-    /// The figures of a side are a lower bound, or of wrong responses, so that they say nothing of the change.
+    /// The figures of a side are a lower bound, or of wrong responses, so they say nothing about the change.
     Limited,
     /// No change is seen, and one of the threshold's size would have been.
     NoChangeSeen,
 }
 
 impl Finding {
-    /// Every finding, the weightier first.
+    /// Every finding, the most important first.
     pub const ALL: [Finding; 5] = [
         Finding::Worse,
         Finding::Improved,
@@ -40,7 +40,7 @@ impl Finding {
         }
     }
 
-    /// Whether it leaves open if the server has become worse.
+    /// Whether it is inconclusive.
     pub const fn is_open(self) -> bool {
         matches!(self, Finding::TooNoisy | Finding::Limited)
     }
@@ -94,7 +94,7 @@ impl Tally {
         *tally.slot(finding)
     }
 
-    /// The weightiest thing to say of all together.
+    /// The most important finding among them.
     pub fn overall(&self) -> Finding {
         let mut weightier = Finding::ALL.into_iter();
         weightier

@@ -1,15 +1,16 @@
 //! What bounds the figures of a side, and what that leaves to say.
 
+use prony_model::CountedRounds;
 use prony_report::{Bound, FigureKind, bounds, known};
 use prony_stats::{Known, stands};
 
 use crate::finding::Finding;
 use crate::metric::Metric;
-use crate::rounds::Rounds;
+use crate::side::{is_wrong, middle, relative};
 
 /// What limited each side besides its server: the server may be better than its figures say, and is not worse.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Limits {
+pub struct SideLimits {
     base: Side,
     new: Side,
 }
@@ -21,9 +22,9 @@ struct Side {
     is_wrong: bool,
 }
 
-impl Limits {
+impl SideLimits {
     /// Of both sides, each with the ceiling of its run.
-    pub fn of(base: [&Rounds<'_>; 2], new: [&Rounds<'_>; 2]) -> Self {
+    pub fn of(base: [&CountedRounds<'_>; 2], new: [&CountedRounds<'_>; 2]) -> Self {
         Self {
             base: Side::of(base),
             new: Side::of(new),
@@ -43,8 +44,8 @@ impl Limits {
             .collect()
     }
 
-    /// What may be said all the same. If BASE alone was limited it would have been faster yet, so that a NEW that
-    /// is slower is worse; and the other way round.
+    /// What may be said in spite of the limits. If only BASE was limited it would have been even faster, so a slower NEW is worse;
+    /// and vice versa.
     pub fn leave(&self, metric: Metric, finding: Finding) -> Finding {
         let (base, new) = (
             self.base.known(metric.kind()),
@@ -63,13 +64,12 @@ impl Limits {
 }
 
 impl Side {
-    fn of([rounds, ceiling]: [&Rounds<'_>; 2]) -> Self {
-        let rates = |rounds: &Rounds<'_>| rounds.values(Metric::Rate);
-        let share = rates(rounds).relative_to(&rates(ceiling)).median();
-        let measured: Vec<_> = rounds.measured().collect();
+    fn of([rounds, ceiling]: [&CountedRounds<'_>; 2]) -> Self {
+        let rates = |rounds: &CountedRounds<'_>| rounds.by_round(|one| Metric::Rate.of(one));
+        let share = middle(&relative(&rates(rounds), &rates(ceiling)));
         Self {
-            bounds: bounds(&measured, share),
-            is_wrong: rounds.is_wrong(),
+            bounds: bounds(&rounds.measurements(), share),
+            is_wrong: is_wrong(rounds),
         }
     }
 
@@ -109,7 +109,7 @@ mod tests {
     fn a_limit_hides_what_lies_beyond_it_and_nothing_else() {
         let left = |base, new, finding| {
             let (base, new) = (side(base), side(new));
-            Limits { base, new }.leave(Metric::Rate, finding)
+            SideLimits { base, new }.leave(Metric::Rate, finding)
         };
         for finding in Finding::ALL {
             assert_eq!(left(false, false, finding), finding);
@@ -127,7 +127,7 @@ mod tests {
             is_wrong: true,
             ..Side::default()
         };
-        let limits = Limits {
+        let limits = SideLimits {
             base: Side::default(),
             new: wrong,
         };

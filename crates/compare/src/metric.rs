@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use prony_model::{LatencyHistogram, LoadSpec, Measurement};
-use prony_report::{FigureKind, format};
+use prony_present::number;
+use prony_report::FigureKind;
 use prony_stats::{Better, supports_percentile};
 use serde::{Serialize, Serializer};
 
@@ -15,7 +16,7 @@ pub enum Metric {
     Rate,
     /// The server's CPU time for an expected response, in nanoseconds, warm-up included in both.
     Cpu,
-    /// The server's instructions for an expected response, likewise.
+    /// The server's instructions for an expected response, warm-up included in both.
     Instructions,
     /// The median latency, in nanoseconds.
     P50,
@@ -27,7 +28,7 @@ pub enum Metric {
 
 /// A name that no metric has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no metric `{0}`; there are rate, cpu, instructions, p50, p99 and memory")]
+#[error("unknown metric `{0}`; use rate, cpu, instructions, p50, p99 or memory")]
 pub struct UnknownMetric(pub String);
 
 impl Metric {
@@ -53,7 +54,7 @@ impl Metric {
         }
     }
 
-    /// What is judged of a load where nobody says what: what its shape leaves to the server.
+    /// The metrics that are compared by default: those that the load leaves to the server.
     pub fn usual(load: &LoadSpec) -> &'static [Metric] {
         match load.shape.is_open() {
             true => &[Metric::Cpu, Metric::Instructions, Metric::P50, Metric::P99],
@@ -84,13 +85,13 @@ impl Metric {
         }
     }
 
-    /// Whether what the machine does to it, it does to the ceiling's as well, so that their ratio is steadier than
-    /// either. How much memory a server takes has nothing to do with the machine's speed.
+    /// Whether the machine's speed affects it and the ceiling's (reference server) alike, so that their ratio is steadier than
+    /// either. How much memory a server takes does not depend on that speed.
     pub const fn follows_the_machine(self) -> bool {
         !matches!(self, Metric::Memory)
     }
 
-    /// A round's value; `None` where it was not recorded, or rests on too few responses.
+    /// A round's value; `None` if it was not recorded, or rests on too few responses.
     pub fn of(self, round: &Measurement) -> Option<f64> {
         let value = match self {
             Metric::Rate => Some(round.load.rate_per_s),
@@ -106,10 +107,10 @@ impl Metric {
     /// The value with its unit.
     pub fn text(self, value: f64) -> String {
         match self {
-            Metric::Rate => format::rate(value),
-            Metric::Instructions => format::count(value),
-            Metric::Cpu | Metric::P50 | Metric::P99 => format::duration(value),
-            Metric::Memory => format::bytes(value),
+            Metric::Rate => number::rate(value),
+            Metric::Instructions => number::count(value),
+            Metric::Cpu | Metric::P50 | Metric::P99 => number::duration(value),
+            Metric::Memory => number::bytes(value),
         }
     }
 }

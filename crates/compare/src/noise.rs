@@ -1,72 +1,77 @@
 //! How noisy the machine was while both sides were measured.
 
-use prony_model::{CpuNoise, Measurement, NoiseCause, TrialRecord, TrialResult};
-use prony_report::format;
+use prony_model::{Disturbance, NoiseCause, TrialRecord, worst_of};
+use prony_present::number::share;
 use serde::Serialize;
 
-/// What else went on while both sides were measured, of all attempts.
+/// What else the machine did while both sides were measured, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Noise {
-    /// Trials that were made, every attempt counted.
+    /// Trials that were run, every attempt counted.
     pub attempts: usize,
-    /// Of these, the ones that noise disturbed, so that they were re-run where there was time.
+    /// Of these, the noisy ones, which were re-run if there was time.
     pub noisy: usize,
-    /// Of the attempts that nothing disturbed, the ones in which others had more than 2 % of the CPUs all the same.
+    /// Of the others, the ones that lost more than 2 % of their CPU time.
     pub disturbed: usize,
     /// The greatest share (0 to 1) of CPU time that the hypervisor gave to others.
     pub steal_share: f64,
-    /// The greatest share of CPU time that other programs used of the CPUs of server or generator; `None` where no
-    /// trial says.
+    /// The greatest share of CPU time that other programs used of the CPUs of server or generator; `None` if no trial says.
     pub foreign_share: Option<f64>,
+    /// What decides if the machine was noisy.
+    #[serde(skip)]
+    disturbance: Disturbance,
 }
 
-/// From this share of CPU time on it is worth a word that others had it.
+/// From this share of lost CPU time on a trial counts as disturbed.
 const WORTH_TELLING: f64 = 0.02;
 
 impl Noise {
-    pub(crate) fn of<'a>(trials: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
-        let mut noise = Self::default();
-        for record in trials {
-            noise.add(record);
-        }
+    pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a TrialRecord> + Clone) -> Self {
+        let mut noise = Self {
+            disturbance: Disturbance::of(trials.clone()),
+            ..Self::default()
+        };
+        trials.for_each(|record| noise.add(record));
         noise
     }
 
-    /// Whether it was enough to be told.
-    pub fn is_worth_telling(&self) -> bool {
-        self.noisy + self.disturbed > 0
+    /// Whether a reader must know of it before any figure: the same rule as in reports.
+    pub fn is_noisy(&self) -> bool {
+        self.disturbance.is_noisy()
     }
 
     /// In a sentence.
     pub fn sentence(&self) -> String {
         if self.attempts == 0 {
-            return "No trial was made.".to_owned();
+            return "No trial was run.".to_owned();
         }
-        let stolen = format!(
-            "in one trial at the most {} of the CPU time was stolen by the hypervisor",
-            format::share(self.steal_share)
-        );
-        let most = match self.foreign_share {
-            Some(share) => format!(
-                "{stolen}, and {} used by other programs",
-                format::share(share)
-            ),
-            None => format!("{stolen}; what other programs used was not recorded"),
+        let foreign = match self.foreign_share {
+            Some(foreign) => format!(", other programs {}", share(foreign)),
+            None => "; what other programs used was not recorded".to_owned(),
         };
-        match self.is_worth_telling() {
-            false => format!("No noise was seen: {most}."),
-            true => format!(
-                "The machine was noisy: {} of {} trials were noisy, {} more disturbed; {most}.",
-                self.noisy, self.attempts, self.disturbed
-            ),
-        }
+        let disturbed = match self.disturbed {
+            0 => String::new(),
+            more => format!(" and {more} more slightly disturbed"),
+        };
+        let trials = match (self.noisy, self.disturbed) {
+            (0, 0) => "no trial was disturbed".to_owned(),
+            (noisy, _) => format!("{noisy} of {} trials were noisy{disturbed}", self.attempts),
+        };
+        let verdict = if self.is_noisy() { "noisy" } else { "quiet" };
+        format!(
+            "The machine was {verdict}: {trials}. In the worst trial the hypervisor took {} of the CPU time{foreign}.",
+            share(self.steal_share)
+        )
     }
 
     fn add(&mut self, record: &TrialRecord) {
-        let (mut steal, mut foreign) = match &record.result {
-            TrialResult::Measured(measurement) => shares(measurement),
-            TrialResult::Failed { .. } => (0.0, None),
-        };
+        let (mut steal, mut foreign) = (0.0, None);
+        if let Some(measurement) = record.measurement() {
+            let losses = measurement.losses();
+            let worst = worst_of(&losses);
+            steal = worst.steal_share.max(measurement.noise.steal_share);
+            foreign = (!losses.is_empty()).then_some(worst.foreign_share);
+        }
         for cause in &record.noisy {
             match *cause {
                 NoiseCause::Steal { share } => steal = share.max(steal),
@@ -83,22 +88,6 @@ impl Noise {
         self.steal_share = self.steal_share.max(steal);
         self.foreign_share = most(self.foreign_share, foreign);
     }
-}
-
-/// Steal and foreign share of the group of CPUs that lost more.
-fn shares(measurement: &Measurement) -> (f64, Option<f64>) {
-    let mut shares = (measurement.noise.steal_share, None);
-    for CpuNoise {
-        steal_share,
-        foreign_share,
-    } in measurement.losses()
-    {
-        shares = (
-            steal_share.max(shares.0),
-            most(shares.1, Some(foreign_share)),
-        );
-    }
-    shares
 }
 
 fn most(one: Option<f64>, other: Option<f64>) -> Option<f64> {

@@ -1,6 +1,7 @@
 //! The lines of a comparison.
 
 use prony_model::LoadSpec;
+use prony_present::load::short;
 use prony_stats::Ratio;
 use serde::Serialize;
 
@@ -19,12 +20,38 @@ pub struct Case {
     /// The load.
     pub load: LoadSpec,
     /// What is said of it.
-    pub rows: Vec<Row>,
+    pub rows: Vec<MetricRow>,
+}
+
+impl Case {
+    /// A case of which nothing is said yet.
+    pub(crate) fn empty((base, new): (&str, &str), workload: &str, load: &LoadSpec) -> Self {
+        Self {
+            base: base.to_owned(),
+            new: new.to_owned(),
+            workload: workload.to_owned(),
+            load: LoadSpec {
+                seed: 0,
+                ..load.clone()
+            },
+            rows: Vec::new(),
+        }
+    }
+
+    /// `hello, 64 connections`.
+    pub(crate) fn load_words(&self) -> String {
+        format!("{}, {}", self.workload, short(&self.load))
+    }
+
+    /// The same with the server of a side.
+    pub(crate) fn place(&self, server: &str) -> String {
+        format!("{server} × {}", self.load_words())
+    }
 }
 
 /// What is said of one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct MetricRow {
     /// What is compared.
     pub what: What,
     /// What came of it.
@@ -33,7 +60,7 @@ pub struct Row {
     pub base: Option<f64>,
     /// The median of NEW's rounds.
     pub new: Option<f64>,
-    /// The change; `None` where there are too few rounds for any.
+    /// The change; `None` if there are too few rounds.
     pub change: Option<Change>,
     /// What must be known of it, a few words each.
     pub notes: Vec<String>,
@@ -70,7 +97,7 @@ impl Serialize for What {
 /// A change from BASE to NEW.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// NEW over BASE. It is the middle of the ratios of rounds, not the ratio of the medians.
+    /// NEW over BASE. It is the middle of the rounds' ratios, not the ratio of the medians.
     pub ratio: f64,
     /// The lower end of its 95 % interval.
     pub low: f64,
@@ -124,8 +151,8 @@ impl Change {
 pub enum Basis {
     /// Each round of NEW with the same round of BASE: what drifts from round to round cancels out.
     Paired,
-    /// The rounds of two sessions, each as a ratio to the ceiling of its round: what differs between the sessions
-    /// and hits both alike cancels out.
+    /// The rounds of two sessions, each as a ratio to the ceiling (reference server) of its round: what differs between the
+    /// sessions and affects both alike cancels out.
     ToCeiling,
     /// The rounds of two sessions as they are.
     Unpaired,

@@ -1,6 +1,11 @@
 //! The two sides of a comparison.
 
-use prony_model::{CEILING, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict};
+use std::collections::BTreeMap;
+
+use prony_model::{
+    CEILING, CountedRounds, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict,
+};
+use prony_stats::median;
 use serde::Serialize;
 
 /// A run, or a server of it.
@@ -14,12 +19,12 @@ pub struct Side<'a> {
     pub server: Option<&'a str>,
 }
 
-/// A side as it is told.
+/// What a side is called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// The run's id.
     pub run: String,
-    /// The server, where one was named.
+    /// The server, if one was named.
     pub server: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -31,12 +36,26 @@ impl<'a> Side<'a> {
         self.run.servers.iter().find(|server| server.id == id)
     }
 
-    /// The reference server, where it took part.
+    /// The rounds of one of its servers.
+    pub(crate) fn rounds(
+        &self,
+        server: &str,
+        workload: &str,
+        load: &LoadSpec,
+    ) -> CountedRounds<'a> {
+        let own = self
+            .trials
+            .iter()
+            .filter(|record| record.is_of(server, workload, load));
+        CountedRounds::of(own)
+    }
+
+    /// The reference server, if it took part.
     pub(crate) fn reference(&self) -> Option<&'a ServerRecord> {
         self.record(CEILING)
     }
 
-    /// As it is told.
+    /// What it is called.
     pub fn named(&self) -> Named {
         Named {
             run: self.run.id.clone(),
@@ -50,7 +69,7 @@ pub(crate) fn is_reference(server: &ServerRecord) -> bool {
     server.id == CEILING
 }
 
-/// Why a server cannot serve a workload: its own fault, in a few words; `None` where it has none.
+/// Why a server cannot serve a workload: its own fault, in a few words; `None` if it has none.
 pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
     let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
     match &server.status {
@@ -72,4 +91,26 @@ pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
             first_line(came)
         )),
     }
+}
+
+/// Whether any attempt had a wrong response, its warm-up included: noise makes none.
+pub(crate) fn is_wrong(rounds: &CountedRounds<'_>) -> bool {
+    rounds.attempted().any(|one| one.wrong() > 0)
+}
+
+/// A value for each of some rounds.
+pub(crate) type Values = BTreeMap<u32, f64>;
+
+pub(crate) fn list(values: &Values) -> Vec<f64> {
+    values.values().copied().collect()
+}
+
+pub(crate) fn middle(values: &Values) -> Option<f64> {
+    median(&list(values))
+}
+
+/// Each value as a ratio to the other's of the same round.
+pub(crate) fn relative(values: &Values, to: &Values) -> Values {
+    let ratio = |(round, value): (&u32, &f64)| Some((*round, value / to.get(round)?));
+    values.iter().filter_map(ratio).collect()
 }

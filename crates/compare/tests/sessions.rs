@@ -29,7 +29,10 @@ fn two_sessions_are_held_against_the_ceiling() {
     assert!((change.ratio - 1.0).abs() < 0.02, "{change:?}");
     assert_eq!(change.threshold, 0.05);
     let drift = comparison.differences.last().unwrap();
-    assert!(drift.contains("the ceiling's own rate"), "{drift}");
+    assert!(
+        drift.contains("the ceiling (reference server) itself"),
+        "{drift}"
+    );
     // A server that has become slower is, for all that.
     let slower = between(&then, &session("now", 0.9, SERVER.working(1.15)));
     assert_eq!(row(&slower, "rate").finding, Finding::Worse);
@@ -54,7 +57,10 @@ fn another_ceiling_says_nothing_of_the_machine() {
         let warned = comparison.warnings.join("\n");
         assert!(warned.contains(why), "{warned}");
         let told = comparison.differences.join("\n");
-        assert!(!told.contains("the ceiling's own rate"), "{told}");
+        assert!(
+            !told.contains("the ceiling (reference server) itself"),
+            "{told}"
+        );
     };
     let mut newer = now();
     newer.run.prony_version = "0.2.0".into();
@@ -62,12 +68,12 @@ fn another_ceiling_says_nothing_of_the_machine() {
     let other_loop = now().change("ceiling", |_, one| {
         one.load.generator.event_loop = "io_uring".into();
     });
-    unlike(&other_loop, "what made the load: epoll → io_uring");
+    unlike(&other_loop, "the event loop: epoll → io_uring");
     let mut changed = now();
     let mut servers = changed.run.servers.iter_mut();
     let ceiling = servers.find(|one| one.id == CEILING).unwrap();
     ceiling.source_hash = "cd".repeat(32);
-    unlike(&changed, "its files are not the same");
+    unlike(&changed, "its files differ");
     let mut wider = now();
     wider.run.cpus.load = vec![1, 2];
     unlike(&wider, "1 and 1 → 1 and 2");
@@ -110,10 +116,13 @@ fn other_conditions_are_told_and_other_loads_are_not_compared() {
     let comparison = Comparison::of(base.side(None), new.side(None), &question).unwrap();
     let told = comparison.differences.join("\n");
     assert!(told.contains("kernel: 6.12.0 → 6.13.1"), "{told}");
-    assert!(told.contains("CPUs of server and load"), "{told}");
+    assert!(told.contains("CPUs of server and generator"), "{told}");
     let warned = comparison.warnings.join("\n");
-    assert!(warned.contains("NEW: the run now was stopped"), "{warned}");
-    assert!(warned.contains("narrower than two sessions"), "{warned}");
+    assert!(
+        warned.contains("NEW: the run now was stopped by its user"),
+        "{warned}"
+    );
+    assert!(warned.contains("narrower than the difference"), "{warned}");
 
     let mut other = made("now", QUIET);
     other.server("x", "framework", ServerStatus::Ready);

@@ -1,10 +1,10 @@
-//! The floor: a closed loop that does nothing but exchange bytes. What it costs is what this machine's kernel costs, and
-//! no load generator with such a loop can cost less.
+//! The floor: a closed loop that only exchanges bytes. It costs what this machine's kernel costs; no load generator
+//! with such a loop can cost less.
 //!
 //!     cargo run --release -p prony-kernel --example bare -- --loop ring --connections 64 127.0.0.1:8080
 //!
-//! Each connection sends its next request when a receive has completed, so a response must come in one piece; with
-//! `--skip`, when so many bytes of response are in.
+//! Each connection sends its next request when a receive has completed, so a response must arrive in one piece; with
+//! `--skip`, when that many bytes of response have arrived.
 
 use std::error::Error;
 use std::io;
@@ -23,24 +23,24 @@ use rustix::event::epoll;
 
 #[derive(Parser)]
 struct Arguments {
-    /// The server's address and port.
+    /// The server's address and port
     server: SocketAddr,
-    /// What is asked for.
+    /// The path to request
     #[arg(long, default_value = "/hello")]
     path: String,
-    /// Which loop.
+    /// The event loop
     #[arg(long = "loop", value_enum, default_value = "ring")]
     event_loop: EventLoop,
-    /// How many connections.
+    /// The number of connections
     #[arg(short, long, default_value_t = 64)]
     connections: usize,
-    /// For how many seconds.
+    /// How many seconds to run
     #[arg(short, long, default_value_t = 3.0)]
     seconds: f64,
-    /// How many bytes a response has, head and body: what the first read leaves of them is thrown away in the kernel.
+    /// Size of a response, head and body; the kernel throws away what the first read leaves of it
     #[arg(long)]
     skip: Option<u64>,
-    /// Ask the server with so many requests at a time; their responses must come in one piece.
+    /// Send this many requests at a time; their responses must arrive in one piece
     #[arg(long, default_value_t = 1)]
     pipeline: usize,
 }
@@ -51,7 +51,7 @@ enum EventLoop {
     Epoll,
 }
 
-/// What is known of the responses.
+/// What to send, and how to recognise the end of a response.
 struct Exchange {
     request: Vec<u8>,
     response_bytes: Option<u64>,
@@ -109,7 +109,7 @@ fn connect(server: SocketAddr) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// CPU time of this thread in nanoseconds, user and kernel.
+/// CPU time of this thread in nanoseconds: user, kernel.
 fn thread_cpu() -> Result<(f64, f64), Errno> {
     let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
     Ok((

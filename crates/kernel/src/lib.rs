@@ -1,10 +1,10 @@
-//! What Prony asks of the Linux kernel that cannot be asked without unsafe code, behind types that are safe to use.
+//! What Prony needs from the Linux kernel that takes unsafe code, behind types that are safe to use.
 //!
-//! - [`Ring`]: many stream sockets of one thread, driven by io_uring with one system call a turn.
-//! - [`Counters`]: the cycles and instructions that a thread has cost; [`TreeCounters`]: those of a tree of processes.
+//! - [`Ring`]: many stream sockets of one thread, driven by io_uring with one system call per turn.
+//! - [`Counters`]: the cycles and instructions of a thread; [`TreeCounters`]: those of a process tree.
 //! - [`stdout_was_closed`]: whether the program was started without a standard output.
 //!
-//! Nothing here knows of loads, of servers or of HTTP.
+//! This crate does not depend on loads, servers or HTTP.
 
 mod counters;
 mod ring;

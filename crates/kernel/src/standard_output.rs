@@ -1,7 +1,7 @@
 //! Whether the program was started with an open standard output.
 //!
-//! Rust's runtime opens `/dev/null` in place of a standard stream that is closed, before `main`. So
-//! `program >&-` would write its result to nowhere and never know. This looks before the runtime does.
+//! Before `main`, Rust's runtime opens `/dev/null` in place of a closed standard stream, so `program >&-` would
+//! silently lose its output. This looks before the runtime does.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -13,14 +13,14 @@ extern "C" fn look() {
     WAS_CLOSED.store(is_closed, Relaxed);
 }
 
-// SAFETY: the loader calls every function in this section once, before `main`, on the only thread.
-// `look` fits: it takes no arguments (those that are passed are ignored in the C calling convention),
-// needs nothing of Rust's runtime and cannot panic.
+// SAFETY: the loader calls every function in this section once, before `main`, on the only thread. `look` is sound
+// there: it takes no arguments (the C calling convention ignores those passed), needs nothing of Rust's runtime and
+// cannot panic.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = look;
 
-/// Whether standard output was closed when the program was started, as `program >&-` starts it.
+/// Whether standard output was closed when the program started, as with `program >&-`.
 pub fn stdout_was_closed() -> bool {
     WAS_CLOSED.load(Relaxed)
 }

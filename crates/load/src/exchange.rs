@@ -1,69 +1,58 @@
-//! Requests and their whole responses one at a time, for verification: no load, no measuring.
+//! Single requests and their whole responses, for verification: no load, no measurement.
 
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::difference::excerpt;
 use crate::request::WireRequest;
-use crate::response::Response;
+use crate::response::{Response, excerpt};
 use crate::wire::grpc::CallWire;
-use crate::wire::h1::{Collect, H1Wire, OnClose};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::h1::{Collect, H1Wire};
+use crate::wire::{Fault, OnClose, Which, Wire};
 
-/// Why no response came.
+/// Why there was no whole response.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ExchangeError {
-    /// No connection.
     #[error("cannot connect to {address}: {source}")]
     Connect {
-        /// Where to.
         address: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
-    /// Sending or receiving failed.
-    #[error("the connection failed ({source}) {came}")]
+    #[error("the connection failed ({source}) {received}")]
     Io {
-        /// What the system said.
         source: io::Error,
-        /// What had come by then.
-        came: Came,
+        received: Received,
     },
-    /// What came is not a response.
     #[error("malformed response: {0}")]
     Malformed(#[from] Fault),
-    /// Closed too early.
     #[error("the server closed the connection {0}")]
-    Closed(Came),
-    /// Too late.
-    #[error("timed out after {timeout:?} {came}")]
+    Closed(Received),
+    #[error("timed out after {timeout:?} {received}")]
     TimedOut {
-        /// The time that it had.
         timeout: Duration,
-        /// What had come by then.
-        came: Came,
+        received: Received,
     },
 }
 
-/// How much of a response had come when it was cut short.
+/// How much of a response arrived before it was cut short.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum Received {
     /// Nothing.
     Nothing,
     /// A part of its head.
     PartOfHead,
-    /// Its head, and of its body what there is.
+    /// The head and the start of the body.
     Head {
         /// The status.
         status: u16,
-        /// The beginning of the body.
+        /// The start of the body.
         body: Vec<u8>,
     },
 }
 
-impl Came {
+impl Received {
     fn of(partial: Collect, bytes: usize) -> Self {
         match partial.into_response() {
             response if response.status != 0 => Self::Head {
@@ -76,7 +65,7 @@ impl Came {
     }
 }
 
-impl fmt::Display for Came {
+impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("before any byte of a response"),
@@ -91,7 +80,7 @@ impl fmt::Display for Came {
     }
 }
 
-/// Sends `request`, the first of a set, over a connection of its own and reads the whole response.
+/// Sends the first request of `request` over a new connection and reads the whole response.
 pub fn exchange(
     address: SocketAddr,
     request: &WireRequest,
@@ -100,19 +89,19 @@ pub fn exchange(
     Conversation::new(address, request, timeout).ask()
 }
 
-/// The same request again and again, over one connection for as long as the server keeps it open.
+/// Sends the same request repeatedly, over one connection for as long as the server keeps it open.
 pub struct Conversation<'a> {
     address: SocketAddr,
     timeout: Duration,
     wire: Box<dyn Wire + 'a>,
-    /// Whether the request may be sent again over a new connection.
+    /// Whether the request may be resent over a new connection.
     repeatable: bool,
     stream: Option<TcpStream>,
     connections: u64,
 }
 
 impl<'a> Conversation<'a> {
-    /// Opens nothing yet. `timeout` is for each response.
+    /// Does not connect yet. `timeout` is for each response.
     pub fn new(address: SocketAddr, request: &'a WireRequest, timeout: Duration) -> Self {
         let wire: Box<dyn Wire> = match request {
             WireRequest::Http1(requests) => Box::new(H1Wire::new(requests, false)),
@@ -133,11 +122,12 @@ impl<'a> Conversation<'a> {
         self.connections
     }
 
-    /// Sends the request, the first of its set, and reads the whole response. If the server closed the connection after
-    /// the last response, the request goes over a new one.
+    /// Sends the first request of the set and reads the whole response. If the server closed the connection after the
+    /// last response, the request goes over a new one.
     ///
     /// # Errors
-    /// If no whole response comes; the next request goes over a new connection.
+    ///
+    /// If no whole response arrives; the next request goes over a new connection.
     pub fn ask(&mut self) -> Result<Response, ExchangeError> {
         let until = Instant::now() + self.timeout;
         let kept = self.stream.take();
@@ -170,7 +160,7 @@ impl<'a> Conversation<'a> {
         Ok(stream)
     }
 
-    /// One request and its response, and whether the connection may be used again.
+    /// One request and its response, and whether the connection may be reused.
     fn converse(
         &mut self,
         stream: &mut TcpStream,
@@ -182,35 +172,29 @@ impl<'a> Conversation<'a> {
         let mut buffer = vec![0; 64 * 1024];
         wire.request(Which::default());
         loop {
-            if let Err(source) = stream.write_all(wire.unsent()) {
-                let came = Came::of(collect, received);
-                return Err(ExchangeError::Io { source, came });
-            }
-            wire.sent(wire.unsent().len());
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let came = Came::of(collect, received);
-                return Err(ExchangeError::TimedOut { timeout, came });
+                let received = Received::of(collect, received);
+                return Err(ExchangeError::TimedOut { timeout, received });
             }
             let read = stream
-                .set_read_timeout(Some(left))
-                .and_then(|()| stream.read(&mut buffer));
-            let length = match read {
+                .write_all(wire.unsent())
+                .and_then(|()| stream.set_read_timeout(Some(left)));
+            wire.sent(wire.unsent().len());
+            let length = match read.and_then(|()| stream.read(&mut buffer)) {
+                Ok(0) => {
+                    return match wire.close() {
+                        OnClose::Whole(_) => Ok((collect.into_response(), false)),
+                        _ => Err(ExchangeError::Closed(Received::of(collect, received))),
+                    };
+                }
                 Ok(length) => length,
                 Err(error) if is_transient(&error) => continue,
                 Err(source) => {
-                    let came = Came::of(collect, received);
-                    return Err(ExchangeError::Io { source, came });
+                    let received = Received::of(collect, received);
+                    return Err(ExchangeError::Io { source, received });
                 }
             };
-            if length == 0 {
-                return match wire.close() {
-                    OnClose::Whole(_) => Ok((collect.into_response(), false)),
-                    OnClose::BeforeResponse | OnClose::Truncated => {
-                        Err(ExchangeError::Closed(Came::of(collect, received)))
-                    }
-                };
-            }
             received += length;
             let eaten = wire.eat(&buffer[..length], Some(&mut collect))?;
             if let Some(whole) = eaten.whole {
@@ -220,7 +204,7 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Whether the server closed the connection, in whatever way.
+/// Whether the server closed the connection.
 fn is_close(error: &ExchangeError) -> bool {
     match error {
         ExchangeError::Closed(_) => true,
@@ -232,7 +216,7 @@ fn is_close(error: &ExchangeError) -> bool {
     }
 }
 
-/// The read timeout (checked anew by the caller) or a signal.
+/// A signal, or the read timeout, which the caller checks itself.
 fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),

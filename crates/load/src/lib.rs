@@ -1,14 +1,11 @@
-//! Puts load on one target and measures it. Knows nothing of servers or suites.
+//! Puts load on one target and measures it. Does not depend on servers or suites.
 //!
-//! [`run`] is the engine: one worker thread for each CPU given to it, each with an event loop and
-//! connections of its own. The [`wire`]s it speaks never touch a socket. [`exchange`] is one
-//! request and its whole response, for looking at.
+//! [`run`] is the engine: one worker thread per CPU, each with its own event loop and connections. The [`wire`]s never
+//! touch a socket. [`exchange()`] sends one request and returns its whole response.
 #![forbid(unsafe_code)]
 
-mod difference;
 mod engine;
 mod exchange;
-mod expectation;
 mod plan;
 mod request;
 mod request_file;
@@ -16,14 +13,15 @@ mod response;
 mod target;
 pub mod wire;
 
-pub use difference::{difference_at, excerpt, first_difference, same_bytes};
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{Came, Conversation, ExchangeError, exchange};
-pub use expectation::Expectation;
+pub use exchange::{Conversation, ExchangeError, Received, exchange};
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
 };
 pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
-pub use request_file::{LONGEST_REQUEST_FILE, LineFault, RequestFile, RequestFileError};
-pub use response::{LONGEST_BODY, Mismatch, Response, ResponseCheck};
+pub use request_file::{LONGEST_REQUEST_FILE, RequestFile, RequestFileError};
+pub use response::{
+    Expectation, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
+    first_difference, same_bytes,
+};
 pub use target::{Endpoint, HttpUrl, TargetError};

@@ -1,4 +1,4 @@
-//! The load that is asked for.
+//! The plan of a load.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,73 +12,73 @@ use crate::request::WireRequest;
 use crate::response::ResponseCheck;
 use crate::target::Endpoint;
 
-/// A load on one target: everything that [`crate::run`] needs to know.
+/// A load on one target: everything that [`crate::run`] needs.
 #[derive(Clone)]
 pub struct LoadPlan {
-    /// Where it goes.
+    /// Where connections go.
     pub endpoint: Endpoint,
-    /// The URL, for the record.
+    /// The URL, for the result.
     pub url: String,
-    /// What is sent.
+    /// What to send.
     pub request: WireRequest,
     /// When requests are due.
     pub shape: LoadShape,
-    /// How many connections, over all threads, or users, with a connection each; in a closed loop no
-    /// more are opened than there are `requests`.
+    /// How many connections, over all threads; or users, with a connection each. A closed loop opens no more than it
+    /// has `requests`.
     pub connections: usize,
-    /// Where the shape is a rate: how many connections there may be, over all threads, if it needs
-    /// more than `connections`, which are there from the beginning.
+    /// For a rate: how many connections it may open in all, if the initial `connections` are not enough.
     pub max_connections: usize,
     /// How many requests may be in flight over one connection.
     pub pipeline: usize,
-    /// After how many responses a connection is closed and made anew; `None` to keep it.
+    /// After how many responses to replace a connection; `None` to keep it.
     pub requests_per_connection: Option<NonZeroU64>,
     /// How many threads.
     pub threads: usize,
-    /// How long it is measured; `None` where only `requests` ends it.
+    /// How long to measure; `None` if only `requests` ends the load.
     pub duration: Option<Duration>,
-    /// Whether a closed loop of which no request has ended when its time is up goes on until as many have ended as it
-    /// has connections, at most as long as a response may take. If the machine stands still for all of the measured
-    /// time, there would be nothing to tell otherwise.
+    /// Whether a closed loop that has completed no request when its time is up continues until it has completed one per
+    /// connection, at most as long as a response may take. Otherwise a machine that stands still for the whole time
+    /// would leave no result.
     pub overtime: bool,
-    /// How many measured requests there are at the most. Those in flight when the warm-up ends count
-    /// as measured: where they are more than that, so are the measured ones.
+    /// The most requests to measure. Requests in flight when the warm-up ends are always measured, even if they are
+    /// more.
     pub requests: Option<u64>,
-    /// How long requests are sent before measuring begins.
+    /// How long to send requests before measuring.
     pub warmup: Duration,
     /// How long a response may take from the send.
     pub timeout: Duration,
-    /// What cannot be sent so long after its scheduled arrival is shed. Where the shape is users with a
-    /// schedule, as httpmon has them, a response must have come by then, too.
+    /// Requests that cannot be sent within this time of their due time are shed. For users with a schedule, as in
+    /// httpmon, it also bounds the arrival of the response.
     pub deadline: Option<Duration>,
-    /// Whether to busy-wait for the instants of a schedule: more exact, and a whole CPU a thread.
+    /// Whether to busy-wait for due times: more exact, but occupies one CPU per thread.
     pub spin: bool,
-    /// Which event loop to run.
+    /// Which event loop to use.
     pub event_loop: EventLoopChoice,
-    /// The local addresses that connections come from, in turn; empty to leave it to the engine.
+    /// Local addresses to connect from, in turn; if empty, the engine chooses.
     pub sources: Vec<IpAddr>,
-    /// The CPUs that the threads are pinned to in turn; empty for none.
+    /// CPUs to pin the threads to, in turn; empty for none.
     pub cpus: Vec<usize>,
-    /// Which responses are compared with the right one; `None` accepts every 2xx and 3xx.
+    /// Which responses to compare with the expected one; `None` accepts every 2xx and 3xx.
     pub sampling: Option<Sampling>,
-    /// What the random arrivals and choices come from.
+    /// The seed of random arrivals and choices.
     pub seed: u64,
-    /// Whether the time to the first byte of each response is measured.
+    /// Whether to measure the time to the first byte of each response.
     pub first_byte: bool,
-    /// Whether responses are read as event streams, and their events counted and timed.
+    /// Whether to read responses as event streams, and count and time their events.
     pub events: bool,
-    /// How many streams are held open beside the load, over all threads: responses to the same requests
-    /// whose end is not waited for.
+    /// How many streams to hold open beside the load, over all threads: responses to the same requests whose end nobody
+    /// waits for.
     pub streams: usize,
 }
 
-/// Which event loop to run.
+/// Which event loop to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventLoopChoice {
-    /// io_uring where the kernel allows it, epoll where it does not or responses are known to be long.
+    /// epoll if responses are long or io_uring is unavailable, else io_uring. If their length is unknown, the first
+    /// responses tell it.
     #[default]
     Auto,
-    /// io_uring, or nothing.
+    /// io_uring; fails if it is unavailable.
     IoUring,
     /// epoll.
     Epoll,
@@ -94,113 +94,82 @@ impl fmt::Display for EventLoopChoice {
     }
 }
 
-/// Which responses are looked at whole while the load runs.
+/// Which responses to compare whole while the load runs.
 #[derive(Clone)]
 pub struct Sampling {
-    /// What the expected response is.
+    /// The expected response.
     pub check: Arc<dyn ResponseCheck>,
-    /// Which responses are compared whole. The first one that a thread requests in the warm-up and the first one after
-    /// it always are.
+    /// Which responses to compare. The first one of each thread in the warm-up and the first one after it always are.
     pub choice: SampleChoice,
 }
 
-/// Which responses are compared whole with the expected one.
+/// Which responses to compare whole with the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleChoice {
     /// Every Nth of each thread.
     EveryNth(NonZeroU64),
-    /// Some, drawn at random from the load's seed: about 700 a second over all threads, or all, if there are fewer.
-    /// Besides, the body of every response is compared if the one expected body is short.
+    /// Randomly chosen ones (from the load's seed): about 700 per second over all threads, or all, if there are fewer.
+    /// If there is one expected body and it is short, every body is compared as well.
     AtRandom,
 }
 
-/// A body of that many bytes at the most is compared in every response: that takes some 20 ns, of the microseconds that
-/// a response costs the generator.
+/// Bodies up to this many bytes are compared in every response: that takes some 20 ns of the microseconds that a
+/// response costs the generator.
 const SHORT_BODY: usize = 1024;
 
-/// Why a load cannot be made as asked.
+/// Why a load cannot run as planned.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum PlanError {
-    /// No connection.
     #[error("a load needs at least one connection")]
     NoConnections,
-    /// No thread.
     #[error("a load needs at least one thread")]
     NoThreads,
-    /// Wrk's rule: a thread without a connection has nothing to do.
-    #[error(
-        "{threads} threads share {connections} connections: give at least one connection a thread"
-    )]
-    ThreadsWithoutConnections {
-        /// Threads asked for.
-        threads: usize,
-        /// Connections asked for.
-        connections: usize,
-    },
-    /// Nothing ends it.
-    #[error("a load ends by a duration, by a number of requests, or by both: neither was given")]
+    #[error("{threads} threads share {connections} connections: give each thread at least one")]
+    ThreadsWithoutConnections { threads: usize, connections: usize },
+    #[error("a load ends by a duration, by a number of requests, or by both: give at least one")]
     Endless,
-    /// A duration of nothing.
     #[error("{what} must be longer than zero")]
-    Zero {
-        /// What is zero.
-        what: &'static str,
-    },
-    /// A rate that is no rate.
+    Zero { what: &'static str },
     #[error("{0}")]
     Schedule(&'static str),
-    /// Two things that cannot be had together.
-    #[error("{one} cannot be had together with {other}")]
+    #[error("{one} cannot be combined with {other}")]
     Contradiction {
-        /// The one.
         one: &'static str,
-        /// The other.
         other: &'static str,
     },
-    /// More than a load may have.
-    #[error("{asked} {what} are too many: at most {most}")]
+    #[error("{given} {what} are too many: at most {most}")]
     TooMany {
-        /// What there are too many of.
         what: &'static str,
-        /// How many were asked for.
-        asked: u64,
-        /// How many there may be.
+        given: u64,
         most: u64,
     },
-    /// Requests in flight that would fill the memory.
     #[error(
         "{connections} connections with {pipeline} requests of {bytes} bytes in flight over each need more memory than the {} MiB that a pipeline may take: use fewer connections, a shallower pipeline or shorter requests",
         MOST_PIPELINED_BYTES / (1024 * 1024)
     )]
     PipelinedBytes {
-        /// How many connections there may be.
         connections: usize,
-        /// The pipeline's depth.
         pipeline: usize,
-        /// How long the longest request is, with what is kept beside it.
         bytes: u64,
     },
-    /// Fewer connections allowed than there are from the beginning.
-    #[error("at most {most} connections are fewer than the {connections} that a load begins with")]
-    FewerThanConnections {
-        /// The bound.
-        most: usize,
-        /// Connections asked for.
-        connections: usize,
-    },
+    #[error(
+        "at most {most} connections are fewer than the {connections} that the load starts with"
+    )]
+    FewerThanConnections { most: usize, connections: usize },
 }
 
 /// The most threads of a load.
 pub const MOST_THREADS: usize = 1024;
-/// The deepest pipeline: the most requests in flight over one connection.
+/// The most requests in flight over one connection.
 pub const MOST_PIPELINE: usize = 1000;
-/// The most memory that the requests of a pipeline take over all connections, in bytes.
+/// The most bytes that pipelined requests may take over all connections.
 const MOST_PIPELINED_BYTES: u64 = 512 * 1024 * 1024;
-/// About what is kept of a request in flight beside its bytes.
+/// Roughly the memory per request in flight beside its bytes.
 const KEPT_OF_REQUEST: u64 = 160;
 
 impl LoadPlan {
-    /// A closed loop of one connection on one thread, without an end: set what is to be otherwise.
+    /// A closed loop of one connection on one thread, without an end. Change the fields that should differ.
     pub fn new(
         endpoint: Endpoint,
         url: impl Into<String>,
@@ -234,7 +203,7 @@ impl LoadPlan {
         }
     }
 
-    /// Says what is wrong with it before anything is opened.
+    /// Checks the plan before anything is opened.
     pub fn validate(&self) -> Result<(), PlanError> {
         let (threads, connections) = (self.threads, self.connections);
         match (self.duration, self.requests) {
@@ -302,10 +271,10 @@ impl LoadPlan {
             });
         }
         if self.pipeline > 1 && !is_rate && self.shape != LoadShape::Closed {
-            return contradiction("pipelining", "users who think");
+            return contradiction("pipelining", "users with think time");
         }
         if self.deadline.is_some() && !self.shape.is_open() {
-            return contradiction("a deadline, which runs from a schedule,", "a closed loop");
+            return contradiction("a deadline, which needs a schedule,", "a closed loop");
         }
         if let WireRequest::Grpc(_) = self.request {
             if self.pipeline > 1 {
@@ -318,17 +287,22 @@ impl LoadPlan {
         Ok(())
     }
 
-    /// The body that every response is compared with, if every one is.
+    /// The one length in bytes that every expected body has, if known.
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        self.sampling.as_ref()?.check.body_length()
+    }
+
+    /// The body that every response is compared with, if there is one.
     pub(crate) fn body_compared_always(&self) -> Option<&[u8]> {
         let sampling = self.sampling.as_ref()?;
         let at_random = sampling.choice == SampleChoice::AtRandom;
-        // Events are read from the body as it comes, and a message of gRPC is cut into frames.
+        // Events are read from the body as it arrives, and a gRPC message is split into frames.
         let is_plain = matches!(self.request, WireRequest::Http1(_)) && !self.events;
         let body = sampling.check.body().filter(|_| at_random && is_plain)?;
         (body.len() <= SHORT_BODY).then_some(body)
     }
 
-    /// The load as the record has it.
+    /// The load in the form of the result.
     pub fn spec(&self) -> LoadSpec {
         let seconds = |duration: Duration| duration.as_secs_f64();
         LoadSpec {
@@ -352,7 +326,7 @@ impl LoadPlan {
         }
     }
 
-    /// The target as the record has it.
+    /// The target in the form of the result.
     pub fn target(&self) -> Target {
         Target {
             url: self.url.clone(),
@@ -366,9 +340,9 @@ fn zero(what: &'static str) -> PlanError {
     PlanError::Zero { what }
 }
 
-fn at_most(what: &'static str, asked: u64, most: u64) -> Result<(), PlanError> {
-    match asked > most {
-        true => Err(PlanError::TooMany { what, asked, most }),
+fn at_most(what: &'static str, given: u64, most: u64) -> Result<(), PlanError> {
+    match given > most {
+        true => Err(PlanError::TooMany { what, given, most }),
         false => Ok(()),
     }
 }
@@ -385,13 +359,13 @@ fn validate_stages(stages: &[Stage]) -> Result<(), PlanError> {
         .iter()
         .all(|stage| is_rate(stage.from_per_s) && is_rate(stage.to_per_s))
     {
-        return wrong("a rate is a number of requests a second, from 0 to 1,000 million");
+        return wrong("a rate must be from 0 to 1,000 million requests per second");
     }
     if stages
         .iter()
         .all(|stage| stage.from_per_s.max(stage.to_per_s) == 0.0)
     {
-        return wrong("a rate must be more than 0 at some time");
+        return wrong("a rate must be above 0 at some time");
     }
     if before_last.iter().any(|stage| stage.duration_s.is_none()) {
         return wrong("only the last stage may go without a duration");
@@ -401,7 +375,7 @@ fn validate_stages(stages: &[Stage]) -> Result<(), PlanError> {
             .duration_s
             .is_some_and(|duration| !has_microseconds(duration))
     }) {
-        return wrong("a stage must take some time");
+        return wrong("a stage must be longer than zero");
     }
     Ok(())
 }
@@ -410,8 +384,7 @@ fn has_microseconds(seconds: f64) -> bool {
     Duration::try_from_secs_f64(seconds).is_ok_and(|duration| duration.as_micros() > 0)
 }
 
-/// `whole` split into `parts` as evenly as can be: the `index`th part. The remainder is spread
-/// over the first parts, so that nothing is dropped.
+/// The `index`th of `parts` nearly equal shares of `whole`. The first shares include the remainder.
 pub(crate) fn share_of(whole: u64, parts: u64, index: u64) -> u64 {
     whole / parts + u64::from(index < whole % parts)
 }

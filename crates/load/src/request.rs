@@ -1,4 +1,4 @@
-//! The request that a load sends, encoded once.
+//! The requests of a load, encoded once.
 
 use http::{HeaderName, HeaderValue, Method};
 
@@ -6,29 +6,23 @@ use crate::target::HttpUrl;
 use crate::wire::grpc::Call;
 use crate::wire::h1::RequestKind;
 
-/// Why a request cannot be made.
+/// Why a request is invalid.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RequestError {
-    /// Not a method.
     #[error("`{0}` is not an HTTP method")]
     Method(String),
-    /// No colon.
     #[error("`{0}` is not a header: write it as `Name: value`")]
     HeaderShape(String),
-    /// Bytes that a name must not have.
     #[error("`{0}` is not the name of a header")]
     HeaderName(String),
-    /// Bytes that a value must not have.
-    #[error("the value of header `{0}` holds a byte that no header may hold")]
+    #[error("the value of header `{0}` contains a byte that is not allowed in a header")]
     HeaderValue(String),
-    /// Framing is Prony's own business.
-    #[error("header `{0}` frames the body, which Prony does itself: leave it out")]
+    #[error("header `{0}` frames the body: Prony sets it itself, so leave it out")]
     Framing(String),
-    /// Nothing to send.
     #[error("a load needs at least one request")]
     None,
-    /// Weights that say nothing.
-    #[error("the weights must be one for each request, and one of them more than 0")]
+    #[error("the weights must be one for each request, at least one of them above 0")]
     Weights,
 }
 
@@ -44,8 +38,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request for `url`. `headers` are `Name: value` lines; `Host` and `Content-Length` are
-    /// added where needed.
+    /// A request for `url`. `headers` are `Name: value` lines; `Host` and `Content-Length` are added if they are
+    /// missing.
     pub fn new(
         method: &str,
         url: &HttpUrl,
@@ -90,12 +84,12 @@ impl Request {
         })
     }
 
-    /// The bytes that go over the connection.
+    /// The encoded request.
     pub fn bytes(&self) -> &[u8] {
         &self.encoded
     }
 
-    /// The same, asking the server to close the connection after the response.
+    /// The same, with `Connection: close`.
     pub fn closing_bytes(&self) -> &[u8] {
         &self.encoded_closing
     }
@@ -105,12 +99,12 @@ impl Request {
         self.method.as_str()
     }
 
-    /// What its method says about the body of the response.
+    /// What the method implies for the body of the response.
     pub fn kind(&self) -> RequestKind {
         self.kind
     }
 
-    /// Whether doing it twice does no more than doing it once (RFC 9110, 9.2.2).
+    /// Whether repeating it has no further effect (RFC 9110, 9.2.2).
     pub fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()
     }
@@ -121,7 +115,7 @@ impl Request {
     }
 }
 
-/// Several requests to one server, and which of them comes when.
+/// Several requests to one server, and their order.
 #[derive(Clone, Debug)]
 pub struct RequestSet {
     requests: Vec<Request>,
@@ -131,16 +125,16 @@ pub struct RequestSet {
 /// Which request of a set comes next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Each in turn, from the first to the last and again, on every thread.
+    /// Each thread sends them round-robin.
     InTurn,
-    /// Drawn at random, each as often as its weight says. As many weights as requests.
+    /// At random, in proportion to their weights: one weight per request.
     Random(Vec<u32>),
 }
 
 impl RequestSet {
     /// # Errors
-    /// Where there is no request, or the weights are not one for each request and more than 0 on the
-    /// whole.
+    ///
+    /// If there is no request, or if the weights are not one per request with a sum above 0.
     pub fn new(requests: Vec<Request>, order: Order) -> Result<Self, RequestError> {
         if requests.is_empty() {
             return Err(RequestError::None);
@@ -158,12 +152,12 @@ impl RequestSet {
         &self.requests
     }
 
-    /// Which comes when.
+    /// Their order.
     pub fn order(&self) -> &Order {
         &self.order
     }
 
-    /// Their method, where they have one in common.
+    /// Their method, if they all have the same.
     pub fn method(&self) -> &str {
         let first = self.requests[0].method();
         let is_common = self.requests.iter().all(|it| it.method() == first);
@@ -216,7 +210,7 @@ impl WireRequest {
         }
     }
 
-    /// The length in bytes of its longest request of HTTP/1.1.
+    /// The length in bytes of the longest HTTP/1.1 request.
     pub(crate) fn longest_bytes(&self) -> u64 {
         let longest = match self {
             Self::Http1(set) => set
@@ -229,8 +223,8 @@ impl WireRequest {
         longest.unwrap_or(0) as u64
     }
 
-    /// Whether that request of the set may be sent a second time where nobody knows what became of the
-    /// first. Of a call only its server could tell.
+    /// Whether that request of the set may be sent again if the first attempt has no known result. For a gRPC call only
+    /// its server knows.
     pub(crate) fn is_idempotent(&self, number: usize) -> bool {
         match self {
             Self::Http1(set) => set.requests()[number].is_idempotent(),
@@ -288,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn host_and_length_are_added_where_needed() {
+    fn missing_host_and_length_are_added() {
         assert_eq!(
             encode("GET", &[], b"").unwrap(),
             "GET /path?q=1 HTTP/1.1\r\nHost: localhost:8080\r\n\r\n"
@@ -305,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_refused() {
+    fn invalid_requests_are_refused() {
         assert!(matches!(
             encode("GE T", &[], b""),
             Err(RequestError::Method(_))
@@ -329,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn it_knows_whether_it_closes_the_connection() {
+    fn a_connection_close_header_is_recognized() {
         let closes = |line: &str| {
             Request::new("GET", &url(), &[line.into()], b"")
                 .unwrap()

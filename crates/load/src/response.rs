@@ -1,14 +1,14 @@
-//! One whole response, and what it means for it to be right.
+//! One whole response, and where it differs from the expected one.
 
-/// The longest body that is kept to be looked at, or sent, in bytes: a body without end must not fill the memory.
+/// The longest body, in bytes, that is kept for comparison or sent: an endless body must not fill the memory.
 pub const LONGEST_BODY: u64 = 64 * 1024 * 1024;
 
-/// One whole response, for looking at: verification and the responses that are sampled during a load.
+/// One whole response, from verification or sampled during a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// The header fields in the order they came, names in lower case, values as they came.
+    /// The header fields in the order received: names in lower case, values unchanged.
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body, its transfer coding removed.
     pub body: Vec<u8>,
@@ -24,43 +24,250 @@ impl Response {
     }
 }
 
-/// What was expected, and what came instead.
+/// What was expected, and what was received instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got {came}")]
 pub struct Mismatch {
     /// What was expected.
     pub expected: String,
-    /// What came.
+    /// What was received.
     pub came: String,
 }
 
-/// Says whether a response is the right one.
+/// Compares responses with the expected one.
 pub trait ResponseCheck: Send + Sync {
-    /// `Err` with what differs, where the response is not right.
+    /// `Err` with the difference, if there is one.
     fn check(&self, response: &Response) -> Result<(), Mismatch>;
 
-    /// The one status that every expected response has, where there is just one.
+    /// The status of every expected response, if there is only one.
     fn status(&self) -> Option<u16> {
         None
     }
 
-    /// Whether it looks at more than the status and the length, which are looked at in every response anyway.
+    /// Whether [`check`](Self::check) compares more than the status and the length, which are always checked.
     fn compares(&self) -> bool {
         true
     }
 
-    /// How long a right body can be at most, in bytes: no more of a response is kept to be looked at.
+    /// The longest expected body, in bytes: no more of a response is kept.
     fn longest_body(&self) -> u64 {
         self.body_length().unwrap_or(LONGEST_BODY)
     }
 
-    /// The one body that every right response has, if there is just one and it is known.
+    /// The body of every expected response, if there is only one and it is known.
     fn body(&self) -> Option<&[u8]> {
         None
     }
 
-    /// The one length in bytes that every right body has, where there is just one.
+    /// The body length of every expected response in bytes, if there is only one.
     fn body_length(&self) -> Option<u64> {
         self.body().map(|body| body.len() as u64)
+    }
+}
+
+/// What a user of `prony load` expects of every response. A `None` is not checked; without a status, every 2xx and 3xx
+/// is accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expectation {
+    /// The status code.
+    pub status: Option<u16>,
+    /// The length of the body in bytes, its transfer coding removed.
+    pub length: Option<u64>,
+    /// The whole body.
+    pub body: Option<Vec<u8>>,
+}
+
+impl ResponseCheck for Expectation {
+    fn check(&self, response: &Response) -> Result<(), Mismatch> {
+        self.check_status(response.status)?;
+        // The body goes first: where it differs says more than its length.
+        if let Some(body) = &self.body {
+            same_bytes(body, &response.body)?;
+        }
+        match self.length {
+            Some(length) if response.body.len() as u64 != length => Err(Mismatch {
+                expected: format!("a body of {length} bytes"),
+                came: format!("{} bytes", response.body.len()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    fn compares(&self) -> bool {
+        self.body.is_some()
+    }
+
+    fn body(&self) -> Option<&[u8]> {
+        self.body.as_deref()
+    }
+
+    fn body_length(&self) -> Option<u64> {
+        let of_body = || self.body.as_ref().map(|body| body.len() as u64);
+        self.length.or_else(of_body)
+    }
+}
+
+impl Expectation {
+    fn check_status(&self, actual: u16) -> Result<(), Mismatch> {
+        let expected = match self.status {
+            Some(status) if actual == status => return Ok(()),
+            None if (200..400).contains(&actual) => return Ok(()),
+            Some(status) => format!("status {status}"),
+            None => "a status from 200 to 399".to_owned(),
+        };
+        Err(Mismatch {
+            expected,
+            came: actual.to_string(),
+        })
+    }
+}
+
+/// The most bytes to show of each side.
+const SHOWN: usize = 40;
+
+/// The most equal bytes to show before a difference.
+const SHOWN_BEFORE: usize = 20;
+
+/// # Errors
+///
+/// If they differ: the lengths and the first difference.
+pub fn same_bytes(expected: &[u8], actual: &[u8]) -> Result<(), Mismatch> {
+    if expected == actual {
+        return Ok(());
+    }
+    let at = first_difference(expected, actual);
+    let describe = |bytes: &[u8]| format!("{} bytes, {}", bytes.len(), difference_at(bytes, at));
+    Err(Mismatch {
+        expected: describe(expected),
+        came: describe(actual),
+    })
+}
+
+/// The index of the first byte that differs; the length of the shorter if the other starts with it.
+pub fn first_difference(a: &[u8], b: &[u8]) -> usize {
+    let differs = a.iter().zip(b).position(|(a, b)| a != b);
+    differs.unwrap_or(a.len().min(b.len()))
+}
+
+/// Shows the bytes from the first difference, and if that is far from the start the equal ones before it.
+pub fn difference_at(bytes: &[u8], at: usize) -> String {
+    let text = format!("at byte {at}: {}", excerpt(bytes, at));
+    let before = &bytes[..at.min(bytes.len())];
+    // A difference near the start is easy to find without them.
+    match before.len().checked_sub(SHOWN_BEFORE) {
+        None => text,
+        Some(from) => format!("{text}, after `…{}`", before[from..].escape_ascii()),
+    }
+}
+
+/// The bytes from `at`, shortened.
+pub fn excerpt(bytes: &[u8], at: usize) -> String {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.len() {
+        0 if at == 0 => "nothing".to_owned(),
+        0 => "its end".to_owned(),
+        1..=SHOWN => format!("`{}`", rest.escape_ascii()),
+        _ => format!("`{}…`", rest[..SHOWN].escape_ascii()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, body: &[u8]) -> Response {
+        Response {
+            status,
+            headers: Vec::new(),
+            body: body.to_vec(),
+        }
+    }
+
+    fn mismatch(expectation: &Expectation, response: &Response) -> String {
+        expectation.check(response).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn without_expectations_any_success_is_ok() {
+        let nothing = Expectation::default();
+        assert_eq!((nothing.status(), nothing.body_length()), (None, None));
+        for status in [200, 204, 304, 399] {
+            assert_eq!(nothing.check(&response(status, b"x")), Ok(()));
+        }
+        assert_eq!(
+            mismatch(&nothing, &response(404, b"")),
+            "expected a status from 200 to 399, got 404"
+        );
+    }
+
+    #[test]
+    fn only_the_expected_status_is_ok() {
+        let found = Expectation {
+            status: Some(404),
+            ..Expectation::default()
+        };
+        assert_eq!(found.status(), Some(404));
+        assert_eq!(found.check(&response(404, b"")), Ok(()));
+        assert_eq!(
+            mismatch(&found, &response(200, b"")),
+            "expected status 404, got 200"
+        );
+    }
+
+    #[test]
+    fn a_length_is_exact() {
+        let ten = Expectation {
+            length: Some(10),
+            ..Expectation::default()
+        };
+        assert_eq!(ten.body_length(), Some(10));
+        assert_eq!(ten.check(&response(200, b"0123456789")), Ok(()));
+        assert_eq!(
+            mismatch(&ten, &response(200, b"012345678")),
+            "expected a body of 10 bytes, got 9 bytes"
+        );
+    }
+
+    #[test]
+    fn a_wrong_body_is_reported_with_its_first_difference() {
+        let hello = Expectation {
+            body: Some(b"hello\n".to_vec()),
+            ..Expectation::default()
+        };
+        assert_eq!(hello.body_length(), Some(6));
+        assert_eq!(hello.check(&response(200, b"hello\n")), Ok(()));
+        assert_eq!(
+            mismatch(&hello, &response(200, b"help!\n")),
+            r"expected 6 bytes, at byte 3: `lo\n`, got 6 bytes, at byte 3: `p!\n`"
+        );
+        assert_eq!(
+            mismatch(&hello, &response(200, b"hello")),
+            r"expected 6 bytes, at byte 5: `\n`, got 5 bytes, at byte 5: its end"
+        );
+        assert!(mismatch(&hello, &response(200, b"")).ends_with("got 0 bytes, at byte 0: nothing"));
+    }
+
+    #[test]
+    fn a_late_difference_is_shown_with_its_position_and_context() {
+        let (mut expected, mut actual) = (vec![b'a'; 3000], vec![b'a'; 3000]);
+        expected[2000] = b'\n';
+        actual[2000] = b'\r';
+        let mismatch = same_bytes(&expected, &actual).unwrap_err();
+        assert!(
+            mismatch
+                .came
+                .starts_with("3000 bytes, at byte 2000: `\\raaa"),
+            "{}",
+            mismatch.came
+        );
+        let after = format!(", after `…{}`", "a".repeat(SHOWN_BEFORE));
+        assert!(mismatch.expected.ends_with(&after), "{}", mismatch.expected);
+        let short = same_bytes(b"hello", b"hel").unwrap_err();
+        assert_eq!(short.expected, "5 bytes, at byte 3: `lo`");
+        assert_eq!(short.came, "3 bytes, at byte 3: its end");
     }
 }

@@ -1,4 +1,4 @@
-//! Where the load goes: an URL, and the address behind it.
+//! The target of a load: a URL, and the address behind it.
 
 use std::fmt;
 use std::io;
@@ -12,54 +12,25 @@ use http::Uri;
 use http::uri::Authority;
 use nix::errno::Errno;
 
-/// Why there is nothing to put load on.
+/// Why a target is unusable.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum TargetError {
-    /// Nothing.
     #[error("the URL is empty; write for instance http://localhost:8080/")]
     Empty,
-    /// A scheme without the two slashes after it.
     #[error("`{url}` is not a URL: two slashes follow `http:`; did you mean `http://{rest}`?")]
-    Slashes {
-        /// What was given.
-        url: String,
-        /// What follows the scheme and its slashes.
-        rest: String,
-    },
-    /// No scheme.
+    Slashes { url: String, rest: String },
     #[error("`{url}` has no scheme; did you mean `http://{url}`?")]
-    NoScheme {
-        /// What was given.
-        url: String,
-    },
-    /// A scheme that is not spoken.
-    #[error("`{scheme}` is not spoken here: Prony loads http:// URLs")]
-    Scheme {
-        /// The scheme.
-        scheme: String,
-    },
-    /// Not an URL.
+    NoScheme { url: String },
+    #[error("`{scheme}` is not supported: Prony loads http:// URLs")]
+    Scheme { scheme: String },
     #[error("`{url}` is not a URL: {reason}")]
-    Syntax {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The name has no address.
-    #[error("the host `{host}` cannot be resolved: {source}; is it spelt right?")]
-    Unresolved {
-        /// The host.
-        host: String,
-        /// What the resolver said.
-        source: io::Error,
-    },
-    /// Nothing accepts connections there.
+    Syntax { url: String, reason: String },
+    #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
+    Unresolved { host: String, source: io::Error },
     #[error("cannot connect to {endpoint}: {source}; is the server running and listening there?")]
     Unreachable {
-        /// What was tried last.
         endpoint: Endpoint,
-        /// What the system said.
         source: io::Error,
     },
 }
@@ -69,7 +40,7 @@ pub enum TargetError {
 pub enum Endpoint {
     /// An IP address and a port.
     Tcp(SocketAddr),
-    /// A socket in the file system.
+    /// A Unix-domain socket.
     Unix(PathBuf),
 }
 
@@ -88,11 +59,11 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Whether an attempt to connect ended with that because the server accepted the connection and reset it at once.
-/// Only a connection that was made can be reset: without one, the system says that it was refused.
+/// Whether `error`, from an attempt to connect, means that the server accepted the connection and reset it at once.
+/// Without an established connection the system reports a refusal instead.
 pub(crate) fn was_reset(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
-    // ECONNABORTED: somebody has read the error of the socket before.
+    // ECONNABORTED: the socket's error was already read once.
     matches!(
         errno,
         Some(Errno::ECONNRESET | Errno::ECONNABORTED | Errno::EPIPE)
@@ -100,7 +71,7 @@ pub(crate) fn was_reset(error: &io::Error) -> bool {
 }
 
 impl Endpoint {
-    /// Itself, where it accepts a connection within `timeout`, whatever the server does with it then.
+    /// Returns itself if it accepts a connection within `timeout`, whatever the server does next.
     pub fn connectable(self, timeout: Duration) -> Result<Self, TargetError> {
         let connected = match &self {
             Self::Tcp(address) => TcpStream::connect_timeout(address, timeout).map(drop),
@@ -128,7 +99,7 @@ pub struct HttpUrl {
 }
 
 impl HttpUrl {
-    /// The path and query, as they go into the request line.
+    /// The path and query, as in the request line.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -153,15 +124,16 @@ impl HttpUrl {
         self.port
     }
 
-    /// The URL of another path (with its query) of the same server.
+    /// The URL of another path (with its query) on the same server.
     ///
     /// # Errors
-    /// Where no URL may have that path.
+    ///
+    /// If no URL may have that path.
     pub fn with_path(&self, path: &str) -> Result<Self, TargetError> {
         format!("http://{}{path}", self.host_header).parse()
     }
 
-    /// Whether both name the same server: the same host, in any case, and the same port.
+    /// Whether both name the same server: the same host, ignoring case, and the same port.
     pub fn is_same_server(&self, other: &Self) -> bool {
         self.host.eq_ignore_ascii_case(&other.host) && self.port == other.port
     }
@@ -212,7 +184,7 @@ impl FromStr for HttpUrl {
         let authority = uri.authority().ok_or_else(|| no_host(text))?;
         if authority.as_str().contains('@') {
             return Err(syntax(
-                "a user name in it is not sent; use -H 'Authorization: …'",
+                "Prony does not send the user name in it; use -H 'Authorization: …'",
             ));
         }
         if authority.host().is_empty() {
@@ -241,7 +213,7 @@ fn no_host(url: &str) -> TargetError {
     }
 }
 
-/// What is wrong with a text without `://`.
+/// Why a text without `://` is not a URL.
 fn without_scheme(text: &str) -> TargetError {
     let (url, of_http) = (text.to_owned(), text.get(..5));
     match of_http.filter(|start| start.eq_ignore_ascii_case("http:")) {
@@ -257,7 +229,7 @@ fn without_scheme(text: &str) -> TargetError {
     }
 }
 
-/// The port of an authority without a user name; 80 where it names none.
+/// The port of an authority without a user name; 80 by default.
 fn port_of(authority: &Authority) -> Option<u16> {
     match authority.as_str().strip_prefix(authority.host())? {
         "" => Some(80),
@@ -278,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_an_url() {
+    fn a_url_has_its_parts() {
         let url: HttpUrl = "http://[::1]:8080/a/b?c=d#e".parse().unwrap();
         assert_eq!((url.host.as_str(), url.port), ("::1", 8080));
         assert_eq!((url.host_header(), url.path()), ("[::1]:8080", "/a/b?c=d"));
@@ -289,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn another_path_is_of_the_same_server() {
+    fn another_path_is_on_the_same_server() {
         let url: HttpUrl = "http://[::1]:8080/a?b".parse().unwrap();
         let other = url.with_path("/c?d").unwrap();
         assert_eq!(other.as_str(), "http://[::1]:8080/c?d");
@@ -301,9 +273,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_url_is_refused_with_what_to_do() {
+    fn an_invalid_url_is_refused_with_a_hint() {
         assert!(error("localhost:8080/x").contains("did you mean `http://localhost:8080/x`"));
-        assert!(error("https://a/").contains("`https` is not spoken"));
+        assert!(error("https://a/").contains("`https` is not supported"));
         assert!(error("").contains("the URL is empty; write for instance http://"));
         assert!(error("http:/127.0.0.1/x").contains("did you mean `http://127.0.0.1/x`?"));
         assert!(error("HTTP:a").contains("did you mean `http://a`?"));
@@ -318,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_where_nothing_listens_is_said() {
+    fn a_closed_port_is_reported() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let url: HttpUrl = format!("http://{address}/").parse().unwrap();

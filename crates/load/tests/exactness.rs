@@ -1,8 +1,8 @@
-//! An open load against servers whose true latencies are computed: what is measured is what is true.
+//! An open load measures the true latencies of servers for which they are computed.
 //!
-//! The strict comparison, 1 % or 100 µs on a quiet machine, is `benches/exactness.py`. Here the machine
-//! may be busy: what it did to a thread that slept until an instant, to the server's responses and to the
-//! schedule is measured meanwhile, and allowed on top. A load that hides a stall is off by far more.
+//! The strict comparison, 1 % or 100 µs on a quiet machine, is `benches/exactness.py`. Here the machine may be busy:
+//! the test measures what that does to a sleeping thread, to the server's responses and to the schedule, and allows as
+//! much on top. A load that hides a stall is off by far more.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -13,18 +13,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_ceiling::script::{Latencies, Script, even_arrivals};
-use prony_ceiling::{Config, Responded, ScriptedServer, Work};
 use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, WireRequest, run};
 use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+use prony_reference::script::{Latencies, Script, even_arrivals};
+use prony_reference::{Config, Responded, ScriptedServer, Work};
 
-/// Requests a second.
+/// Requests per second.
 const RATE: f64 = 1000.0;
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
-/// A machine may be busy for a moment; it is not in all of so many tries.
-const TRIES: usize = 3;
+/// A machine may be busy for a moment, but not in every attempt.
+const ATTEMPTS: usize = 3;
 
-/// Measurements come one after the other: side by side each would be the other's noise.
+/// Measurements run one after the other: in parallel they would disturb each other.
 fn alone() -> MutexGuard<'static, ()> {
     static MEASURING: Mutex<()> = Mutex::new(());
     MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,16 +44,16 @@ fn load(plan: &LoadPlan) -> LoadResult {
     run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
-/// What one load on a scripted server gave, on either side.
+/// The result of one load on a scripted server, on either side.
 struct Measured {
     client: LatencyHistogram,
-    /// From the arrival at the server to the response that left it.
+    /// From the request's arrival at the server to the send of the response.
     server: Latencies,
-    /// What the machine and the two programs on it may have added to a latency.
+    /// What the machine and the two programs may have added to a latency.
     disturbance: Duration,
 }
 
-/// Puts `requests` requests on a new server with this script.
+/// Sends `requests` requests to a new server with this script.
 fn measure(script: &Script, requests: u64) -> Measured {
     let (address, responded) = serve(script.clone());
     let load_plan = LoadPlan {
@@ -83,7 +83,7 @@ fn measure(script: &Script, requests: u64) -> Measured {
     }
 }
 
-/// Starts a server, which ends with the test's process, and keeps what became of each request.
+/// Starts a server that ends with the test process, and collects the fate of each request.
 fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
     let config = Config {
         host: "127.0.0.1".into(),
@@ -101,7 +101,7 @@ fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
     (address, responded)
 }
 
-/// A thread that sleeps for a millisecond at a time, to see how long that takes here and now.
+/// A thread that sleeps for a millisecond at a time, to see how long that takes at present.
 struct Sleeper {
     stop: Arc<AtomicBool>,
     thread: thread::JoinHandle<Latencies>,
@@ -147,9 +147,9 @@ fn measures_the_truth(script: &Script, requests: u64) {
     let _alone = alone();
     let truth = script.latencies(even_arrivals(RATE, requests));
     let mut wrong = Vec::new();
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS {
         let measured = measure(script, requests);
-        // However busy the machine is, no client has a response before it has left the server.
+        // However busy the machine is, no client has a response before the server sent it.
         for quantile in QUANTILES {
             let value = Duration::from_nanos(measured.client.value_at(quantile));
             let server = measured.server.at(quantile);
@@ -163,17 +163,17 @@ fn measures_the_truth(script: &Script, requests: u64) {
             return;
         }
     }
-    panic!("{TRIES} times: {}", wrong.join("; "));
+    panic!("{ATTEMPTS} times: {}", wrong.join("; "));
 }
 
 #[test]
-fn a_freeze_is_seen_by_all_who_arrive_in_it() {
+fn a_freeze_delays_all_arrivals_in_it() {
     let freeze = Script {
         freeze: Some("199500us/2s".parse().unwrap()),
         ..Script::default()
     };
-    // Two freezes in 5 s: 8 % of the arrivals, so that no percentile lies on the edge of it; and one
-    // begins between two arrivals.
+    // Two freezes in 5 s affect 8 % of the arrivals, so that no percentile lies on the edge; one freeze begins between
+    // two arrivals.
     let truth = freeze.latencies(even_arrivals(RATE, 5000));
     let ms = Duration::from_millis;
     assert_eq!(
@@ -184,7 +184,7 @@ fn a_freeze_is_seen_by_all_who_arrive_in_it() {
 }
 
 #[test]
-fn a_queue_of_random_service_times_is_measured_as_it_is() {
+fn a_queue_with_random_service_times_is_measured_exactly() {
     let queue = Script {
         service: "exponential:500us".parse().unwrap(),
         seed: 3,
@@ -194,7 +194,7 @@ fn a_queue_of_random_service_times_is_measured_as_it_is() {
 }
 
 #[test]
-fn a_queue_that_a_freeze_has_filled_is_measured_while_it_empties() {
+fn a_queue_filled_by_a_freeze_is_measured_while_it_empties() {
     let both = Script {
         freeze: Some("99500us/1s".parse().unwrap()),
         service: "fixed:400us".parse().unwrap(),
@@ -203,7 +203,7 @@ fn a_queue_that_a_freeze_has_filled_is_measured_while_it_empties() {
     measures_the_truth(&both, 3000);
 }
 
-/// Responses as many requests as have come, at next to no cost: all have the same length.
+/// Responds to requests as they arrive, at next to no cost: all have the same length.
 fn serve_at_once(listener: TcpListener, request: usize) {
     const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
     const READ: usize = 1 << 18;
@@ -226,21 +226,21 @@ fn serve_at_once(listener: TcpListener, request: usize) {
 }
 
 #[test]
-fn a_rate_that_one_thread_cannot_make_is_marked_with_what_shows_it() {
+fn a_rate_beyond_one_thread_is_marked_with_evidence() {
     let _alone = alone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let plan = LoadPlan {
         connections: 2,
-        // There is always room for one more: what is not sent is not for want of a connection.
+        // There is always room for one more, so no request waits for a connection.
         max_connections: 1000,
         pipeline: MOST_PIPELINE,
         duration: Some(Duration::from_millis(500)),
         timeout: Duration::from_secs(1),
-        // A request each 50 ns.
+        // A request every 50 ns.
         ..plan(listener.local_addr().unwrap(), 20e6)
     };
     let WireRequest::Http1(requests) = &plan.request else {
-        panic!("it is an HTTP request");
+        panic!("the load sends an HTTP request");
     };
     serve_at_once(listener, requests.requests()[0].bytes().len());
     let result = load(&plan);

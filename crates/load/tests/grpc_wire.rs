@@ -1,4 +1,4 @@
-//! The gRPC wire over real sockets, against the HTTP/2 server of the crate h2.
+//! The gRPC wire over real sockets, against the HTTP/2 server of the `h2` crate.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,13 +10,13 @@ use h2::server::{self, SendResponse};
 use http::{HeaderMap, HeaderValue, Request};
 use prony_load::Response;
 use prony_load::wire::grpc::{Call, CallWire};
-use prony_load::wire::h1::{Collect, OnClose, Whole};
-use prony_load::wire::{Fault, Which, Wire};
+use prony_load::wire::h1::Collect;
+use prony_load::wire::{Fault, OnClose, Which, Whole, Wire};
 
 /// How many calls a connection of the server takes before it goes away.
 const CALLS: usize = 100;
 
-/// A server that responds a call with what it was sent, whatever that is, and `/x/Fail` with an error.
+/// A server that echoes each message, and responds to `/x/Fail` with an error.
 fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -46,7 +46,7 @@ async fn serve_connection(stream: TcpStream) {
         if calls == CALLS {
             connection.graceful_shutdown();
         }
-        // On its own: the connection must be driven on.
+        // In its own task: the connection must be polled on.
         tokio::task::spawn(response(request, respond, calls));
     }
 }
@@ -65,7 +65,7 @@ async fn response(request: Request<RecvStream>, mut respond: SendResponse<Bytes>
         respond.send_response(response, true).unwrap();
         return;
     }
-    // Another value each time, some of them long: the table fills up, and the oldest go.
+    // A different value each time, some of them long: the table fills up and evicts the oldest.
     let value = format!("{number}-{}", "v".repeat(number * 37 % 1000));
     fields.insert("x-number", value.try_into().unwrap());
     let mut body = request.into_body();
@@ -94,7 +94,7 @@ impl Client {
         }
     }
 
-    /// Makes the call, reading `size` bytes at a time.
+    /// Sends the call and reads the response, `size` bytes at a time.
     fn call(&mut self, size: usize) -> Result<(Whole, Response), Fault> {
         let (mut collect, mut buffer) = (Collect::default(), vec![0; size]);
         self.wire.request(Which::default());

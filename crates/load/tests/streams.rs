@@ -18,17 +18,17 @@ const FIRST: Duration = Duration::from_millis(20);
 /// Between two of its events.
 const GAP: Duration = Duration::from_millis(5);
 
-/// Responses every request with a stream of so many events.
+/// Responds to every request with a stream of N events.
 struct StreamServer {
     address: SocketAddr,
     requests: Arc<AtomicU64>,
-    /// Events that were begun to be sent.
+    /// Events whose sending has begun.
     events: Arc<AtomicU64>,
 }
 
 impl StreamServer {
-    /// Starts a server; its threads end with their clients or with the test's process.
-    fn start(events_a_response: u64) -> Self {
+    /// Starts a server; its threads end with their clients or with the test process.
+    fn start(events_per_response: u64) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Self {
             address: listener.local_addr().unwrap(),
@@ -40,8 +40,8 @@ impl StreamServer {
             for stream in listener.incoming() {
                 let (stream, requests, events) =
                     (stream.unwrap(), requests.clone(), events.clone());
-                // A client that has what it wanted goes, and that ends the conversation.
-                thread::spawn(move || converse(stream, events_a_response, &requests, &events));
+                // The conversation ends when the client closes.
+                thread::spawn(move || converse(stream, events_per_response, &requests, &events));
             }
         });
         server
@@ -58,7 +58,7 @@ impl StreamServer {
 
 fn converse(
     mut stream: TcpStream,
-    events_a_response: u64,
+    events_per_response: u64,
     requests: &AtomicU64,
     events: &AtomicU64,
 ) -> io::Result<()> {
@@ -70,7 +70,7 @@ fn converse(
             requests.fetch_add(1, SeqCst);
             stream.write_all(HEAD.as_bytes())?;
             thread::sleep(FIRST);
-            for number in 0..events_a_response {
+            for number in 0..events_per_response {
                 if number > 0 {
                     thread::sleep(GAP);
                 }
@@ -86,7 +86,7 @@ fn converse(
     }
 }
 
-/// One event with a comment that is none before it, in two chunks that part a field's name.
+/// A comment and one event, in two chunks that split a field's name.
 fn send_event(stream: &mut TcpStream, number: u64) -> io::Result<()> {
     let text = format!(": still here\n\nid: {number}\ndata: one\r\ndata: two\n\n");
     let (first, second) = text.split_at(text.len() / 2);
@@ -137,14 +137,14 @@ fn every_event_of_a_response_is_counted_and_timed() {
         let (first_byte, latency) = (result.first_byte_ns.unwrap(), result.latency_ns.unwrap());
         assert!(first.min >= ns(FIRST), "{}", first.min);
         assert!(latency.min >= ns(FIRST + 9 * GAP), "{}", latency.min);
-        // What holds of every request holds of their shortest and their longest.
+        // What holds for every request holds for their shortest and their longest.
         for [byte, event, last] in [
             [first_byte.min, first.min, latency.min],
             [first_byte.max, first.max, latency.max],
         ] {
             assert!(byte <= event && event < last, "{byte} {event} {last}");
         }
-        // Ten events have nine gaps between them, and most of those are not far from their script.
+        // Ten events have nine gaps between them, and most of those are close to their script.
         assert!(
             (ns(GAP) / 2..10 * ns(GAP)).contains(&gap.p50),
             "{}",
@@ -159,7 +159,7 @@ fn every_event_of_a_response_is_counted_and_timed() {
 }
 
 #[test]
-fn where_it_was_not_asked_for_nothing_is_said_of_events_and_first_bytes() {
+fn events_and_first_bytes_are_reported_only_on_request() {
     let server = StreamServer::start(3);
     let result = load(&LoadPlan {
         events: false,
@@ -197,7 +197,7 @@ fn streams_are_held_open_to_the_end_beside_the_load() {
             ..plan(&server, event_loop)
         });
         assert_eq!(result.ended, Ended::Duration);
-        // The load's own responses have no end either.
+        // The load's own responses are endless, too.
         assert_eq!(
             (result.requests, result.outcomes[Outcome::Unfinished]),
             (2, 2)
@@ -219,7 +219,7 @@ fn streams_are_held_open_to_the_end_beside_the_load() {
 }
 
 #[test]
-fn a_stream_that_the_server_ends_is_asked_for_again() {
+fn a_stream_that_the_server_ends_is_reopened() {
     for event_loop in LOOPS {
         let server = StreamServer::start(4);
         let result = load(&LoadPlan {
@@ -234,7 +234,7 @@ fn a_stream_that_the_server_ends_is_asked_for_again() {
         // A response takes about as long as one of the load's, of which there were 20 in a row.
         let ended = streams.outcomes[Outcome::Ok];
         assert!(ended >= 4, "{:?}", streams.outcomes);
-        // Others than ended ones are those that were in flight when the load ended.
+        // The others were in flight when the load ended.
         let in_flight = streams.outcomes[Outcome::Unfinished];
         assert_eq!(
             streams.requests,

@@ -4,6 +4,8 @@
 //! other crate writes or reads these types.
 #![forbid(unsafe_code)]
 
+mod counted_rounds;
+mod disturbance;
 mod headline;
 mod histogram;
 mod json;
@@ -22,6 +24,8 @@ mod tcp;
 mod text;
 mod trial;
 
+pub use counted_rounds::CountedRounds;
+pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::{from_json_slice, from_json_str};
 pub use load::{

@@ -15,6 +15,9 @@ mod result_file;
 mod server_path;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

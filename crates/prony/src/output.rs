@@ -46,14 +46,21 @@ impl Write for Stdout {
     }
 }
 
+/// What came of writing to standard output, or to a pipe that a flag names: a reader that has gone away is no failure,
+/// for any result of any command. The reader wanted no more, and says by its own exit status whether that was a fault;
+/// the summary of a load whose JSON is piped is on standard error all the same.
+pub fn unless_unwanted(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
 /// Remembers what came of writing to standard output.
 pub fn note(written: io::Result<()>) {
-    match written {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            // The first failure explains the later ones.
-            let _ = FAILURE.set(LostOutput(error.to_string()));
-        }
-        _ => {}
+    if let Err(error) = unless_unwanted(written) {
+        // The first failure explains the later ones.
+        let _ = FAILURE.set(LostOutput(error.to_string()));
     }
 }
 

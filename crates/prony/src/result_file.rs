@@ -107,7 +107,7 @@ impl ResultFile {
     /// Writes the whole result.
     ///
     /// # Errors
-    /// If it cannot be written. A reader of standard output that goes away is no error.
+    /// If it cannot be written. A reader that goes away is no error.
     pub fn write_with(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -121,7 +121,7 @@ impl ResultFile {
             Place::Opened(file) => rewrite(file, write),
         };
         let told = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
-        written.map_err(told)
+        output::unless_unwanted(written).map_err(told)
     }
 }
 

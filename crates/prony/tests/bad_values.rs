@@ -286,10 +286,10 @@ fn values_of_the_other_commands() {
     let project = Project::new().with(&["ceiling"]);
     let ab: &[&str] = &["ab", "HEAD", "--server", "ceiling"];
     let compare: &[&str] = &["compare", "latest~1", "latest"];
-    let ceiling: &[&str] = &["ceiling", "--service", "fixed:1ms"];
+    let reference: &[&str] = &["reference", "--service", "fixed:1ms"];
     let bare = |command: &'static str| vec![command];
     let [verify, generators, calibrate, plain] =
-        ["verify", "generators", "calibrate", "ceiling"].map(bare);
+        ["verify", "generators", "calibrate", "reference"].map(bare);
     for (command, flag, values, told) in [
         (&verify[..], "--ready-timeout", &["0", "1ns"][..], TIMEOUT),
         (&verify, "--workloads", &[""], NO_NAME),
@@ -345,7 +345,7 @@ fn values_of_the_other_commands() {
             &generators,
             "--freeze",
             &["2s/1s"],
-            "a freeze must take some time, and less than the period",
+            "a freeze must be longer than 0 and shorter than its period",
         ),
         (
             &generators,
@@ -357,12 +357,12 @@ fn values_of_the_other_commands() {
         (&calibrate, "--server-cpus", &["1000"], CPUS),
         (&calibrate, "--load-cpus", &["x", "-1"], NO_CPU),
         (&plain, "--work", &["-1", "x"], NO_COUNT),
-        (&plain, "--freeze", &["-1s/1s", "x"], "is no freeze"),
+        (&plain, "--freeze", &["-1s/1s", "x"], "is not a freeze"),
         (
             &plain,
             "--service",
             &["x"],
-            "is no distribution of service times",
+            "is not a distribution of service times",
         ),
         (
             &plain,
@@ -370,19 +370,19 @@ fn values_of_the_other_commands() {
             &["fixed:NaN", "fixed:-1s", "fixed:9999y"],
             "is not a duration",
         ),
-        (ceiling, "--workers", &["0"], "it must be at least 1"),
+        (reference, "--workers", &["0"], "it must be at least 1"),
         (
-            ceiling,
+            reference,
             "--workers",
             &["2M"],
             "it must be from 1 to 1,000,000",
         ),
-        (ceiling, "--seed", &["x", "-1"], SEED),
+        (reference, "--seed", &["x", "-1"], SEED),
         (
-            ceiling,
+            reference,
             "--truth",
             &["0:1s", "NaN:1s", "-1:1s"],
-            "it must have from 1 to 1,000,000,000",
+            "the load must have from 1 to 1,000,000,000",
         ),
     ] {
         refused(&project, command, flag, values, told);

@@ -128,7 +128,7 @@ fn every_installed_tool_gives_figures() {
         "{markdown}"
     );
     // The server's log goes with it.
-    assert!(!project.state("runs/generators/ceiling.log").exists());
+    assert!(!project.state("runs/generators/reference.log").exists());
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn what_is_not_there_is_told() {
         .says("there is no case `helo`");
     run(&project, &["--freeze", "2s/1s"])
         .with(2)
-        .says("a freeze must take some time");
+        .says("a freeze must be longer than 0");
     script(&project, "absent", "word", "true");
     fs::remove_file(project.path().join("drivers/absent/tool")).unwrap();
     run(&project, &["--tools", "absent"])

@@ -56,7 +56,7 @@ fn printing_commands(url: &str) -> Vec<Vec<&str>> {
         vec!["run", ceiling, hello, "--rounds=1", "--duration=50ms"],
         load.to_vec(),
         [&load[..], &["--json", "-"]].concat(),
-        vec!["ceiling", "--freeze=1s/10s", "--truth=1000:1s"],
+        vec!["reference", "--freeze=1s/10s", "--truth=1000:1s"],
         vec![
             "generators",
             "--tools=prony",
@@ -139,6 +139,8 @@ fn a_result_whose_reader_goes_away_is_no_fault() {
     let url = server.url();
     for arguments in [
         &["load", "-n20", "-c1", "--json", "-", &url][..],
+        &["load", "-n20", "-c1", "--json", "/dev/stdout", &url],
+        &["load", "-n20", "-c1", &url],
         &["compare", "latest~1", "latest", "--json", "-"],
         &["export", "--format", "csv"],
         &["--help"],

@@ -6,7 +6,7 @@ mod sample;
 
 use std::{env, fs, io, path::Path, path::PathBuf};
 
-use prony_report::{Comparison, chart_files, html, markdown, terminal};
+use prony_report::{RunSummary, chart_files, html, markdown, terminal};
 use sample::documents::{self, Records};
 
 fn main() -> io::Result<()> {
@@ -26,7 +26,7 @@ fn write(folder: &Path, (run, trials): &Records) -> io::Result<()> {
     let folder = folder.join(&run.suite);
     let charts = folder.join("charts");
     fs::create_dir_all(&charts)?;
-    let comparison = Comparison::of(run, trials);
+    let comparison = RunSummary::of(run, trials);
     fs::write(folder.join("report.html"), html(run, &comparison))?;
     fs::write(folder.join("report.md"), markdown(run, &comparison))?;
     fs::write(

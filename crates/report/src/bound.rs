@@ -1,15 +1,14 @@
 //! When a row's figures are a lower bound, and of what: the one rule of rankings, published orders and regression checks.
 
 use prony_model::Measurement;
+use prony_present::number::share;
 use prony_stats::Known;
 
-use crate::format;
-
-/// From this share of the ceiling's rate on, a rate may be the machine's and no longer the server's.
+/// From this share of the ceiling's rate on, the machine may be the bottleneck and not the server.
 pub const AT_CEILING: f64 = 0.9;
 
-/// A row is a lower bound if more than this share of its rounds are: up to there neither their median nor the middle of
-/// their ratios moves far, whatever the others are.
+/// A row is a lower bound if more than this share of its rounds is: up to there neither their median nor the middle of
+/// their ratios moves far, whatever the limited rounds would have given.
 pub const TOLERATED: f64 = 0.25;
 
 /// Something other than the server limited a row's figures: the server may be better than they show, and is not worse.
@@ -26,7 +25,7 @@ pub struct Bound {
 /// What limited a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    /// The load generator; with the evidence, if that is on record.
+    /// The load generator; with the evidence, if it is on record.
     Generator(Option<String>),
     /// The server was still getting faster when its warm-up reached its limit.
     StillWarming,
@@ -103,8 +102,8 @@ impl Bound {
 
     /// Whether it makes figures of a kind a lower bound.
     ///
-    /// A busy generator sees responses later than they come. Code that is not compiled yet is slow, and costs more. Near
-    /// the ceiling the pace is the machine's, but a response takes as long as it takes.
+    /// A busy generator sees responses later than they come. Code that is not compiled yet is slow and costs more. Near the
+    /// ceiling the pace is the machine's, but latencies are still the server's.
     pub fn hides(&self, kind: FigureKind) -> bool {
         let hides = match self.cause {
             Cause::Generator(_) => matches!(kind, FigureKind::Pace | FigureKind::Latency),
@@ -133,7 +132,7 @@ impl Bound {
         match &self.cause {
             Cause::Generator(Some(evidence)) => format!("{name}{rounds} ({evidence})"),
             Cause::Generator(None) | Cause::StillWarming => format!("{name}{rounds}"),
-            Cause::Ceiling(share) => format!("{name} ({} of its rate)", format::share(*share)),
+            Cause::Ceiling(of_it) => format!("{name} ({} of its rate)", share(*of_it)),
         }
     }
 }
@@ -169,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_rounds_is_borne() {
+    fn a_quarter_of_the_rounds_is_tolerated() {
         for (rounds, of, binds) in [
             (1, 4, false),
             (1, 3, true),

@@ -1,27 +1,41 @@
-//! What a run gave, for people: comparison tables for terminal and Markdown, one self-contained
-//! HTML page with charts, and the charts alone.
+//! What a run says: tables with ranks, the verdict and notes in sentences, charts, and the report as a page, as Markdown and in
+//! a terminal. How all of that looks is decided by `prony-present`.
 #![forbid(unsafe_code)]
 
+mod absence;
 mod bound;
-pub mod chart;
-mod comparison;
-pub mod format;
-mod html;
-mod markdown;
-mod prose;
+mod charts;
+mod columns;
+mod conditions;
+mod course;
+mod figures;
+mod flags;
+mod notes;
+mod pages;
 mod published;
-mod terminal;
+mod quiet;
+mod ranking;
+mod reading;
+mod summary;
+mod table;
+mod tables;
+mod verdict;
 
+pub use prony_present::markdown::escaped as escaped_markdown;
+pub use prony_present::number as format;
+
+pub use absence::{Absence, Why};
 pub use bound::{Bound, Cause, FigureKind, bounds, known};
-pub use chart::{ChartFile, ChartKind, chart_files, chart_svg};
-pub use comparison::{
-    Absence, Attempts, Comparison, CostFigures, CourseTrial, EnoughRounds, EventFigures, Figures,
-    GeneratorFigures, HeldFigures, Kept, Lag, NoiseKind, OpenFigures, Percentile, Quiet, RateOrder,
-    Relative, Row, Seen, ServerLabel, Standing, Table, WarmingFigures, Why, WorstRound,
-    WrongResponses,
+pub use charts::{ChartFile, ChartKind, chart_files, chart_svg};
+pub use conditions::end as end_of_run;
+pub use course::CourseTrial;
+pub use figures::{
+    Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag,
+    OpenFigures, Percentile, Relative, WarmingFigures, WorstRound, WrongResponses,
 };
-pub use html::html;
-pub use markdown::{escaped as escaped_markdown, markdown};
-pub use prose::{end as end_of_run, wrong as wrong_responses};
+pub use notes::wrong as wrong_responses;
+pub use pages::{html, markdown, terminal};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
-pub use terminal::terminal;
+pub use quiet::{Quiet, Seen};
+pub use summary::RunSummary;
+pub use table::{RateOrder, ResultTable, RoundsReached, ServerLabel, ServerRow, Standing};

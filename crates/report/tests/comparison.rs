@@ -3,14 +3,14 @@
 mod sample;
 
 use prony_model::{LatencyHistogram, Outcome, Run, TrialRecord, TrialResult};
-use prony_report::{Comparison, Percentile, Row, Standing, Table, Why};
+use prony_report::{Percentile, ResultTable, RunSummary, ServerRow, Standing, Why};
 
-fn table<'a>(comparison: &'a Comparison, workload: &str) -> &'a Table {
+fn table<'a>(comparison: &'a RunSummary, workload: &str) -> &'a ResultTable {
     let mut tables = comparison.tables.iter();
     tables.find(|table| table.workload == workload).unwrap()
 }
 
-fn row<'a>(table: &'a Table, server: &str) -> &'a Row {
+fn row<'a>(table: &'a ResultTable, server: &str) -> &'a ServerRow {
     let mut rows = table.rows.iter();
     rows.find(|row| row.server.id == server).unwrap()
 }
@@ -21,16 +21,16 @@ fn changed(change: impl Fn(&mut TrialRecord)) -> (Run, Vec<TrialRecord>) {
     (sample::run(), trials)
 }
 
-fn compare(change: impl Fn(&mut TrialRecord)) -> Comparison {
+fn compare(change: impl Fn(&mut TrialRecord)) -> RunSummary {
     let (run, trials) = changed(change);
-    Comparison::of(&run, &trials)
+    RunSummary::of(&run, &trials)
 }
 
 #[test]
 fn tables_have_the_suite_s_order_however_trials_were_shuffled() {
     let mut trials = sample::trials();
     trials.reverse();
-    let comparison = Comparison::of(&sample::run(), &trials);
+    let comparison = RunSummary::of(&sample::run(), &trials);
     let names: Vec<_> = comparison
         .tables
         .iter()
@@ -111,7 +111,7 @@ fn a_percentile_is_shown_where_ten_responses_lie_beyond_it() {
                 measured.load.histogram = histogram.to_base64();
             }
         }
-        let comparison = Comparison::of(&run, &trials);
+        let comparison = RunSummary::of(&run, &trials);
         let figures = row(table(&comparison, "hello"), "bun").figures.clone();
         Percentile::ALL.map(|percentile| figures.percentile(percentile).is_some())
     };
@@ -214,7 +214,7 @@ fn nobody_is_missing_in_silence() {
 fn a_workload_without_trials_for_a_ready_server_is_told() {
     let mut trials = sample::trials();
     trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
-    let comparison = Comparison::of(&sample::run(), &trials);
+    let comparison = RunSummary::of(&sample::run(), &trials);
     let told = comparison.absences.iter().any(|absence| {
         absence.server.id == "go-nethttp"
             && absence.why
@@ -237,7 +237,7 @@ fn a_round_that_failed_is_flagged_and_the_others_count() {
 
 #[test]
 fn a_run_without_trials_compares_to_nothing_but_its_absences() {
-    let comparison = Comparison::of(&sample::run(), &[]);
+    let comparison = RunSummary::of(&sample::run(), &[]);
     assert!(comparison.tables.is_empty());
     assert_eq!(comparison.absences.len(), 3);
 }
@@ -255,7 +255,7 @@ fn a_server_is_not_missed_where_it_does_not_serve() {
     zig.serves = vec!["hello".into()];
     let mut trials = sample::trials();
     trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
-    let comparison = Comparison::of(&run, &trials);
+    let comparison = RunSummary::of(&run, &trials);
     let told = |server: &str, workload: &str| {
         let mut absences = comparison.absences.iter();
         absences.any(|a| a.server.id == server && a.is_from(table(&comparison, workload)))
@@ -276,7 +276,7 @@ fn a_failure_under_one_load_is_not_one_under_another() {
             };
         }
     }
-    let comparison = Comparison::of(&run, &trials);
+    let comparison = RunSummary::of(&run, &trials);
     let absence = &comparison.absences[0];
     assert_eq!(comparison.absences.len(), 1);
     assert_eq!(
@@ -294,7 +294,7 @@ fn a_failure_under_one_load_is_not_one_under_another() {
 #[test]
 fn an_open_loop_is_ordered_by_latency_and_ranks_nobody() {
     let (run, trials) = sample::documents::hydragen();
-    let comparison = Comparison::of(&run, &trials);
+    let comparison = RunSummary::of(&run, &trials);
     let open = comparison
         .tables
         .iter()

@@ -1,36 +1,35 @@
-//! What stands in the reports, and what must not.
+//! What holds of every report, whatever it says; what they say is in the golden files.
 
 mod sample;
 
 use std::sync::LazyLock;
 
-use prony_model::{Run, ServerStatus, TrialResult};
-use prony_report::{ChartKind, Comparison, chart_files, chart_svg, html, markdown, terminal};
+use prony_model::Run;
+use prony_report::{RunSummary, chart_files, html, markdown, terminal};
 use sample::documents::{self, Records};
-
-const SCRIPT: &str = "<script>alert('x')</script>";
+use sample::hostile;
 
 /// A run and what was compared of it: made once, as that takes a while.
 struct Made {
     run: Run,
-    comparison: Comparison,
+    comparison: RunSummary,
 }
 
 impl Made {
     fn of((run, trials): Records) -> Made {
-        let comparison = Comparison::of(&run, &trials);
+        let comparison = RunSummary::of(&run, &trials);
         Made { run, comparison }
     }
 }
 
 static PLAIN: LazyLock<Made> = LazyLock::new(|| Made::of(made()));
-static HOSTILE: LazyLock<Made> = LazyLock::new(|| Made::of(hostile()));
+static HOSTILE: LazyLock<Made> = LazyLock::new(|| Made::of(hostile::hostile()));
 static ZAP: LazyLock<Made> = LazyLock::new(|| Made::of(documents::zap()));
 static DATASTAR: LazyLock<Made> = LazyLock::new(|| Made::of(documents::datastar()));
 static HYDRAGEN: LazyLock<Made> = LazyLock::new(|| Made::of(documents::hydragen()));
 static RATES: LazyLock<Made> = LazyLock::new(|| Made::of(sample::rates::rates()));
 static NOISY: LazyLock<Made> = LazyLock::new(|| Made::of(sample::noisy::noisy()));
-static HOSTILE_DOCUMENT: LazyLock<Made> = LazyLock::new(|| Made::of(hostile_document()));
+static HOSTILE_DOCUMENT: LazyLock<Made> = LazyLock::new(|| Made::of(hostile::hostile_document()));
 
 fn every_kind() -> [&'static Made; 8] {
     [
@@ -47,52 +46,6 @@ fn every_kind() -> [&'static Made; 8] {
 
 fn made() -> Records {
     (sample::run(), sample::trials())
-}
-
-/// A run whose every text tries to be markup.
-fn hostile() -> Records {
-    let (mut run, mut trials) = made();
-    run.title = SCRIPT.into();
-    run.notes = vec![SCRIPT.into()];
-    run.command = vec![SCRIPT.into()];
-    run.machine.cpu_model = SCRIPT.into();
-    run.machine.tcp_settings = vec![SCRIPT.into()];
-    for server in &mut run.servers {
-        server.framework = SCRIPT.into();
-        if let ServerStatus::BuildFailed { output } = &mut server.status {
-            *output = SCRIPT.into();
-        }
-    }
-    let id = format!("{SCRIPT}|`*");
-    run.servers[1].id = id.clone();
-    for record in &mut trials {
-        if record.trial.server == "rust-hyper" {
-            record.trial.server = id.clone();
-        }
-        if record.trial.workload == "quote" {
-            record.trial.workload = SCRIPT.into();
-        }
-        if let TrialResult::Failed { message, .. } = &mut record.result {
-            *message = SCRIPT.into();
-        }
-    }
-    (run, trials)
-}
-
-/// The same of a suite that grew from a document.
-fn hostile_document() -> Records {
-    let (mut run, trials) = documents::datastar();
-    let published = run.published.as_mut().unwrap();
-    let evil = || format!("{SCRIPT}|`*\n");
-    published.document = evil();
-    (published.machine, published.method) = (evil(), evil());
-    for table in &mut published.tables {
-        (table.title, table.notes) = (evil(), vec![evil()]);
-        for row in &mut table.rows {
-            row.name = evil();
-        }
-    }
-    (run, trials)
 }
 
 fn all_texts(Made { run, comparison }: &Made) -> Vec<(&'static str, String)> {
@@ -140,21 +93,6 @@ fn elements(markup: &str) -> Vec<String> {
     }
     assert!(open.is_empty(), "never closed: {open:?}");
     seen
-}
-
-#[test]
-fn every_server_is_in_every_report() {
-    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
-        for server in &PLAIN.run.servers {
-            assert!(text.contains(&server.id), "{} in {name}", server.id);
-        }
-        assert!(
-            text.contains("apt-get install -y zig"),
-            "the install line in {name}"
-        );
-        assert!(text.contains("1,503"), "the mismatch in {name}");
-        assert!(text.contains("closed loop"), "{name}");
-    }
 }
 
 #[test]
@@ -226,7 +164,7 @@ fn charts_alone_are_whole_documents_on_a_light_ground() {
             let svg = &chart.svg;
             elements(svg);
             assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-            assert!(svg.contains(".ground{fill:#fff}") && !svg.contains("var(--"));
+            assert!(svg.contains(".ground{fill:#ffffff}") && !svg.contains("var(--"));
             assert!(
                 !svg.contains("NaN") && !svg.contains("inf"),
                 "{}",
@@ -238,17 +176,6 @@ fn charts_alone_are_whole_documents_on_a_light_ground() {
         names.dedup();
         assert_eq!(names.len(), charts.len(), "a name twice");
         assert!(names.iter().all(|name| !name.contains(['/', '<', ' '])));
-    }
-}
-
-#[test]
-fn a_chart_has_every_row_of_its_table() {
-    let comparison = &PLAIN.comparison;
-    for kind in ChartKind::ALL {
-        let svg = chart_svg(kind, &comparison.tables[0]);
-        for row in &comparison.tables[0].rows {
-            assert!(svg.contains(&row.server.id));
-        }
     }
 }
 
@@ -265,9 +192,6 @@ fn markdown_links_charts_that_are_written() {
             assert!(names.iter().any(|written| written == name), "{name}");
         }
     }
-    let text = markdown(&ZAP.run, &ZAP.comparison);
-    assert!(text.contains("![Requests/s](charts/published-1-rate.svg)"));
-    assert!(text.contains("![Transfer](charts/published-1-transfer.svg)"));
 }
 
 #[test]
@@ -287,31 +211,6 @@ fn the_terminal_keeps_to_its_width_and_colours_only_when_asked() {
 }
 
 #[test]
-fn the_terminal_shows_ranks_and_leaves_unranked_rows_without_a_number() {
-    let text = terminal(&PLAIN.comparison, 100, false);
-    let page: Vec<&str> = text
-        .lines()
-        .skip_while(|line| !line.starts_with("page "))
-        .collect();
-    let rank_of = |server: &str| {
-        let line = page.iter().find(|line| line.contains(server)).unwrap();
-        line.split_whitespace().next().unwrap().to_owned()
-    };
-    assert_eq!(
-        (rank_of("rust-hyper"), rank_of("rust-axum")),
-        ("1–2".into(), "1–2".into())
-    );
-    assert_eq!(
-        (rank_of("bun"), rank_of("ceiling (reference)")),
-        ("3".into(), "–".into())
-    );
-    let hello: Vec<&str> = text.lines().collect();
-    let limited = hello.iter().position(|line| line.contains("rust-hyper"));
-    let flag = hello[limited.unwrap() + 1];
-    assert!(flag.contains("client-limited"), "{flag}");
-}
-
-#[test]
 fn markdown_tables_have_as_many_cells_in_every_line() {
     for records in every_kind() {
         let text = &all_texts(records)[1].1;
@@ -328,113 +227,14 @@ fn markdown_tables_have_as_many_cells_in_every_line() {
 }
 
 #[test]
-fn the_conditions_are_told() {
-    for (name, text) in all_texts(&PLAIN).into_iter().take(2) {
-        for condition in [
-            "Example CPU 3000",
-            "6.12.0",
-            "spectre",
-            "somaxconn",
-            "4242",
-            "prony run",
-            "3f1c9a3f1c9a",
-            "not visible",
-        ] {
-            assert!(text.contains(condition), "{condition} in {name}");
-        }
-    }
-}
-
-#[test]
-fn an_open_loop_is_told_as_one_and_ranks_nobody() {
-    for (name, text) in all_texts(&HYDRAGEN).into_iter().take(3) {
-        for told in [
-            "500 users, open loop, mean think time 1 s, 10,000 requests",
-            "1 connection, closed loop (sequential), 10,000 requests",
-            "byte, 500 users, open loop",
-            "byte, 1 connection",
-            "from the scheduled arrival",
-            "Nobody is ranked",
-        ] {
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(text.contains(told), "{told} in {name}");
-        }
-    }
-    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
-        assert!(
-            !text.contains("open loop") && !text.contains("scheduled"),
-            "{name}"
-        );
-    }
-}
-
-#[test]
-fn every_shape_is_told_with_what_it_asked_and_how_that_was_kept() {
-    for (name, text) in all_texts(&RATES).into_iter().take(3) {
-        let text = text.replace("↳ ", "");
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for told in [
-            "64 to 500 connections, open loop, 20k/s, Poisson, deadline 1 s, 2 s after 0.5 s of warm-up",
-            "500 users, closed loop, mean think time 0.1 s",
-            "pipelined 16 deep",
-            "beside 1,000 held streams, events counted, first byte timed",
-            "the rate was not made: in a round only 97.3 % of what was due was sent",
-            "10 % of requests found every connection busy",
-            "client-limited in 1 of 5 rounds (thread 1 fell ever further behind",
-            "the 1,000 streams held beside the load brought 10.0 k events a second",
-            "993 of 1,000 held streams were open at the end",
-        ] {
-            assert!(text.contains(told), "{told} in {name}");
-        }
-        assert!(text.to_lowercase().contains("events/s"), "{name}");
-    }
-    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
-        assert!(!text.to_lowercase().contains("events/s"), "{name}");
-        assert!(!text.contains("held beside"), "{name}");
-    }
-}
-
-#[test]
-fn what_the_load_cost_the_generator_is_in_the_details() {
-    for (name, text) in all_texts(&RATES).into_iter().take(2) {
-        for told in ["What it cost the generator", "20.7 k", "io_uring"] {
-            let text = text.replace("io\\_uring", "io_uring");
-            assert!(text.contains(told), "{told} in {name}");
-        }
-        let lower = text.to_lowercase();
-        assert!(lower.contains("system calls/req") && lower.contains("cycles/req"));
-    }
-}
-
-#[test]
-fn what_connections_went_through_is_told_where_they_did() {
-    for (name, text) in all_texts(&ZAP).into_iter().take(3) {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for told in [
-            "python-httpserver: 123 requests were sent again over a new connection",
-            "An orderly close is no error",
-            "python-httpserver: 9 times a new connection had to wait for a free local port",
-        ] {
-            assert!(text.contains(told), "{told} in {name}");
-        }
-    }
-    for (name, text) in all_texts(&PLAIN).into_iter().take(3) {
-        assert!(
-            !text.contains("sent again") && !text.contains("local port"),
-            "{name}"
-        );
-    }
-}
-
-#[test]
 fn a_run_that_gave_nothing_still_has_its_reports() {
     let run = &PLAIN.run;
-    let comparison = Comparison::of(run, &[]);
+    let comparison = RunSummary::of(run, &[]);
     elements(&html(run, &comparison));
     assert!(markdown(run, &comparison).contains("zig-std"));
     assert!(terminal(&comparison, 80, false).contains("zig-std"));
     for Made { run, .. } in [&*ZAP, &*DATASTAR, &*HYDRAGEN] {
-        let comparison = Comparison::of(run, &[]);
+        let comparison = RunSummary::of(run, &[]);
         elements(&html(run, &comparison));
         for text in [markdown(run, &comparison), terminal(&comparison, 80, false)] {
             assert!(text.contains("not tried") && text.contains("No two rows"));

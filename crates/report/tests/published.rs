@@ -7,12 +7,12 @@ use prony_model::{
     FailureKind, LatencyHistogram, Measurement, Outcome, PublishedTable, RoundSummary, Run,
     TrialRecord, TrialResult,
 };
-use prony_report::{Comparison, DocumentRow, DocumentTable, Held, html, markdown, terminal};
+use prony_report::{DocumentRow, DocumentTable, Held, RunSummary, html, markdown, terminal};
 use prony_stats::Known;
 use sample::documents::{self, Records};
 
 fn table(records: &Records, number: usize) -> DocumentTable {
-    let comparison = Comparison::of(&records.0, &records.1);
+    let comparison = RunSummary::of(&records.0, &records.1);
     comparison.published.unwrap().tables[number - 1].clone()
 }
 
@@ -53,7 +53,7 @@ fn fail(record: &mut TrialRecord) {
 
 /// The three reports, with every run of white space as one space.
 fn texts((run, trials): &Records) -> [String; 3] {
-    let comparison = Comparison::of(run, trials);
+    let comparison = RunSummary::of(run, trials);
     [
         html(run, &comparison),
         markdown(run, &comparison),
@@ -104,10 +104,6 @@ fn each_round_and_their_mean_are_shown() {
     );
     let published = table.published(go, Rate).unwrap();
     assert!((published - 501_901.01).abs() < 0.01, "{published}");
-    let [page, text, _] = texts(&records);
-    assert!(text.contains("| Go | go-nethttp | 100 k | 130 k | 160 k | 130 k |"));
-    assert!(text.contains("| Go | go-nethttp | 503 k | 502 k | 501 k | 502 k |"));
-    assert!(page.contains("<td>100 k</td><td>130 k</td><td>160 k</td><td>130 k</td>"));
 }
 
 #[test]
@@ -201,12 +197,6 @@ fn shares_are_of_the_same_server_s_base() {
             .measured
             .contains_key(&RateShare)
     );
-    for text in texts(&records) {
-        assert!(
-            text.contains("requests, % of page-log") && text.contains("transfer, % of page-log")
-        );
-    }
-    assert!(texts(&records)[1].contains("67 % → 90 %"));
 }
 
 #[test]
@@ -234,12 +224,6 @@ fn the_order_is_counted_in_pairs() {
         rate.reversed,
         [pair("Go", "Zig (Zap)"), pair("Rust", "Zig (Zap)")]
     );
-    for text in texts(&records) {
-        assert!(text.contains(
-            "requests/s: 3 of 6 pairs in the published order, 2 reversed (Go before Zig (Zap); Rust before Zig (Zap)), \
-             1 not told apart."
-        ));
-    }
 }
 
 #[test]
@@ -324,7 +308,7 @@ fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
 fn the_published_order_of_rates_is_that_of_the_ranks() {
     for limited in ["zig-epoll", "go-nethttp", "rust-threadpool", "nobody"] {
         let (records, rate) = with_limited(limited);
-        let comparison = Comparison::of(&records.0, &records.1);
+        let comparison = RunSummary::of(&records.0, &records.1);
         let order = comparison.tables[0].order.as_ref().unwrap();
         let ids = [
             "zig-epoll",
@@ -373,15 +357,6 @@ fn a_row_that_was_not_measured_stays_and_says_why() {
         .filter(|held| held.figure == Rate)
         .collect();
     assert_eq!(rates.iter().map(|held| held.not_measured).sum::<usize>(), 9);
-    for text in texts(&records) {
-        assert!(text.contains("9 more not measured"));
-    }
-    let [_, text, terminal] = texts(&records);
-    assert!(text.contains("| Zig | zig-std | sse | not measured: skipped |"));
-    assert!(terminal.contains("Zig sse skipped"));
-    // The best of the document is missing, so the next one is 1.00.
-    assert!(text.contains("| Zig | zig-std | sse | 1.14 → – |"));
-    assert!(text.contains("| Rust | rust-axum | sse | 1.00 → 1.00 |"));
     let hydragen = table(&documents::hydragen(), 1);
     assert_eq!(
         row(&hydragen, "rust-hyper", "byte").absent,
@@ -409,15 +384,12 @@ fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
             .collect::<Vec<_>>(),
         [1, 3]
     );
-    assert_eq!(go.flags, ["1 round failed"]);
+    let flags: Vec<&str> = go.flags.iter().map(|flag| flag.text.as_str()).collect();
+    assert_eq!(flags, ["1 round failed"]);
     assert_eq!(
         row(&table, "rust-threadpool", "hello").absent,
         Some("failed")
     );
-    let [_, text, _] = texts(&records);
-    let line = text.split("| Go | go-nethttp |").nth(1).unwrap();
-    assert_eq!(line.split('|').nth(1).unwrap().trim(), "–");
-    assert!(text.contains("| Rust | rust-threadpool | not measured: failed |"));
 }
 
 #[test]
@@ -432,15 +404,6 @@ fn a_figure_that_was_not_published_is_shown_and_not_compared() {
             .contains_key(&PeakMemory)
     );
     assert!(!table.held.iter().any(|held| held.figure == PeakMemory));
-    let [_, text, _] = texts(&records);
-    let ratios = text
-        .split("What held")
-        .nth(1)
-        .unwrap()
-        .split("<details>")
-        .next()
-        .unwrap();
-    assert!(text.contains("peak memory") && !ratios.contains("peak memory"));
 }
 
 #[test]
@@ -485,37 +448,4 @@ fn a_document_without_rows_or_columns_is_still_set() {
     let (mut run, trials) = (documents::zap().0, trials);
     source(&mut run).columns.clear();
     assert!(texts(&(run, trials))[2].contains("Requests and transfer a second"));
-}
-
-#[test]
-fn the_document_comes_first_and_its_own_figures_are_folded_away() {
-    let [page, text, terminal] = texts(&documents::zap());
-    for (text, document, usual) in [
-        (
-            &page,
-            "<section id=\"published-1\">",
-            "<section id=\"workload-hello\">",
-        ),
-        (&text, "## Requests and transfer a second", "## hello"),
-        (
-            &terminal,
-            "Requests and transfer a second",
-            "hello 400 connections",
-        ),
-    ] {
-        assert!(text.find(document).unwrap() < text.find(usual).unwrap());
-    }
-    for text in [page, text] {
-        let (open, folded) = text.split_once("<details>").unwrap();
-        assert!(
-            folded.starts_with("<summary>As published, on another machine</summary>")
-                || folded.starts_with(" <summary>As published, on another machine</summary>")
-        );
-        assert!(folded.contains("AMD Ryzen 5 5600X") && folded.contains("650 k"));
-        assert!(
-            !open.contains("650 k"),
-            "an absolute figure of another machine"
-        );
-    }
-    assert!(!terminal.contains("650 k"));
 }

@@ -5,20 +5,20 @@ mod sample;
 use std::sync::LazyLock;
 
 use prony_model::{TrialRecord, TrialResult};
-use prony_report::{Comparison, Row, Standing, Table};
+use prony_report::{ResultTable, RunSummary, ServerRow, Standing};
 
 /// Made once, as that takes a while.
-static RATES: LazyLock<Comparison> = LazyLock::new(|| {
+static RATES: LazyLock<RunSummary> = LazyLock::new(|| {
     let (run, trials) = sample::rates::rates();
-    Comparison::of(&run, &trials)
+    RunSummary::of(&run, &trials)
 });
 
-fn row<'a>(table: &'a Table, server: &str) -> &'a Row {
+fn row<'a>(table: &'a ResultTable, server: &str) -> &'a ServerRow {
     let mut rows = table.rows.iter();
     rows.find(|row| row.server.id == server).unwrap()
 }
 
-fn named<'a>(comparison: &'a Comparison, name: &str) -> &'a Table {
+fn named<'a>(comparison: &'a RunSummary, name: &str) -> &'a ResultTable {
     let mut tables = comparison.tables.iter();
     let table = tables.find(|table| table.name() == name);
     table.unwrap_or_else(|| panic!("no table {name}"))
@@ -29,7 +29,7 @@ const POISSON: &str = "hello, 20k/s, open loop";
 #[test]
 fn rounds_of_other_seeds_are_of_one_load() {
     let comparison = &*RATES;
-    let names: Vec<_> = comparison.tables.iter().map(Table::name).collect();
+    let names: Vec<_> = comparison.tables.iter().map(ResultTable::name).collect();
     assert_eq!(
         names,
         [
@@ -51,8 +51,8 @@ fn rounds_of_other_seeds_are_of_one_load() {
 fn the_order_of_tables_does_not_come_from_the_shuffle() {
     let (run, mut trials) = sample::rates::rates();
     let names = |trials: &[TrialRecord]| -> Vec<String> {
-        let tables = Comparison::of(&run, trials).tables;
-        tables.iter().map(Table::name).collect()
+        let tables = RunSummary::of(&run, trials).tables;
+        tables.iter().map(ResultTable::name).collect()
     };
     let in_order = names(&trials);
     trials.reverse();
@@ -71,7 +71,7 @@ fn a_rate_that_was_not_made_is_marked_and_so_is_a_bound_that_was_hit() {
     let flags = bun.flags();
     let told = |text: &str| flags.iter().any(|flag| flag.contains(text));
     assert!(
-        told("in a round only 97.3 % of what was due was sent"),
+        told("in one round only 97.3 % of the due requests were sent"),
         "{flags:?}"
     );
     assert!(
@@ -80,7 +80,7 @@ fn a_rate_that_was_not_made_is_marked_and_so_is_a_bound_that_was_hit() {
     );
     let ceiling = row(table, "ceiling");
     assert!(ceiling.figures.open.unwrap().rate_made());
-    assert_eq!(ceiling.flags(), ["reference"]);
+    assert_eq!(ceiling.flags(), [""; 0]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_rate_that_is_missed_by_a_little_is_never_told_as_made() {
                 open.rate_ratio = ratio;
             }
         }
-        let comparison = Comparison::of(&run, &trials);
+        let comparison = RunSummary::of(&run, &trials);
         let open = row(&comparison.tables[0], "ceiling").figures.open.unwrap();
         assert_eq!(open.kept.unwrap().rate_ratio_text(), text);
         assert_eq!(open.rate_made(), made);
@@ -117,15 +117,15 @@ fn records_that_did_not_count_what_was_due_are_not_marked() {
             (open.asked, open.sent, open.rate_ratio) = (0, 0, 0.0);
         }
     }
-    let comparison = Comparison::of(&run, &trials);
+    let comparison = RunSummary::of(&run, &trials);
     let open = row(
         named(&comparison, "byte, 500 users, open loop"),
         "go-nethttp",
     );
     let schedule = open.figures.open.unwrap();
     assert!(schedule.kept.is_none() && schedule.rate_made() && schedule.queued > 0);
-    assert!(!named(&comparison, "byte, 500 users, open loop").has_kept());
-    assert!(named(&RATES, POISSON).has_kept());
+    assert!(!has_kept(named(&comparison, "byte, 500 users, open loop")));
+    assert!(has_kept(named(&RATES, POISSON)));
     assert!(open.flags().is_empty());
 }
 
@@ -145,7 +145,7 @@ fn what_limited_the_generator_is_told_beside_it() {
             measured.load.generator.client_limited_by = None;
         }
     }
-    let old = Comparison::of(&run, &trials);
+    let old = RunSummary::of(&run, &trials);
     let flags = row(named(&old, POISSON), "go-nethttp").flags();
     assert_eq!(flags[0], "client-limited in 1 of 5 rounds");
 }
@@ -154,7 +154,7 @@ fn what_limited_the_generator_is_told_beside_it() {
 fn events_and_held_streams_have_their_figures() {
     let comparison = &*RATES;
     let table = named(comparison, "sse");
-    assert!(table.has_events() && table.has_first_byte());
+    assert!(table.has_events() && has_first_byte(table));
     let bun = &row(table, "bun").figures;
     let events = bun.events.unwrap();
     assert_eq!(events.per_s.n, 5);
@@ -171,7 +171,7 @@ fn events_and_held_streams_have_their_figures() {
     assert!(
         others
             .into_iter()
-            .all(|other| !other.has_events() && !other.has_first_byte())
+            .all(|other| !other.has_events() && !has_first_byte(other))
     );
 }
 
@@ -200,10 +200,10 @@ fn pipelined_requests_count_as_many_at_a_time() {
             latency.mean /= 4.0;
         }
     }
-    let comparison = Comparison::of(&run, &trials);
+    let comparison = RunSummary::of(&run, &trials);
     let flags = row(named(&comparison, name), "bun").flags();
     assert!(
-        flags[0].contains("of 1,024 requests were being served at a time"),
+        flags[0].contains("of 1,024 requests were served at a time"),
         "{flags:?}"
     );
     let users = named(&comparison, "hello, 500 users, closed loop");
@@ -212,4 +212,16 @@ fn pipelined_requests_count_as_many_at_a_time() {
         row(users, "bun").flags(),
         ["at the ceiling (100 % of its rate): at least 5.00 k req/s"]
     );
+}
+
+fn has_kept(table: &ResultTable) -> bool {
+    let mut rows = table.rows.iter();
+    rows.any(|row| row.figures.open.and_then(|open| open.kept).is_some())
+}
+
+fn has_first_byte(table: &ResultTable) -> bool {
+    table
+        .rows
+        .iter()
+        .any(|row| row.figures.first_byte.is_some())
 }

@@ -3,7 +3,7 @@
 mod sample;
 
 use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
-use prony_report::{Comparison, Row, html, markdown, terminal};
+use prony_report::{RunSummary, ServerRow};
 
 /// bun takes 8 s to warm up and is kept running; all others start anew, and are warm at once.
 fn warmed(record: &mut TrialRecord) {
@@ -30,14 +30,14 @@ fn warmed(record: &mut TrialRecord) {
     }
 }
 
-fn comparison(change: impl Fn(&mut TrialRecord)) -> Comparison {
+fn comparison(change: impl Fn(&mut TrialRecord)) -> RunSummary {
     let mut trials = sample::trials();
     trials.retain(|record| record.trial.workload == "hello");
     trials.iter_mut().for_each(change);
-    Comparison::of(&sample::run(), &trials)
+    RunSummary::of(&sample::run(), &trials)
 }
 
-fn row<'a>(comparison: &'a Comparison, server: &str) -> &'a Row {
+fn row<'a>(comparison: &'a RunSummary, server: &str) -> &'a ServerRow {
     let mut rows = comparison.tables.iter().flat_map(|table| &table.rows);
     rows.find(|row| row.server.id == server).unwrap()
 }
@@ -54,32 +54,6 @@ fn startup_counts_each_process_once_and_the_time_to_warm_stands_beside_it() {
 }
 
 #[test]
-fn every_kind_of_report_tells_it() {
-    let (run, comparison) = (sample::run(), comparison(warmed));
-    let markdown = markdown(&run, &comparison);
-    let html = html(&run, &comparison);
-    assert!(markdown.contains("time to warm"), "{markdown}");
-    assert!(html.contains("Time to warm"));
-    for text in [&markdown, &html] {
-        assert!(text.contains("8.00 s"));
-        assert!(
-            text.contains("kept running after 8.00 s of warm-up"),
-            "{text}"
-        );
-        assert!(text.contains("for 20 s at most"));
-        assert!(text.contains("are kept running from round to round: bun."));
-    }
-    assert!(terminal(&comparison, 250, false).contains("to warm"));
-}
-
-#[test]
-fn of_a_run_that_was_not_warmed_up_nothing_is_said() {
-    let (run, comparison) = (sample::run(), comparison(|_| {}));
-    let markdown = markdown(&run, &comparison);
-    assert!(!markdown.contains("time to warm") && !markdown.contains("kept running"));
-}
-
-#[test]
 fn the_startup_of_a_process_is_not_lost_with_a_noisy_attempt() {
     let mut trials = sample::trials();
     trials.retain(|record| record.trial.workload == "hello" && record.trial.server == "bun");
@@ -90,7 +64,7 @@ fn the_startup_of_a_process_is_not_lost_with_a_noisy_attempt() {
     again.attempt = 2;
     trials[0].noisy = vec![prony_model::NoiseCause::Steal { share: 0.5 }];
     trials.push(again);
-    let comparison = Comparison::of(&sample::run(), &trials);
+    let comparison = RunSummary::of(&sample::run(), &trials);
     let bun = &row(&comparison, "bun").figures;
     assert_eq!(bun.startup_ns.map(|startup| startup.n), Some(1));
     assert!(bun.warming.time_to_warm_ns.is_some());

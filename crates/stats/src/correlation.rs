@@ -1,16 +1,16 @@
-//! Whether two things go together.
+//! Whether two quantities rise and fall together.
 
-/// Up to so many pairs every order is tried; beyond it a sample of them.
+/// Up to this many pairs every permutation is tried, beyond it a sample of them.
 const ALL_ORDERS: usize = 7;
 
-/// How many random orders make the sample: a p-value of 0.01 is then known to within 0.002.
+/// The size of the sample: a p-value of 0.01 is then known to within 0.002.
 const ORDERS: u32 = 10_000;
 
-/// Spearman's rank correlation of pairs (from -1 to 1), and its two-sided p-value: how many orders of the one have a
-/// correlation at least as far from 0. Equal values share the mean of their ranks.
+/// Spearman's rank correlation of pairs (-1 to 1), and its two-sided p-value: the share of permutations whose correlation
+/// is at least as far from 0. Equal values share the mean of their ranks.
 ///
-/// `None` for slices of different lengths, for fewer than four pairs, where one has the same value everywhere, or
-/// where a value is not a finite number. The orders are drawn from a fixed seed: the same pairs give the same p.
+/// `None` if the slices differ in length, have fewer than four values, are constant, or contain a value that is not
+/// finite. Permutations are drawn from a fixed seed: the same pairs give the same p.
 pub fn spearman(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     if one.len() != other.len() || one.len() < 4 {
         return None;
@@ -18,7 +18,7 @@ pub fn spearman(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     let (one, mut other) = (scores(one)?, scores(other)?);
     let product = |other: &[f64]| one.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
     let found = product(&other);
-    // A hair less, for the order of an addition must not decide.
+    // Slightly less, because the order of additions must not decide.
     let far = |other: &[f64]| product(other).abs() >= found.abs() - 1e-9;
     let p = match one.len() <= ALL_ORDERS {
         true => {
@@ -43,7 +43,7 @@ pub fn spearman(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     Some((found.clamp(-1.0, 1.0), p))
 }
 
-/// Ranks about their mean, of length 1: the correlation of two is the sum of their products.
+/// Centered ranks, scaled to length 1: the correlation of two is the sum of their products.
 fn scores(values: &[f64]) -> Option<Vec<f64>> {
     if values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -76,5 +76,4 @@ fn every_order(values: &mut [f64], from: usize, see: &mut impl FnMut(&[f64])) {
 }
 
 #[cfg(test)]
-#[path = "correlation_tests.rs"]
 mod tests;

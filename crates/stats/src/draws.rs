@@ -1,10 +1,10 @@
-//! Whether values that should be drawn at random, independently and each with its own chance, were: three tests, each
-//! of which gives the chance (a p-value) that honest draws would look so far from expected.
+//! Whether values that should be random, independent draws with given chances are: three tests, each of which gives a
+//! p-value, the chance that true random draws deviate at least this far.
 
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 
-/// Pearson's test that values with these `counts` come with these `shares` (which add up to 1). It needs an expected
-/// count of about 5 for each value; with less, its p-values are rough.
+/// Pearson's test of these `counts` against these expected `shares` (which add up to 1). It needs an expected count of
+/// about 5 for each value; with less, its p-values are rough.
 pub fn goodness_of_fit(counts: &[u64], shares: &[f64]) -> f64 {
     let total = counts.iter().sum::<u64>() as f64;
     let cells = counts.iter().zip(shares);
@@ -12,8 +12,8 @@ pub fn goodness_of_fit(counts: &[u64], shares: &[f64]) -> f64 {
     upper_tail(statistic.sum(), counts.len().saturating_sub(1))
 }
 
-/// Pearson's test that the row of a pair says nothing of its column: `pairs[row][column]` is how often that pair came.
-/// Pairs may overlap, each the value before and the value after (Bartlett's test of a Markov chain's independence).
+/// Pearson's test that row and column are independent: `pairs[row][column]` is how often that pair occurred. Pairs may
+/// overlap, each a value and its successor (Bartlett's test of a Markov chain's independence).
 pub fn independence(pairs: &[Vec<u64>]) -> f64 {
     let rows: Vec<u64> = pairs.iter().map(|row| row.iter().sum()).collect();
     let width = pairs.iter().map(Vec::len).max().unwrap_or(0);
@@ -30,13 +30,13 @@ pub fn independence(pairs: &[Vec<u64>]) -> f64 {
     upper_tail(statistic, freedom)
 }
 
-/// The exact two-sided test that each of `trials` was one of the `successes` with that `chance`.
+/// The exact two-sided test that each of `trials` was a success with this `chance`.
 pub fn binomial(successes: u64, trials: u64, chance: f64) -> f64 {
     let Ok(distribution) = Binomial::new(chance, trials) else {
         return 1.0;
     };
     let at_most = distribution.cdf(successes);
-    // `sf` is of more than that many.
+    // `sf` is the chance of strictly more.
     let at_least = successes
         .checked_sub(1)
         .map_or(1.0, |fewer| distribution.sf(fewer));
@@ -54,11 +54,10 @@ fn cell(count: u64, expected: f64) -> f64 {
 fn upper_tail(statistic: f64, freedom: usize) -> f64 {
     match ChiSquared::new(freedom as f64) {
         Ok(distribution) => distribution.sf(statistic),
-        // Nothing is free to differ.
+        // No degree of freedom: nothing can deviate.
         Err(_) => 1.0,
     }
 }
 
 #[cfg(test)]
-#[path = "draws_tests.rs"]
 mod tests;

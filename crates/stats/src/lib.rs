@@ -1,18 +1,12 @@
-//! What rounds of measurements say: medians and ratios with their intervals, rank bands, verdicts, and what a series
-//! shows.
+//! What rounds of measurements say: medians and ratios with their intervals, ranks, verdicts, trends and warm-up.
 //!
-//! Pure arithmetic on slices of numbers; it knows nothing of servers or loads.
+//! Pure arithmetic on slices of numbers; it does not depend on servers or loads.
 #![forbid(unsafe_code)]
 
-mod band;
-mod bootstrap;
-mod correction;
 mod correlation;
+mod distribution;
 mod draws;
-mod estimate;
-mod gamma;
-mod moderated;
-mod null;
+mod median;
 mod order;
 mod pairwise;
 mod percentile;
@@ -22,21 +16,16 @@ mod shift;
 #[cfg(test)]
 mod simulated;
 mod steady;
-mod stopping;
-mod student;
+mod variance;
 mod verdict;
 
-pub use band::{Band, Competitor, Known, bands, stands};
-pub use bootstrap::{BOOTSTRAP_DRAWS, bootstrap, bootstrap_of};
-pub use correction::holm;
 pub use correlation::spearman;
 pub use draws::{binomial, goodness_of_fit, independence};
-pub use estimate::{Estimate, TARGET_COVERAGE, median};
-pub use order::Order;
-pub use pairwise::{PairTest, compare, corrected};
-pub use percentile::{LEAST_BEYOND, supports_percentile};
-pub use ratio::{Ratio, common_rounds};
+pub use median::{Estimate, TARGET_COVERAGE, median};
+pub use order::{Band, Competitor, Known, Order, bands, stands};
+pub use pairwise::holm;
+pub use percentile::{LEAST_BEYOND, bootstrap, bootstrap_of, supports_percentile};
+pub use ratio::{LEAST_ROUNDS, Ratio, common_rounds, enough};
 pub use series::{grows, knee, warm_up_rise};
 pub use steady::{Course, Pace, Reading, Round, Warmth, improved, improves_over_rounds};
-pub use stopping::{LEAST_ROUNDS, enough};
 pub use verdict::{Better, Verdict, judge};

@@ -1,19 +1,71 @@
-//! Which of several are told apart, and how many rounds would tell more of them.
+//! Ranks: which of several competitors the data tell apart, and how many rounds would tell more of them apart.
+
+use std::collections::BTreeMap;
 
 use crate::pairwise::{PairTest, compare, corrected};
-use crate::{Band, Competitor, Known, stands};
 
-/// The chance at which any two of a table may be placed wrongly.
+/// The ranks that a competitor may have; 1 is the best. Competitors that the data cannot tell apart share ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Band {
+    /// 1, plus one for each competitor that is certainly better.
+    pub best: usize,
+    /// The number of competitors, less one for each that is certainly worse.
+    pub worst: usize,
+}
+
+/// How much a figure says about the competitor that has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Known {
+    /// How good it is.
+    #[default]
+    Exactly,
+    /// A lower bound: something else was the limit, so it may be better.
+    AtLeast,
+    /// Nothing: the figure belongs to something else.
+    Nothing,
+}
+
+impl Known {
+    const fn is_exact(self) -> bool {
+        matches!(self, Known::Exactly)
+    }
+}
+
+/// Whether one may be called certainly better than another if their figures say so: the one rule for rankings,
+/// published orders and regression checks.
+///
+/// A lower bound can lead, but nothing is certainly ahead of a lower bound.
+pub const fn stands(better: Known, worse: Known) -> bool {
+    matches!(
+        (better, worse),
+        (Known::Exactly | Known::AtLeast, Known::Exactly)
+    )
+}
+
+/// One of those that are ranked; larger values are better.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Competitor {
+    /// Its value in each round in which it was measured.
+    pub rounds: BTreeMap<u32, f64>,
+    /// What these values say about it.
+    pub known: Known,
+}
+
+/// The band of each competitor, in the order given.
+pub fn bands(competitors: &[Competitor]) -> Vec<Band> {
+    Order::of(competitors).bands()
+}
+
+/// The chance that any pair of a table is ordered wrongly.
 const LEVEL: f64 = 0.05;
 
-/// More rounds than this are no advice.
+/// Advice to run more rounds than this is of no use.
 const MOST_ROUNDS: usize = 100;
 
-/// The order of several, as far as their rounds tell it.
+/// The order of several competitors, as far as their rounds show it.
 ///
-/// Every two are compared by their ratio within the rounds that they have in common, two at the least, with the noise that
-/// the table shows as a whole. The comparisons are corrected for their number, so that the chance is at most
-/// 5 % that any one is placed wrongly.
+/// Every pair is compared by its ratio within the rounds that both have (at least two), with the noise of the whole
+/// table. The comparisons are corrected for their number: the chance of any wrong order is at most 5 %.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     known: Vec<Known>,
@@ -21,7 +73,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Of these, larger values being better.
+    /// Compares every pair; larger values are better.
     pub fn of(competitors: &[Competitor]) -> Self {
         let rounds: Vec<_> = competitors.iter().map(|one| &one.rounds).collect();
         Self {
@@ -30,13 +82,13 @@ impl Order {
         }
     }
 
-    /// Which of two is better for certain; `None` if that is open.
+    /// Which of two is certainly better; `None` if the data leave it open.
     pub fn better(&self, one: usize, other: usize) -> Option<usize> {
         let pair = self.pair(one, other)?;
         self.is_told(pair).then_some(pair.larger)
     }
 
-    /// Whether two were compared: they have two rounds in common at the least, and no value that is not positive.
+    /// Whether two were compared: they share at least two rounds, and all their values there are positive.
     pub fn compares(&self, one: usize, other: usize) -> bool {
         self.pair(one, other).is_some()
     }
@@ -64,7 +116,7 @@ impl Order {
         bands
     }
 
-    /// How many pairs noise alone may keep from being told apart: not those of which a limit does.
+    /// How many pairs more rounds could tell apart: those in which both figures are exact.
     pub fn pairs(&self) -> usize {
         let count = self.known.len();
         let two = (0..count).flat_map(|one| (one + 1..count).map(move |other| (one, other)));
@@ -72,13 +124,13 @@ impl Order {
             .count()
     }
 
-    /// How many of these are told apart.
+    /// How many of these pairs are told apart.
     pub fn told(&self) -> usize {
         self.free().filter(|pair| self.is_told(pair)).count()
     }
 
-    /// By what factor two must differ for these rounds to tell them apart, with the noise of the middle pair; `None` if no
-    /// two were compared.
+    /// The smallest ratio that these rounds can tell from 1, with the noise of the median pair; `None` if no pair was
+    /// compared.
     pub fn least_ratio(&self) -> Option<f64> {
         let level = LEVEL / self.pairs.len() as f64;
         let mut ratios: Vec<f64> = self.free().map(|pair| pair.least_ratio(level)).collect();
@@ -86,8 +138,8 @@ impl Order {
         ratios.get(ratios.len() / 2).copied()
     }
 
-    /// How many rounds would tell `wanted` of the pairs apart, if their ratios and their noise are what they seem; `None`
-    /// if 100 would not.
+    /// How many rounds would tell `wanted` of the pairs apart, if their ratios and noise stay as measured; `None` if more
+    /// than 100.
     pub fn rounds_for(&self, wanted: usize) -> Option<usize> {
         let level = LEVEL / self.pairs.len() as f64;
         let told = |rounds: usize| self.free().filter(|pair| pair.p_in(rounds) < level).count();
@@ -105,12 +157,5 @@ impl Order {
     }
 }
 
-impl Known {
-    const fn is_exact(self) -> bool {
-        matches!(self, Known::Exactly)
-    }
-}
-
 #[cfg(test)]
-#[path = "order_tests.rs"]
 mod tests;

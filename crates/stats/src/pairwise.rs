@@ -1,37 +1,35 @@
-//! Every two of several compared within the rounds that they have in common.
+//! Every pair of several competitors, compared within the rounds that both have; and the correction for many comparisons.
 
 use std::collections::BTreeMap;
 
-use crate::moderated::{Prior, Variance};
-use crate::{common_rounds, holm, student};
+use crate::distribution::{LEAST_P, student_miss, student_reach};
+use crate::ratio::common_rounds;
+use crate::variance::{Prior, Variance, mean, squares};
 
-/// Two of several, and how certainly they differ.
+/// A pair, and how certainly the two differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairTest {
-    /// The place of the one that has the larger values.
+    /// The index of the one with the larger values.
     pub larger: usize,
-    /// The place of the other.
+    /// The index of the other.
     pub smaller: usize,
-    /// The geometric mean of their ratios within rounds: 1 or more.
+    /// The geometric mean of their ratios within rounds: at least 1.
     pub ratio: f64,
-    /// How probable a ratio at least as far from 1 is if they are alike (two-sided).
+    /// The two-sided p-value: the chance of a ratio at least this far from 1 if they are equal.
     pub p: f64,
-    /// The rounds that both have.
+    /// The number of rounds that both have.
     pub rounds: usize,
-    /// The variance of the logarithm of their ratio in a round, and how well it is known.
-    pub(crate) noise: Variance,
+    /// The variance of the logarithm of their ratio in a round.
+    noise: Variance,
 }
 
-/// The least p-value that is told: what is rarer is not known to be so.
-const LEAST_P: f64 = 1e-12;
-
-/// Compares every two of several by their values in each round. Those that have fewer than two rounds in common, or a
-/// value that is not positive there, are left out.
+/// Compares every pair by its values in each round. Pairs that share fewer than two rounds, or have a value there that
+/// is not positive, are left out.
 ///
-/// A pair's noise is the variance of its log ratios. A few rounds tell it badly, but a table has many pairs: each
-/// variance is drawn towards the common one by as much as the pairs are alike (Smyth 2004), but never below its own, and
-/// Student's test has the degrees of freedom of both. The common one counts at most as much as the pair's own rounds, and
-/// less in a table of three or four rows, which does not tell whether one row is noisier than the others.
+/// A pair's noise is the variance of its log ratios. A few rounds estimate it badly, but a table has many pairs: each
+/// variance is moved towards the common one, the more so the more alike the pairs are (Smyth 2004), but never below its
+/// own; Student's test then has the degrees of freedom of both. The common variance counts at most as much as the pair's
+/// own rounds, and less in a table of three or four rows, which cannot show whether one row is noisier than the others.
 pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
     let own: Vec<Own> = (0..rounds.len())
         .flat_map(|one| (one + 1..rounds.len()).map(move |other| (one, other)))
@@ -49,14 +47,14 @@ pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
         .collect()
 }
 
-/// Pairs with p-values that are corrected for their number (Holm 1979).
+/// The pairs with p-values corrected for their number.
 pub fn corrected(pairs: Vec<PairTest>) -> Vec<PairTest> {
     let p_values: Vec<f64> = pairs.iter().map(|pair| pair.p).collect();
     let corrected = pairs.into_iter().zip(holm(&p_values));
     corrected.map(|(pair, p)| PairTest { p, ..pair }).collect()
 }
 
-/// A pair by itself.
+/// A pair on its own, before moderation.
 struct Own {
     one: usize,
     other: usize,
@@ -75,16 +73,14 @@ impl Own {
         if logs.len() < 2 || logs.iter().any(|log| !log.is_finite()) {
             return None;
         }
-        let count = logs.len() as f64;
-        let mean = logs.iter().sum::<f64>() / count;
-        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let freedom = logs.len() as f64 - 1.0;
         Some(Self {
             one,
             other,
-            mean,
+            mean: mean(&logs),
             noise: Variance {
-                value: squares / (count - 1.0),
-                freedom: count - 1.0,
+                value: squares(&logs) / freedom,
+                freedom,
             },
             rounds: logs.len(),
         })
@@ -107,8 +103,8 @@ impl Own {
 }
 
 impl PairTest {
-    /// The p-value that this ratio would have with this noise in another number of rounds.
-    pub(crate) fn p_in(&self, rounds: usize) -> f64 {
+    /// The p-value that this ratio would have with this noise and another number of rounds.
+    pub fn p_in(&self, rounds: usize) -> f64 {
         let noise = Variance {
             freedom: self.noise.freedom * (rounds as f64 - 1.0) / (self.rounds as f64 - 1.0),
             ..self.noise
@@ -116,10 +112,10 @@ impl PairTest {
         p_value(self.ratio.ln(), noise, rounds)
     }
 
-    /// The least ratio that has a p-value below `level` with this noise and these rounds.
-    pub(crate) fn least_ratio(&self, level: f64) -> f64 {
+    /// The smallest ratio that has a p-value below `level` with this noise and these rounds.
+    pub fn least_ratio(&self, level: f64) -> f64 {
         let error = (self.noise.value / self.rounds as f64).sqrt();
-        (student::reach(level, self.noise.freedom) * error).exp()
+        (student_reach(level, self.noise.freedom) * error).exp()
     }
 }
 
@@ -128,10 +124,10 @@ fn p_value(mean: f64, noise: Variance, rounds: usize) -> f64 {
         return 1.0;
     }
     let error = (noise.value / rounds as f64).sqrt();
-    student::miss(mean / error, noise.freedom).max(LEAST_P)
+    student_miss(mean / error, noise.freedom).max(LEAST_P)
 }
 
-/// The mean correlation of two pairs' log variances: 1/4 if they share one of their two, else 0.
+/// The mean correlation of the log variances of two pairs: 1/4 for pairs that share a competitor, else 0.
 fn dependence(count: usize) -> f64 {
     let count = count as f64;
     let pairs = count * (count - 1.0) / 2.0;
@@ -141,11 +137,25 @@ fn dependence(count: usize) -> f64 {
     }
 }
 
-/// How much the common variance may count, as a share of a pair's own rounds.
+/// How much the common variance may count, as a share of the pair's own rounds.
 fn most_weight(rows: usize) -> f64 {
     ((rows as f64 - 2.0) / 3.0).clamp(0.0, 1.0)
 }
 
+/// The p-values corrected for their number (Holm 1979), in the order given: if every one below 0.05 is called a
+/// difference, the chance of any wrong call is at most 5 %, however they depend on each other.
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
+    let mut adjusted = vec![1.0; p_values.len()];
+    let mut highest = 0.0_f64;
+    for (place, &index) in order.iter().enumerate() {
+        let left = (p_values.len() - place) as f64;
+        highest = highest.max((p_values[index] * left).min(1.0));
+        adjusted[index] = highest;
+    }
+    adjusted
+}
+
 #[cfg(test)]
-#[path = "pairwise_tests.rs"]
 mod tests;

@@ -1,35 +1,36 @@
-//! What a series of values in the course of time shows: a warm-up, a trend; and where a curve has its knee.
+//! What a series over time shows: a warm-up, a trend; and where a curve has its knee.
 
-use crate::{median, student};
+use crate::distribution::student_miss;
+use crate::median::median;
+use crate::variance::{mean, squares};
 
-/// A longer series is looked at in so many parts at the most: what rises for shorter is no warm-up, and neighbours
-/// in a finer series depend on each other.
+/// Longer series are averaged into this many parts: a rise shorter than a part is no warm-up, and adjacent values of a
+/// finer series depend on each other.
 const MOST_PARTS: usize = 60;
 
-/// In a shorter one nothing is seen.
+/// Nothing is concluded from a shorter series.
 const LEAST_PARTS: usize = 10;
 
-/// How rarely a series that only fluctuates may be taken for one that rises.
+/// How often a series that only fluctuates may look like one that rises.
 const FALSE_ALARM: f64 = 0.001;
 
 /// A smaller rise, as a share of the later level, does not matter.
 const LEAST_RISE: f64 = 0.05;
 
-/// By how much a rate rose before it came to rest, as a share of where it did: of counts in intervals of one length,
-/// the measured part alone. `None` where it did not rise by 5 % or more in the first two thirds, as far as can be
-/// told.
+/// How much a rate rose before it settled, as a share of where it settled, from counts in equal intervals of the measured
+/// time. `None` if no rise of 5 % or more is certain in the first two thirds.
 ///
-/// The series is divided once, where the two parts' means tell it best (least squares). They count as different where
-/// Student's statistic says so at 0.001 for all places together. Its noise is that of the series' second half, and as
-/// much larger as the dependence of neighbours (an autoregression) makes a mean less certain. Simulated: of series
-/// that only fluctuate fewer than 1 in 100 seem to rise, with a correlation of neighbours of up to 0.5; a rise by 20
-/// % over the first third is seen through a noise of 3 % in 9 of 10 series of 40 intervals, and in nearly all of 60
-/// and more, in a third of those of 20.
+/// The series is split once, where the means of the two parts differ most (least squares). They count as different if
+/// Student's statistic says so at 0.001 for all splits together. The noise is that of the second half of the series,
+/// inflated by the correlation of adjacent values (an autoregression), which makes a mean less certain. Simulated: of
+/// series that only fluctuate, fewer than 1 in 100 seem to rise, if adjacent values correlate by at most 0.5; a rise
+/// of 20 % over the first third is seen through noise of 3 % in 9 of 10 series of 40 intervals, in nearly all of 60 and
+/// more, and in a third of those of 20.
 pub fn warm_up_rise(intervals: &[f64]) -> Option<f64> {
     let parts = parts(intervals)?;
     let change = steepest_rise(&parts)?;
     let (before, after) = parts.split_at(change);
-    // A slow rise ends long after the place where the parts are told best. What it leaves there is no noise.
+    // A slow rise ends long after the best split. What is left of it there is not noise.
     let rest = &parts[change.max(parts.len() / 2)..];
     let noise = Noise::of(rest);
     let error = noise.deviation
@@ -37,7 +38,7 @@ pub fn warm_up_rise(intervals: &[f64]) -> Option<f64> {
         * (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
     let reach = (mean(after) - mean(before)) / error;
     let places = places(parts.len()).count() as f64;
-    if student::miss(reach, rest.len() as f64 - 1.0) / 2.0 * places >= FALSE_ALARM {
+    if student_miss(reach, rest.len() as f64 - 1.0) / 2.0 * places >= FALSE_ALARM {
         return None;
     }
     let (before, after) = (median(before)?, median(after)?);
@@ -45,13 +46,13 @@ pub fn warm_up_rise(intervals: &[f64]) -> Option<f64> {
     (rise >= LEAST_RISE).then_some(rise)
 }
 
-/// Whether values grow in the course of time, as far as can be told: wrongly in fewer than 1 of 100 series that only
-/// fluctuate, and in 2 where neighbours in a short series have a correlation of 0.5.
+/// Whether values certainly grow over time: wrong for fewer than 1 in 100 series that only fluctuate, and for 2 if
+/// adjacent values of a short series correlate by 0.5.
 ///
-/// Mann and Kendall's test of all pairs, its variance as much larger as the values depend on their neighbours once the
-/// trend (Theil and Sen's slope) is taken away.
+/// Mann and Kendall's test of all pairs, its variance inflated by the correlation of adjacent values after the trend
+/// (Theil and Sen's slope) is removed.
 pub fn grows(values: &[f64]) -> bool {
-    /// Of the normal distribution 0.5 % lies beyond.
+    /// 0.5 % of the normal distribution lies beyond.
     const REACH: f64 = 2.576;
     let Some(parts) = parts(values) else {
         return false;
@@ -78,12 +79,11 @@ pub fn grows(values: &[f64]) -> bool {
     rises - 1.0 > REACH * variance.sqrt()
 }
 
-/// Where a curve of `(x, y)` begins to rise steeply: the index of the point. `None` where it has no knee.
+/// Where a curve of `(x, y)` begins to rise steeply: the index of the point. `None` if it has no knee.
 ///
-/// Of the points, ascending in `x` and none of them negative, it is the one that lies farthest below the straight
-/// line from the first to the last, both axes measured from 0 to 1 (Satopää and others 2011, "Kneedle"). It must lie
-/// a fifth of the way below, and the curve must rise from it by half of its height: straight lines and level ones
-/// have no knee.
+/// The points ascend in `x`, and no `y` is negative. The knee is the point farthest below the straight line from the
+/// first to the last, with both axes scaled to 0 to 1 (Satopää and others 2011, "Kneedle"). It must lie at least a fifth
+/// below, and the curve must rise from it by half of its height: straight and level lines have no knee.
 pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     const LEAST_BEND: f64 = 0.2;
     const LEAST_GROWTH: f64 = 1.5;
@@ -106,19 +106,19 @@ pub fn knee(points: &[(f64, f64)]) -> Option<usize> {
     (below(point) >= LEAST_BEND && last.1 >= LEAST_GROWTH * point.1).then_some(index)
 }
 
-/// The series in equal parts, by their means; what is left over at the end is not among them.
+/// The means of equal parts of the series; values left over at the end are dropped.
 fn parts(values: &[f64]) -> Option<Vec<f64>> {
     let length = values.len().div_ceil(MOST_PARTS).max(1);
     let parts: Vec<f64> = values.chunks_exact(length).map(mean).collect();
     (parts.len() >= LEAST_PARTS && parts.iter().all(|part| part.is_finite())).then_some(parts)
 }
 
-/// After how many parts a warm-up may end: more than one, and at the latest after two thirds.
+/// After how many parts a warm-up may end: at least two, and at most two thirds.
 fn places(parts: usize) -> std::ops::RangeInclusive<usize> {
     2..=parts * 2 / 3
 }
 
-/// Where the means before and after are apart the most, the later one being the higher.
+/// The split at which the mean after exceeds the mean before most clearly.
 fn steepest_rise(parts: &[f64]) -> Option<usize> {
     let n = parts.len() as f64;
     let total: f64 = parts.iter().sum();
@@ -136,10 +136,10 @@ fn steepest_rise(parts: &[f64]) -> Option<usize> {
     best.map(|(place, _)| place)
 }
 
-/// How values fluctuate about their mean.
+/// How values fluctuate around their mean.
 struct Noise {
     deviation: f64,
-    /// How many times the variance of a mean is that of as many independent values.
+    /// The variance of their mean, as a multiple of that of independent values.
     inflation: f64,
 }
 
@@ -147,12 +147,12 @@ impl Noise {
     fn of(values: &[f64]) -> Noise {
         let n = values.len() as f64;
         let mean = mean(values);
-        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let squares = squares(values);
         let products: f64 = values
             .windows(2)
             .map(|pair| (pair[0] - mean) * (pair[1] - mean))
             .sum();
-        // The correlation of neighbours, as found in a short series, is too low by about (1 + 4 times it) / n.
+        // The correlation of adjacent values found in a short series is too low by about (1 + 4 times it) / n.
         let correlation = match squares > 0.0 {
             true => (products / squares * n + 1.0) / (n - 4.0).max(1.0),
             false => 0.0,
@@ -165,10 +165,5 @@ impl Noise {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 #[cfg(test)]
-#[path = "series_tests.rs"]
 mod tests;

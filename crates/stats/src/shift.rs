@@ -1,14 +1,8 @@
-//! By how much one lies above another: the Hodges-Lehmann estimate with its interval.
+//! How far one sample lies above another: the Hodges-Lehmann estimate with its interval.
 
-use crate::{null, student};
+use crate::distribution::{LEAST_P, MISS, rank_sum, signed_rank, student_miss, student_reach};
 
-/// The chance with which an interval may miss.
-const MISS: f64 = 0.05;
-
-/// The least p-value that is told: what is rarer is not known to be so.
-const LEAST_P: f64 = 1e-12;
-
-/// By how much one lies above another.
+/// How far one sample lies above another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     pub center: f64,
@@ -18,11 +12,10 @@ pub struct Shift {
     pub n: usize,
 }
 
-/// Of differences within pairs; `None` for fewer than two.
+/// From differences within pairs; `None` for fewer than two.
 ///
-/// The center is the median of all means of two differences (Hodges and Lehmann 1963). The interval is that of
-/// Wilcoxon's signed-rank test: it holds at its level wherever the differences lie symmetrically, as those of two
-/// alike do.
+/// The center is the median of all Walsh averages, the means of two differences (Hodges and Lehmann 1963). The interval
+/// is that of Wilcoxon's signed-rank test, which keeps its level if the differences are symmetric.
 pub fn paired(differences: &[f64]) -> Option<Shift> {
     let n = differences.len();
     if n < 2 {
@@ -32,13 +25,12 @@ pub fn paired(differences: &[f64]) -> Option<Shift> {
     for (i, one) in differences.iter().enumerate() {
         means.extend(differences[i..].iter().map(|other| (one + other) / 2.0));
     }
-    Some(Inversion::new(means, null::signed_rank(n), n as f64 - 1.0).shift(n))
+    Some(Inversion::new(means, signed_rank(n), n as f64 - 1.0).shift(n))
 }
 
-/// Of two samples; `None` where one has fewer than two values.
+/// From two samples; `None` if one has fewer than two values.
 ///
-/// The center is the median of all differences between one of each; the interval is that of the
-/// Mann-Whitney test.
+/// The center is the median of all differences between a value of each; the interval is that of the Mann-Whitney test.
 pub fn unpaired(values: &[f64], baseline: &[f64]) -> Option<Shift> {
     let (n, m) = (values.len(), baseline.len());
     if n.min(m) < 2 {
@@ -48,18 +40,18 @@ pub fn unpaired(values: &[f64], baseline: &[f64]) -> Option<Shift> {
         .iter()
         .flat_map(|value| baseline.iter().map(move |base| value - base));
     let freedom = (n + m) as f64 - 2.0;
-    Some(Inversion::new(differences.collect(), null::rank_sum(n, m), freedom).shift(n.min(m)))
+    Some(Inversion::new(differences.collect(), rank_sum(n, m), freedom).shift(n.min(m)))
 }
 
-/// A rank test turned round: the interval holds every shift that the test does not refuse.
+/// An inverted rank test: the interval contains every shift that the test does not reject.
 ///
-/// Leaving `k` values out at each end misses with the chance `misses[k]`. Between two such chances an
-/// interval's ends lie between theirs. An interval that is to miss less often than the whole range does is as much
-/// wider than it as Student's interval is wider at the one chance than at the other.
+/// An interval that leaves out `k` values at each end misses with the chance `misses[k]`; for a chance between two of
+/// these its ends are interpolated. If even the whole range misses too often, it is widened by the ratio of Student's
+/// intervals at the two chances.
 struct Inversion {
     /// All pairwise means or differences, ascending.
     sorted: Vec<f64>,
-    /// For each of the lower half of them.
+    /// One for each value of the lower half.
     misses: Vec<f64>,
     center: f64,
     freedom: f64,
@@ -93,7 +85,7 @@ impl Inversion {
         let last = self.sorted.len() - 1;
         if miss < self.misses[0] {
             let by =
-                student::reach(miss, self.freedom) / student::reach(self.misses[0], self.freedom);
+                student_reach(miss, self.freedom) / student_reach(self.misses[0], self.freedom);
             let wider = (by - 1.0) * self.half_range();
             return (self.sorted[0] - wider, self.sorted[last] + wider);
         }
@@ -118,9 +110,9 @@ impl Inversion {
         (self.sorted[self.sorted.len() - 1] - self.sorted[0]) / 2.0
     }
 
-    /// The chance at which the interval begins to leave 0 out.
+    /// The chance at which the interval begins to exclude 0.
     fn p(&self) -> f64 {
-        // The end that meets 0 first, as if the center were above it.
+        // The end nearer to 0, mirrored so that the center is above 0.
         let sign = self.center.signum();
         let center = self.center * sign;
         let end = |left_out: usize| match sign > 0.0 {
@@ -132,8 +124,8 @@ impl Inversion {
         }
         if end(0) > 0.0 {
             let by = 1.0 + end(0) / self.half_range();
-            let reached = by * student::reach(self.misses[0], self.freedom);
-            return student::miss(reached, self.freedom);
+            let reached = by * student_reach(self.misses[0], self.freedom);
+            return student_miss(reached, self.freedom);
         }
         let inner = (0..self.misses.len())
             .find(|&left_out| end(left_out) > 0.0)
@@ -148,5 +140,4 @@ impl Inversion {
 }
 
 #[cfg(test)]
-#[path = "shift_tests.rs"]
 mod tests;

@@ -1,19 +1,19 @@
-//! Made-up trials, of which the truth is known: for the tests, and for `examples/coverage`.
+//! Simulated trials whose truth is known, for the tests and for `examples/coverage`.
 
 use fastrand::Rng;
 
-/// How trials fluctuate about their median; of a standard deviation of 1.
+/// How trials fluctuate around their median, with a standard deviation of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// As the sum of many small causes does.
+    /// The sum of many small causes.
     Normal,
-    /// With more of both small and large deviations.
+    /// More small and more large deviations than normal.
     Laplace,
-    /// To one side farther than to the other.
+    /// Farther to one side than to the other.
     Skewed,
-    /// Normal, and one in ten five times as far out: a neighbour now and then.
+    /// Normal, but one in ten is five times as far out: another program runs now and then.
     Contaminated,
-    /// Anywhere between two limits alike.
+    /// Evenly between two limits.
     Uniform,
 }
 
@@ -44,12 +44,12 @@ impl Noise {
         }
     }
 
-    /// A trial's value, of the median `median` and with noise of that share of it.
+    /// The value of a trial, with the median `median` and noise of this share of it.
     pub fn trial(self, median: f64, share: f64, random: &mut Rng) -> f64 {
         median * (share * self.draw(random)).exp()
     }
 
-    /// A round: a trial of one and of its baseline, in which the one is `ratio` times the baseline.
+    /// A round: the value of a trial and of its baseline, with `ratio` between their medians.
     pub fn pair(self, ratio: f64, share: f64, random: &mut Rng) -> (f64, f64) {
         (
             self.trial(ratio * 1000.0, share, random),
@@ -58,13 +58,13 @@ impl Noise {
     }
 }
 
-/// Of the normal distribution (Box and Muller 1958).
+/// A draw from the normal distribution (Box and Muller 1958).
 pub fn normal(random: &mut Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
 }
 
-/// How often it happens that `once` is so, as a share.
+/// How often `once` is true, as a share.
 pub fn share(times: usize, mut once: impl FnMut() -> bool) -> f64 {
     (0..times).filter(|_| once()).count() as f64 / times as f64
 }

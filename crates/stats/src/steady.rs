@@ -2,40 +2,40 @@
 
 use crate::{median, spearman};
 
-/// Before a load has run this long, in seconds, nothing is decided: half of it, which is what gets compared, must
-/// outlast a plateau of a second.
+/// Nothing is decided before a load has run this long, in seconds: the half of it that is compared must outlast a
+/// plateau of a second.
 const LEAST_S: f64 = 2.0;
 
-/// Nor before the server has had this much CPU time, in seconds, if it sets the pace: a machine that gives it a tenth of
-/// a CPU warms it up at a tenth of the speed.
+/// Nor, if the server sets the pace, before it has used this much CPU time, in seconds: with a tenth of a CPU it warms up
+/// at a tenth of the speed.
 const LEAST_CPU_S: f64 = 1.0;
 
-/// Unless the load has run this long, in seconds: some servers need little.
+/// Unless the load has run this long, in seconds: some servers need little CPU time.
 const LONG_S: f64 = 4.0 * LEAST_S;
 
-/// Each look waits until the load has run this many times as long as at the last one.
+/// Each look waits until the load has run this many times as long as at the previous one.
 const NEXT_LOOK: f64 = 1.125;
 
-/// So many looks in a row must find no improvement: one may be luck.
+/// This many looks in a row must find no improvement: one may be luck.
 const LEVEL_LOOKS: u32 = 2;
 
 /// A smaller improvement, as a share, does not count.
 const LEAST_GAIN: f64 = 0.04;
 
-/// A server counts as warm from the instant at which it is this close to the level where it ends.
+/// A server counts as warm once it is this close to its final level, as a share.
 const NEARLY: f64 = 0.08;
 
-/// A rate also changes with what other programs leave to the server; its CPU time per response hardly does. So while a
-/// rate that rises a little makes the search go on, only one that is off by this share says something of the server.
+/// A rate also depends on other programs; the CPU time per response hardly does. So a small rise of the rate only
+/// prolongs the search; a difference of this share is attributed to the server.
 const OWN_RATE: f64 = 0.25;
 
 /// Fewer rounds show no trend.
 const LEAST_TREND: usize = 5;
 
-/// How rarely rounds that only fluctuate may be taken for ones that improve.
+/// How often rounds that only fluctuate may look like rounds that improve.
 const FALSE_TREND: f64 = 0.02;
 
-/// How far a load has come: counts since it began.
+/// The progress of a load: counts since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     /// When, in seconds since it began.
@@ -49,9 +49,9 @@ pub struct Reading {
 /// What sets the pace of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// The server: a faster one gives more responses.
+    /// The server: a faster one sends more responses.
     Server,
-    /// A schedule: a faster server only spends less on each response.
+    /// A schedule: a faster server only uses less CPU time per response.
     Schedule,
 }
 
@@ -60,7 +60,7 @@ pub enum Pace {
 pub enum Warmth {
     /// It has not run long enough to tell.
     TooEarly,
-    /// The server still gets faster, or was seen not to only once.
+    /// The server is still getting faster, or only one look found that it is not.
     Improving,
     /// The server no longer gets faster.
     Steady,
@@ -68,9 +68,9 @@ pub enum Warmth {
 
 /// The course of a load on a server that may still be warming up.
 ///
-/// After `t` seconds the last quarter of the load is compared with the quarter before it. The server has improved if
-/// its rate rose, or its CPU time per response fell, by 4 % or more, and by more than chance does where responses are
-/// few. Looks are spaced by their ratio, so that a long warm-up needs long evidence, and two in a row must agree.
+/// Each look compares the last quarter of the load with the quarter before. The server has improved if its rate rose, or
+/// its CPU time per response fell, by 4 % or more, plus what chance can do if responses are few. Looks are spaced by a
+/// ratio, so that a long warm-up needs long evidence, and two in a row must agree.
 #[derive(Clone, Debug)]
 pub struct Course {
     pace: Pace,
@@ -90,7 +90,7 @@ impl Course {
         }
     }
 
-    /// Takes a reading; one that is no later than the last is ignored. Tells what the load has shown so far.
+    /// Adds a reading, unless it is no later than the last one; returns what the load has shown so far.
     pub fn push(&mut self, reading: Reading) -> Warmth {
         let last = self.readings.last().map_or(0.0, |last| last.at_s);
         if reading.at_s > last {
@@ -119,8 +119,8 @@ impl Course {
         last.at_s >= LEAST_S && (is_enough || last.at_s >= LONG_S)
     }
 
-    /// Whether the server got faster in the last quarter: if a load ends before it is known to be steady, this
-    /// single look decides. A rate must have risen by a quarter, which no neighbour that leaves is likely to do.
+    /// Whether the server got faster in the last quarter: this single look decides if a load ends before it is known to
+    /// be steady. The rate must have risen by a quarter, more than another program that stops is likely to cause.
     pub fn improves(&self) -> bool {
         self.has_gained(OWN_RATE)
     }
@@ -145,8 +145,8 @@ impl Course {
         self.readings.last().map_or(0.0, |last| last.at_s)
     }
 
-    /// How long the server took to come near the level of the load's second half, in seconds; `None` if no response
-    /// was ok there.
+    /// How long the server took to get close to the level of the load's second half, in seconds; `None` if that has no
+    /// ok response.
     pub fn time_to_warm_s(&self) -> Option<f64> {
         let end = self.end_s();
         let level = self.span(end / 2.0, end);
@@ -155,7 +155,7 @@ impl Course {
         }
         let starts = self.readings.iter().map(|reading| reading.at_s);
         let warm = starts.take_while(|start| *start < end / 2.0).find(|start| {
-            // Longer and longer, so that a lucky moment in a long warm-up is not its end.
+            // The span grows with time, so that a lucky moment does not end a long warm-up.
             let span = self.span(*start, (start + (start / 2.0).max(0.5)).min(end));
             span.is_near(&level, self.pace)
         });
@@ -172,7 +172,7 @@ impl Course {
         }
     }
 
-    /// The counts at an instant, evenly between those of the readings around it.
+    /// The counts at an instant, interpolated between the readings around it.
     fn at(&self, at_s: f64) -> Reading {
         let next = self.readings.partition_point(|one| one.at_s < at_s);
         let last = self.readings[self.readings.len() - 1];
@@ -208,7 +208,7 @@ impl Span {
         self.cpu_s / self.ok
     }
 
-    /// How far two counts as large as these may differ by chance, as a share.
+    /// How much two counts of this size may differ by chance, as a share.
     fn chance(&self, other: &Span) -> f64 {
         (1.0 / self.ok + 1.0 / other.ok).sqrt()
     }
@@ -237,26 +237,26 @@ impl Span {
     }
 }
 
-/// What a round of a server that runs on from round to round gave.
+/// One round of a server that keeps running from round to round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// Ok responses a second.
+    /// Ok responses per second.
     pub rate_per_s: f64,
     /// CPU time per ok response, in seconds.
     pub cpu_per_ok_s: f64,
 }
 
-/// Whether the later of two rounds is better by 4 % or more: its CPU time per response, and if the server sets the pace,
-/// its rate.
+/// Whether the later of two rounds is better by 4 % or more: in CPU time per response and, if the server sets the pace,
+/// in rate.
 pub fn improved(before: &Round, later: &Round, pace: Pace) -> bool {
     let least = 1.0 + LEAST_GAIN;
     let is_cheaper = before.cpu_per_ok_s > later.cpu_per_ok_s * least;
     is_cheaper && (pace == Pace::Schedule || later.rate_per_s > before.rate_per_s * least)
 }
 
-/// Whether a server still gets faster from round to round, as far as can be told: of five rounds or more, its CPU time
-/// per response falls with them (Spearman's rank correlation, at 0.02), by 4 % or more between the two halves; and if
-/// the server sets the pace, its rate rises likewise.
+/// Whether a server certainly gets faster from round to round: over at least five rounds its CPU time per response falls
+/// (Spearman's rank correlation, at 0.02), by 4 % or more between the two halves; and if the server sets the pace, its
+/// rate rises likewise.
 pub fn improves_over_rounds(rounds: &[Round], pace: Pace) -> bool {
     let rates: Vec<f64> = rounds.iter().map(|round| round.rate_per_s).collect();
     let efficiency: Vec<f64> = rounds
@@ -284,5 +284,4 @@ fn grows(values: &[f64]) -> bool {
 }
 
 #[cfg(test)]
-#[path = "steady_tests.rs"]
 mod tests;

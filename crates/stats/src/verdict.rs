@@ -1,34 +1,33 @@
-//! What a comparison of new with old says.
+//! The verdict on a comparison of new with old.
 
 use crate::Ratio;
 
-/// Which way is better.
+/// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
-    /// More of it: requests a second.
+    /// More is better: requests per second.
     Higher,
-    /// Less of it: a latency, CPU time for a request.
+    /// Less is better: a latency, CPU time per request.
     Lower,
 }
 
-/// What a comparison says.
+/// What a comparison shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is better, by the threshold at the least as far as can be told.
+    /// Certainly better, and by an estimate of at least the threshold.
     Improved,
-    /// It is worse, likewise.
+    /// Certainly worse, likewise.
     Worse,
-    /// No change is seen, and one of the threshold's size would have been.
+    /// No change as large as the threshold: the interval excludes it.
     NoChangeSeen,
-    /// The interval is so wide that a change of the threshold's size might hide in it.
+    /// The interval is so wide that a change as large as the threshold could hide in it.
     TooNoisy,
 }
 
 /// The verdict on a ratio of new to old.
 ///
-/// `p` is its p-value, corrected for the number of comparisons that are made together. `threshold` is the least change
-/// that matters, as a share: 0.02 for 2 %. A change is called where it is there for certain (`p` below 0.05) and its
-/// estimate is at least the threshold.
+/// `p` is its p-value, corrected for the number of comparisons. `threshold` is the smallest change that matters, as a
+/// share: 0.02 for 2 %. A change is reported if it is certain (`p` below 0.05) and its estimate reaches the threshold.
 pub fn judge(ratio: &Ratio, p: f64, threshold: f64, better: Better) -> Verdict {
     let away = |ratio: f64| ratio.ln().abs();
     let matters = (1.0 + threshold).ln();
@@ -45,5 +44,4 @@ pub fn judge(ratio: &Ratio, p: f64, threshold: f64, better: Better) -> Verdict {
 }
 
 #[cfg(test)]
-#[path = "verdict_tests.rs"]
 mod tests;

@@ -206,10 +206,7 @@ impl<'a> Line<'a> {
 
     /// `None` for a trial that failed.
     fn measured(&self) -> Option<&'a Measurement> {
-        match &self.record.result {
-            TrialResult::Measured(measurement) => Some(measurement),
-            TrialResult::Failed { .. } => None,
-        }
+        self.record.measurement()
     }
 
     fn noisy(&self) -> String {

@@ -7,7 +7,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prony_load::wire::sse::{Event, EventStream};
+use prony_load::wire::sse::{ServerSentEvent, events};
 use prony_load::{
     Mismatch, Response, ResponseCheck, difference_at, excerpt, first_difference, same_bytes,
 };
@@ -71,7 +71,7 @@ impl ExpectedResponse {
         })
     }
 
-    /// The lines from which each request must draw one (see [`Draws`]), if there are several.
+    /// The lines from which each request must draw one (see `Draws`), if there are several.
     pub fn drawn_lines(&self) -> Option<&LineOf> {
         match &self.body {
             RightBody::LineOf(lines) if lines.count() > 1 => Some(lines),
@@ -344,25 +344,20 @@ impl Patch {
     }
 }
 
-fn only_event(body: &[u8]) -> Result<Event, Mismatch> {
-    let (mut only, mut count) = (None, 0);
-    let read = EventStream::new().eat(body, &mut |event| {
-        only.get_or_insert(event);
-        count += 1;
-    });
-    let mismatch = |came| Mismatch {
-        expected: "one event".to_owned(),
-        came,
-    };
-    match (read, only, count) {
-        (Err(error), ..) => Err(mismatch(error.to_string())),
-        (Ok(()), Some(event), 1) => Ok(event),
-        (Ok(()), Some(_), _) => Err(mismatch(format!("{count} events"))),
-        (Ok(()), None, _) if body.is_empty() => Err(mismatch("nothing".to_owned())),
-        (Ok(()), None, _) => Err(mismatch(format!(
+fn only_event(body: &[u8]) -> Result<ServerSentEvent, Mismatch> {
+    let mut events = events(body);
+    let came = match (events.pop(), events.len()) {
+        (Some(only), 0) => return Ok(only),
+        (Some(_), others) => format!("{} events", others + 1),
+        (None, _) if body.is_empty() => "nothing".to_owned(),
+        (None, _) => format!(
             "no event that an empty line ends, in {} bytes: {}",
             body.len(),
             excerpt(body, 0)
-        ))),
-    }
+        ),
+    };
+    Err(Mismatch {
+        expected: "one event".to_owned(),
+        came,
+    })
 }

@@ -65,7 +65,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Listens with room for a burst of connections: the default queue of 128 lets some wait a second.
+/// Listens with room for a burst of connections; with the default queue of 128 some wait a second.
 fn listen() -> Result<TcpListener, Box<dyn Error>> {
     let address: SocketAddr = format!("{}:{}", env::var("HOST")?, env::var("PORT")?).parse()?;
     let socket = TcpSocket::new_v4()?;

@@ -1,4 +1,4 @@
-//! Serves Prony's workloads with hyper, without a framework above it.
+//! Serves Prony's workloads with hyper, without a framework on top.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -52,7 +52,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     let assets = Arc::new(Assets::read()?);
     let listener = listen()?;
     loop {
-        // A connection that fails before it is accepted concerns that client alone.
+        // A connection that fails before it is accepted only affects that client.
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };
@@ -60,10 +60,10 @@ async fn serve() -> Result<(), Box<dyn Error>> {
         let assets = Arc::clone(&assets);
         tokio::spawn(async move {
             let service = service_fn(move |request| {
-                let response = response(&request, &assets);
+                let response = response_to(&request, &assets);
                 async move { Ok::<_, Infallible>(response) }
             });
-            // An error here is a client that went away.
+            // An error means that the client is gone.
             let _ = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .serve_connection(TokioIo::new(stream), service)
@@ -72,7 +72,7 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Listens with room for a burst of connections: the default queue of 128 lets some wait a second.
+/// Listens with room for a burst of connections; with the default queue of 128 some wait a second.
 fn listen() -> Result<TcpListener, Box<dyn Error>> {
     let address: SocketAddr = format!("{}:{}", env::var("HOST")?, env::var("PORT")?).parse()?;
     let socket = TcpSocket::new_v4()?;
@@ -81,7 +81,7 @@ fn listen() -> Result<TcpListener, Box<dyn Error>> {
     Ok(socket.listen(1024)?)
 }
 
-fn response(request: &Request<Incoming>, assets: &Assets) -> Response<Full<Bytes>> {
+fn response_to(request: &Request<Incoming>, assets: &Assets) -> Response<Full<Bytes>> {
     if request.method() != Method::GET {
         return not_found();
     }

@@ -1,5 +1,5 @@
 //! Serves Prony's workloads with the standard library alone: a listener, a channel and a pool of
-//! threads, as the last chapter of The Rust Programming Language describes it.
+//! threads, as in the last chapter of The Rust Programming Language.
 
 mod pool;
 
@@ -14,13 +14,13 @@ use std::{env, fs};
 
 use pool::ThreadPool;
 
-/// The book has four threads; here there are four for each CPU.
+/// The book uses four threads; here it is four per CPU.
 const THREADS_PER_CPU: usize = 4;
 
 /// How long a client may keep a thread waiting.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many bytes of a request are read at most.
+/// The longest request that is read, in bytes.
 const LIMIT: u64 = 16 * 1024;
 
 const TEXT: &str = "200 OK\r\nContent-Type: text/plain";
@@ -53,18 +53,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let listener = TcpListener::bind(format!("{}:{}", env::var("HOST")?, env::var("PORT")?))?;
     for stream in listener.incoming() {
-        // A connection that fails before it is accepted concerns that client alone.
+        // A connection that fails before it is accepted only affects that client.
         let Ok(stream) = stream else { continue };
         let assets = Arc::clone(&assets);
         pool.execute(move || {
-            // An error here is a client that went away, or said nothing sensible in time.
+            // An error means that the client is gone, or sent no valid request in time.
             let _ = serve(&stream, &assets);
         });
     }
     Ok(())
 }
 
-/// Responses the one request of a connection.
+/// Responds to the one request of a connection.
 fn serve(stream: &TcpStream, assets: &Assets) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -72,19 +72,19 @@ fn serve(stream: &TcpStream, assets: &Assets) -> io::Result<()> {
 
     let mut request = BufReader::new(stream.take(LIMIT));
     let request_line = read_head(&mut request)?;
-    let (head, body) = response(&request_line, assets);
+    let (head, body) = response_to(&request_line, assets);
     respond(stream, head, &body)?;
 
     if !request_line.starts_with("GET ") {
-        // There may be a body. A close with bytes unread would reset the connection, and the
-        // response could be lost with it.
+        // There may be a body. Closing with bytes unread would reset the connection, and the
+        // client could lose the response.
         stream.shutdown(Shutdown::Write)?;
         io::copy(&mut request, &mut io::sink())?;
     }
     Ok(())
 }
 
-/// Reads a request up to the empty line that ends its head, and gives its first line.
+/// Reads a request up to the empty line that ends its head, and returns its first line.
 fn read_head(request: &mut impl BufRead) -> io::Result<String> {
     let mut lines = request.lines();
     let request_line = lines.next().ok_or(ErrorKind::UnexpectedEof)??;
@@ -96,7 +96,7 @@ fn read_head(request: &mut impl BufRead) -> io::Result<String> {
     Err(ErrorKind::UnexpectedEof.into())
 }
 
-fn response<'a>(request_line: &str, assets: &'a Assets) -> (&'static str, Cow<'a, str>) {
+fn response_to<'a>(request_line: &str, assets: &'a Assets) -> (&'static str, Cow<'a, str>) {
     match request_line {
         "GET /hello HTTP/1.1" => (TEXT, "hello from prony\n".into()),
         "GET /byte HTTP/1.1" => (TEXT, "r".into()),
@@ -114,7 +114,7 @@ fn response<'a>(request_line: &str, assets: &'a Assets) -> (&'static str, Cow<'a
             (EVENTS, patch_elements(&assets.small_page).into())
         }
         "GET /franklin-says HTTP/1.1" => {
-            // The standard library draws random numbers only to seed its hashers.
+            // The standard library has random numbers only as seeds of its hashers.
             let random = RandomState::new().hash_one(()) as usize;
             (
                 TEXT,
@@ -139,7 +139,7 @@ fn patch_elements(page: &str) -> String {
 }
 
 fn respond(stream: &TcpStream, head: &str, body: &str) -> io::Result<()> {
-    // Buffered, so that a short response is sent with one write.
+    // Buffered, so that a short response is one write.
     let mut out = BufWriter::new(stream);
     write!(
         out,

@@ -1,4 +1,4 @@
-//! A fixed number of threads that take their jobs from one channel.
+//! A fixed number of threads that take jobs from one channel.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -28,10 +28,10 @@ impl ThreadPool {
     }
 }
 
-/// Does one job after the other until the pool is gone.
+/// Runs one job after the other until the pool is gone.
 fn work(queue: &Mutex<Receiver<Job>>) {
     loop {
-        // The lock ends with this statement, so that the others can take jobs while this one runs.
+        // This statement releases the lock, so that others can take jobs while this one runs.
         let Ok(job) = queue.lock().unwrap().recv() else {
             return;
         };

@@ -9,11 +9,11 @@ use std::{env, fs, thread};
 use socket2::{Domain, Socket, Type};
 use tiny_http::{Header, Method, Request, Response, Server};
 
-/// tiny_http's documentation has four threads; here there are four for each CPU, as a response holds
-/// its thread until the client has room for it.
+/// tiny_http's documentation uses four threads; here it is four per CPU, because a response occupies
+/// its thread until the client has taken it.
 const THREADS_PER_CPU: usize = 4;
 
-type Response<'a> = Response<Cursor<Cow<'a, [u8]>>>;
+type BytesResponse<'a> = Response<Cursor<Cow<'a, [u8]>>>;
 
 struct Assets {
     page: String,
@@ -41,8 +41,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..THREADS_PER_CPU * cpus {
             scope.spawn(|| {
                 for request in server.incoming_requests() {
-                    let response = response(&request, &assets);
-                    // An error here is a client that went away.
+                    let response = response_to(&request, &assets);
+                    // An error means that the client is gone.
                     let _ = request.respond(response);
                 }
             });
@@ -51,8 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Listens as tiny_http itself would, but for two things: there is room for a burst of connections,
-/// and those accepted inherit that Nagle's algorithm is off, which it has no other way to ask for.
+/// Listens as tiny_http itself does, except that there is room for a burst of connections, and that
+/// Nagle's algorithm is off: accepted connections inherit it, and tiny_http has no setting for it.
 fn listen() -> Result<TcpListener, Box<dyn Error>> {
     let address: SocketAddr = format!("{}:{}", env::var("HOST")?, env::var("PORT")?).parse()?;
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
@@ -63,7 +63,7 @@ fn listen() -> Result<TcpListener, Box<dyn Error>> {
     Ok(socket.into())
 }
 
-fn response<'a>(request: &Request, assets: &'a Assets) -> Response<'a> {
+fn response_to<'a>(request: &Request, assets: &'a Assets) -> BytesResponse<'a> {
     if *request.method() != Method::Get {
         return not_found();
     }
@@ -91,7 +91,7 @@ fn response<'a>(request: &Request, assets: &'a Assets) -> Response<'a> {
     }
 }
 
-fn content<'a>(content_type: &str, body: impl Into<Cow<'a, str>>) -> Response<'a> {
+fn content<'a>(content_type: &str, body: impl Into<Cow<'a, str>>) -> BytesResponse<'a> {
     let body = match body.into() {
         Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -102,7 +102,7 @@ fn content<'a>(content_type: &str, body: impl Into<Cow<'a, str>>) -> Response<'a
 }
 
 /// A page as one `datastar-patch-elements` event.
-fn patch_elements(page: &str) -> Response<'static> {
+fn patch_elements(page: &str) -> BytesResponse<'static> {
     let mut event = String::with_capacity(page.len() * 5 / 4);
     event.push_str("event: datastar-patch-elements\n");
     for line in page.lines() {
@@ -114,10 +114,10 @@ fn patch_elements(page: &str) -> Response<'static> {
     content("text/event-stream", event).with_header(header("Cache-Control", "no-cache"))
 }
 
-fn not_found() -> Response<'static> {
+fn not_found() -> BytesResponse<'static> {
     content("text/plain", "").with_status_code(404)
 }
 
 fn header(field: &str, value: &str) -> Header {
-    Header::from_bytes(field, value).expect("names and values of our own are right")
+    Header::from_bytes(field, value).expect("these names and values are valid")
 }

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve() -> Result<(), Box<dyn Error>> {
-    // Needed as long as the process runs, and so never freed.
+    // Needed until the process ends, so it is never freed.
     let assets: &Assets = Box::leak(Box::new(Assets::read()?));
 
     let hello = warp::path!("hello").map(|| "hello from prony\n");
@@ -73,8 +73,8 @@ async fn serve() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Listens with room for a burst of connections: the default queue of 128 lets some wait a second.
-/// Connections inherit from the listener that Nagle's algorithm is off.
+/// Listens with room for a burst of connections; with the default queue of 128 some wait a second.
+/// Connections inherit from the listener that Nagle's algorithm is disabled.
 fn listen() -> Result<TcpListener, Box<dyn Error>> {
     let address: SocketAddr = format!("{}:{}", env::var("HOST")?, env::var("PORT")?).parse()?;
     let socket = TcpSocket::new_v4()?;

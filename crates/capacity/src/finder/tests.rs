@@ -3,7 +3,7 @@
 use super::*;
 use crate::judge::Judgement;
 use crate::search::Found;
-use crate::testing::load;
+use crate::tests::load;
 use prony_model::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
 
 const MS: u64 = 1_000_000;
@@ -223,7 +223,7 @@ fn what_the_approach_has_seen_is_known_before_the_first_finding() {
         let mut question = question();
         question.budget = Duration::from_secs(seconds);
         let result = found(&question, &mut Simulated::new(2000.0));
-        let has_begun = |attempt: &Attempt| matches!(attempt.purpose, Purpose::Finding { .. });
+        let has_begun = |attempt: &RateAttempt| matches!(attempt.purpose, Purpose::Finding { .. });
         let has_begun = result.attempts.iter().any(has_begun);
         match result.found {
             Found::Capacity { .. } => {}
@@ -267,7 +267,10 @@ fn a_server_that_does_not_come_back_ends_it_and_fails_no_rate() {
     let mut server = Simulated::new(2000.0);
     server.breaks_after = 0;
     let error = find(&question(), &mut server, &mut |_| {}).unwrap_err();
-    assert_eq!(error.to_string(), "no response was right: 1 timed_out");
+    assert_eq!(
+        error.to_string(),
+        "no response was as expected: 1 timed_out"
+    );
 }
 
 #[test]
@@ -298,7 +301,7 @@ fn where_the_generator_is_the_limit_the_response_is_at_least() {
     assert!(held <= 3040.0, "{held}");
     let last = result.curve.last().unwrap();
     assert!((last.rate_per_s / held - 1.0).abs() < 1e-9);
-    let limited = |attempt: &&Attempt| matches!(attempt.judgement, Judgement::Limited { .. });
+    let limited = |attempt: &&RateAttempt| matches!(attempt.judgement, Judgement::Limited { .. });
     assert!(result.attempts.iter().filter(limited).count() >= 2);
 }
 
@@ -330,7 +333,10 @@ fn a_server_without_a_expected_response_is_told_with_what_came() {
         fn pause(&mut self, _: Duration) {}
     }
     let error = find(&question(), &mut Wrong, &mut |_| {}).unwrap_err();
-    assert_eq!(error.to_string(), "no response was right: 5 timed_out");
+    assert_eq!(
+        error.to_string(),
+        "no response was as expected: 5 timed_out"
+    );
 }
 
 #[test]
@@ -344,7 +350,7 @@ fn the_same_seed_asks_the_same() {
 }
 
 /// The attempts of a result, by what is asked of each.
-fn count(result: &CapacityResult, is: impl Fn(&Attempt) -> bool) -> usize {
+fn count(result: &CapacityResult, is: impl Fn(&RateAttempt) -> bool) -> usize {
     result.attempts.iter().filter(|attempt| is(attempt)).count()
 }
 
@@ -358,7 +364,7 @@ fn a_rate_that_was_tried_while_the_machine_was_disturbed_is_run_again() {
         panic!("{:?}", result.found);
     };
     assert!((per_s / 2000.0 - 1.0).abs() < 0.011, "{per_s}");
-    let noisy = count(&result, Attempt::is_noisy);
+    let noisy = count(&result, RateAttempt::is_noisy);
     assert!(noisy > 3);
     assert_eq!(count(&result, |attempt| attempt.run == 2), noisy);
     assert_eq!(server.pauses, noisy);
@@ -404,7 +410,7 @@ fn a_machine_that_is_always_noisy_gives_no_response_and_ends() {
         findings_per_s: Vec::new(),
     };
     assert_eq!((result.ended, &result.found), (Ended::Complete, &unknown));
-    assert_eq!(count(&result, Attempt::is_noisy), result.attempts.len());
+    assert_eq!(count(&result, RateAttempt::is_noisy), result.attempts.len());
     assert!(result.attempts.len() <= 12, "{}", result.attempts.len());
     // Within the budget, too.
     let mut question = question();

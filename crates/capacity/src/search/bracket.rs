@@ -1,6 +1,6 @@
 //! One bisection: from a rate at which to begin to a bracket that is narrow enough.
 
-use super::Tried;
+use super::tried::Tried;
 
 /// No rate is tried below this, in requests a second.
 pub const LEAST_RATE: f64 = 1.0;
@@ -45,7 +45,7 @@ pub enum Closed {
         /// Where it does not.
         failed: f64,
     },
-    /// Above this rate the generator is the limit, or at it where none held.
+    /// Above this rate the generator is the limit, or at it if none held.
     Limited {
         /// The highest rate that the server held, if any.
         held: Option<f64>,

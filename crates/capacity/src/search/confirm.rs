@@ -1,8 +1,8 @@
-//! Verdicts that a response rests on, as they are confirmed by trying their rates again.
+//! Confirms the verdicts that a capacity rests on by trying their rates again.
 
-use super::Tried;
+use super::tried::Tried;
 
-/// How often a rate must give what is expected of it, and how often where it has given something else once.
+/// How often a rate must give what is expected of it, and how often if it has given something else once.
 const TIMES: [u32; 2] = [3, 4];
 
 /// A rate, and what is expected of it: that it holds, or that it fails.

@@ -32,7 +32,7 @@ pub enum Found {
     },
     /// The server holds at this rate; above it the generator was the limit.
     AtLeast {
-        /// The highest rate that was seen to hold before that; `None` where none was.
+        /// The highest rate that was seen to hold before that; `None` if none was.
         per_s: Option<f64>,
         /// Where the generator was the limit.
         limited_at_per_s: f64,
@@ -56,7 +56,7 @@ pub enum Found {
 pub struct Precision {
     /// How far the ends of the interval may be from the capacity, as a share of it: 0.1 for ±10 %.
     pub share: f64,
-    /// How many findings there are at the least. Up to twice as many are made if the interval is too wide.
+    /// How many findings there are at least. If the interval is too wide, there are up to twice as many.
     pub repeats: u32,
 }
 

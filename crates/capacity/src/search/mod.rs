@@ -1,56 +1,43 @@
-//! The search for the greatest rate that holds: which rate to try next, as it is told what became of the
+//! The search for the greatest rate that the server sustains: which rate to try next, given what became of the
 //! last. It knows no clock and makes no load.
 //!
 //! It **approaches** the capacity by one coarse bisection. Then it **repeats** fine ones, each of which
 //! begins where the ones before it have ended, and looks outwards again in growing steps: a wrong step of
-//! the one (a trial that a busy machine has noisy) is undone by the next. Each gives one finding, and
+//! one (in a trial that a busy machine disturbed) is undone by the next. Each gives one finding, and
 //! the findings give the capacity with its interval.
 //!
 //! If that is narrow enough, the search **confirms** it: the server must hold as far below the capacity as the precision
 //! allows, and fail as far above. Otherwise a server that holds each rate at one time and fails at another would give
 //! findings that lie close together, since each begins where the last one ended. If it is too wide, findings that
-//! contradict each other are confirmed, and more are looked for, up to twice as many. What is too wide then is no found.
+//! contradict each other are confirmed, and more are looked for, up to twice as many. If that is still too wide, there is no capacity to report.
 
 mod bracket;
 mod confirm;
-mod finding;
 mod found;
+mod tried;
 
 pub use bracket::{LEAST_RATE, MOST_RATE};
 pub use found::{Found, Precision};
+pub use tried::{Purpose, Tried};
 
 use prony_stats::{Estimate, median};
 
-use crate::attempt::Purpose;
 use bracket::{Bracket, Closed};
 use confirm::{Confirming, Decided};
-use finding::Finding;
+use tried::Bisected;
 
-/// How narrow the first bisection must be, at the least.
+/// How narrow the first bisection must be at least.
 const APPROACH: f64 = 0.10;
 /// The first step outwards of the first bisection.
 const APPROACH_STEP: f64 = 0.41;
 /// The first step outwards of a fine one, in units of the resolution.
 const REPEAT_STEP: f64 = 2.0;
-/// How many times as many findings as asked for are made, at the most.
+/// At most this many times the findings asked for are made.
 const MOST_FINDINGS: usize = 2;
 /// The least share of the findings that must stand.
 const LEAST_STANDING: f64 = 0.75;
 /// How many rates may stay undecided outside of a bracket before the search gives up.
 const MOST_UNDECIDED: u32 = 3;
-
-/// What became of a rate that was tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tried {
-    /// The server kept what is asked of it.
-    Held,
-    /// It did not.
-    Failed,
-    /// Nothing is known of it: the generator did not make the rate.
-    Limited,
-    /// Nothing is known of it: every try was noisy.
-    Undecided,
-}
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,13 +53,13 @@ pub enum Step {
     Done,
 }
 
-/// What is confirmed.
+/// What the search confirms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Server {
+enum Confirms {
     /// Two findings that contradict each other.
     Findings,
-    /// The found.
-    Found,
+    /// The capacity.
+    Capacity,
 }
 
 /// The search.
@@ -81,18 +68,18 @@ pub struct Search {
     precision: Precision,
     random: fastrand::Rng,
     approach: Bracket,
-    /// The fine bisection of now; `None` while it approaches.
+    /// The current fine bisection; `None` while it approaches.
     fine: Option<Bracket>,
-    /// What is confirmed now, and of what.
-    confirming: Option<(Server, Confirming)>,
-    findings: Vec<Finding>,
+    /// What is being confirmed.
+    confirming: Option<(Confirms, Confirming)>,
+    findings: Vec<Bisected>,
     /// How many findings there were, those included that were not confirmed.
     found: usize,
-    /// The lowest and the highest rate that any of them ended at, or that contradicted an found.
+    /// The lowest and the highest rate that any of them ended at, or that contradicted the capacity.
     extremes: Option<(f64, f64)>,
     /// Rates of findings whose verdict was confirmed.
     confirmed: Vec<f64>,
-    /// Whether the response of now was confirmed.
+    /// Whether the capacity was confirmed.
     is_confirmed: bool,
     /// Whether it was contradicted.
     is_contradicted: bool,
@@ -108,8 +95,8 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins at a rate that is guessed. `seed` is what the places come from at which the fine
-    /// bisections begin: they must not all try the same rates.
+    /// Begins at a rate that is a guess. The places at which the fine bisections begin come from `seed`, so that they do not all try the same
+    /// rates.
     pub fn new(start_per_s: f64, precision: Precision, seed: u64) -> Self {
         let resolution = APPROACH.max(precision.resolution());
         Self {
@@ -149,7 +136,7 @@ impl Search {
         rate.map_or(Step::Done, |rate| Step::Try { rate, purpose })
     }
 
-    /// Tells what became of the rate that was to be tried next.
+    /// Takes what became of the rate that was to be tried next.
     pub fn tried(&mut self, rate: f64, outcome: Tried) {
         if self.confirming.is_some() {
             return self.tried_again(outcome);
@@ -161,10 +148,10 @@ impl Search {
         bracket.tried(rate, outcome);
         match bracket.next() {
             Ok(_) => {}
-            Err(Closed::Found { held, failed }) => self.found(Finding { held, failed }),
+            Err(Closed::Found { held, failed }) => self.found(Bisected { held, failed }),
             Err(Closed::Limited { held, at }) => self.was_limited(held, at),
-            // In a fine bisection others have held: it was a moment.
-            Err(Closed::Nothing) if self.fine.is_some() => self.found(Finding {
+            // In a fine bisection: others have held, so it was a momentary failure.
+            Err(Closed::Nothing) if self.fine.is_some() => self.found(Bisected {
                 held: LEAST_RATE,
                 failed: LEAST_RATE,
             }),
@@ -180,14 +167,14 @@ impl Search {
         self.confirming.as_ref().and_then(|(_, rates)| rates.next())
     }
 
-    /// A bracket that cannot be halved is as narrow as it gets; where there is none yet, the rate is tried again.
+    /// A bracket that cannot be halved is as narrow as it gets; if there is none yet, the rate is tried again.
     fn was_undecided(&mut self) {
         let bracket = self.fine.as_ref().unwrap_or(&self.approach);
         if let (Some(held), Some(upper)) = bracket.ends()
             && !upper.limited
         {
             let failed = upper.rate;
-            return self.found(Finding { held, failed });
+            return self.found(Bisected { held, failed });
         }
         self.undecided += 1;
         if self.undecided > MOST_UNDECIDED {
@@ -195,13 +182,13 @@ impl Search {
         }
     }
 
-    fn found(&mut self, finding: Finding) {
+    fn found(&mut self, finding: Bisected) {
         if self.fine.is_some() {
             self.findings.push(finding);
             self.found += 1;
             self.reach(finding.held, finding.failed);
         }
-        self.around = median(&self.rates(Finding::middle)).unwrap_or(finding.middle());
+        self.around = median(&self.rates(Bisected::middle)).unwrap_or(finding.middle());
         self.go_on();
     }
 
@@ -217,12 +204,12 @@ impl Search {
         let is_last = self.found >= MOST_FINDINGS * wanted;
         let precise = self.narrow().filter(|_| is_enough);
         if let Some(Found::Capacity { per_s, .. }) = precise {
-            return self.confirm_response(per_s);
+            return self.confirm_capacity(per_s);
         }
         if let Some((failed, held)) = self.contradiction().filter(|_| is_enough || is_last) {
             let is_confirmed = |rate| self.confirmed.contains(&rate);
             if !(is_confirmed(failed) && is_confirmed(held)) {
-                self.confirming = Some((Server::Findings, Confirming::new(failed, held)));
+                self.confirming = Some((Confirms::Findings, Confirming::new(failed, held)));
                 return;
             }
             // No interval that is narrow enough holds both.
@@ -237,13 +224,13 @@ impl Search {
         }
     }
 
-    fn confirm_response(&mut self, per_s: f64) {
+    fn confirm_capacity(&mut self, per_s: f64) {
         let share = self.precision.share;
         let (below, above) = (per_s * (1.0 - share), per_s * (1.0 + share));
         if below < LEAST_RATE || above > MOST_RATE {
             return self.end();
         }
-        self.confirming = Some((Server::Found, Confirming::new(above, below)));
+        self.confirming = Some((Confirms::Capacity, Confirming::new(above, below)));
     }
 
     fn end(&mut self) {
@@ -260,23 +247,23 @@ impl Search {
     }
 
     fn tried_again(&mut self, outcome: Tried) {
-        let Some((server, confirming)) = &mut self.confirming else {
+        let Some((what, confirming)) = &mut self.confirming else {
             return;
         };
-        let server = *server;
+        let what = *what;
         if let Some(decided) = confirming.tried(outcome) {
-            match server {
-                Server::Findings => self.decided_finding(decided),
-                Server::Found => self.decided_response(decided),
+            match what {
+                Confirms::Findings => self.decided_finding(decided),
+                Confirms::Capacity => self.decided_capacity(decided),
             }
         }
         if self.confirms().is_some() {
             return;
         }
         self.confirming = None;
-        match server {
-            Server::Findings => self.go_on(),
-            Server::Found => {
+        match what {
+            Confirms::Findings => self.go_on(),
+            Confirms::Capacity => {
                 self.is_confirmed = !(self.is_contradicted || self.is_unseen);
                 self.end();
             }
@@ -296,7 +283,7 @@ impl Search {
         }
     }
 
-    fn decided_response(&mut self, decided: Decided) {
+    fn decided_capacity(&mut self, decided: Decided) {
         let rate = decided.expected.rate;
         self.is_unseen |= !decided.seen;
         if !decided.stands {
@@ -305,8 +292,8 @@ impl Search {
         }
     }
 
-    /// The approach has seen the server fail, so a fine bisection that ends at the generator's limit may be
-    /// a moment's, and is re-run: unless that happens more often than not.
+    /// The approach has seen the server fail, so a fine bisection that ends at the generator's limit may be momentary, and is
+    /// repeated unless that happens more often than not.
     fn was_limited(&mut self, held: Option<f64>, at: f64) {
         self.limited += 1;
         if self.fine.is_some() && self.limited <= self.findings.len() + 1 {
@@ -327,7 +314,7 @@ impl Search {
         self.fine = Some(Bracket::new(start, REPEAT_STEP * resolution, resolution));
     }
 
-    fn rates(&self, of: fn(&Finding) -> f64) -> Vec<f64> {
+    fn rates(&self, of: fn(&Bisected) -> f64) -> Vec<f64> {
         self.findings.iter().map(of).collect()
     }
 
@@ -378,14 +365,14 @@ impl Search {
         Found::Imprecise {
             low_per_s: low.or(held),
             high_per_s: high.or(upper.map(|upper| upper.rate)),
-            findings_per_s: self.rates(Finding::middle),
+            findings_per_s: self.rates(Bisected::middle),
         }
     }
 
     /// A finding is only as sharp as its bracket, and all of them may lie on one side of the truth. So the
     /// interval reaches from where they held to where they failed.
     fn capacity(&self) -> Option<Found> {
-        let findings_per_s = self.rates(Finding::middle);
+        let findings_per_s = self.rates(Bisected::middle);
         let middle = Estimate::of(&findings_per_s)?;
         Some(Found::Capacity {
             per_s: middle.median,

@@ -8,9 +8,21 @@ use std::fmt;
 use std::time::Duration;
 
 use prony_model::{LatencyHistogram, LoadResult, Outcome};
+use prony_present::number;
 use serde::{Serialize, Serializer};
 
-/// What is asked of a server. A rate holds only where every clause does.
+/// The figures of the latency that may be bounded.
+const STATISTICS: [(&str, Statistic); 7] = [
+    ("p50", Statistic::Quantile(0.5)),
+    ("p90", Statistic::Quantile(0.9)),
+    ("p95", Statistic::Quantile(0.95)),
+    ("p99", Statistic::Quantile(0.99)),
+    ("p99.9", Statistic::Quantile(0.999)),
+    ("mean", Statistic::Mean),
+    ("max", Statistic::Max),
+];
+
+/// What is asked of a server. A rate is sustained only if every clause holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slo {
     /// In the order given; there is a bound on errors among them.
@@ -45,8 +57,7 @@ pub enum Statistic {
     Max,
 }
 
-/// The bound on errors of an SLO that names none: what responds wrongly is fast at times, and holds
-/// nothing.
+/// The bound on errors of an SLO that names none, because wrong responses may be fast.
 const ERRORS_UNLESS_SAID: f64 = 0.001;
 
 impl Slo {
@@ -65,7 +76,7 @@ impl Slo {
     }
 
     /// The bounds that a load did not keep.
-    pub fn broken_by(&self, figures: &Figures) -> Vec<Broken> {
+    pub fn broken_by(&self, figures: &SloFigures) -> Vec<Broken> {
         self.clauses
             .iter()
             .filter_map(|clause| clause.broken_by(figures))
@@ -89,18 +100,18 @@ impl Slo {
 }
 
 /// What of a load an SLO looks at.
-pub struct Figures {
+pub struct SloFigures {
     latency: LatencyHistogram,
     /// Share (0 to 1) of the requests without an expected response.
     pub errors: f64,
 }
 
-impl Figures {
+impl SloFigures {
     /// Of a load. What was `unfinished` when it ended by itself had no response within the time allowed
-    /// either, so it counts as an error; where the load was cut short it does not.
+    /// either, so it counts as an error; unless the load was cut short.
     ///
     /// # Errors
-    /// Where its histogram cannot be read.
+    /// If its histogram cannot be read.
     pub fn of(load: &LoadResult) -> Result<Self, prony_model::HistogramError> {
         let latency = LatencyHistogram::from_base64(&load.histogram)?;
         let unfinished = match load.ended {
@@ -122,7 +133,7 @@ impl Figures {
 }
 
 impl Statistic {
-    /// Of durations, in nanoseconds; 0 where there are none.
+    /// Of durations, in nanoseconds; 0 if there are none.
     pub fn of(self, durations: &LatencyHistogram) -> f64 {
         let summary = durations.summary();
         match self {
@@ -143,7 +154,7 @@ pub struct Broken {
 }
 
 impl Clause {
-    fn broken_by(&self, figures: &Figures) -> Option<Broken> {
+    fn broken_by(&self, figures: &SloFigures) -> Option<Broken> {
         let (was, below) = match self {
             Self::Latency { statistic, below } => {
                 (statistic.of(&figures.latency), below.as_nanos() as f64)
@@ -160,16 +171,12 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.clause {
             Clause::Latency { statistic, below } => {
-                let was = text::milliseconds(self.was);
-                write!(
-                    f,
-                    "{statistic} was {was}, not below {}",
-                    text::duration(below)
-                )
+                let was = number::duration(self.was);
+                write!(f, "{statistic} was {was}, not below {}", duration(below))
             }
             Clause::Errors { below } => {
-                let was = text::percent((self.was * 1e5).ceil() / 1e5);
-                write!(f, "errors were {was}, not below {}", text::percent(below))
+                let was = percent((self.was * 1e5).ceil() / 1e5);
+                write!(f, "errors were {was}, not below {}", percent(below))
             }
         }
     }
@@ -182,15 +189,70 @@ impl Serialize for Slo {
     }
 }
 
+impl Clause {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Latency { statistic, .. } => statistic.name(),
+            Self::Errors { .. } => "errors",
+        }
+    }
+}
+
+impl Statistic {
+    fn name(&self) -> &'static str {
+        STATISTICS
+            .iter()
+            .find(|(_, statistic)| statistic == self)
+            .map_or("latency", |(name, _)| name)
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Clause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency { statistic, below } => write!(f, "{statistic}<{}", duration(*below)),
+            Self::Errors { below } => write!(f, "errors<{}", percent(*below).replace(' ', "")),
+        }
+    }
+}
+
+impl fmt::Display for Slo {
+    /// As it can be read again.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clauses: Vec<String> = self.clauses().iter().map(Clause::to_string).collect();
+        f.write_str(&clauses.join(","))
+    }
+}
+
+/// `10ms`, `1s500ms`.
+fn duration(duration: Duration) -> String {
+    humantime::format_duration(duration)
+        .to_string()
+        .replace(' ', "")
+}
+
+/// `0.1 %`.
+fn percent(share: f64) -> String {
+    // To a billionth, which hides what binary fractions make of 0.1 %.
+    let percent = (share * 100.0 * 1e9).round() / 1e9;
+    format!("{percent} %")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::load;
+    use crate::tests::load;
 
     fn broken(slo: &str, milliseconds: &[u64], errors: u64) -> Vec<String> {
         let slo: Slo = slo.parse().unwrap();
         let load = load(milliseconds.iter().map(|&ms| ms * 1_000_000), errors);
-        let broken = slo.broken_by(&Figures::of(&load).unwrap());
+        let broken = slo.broken_by(&SloFigures::of(&load).unwrap());
         broken.iter().map(Broken::to_string).collect()
     }
 

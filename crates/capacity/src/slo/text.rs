@@ -1,21 +1,8 @@
 //! An SLO as it is written: `p99<10ms,errors<0.1%`.
 
-use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
-use super::{Clause, Slo, Statistic};
-
-/// The figures of the latency that may be bounded.
-const STATISTICS: [(&str, Statistic); 7] = [
-    ("p50", Statistic::Quantile(0.5)),
-    ("p90", Statistic::Quantile(0.9)),
-    ("p95", Statistic::Quantile(0.95)),
-    ("p99", Statistic::Quantile(0.99)),
-    ("p99.9", Statistic::Quantile(0.999)),
-    ("mean", Statistic::Mean),
-    ("max", Statistic::Max),
-];
+use super::{Clause, STATISTICS, Slo};
 
 /// Why a text is no SLO.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,73 +107,6 @@ fn share(text: &str) -> Result<f64, SloError> {
         Some(share) => Ok(share),
         None => Err(SloError::Percent { text: text.into() }),
     }
-}
-
-impl Clause {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Latency { statistic, .. } => statistic.name(),
-            Self::Errors { .. } => "errors",
-        }
-    }
-}
-
-impl Statistic {
-    fn name(&self) -> &'static str {
-        STATISTICS
-            .iter()
-            .find(|(_, statistic)| statistic == self)
-            .map_or("latency", |(name, _)| name)
-    }
-}
-
-impl fmt::Display for Statistic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Clause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Latency { statistic, below } => write!(f, "{statistic}<{}", duration(*below)),
-            Self::Errors { below } => write!(f, "errors<{}", percent(*below).replace(' ', "")),
-        }
-    }
-}
-
-impl fmt::Display for Slo {
-    /// As it can be read again.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let clauses: Vec<String> = self.clauses().iter().map(Clause::to_string).collect();
-        f.write_str(&clauses.join(","))
-    }
-}
-
-/// `10ms`, `1s500ms`.
-pub(super) fn duration(duration: Duration) -> String {
-    humantime::format_duration(duration)
-        .to_string()
-        .replace(' ', "")
-}
-
-/// `12.3 ms`.
-pub(super) fn milliseconds(nanoseconds: f64) -> String {
-    let ms = nanoseconds / 1e6;
-    let digits = match ms {
-        ms if ms >= 100.0 => 0,
-        ms if ms >= 10.0 => 1,
-        ms if ms >= 1.0 => 2,
-        _ => 3,
-    };
-    format!("{ms:.digits$} ms")
-}
-
-/// `0.1 %`.
-pub(super) fn percent(share: f64) -> String {
-    // To a billionth, which hides what binary fractions make of 0.1 %.
-    let percent = (share * 100.0 * 1e9).round() / 1e9;
-    format!("{percent} %")
 }
 
 #[cfg(test)]

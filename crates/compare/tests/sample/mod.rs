@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_compare::{Comparison, Finding, Question, Row, Side, What};
+use prony_compare::{Comparison, Finding, MetricRow, Question, Side, What};
 use prony_model::*;
 
 /// What a made-up server does.
@@ -265,9 +265,9 @@ pub fn between(base: &Made, new: &Made) -> Comparison {
 
 /// The only row of that name.
 #[track_caller]
-pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a Row {
+pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a MetricRow {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
-    let found: Vec<&Row> = rows.filter(|row| row.what.name() == name).collect();
+    let found: Vec<&MetricRow> = rows.filter(|row| row.what.name() == name).collect();
     assert_eq!(found.len(), 1, "{name}: {comparison:#?}");
     found[0]
 }

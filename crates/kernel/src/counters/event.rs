@@ -1,4 +1,4 @@
-//! One event of perf_event_open(2): opened, begun and read.
+//! One event of perf_event_open(2): open, enable and read it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,31 +6,30 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 
 use nix::errno::Errno;
 
-/// What is to be counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
+pub(super) enum CounterEvent {
     Hardware(u64),
-    /// Counted by the kernel itself, on every machine.
+    /// Counted by the kernel itself, so available on every machine.
     #[cfg(test)]
     Software(u64),
 }
 
-/// Whose events are counted.
+/// Which threads an event counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Whom<'a> {
-    /// Those of the calling thread, as the leader of a group. It counts from [`begin`] on.
+pub(super) enum Scope<'a> {
+    /// The calling thread, as the leader of a group. It counts from [`enable`] on.
     ThisThread,
-    /// Those of the calling thread, together with its group's leader.
+    /// The calling thread, in its leader's group.
     WithLeader(&'a File),
-    /// Those of a thread of any process, and of all threads and processes that it begins from then on. They count at
-    /// once, and belong to no group: the kernel reads no groups of what is inherited.
-    WithHeirs(i32),
+    /// A thread of any process, and every thread and process that it starts later. Counts at once and belongs to no
+    /// group: the kernel cannot read inherited events as a group.
+    Descendants(i32),
 }
 
 pub(super) const CPU_CYCLES: u64 = 0;
 pub(super) const INSTRUCTIONS: u64 = 1;
 
-/// The kernel's `struct perf_event_attr`, as it was first published: later kernels take it too.
+/// The first published version of the kernel's `struct perf_event_attr`; later kernels accept it too.
 #[repr(C)]
 struct Attributes {
     kind: u32,
@@ -50,33 +49,33 @@ const FORMAT_TOTAL_TIME_RUNNING: u64 = 1 << 1;
 const FORMAT_GROUP: u64 = 1 << 3;
 const CLOSE_ON_EXEC: u64 = 1 << 3;
 
-/// The group counts nothing until [`begin`].
+/// The group counts nothing until [`enable`].
 const DISABLED: u64 = 1;
-/// Whatever the thread begins is counted with it.
+/// Also count the threads and processes that the thread starts.
 const INHERIT: u64 = 1 << 1;
 const ENABLE: libc::c_ulong = 0x2400;
 const WHOLE_GROUP: libc::c_ulong = 1;
 
-/// Lets a leader and its group count.
-pub(super) fn begin(leader: &File) -> io::Result<()> {
+/// Makes a leader and its group count.
+pub(super) fn enable(leader: &File) -> io::Result<()> {
     // SAFETY: the call takes a descriptor and two numbers, and touches no memory of ours.
     let result = unsafe { libc::ioctl(leader.as_raw_fd(), ENABLE as _, WHOLE_GROUP) };
     Errno::result(result)?;
     Ok(())
 }
 
-pub(super) fn open_event(event: Event, whom: Whom<'_>) -> io::Result<File> {
+pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<File> {
     let (kind, config) = match event {
-        Event::Hardware(config) => (0, config),
+        CounterEvent::Hardware(config) => (0, config),
         #[cfg(test)]
-        Event::Software(config) => (1, config),
+        CounterEvent::Software(config) => (1, config),
     };
     let times = FORMAT_TOTAL_TIME_ENABLED | FORMAT_TOTAL_TIME_RUNNING;
-    let (thread, leader, read_format, flags) = match whom {
-        Whom::ThisThread => (0, -1, times | FORMAT_GROUP, DISABLED),
-        // A member that joins a group which counts already may be left out until the thread is switched.
-        Whom::WithLeader(leader) => (0, leader.as_raw_fd(), times | FORMAT_GROUP, 0),
-        Whom::WithHeirs(thread) => (thread, -1, times, INHERIT),
+    let (thread, leader, read_format, flags) = match scope {
+        Scope::ThisThread => (0, -1, times | FORMAT_GROUP, DISABLED),
+        // A member that joins a group that already counts may be left out until the next context switch.
+        Scope::WithLeader(leader) => (0, leader.as_raw_fd(), times | FORMAT_GROUP, 0),
+        Scope::Descendants(thread) => (thread, -1, times, INHERIT),
     };
     let attributes = Attributes {
         kind,
@@ -91,7 +90,7 @@ pub(super) fn open_event(event: Event, whom: Whom<'_>) -> io::Result<File> {
         breakpoint_address: 0,
     };
     let any_cpu = -1;
-    // SAFETY: the kernel reads the attributes, whose size stands in them, and returns a descriptor or an error.
+    // SAFETY: the kernel reads the attributes, which contain their own size, and returns a descriptor or an error.
     let descriptor = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
@@ -103,11 +102,11 @@ pub(super) fn open_event(event: Event, whom: Whom<'_>) -> io::Result<File> {
         )
     };
     let descriptor = Errno::result(descriptor)? as RawFd;
-    // SAFETY: the kernel has just opened it, for us alone.
+    // SAFETY: the kernel has just opened this descriptor, and nothing else owns it.
     Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 
-/// Two events that count together, as the kernel tells them.
+/// Two events that count together, in the kernel's read format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) time_enabled: u64,
@@ -120,7 +119,9 @@ pub(super) fn read_group(mut leader: &File) -> io::Result<Group> {
     leader.read_exact(&mut bytes)?;
     let [count, time_enabled, time_running, first, second] = words(&bytes);
     if count != 2 {
-        return Err(io::Error::other("a group of another size"));
+        return Err(io::Error::other(
+            "the event group does not have two members",
+        ));
     }
     Ok(Group {
         time_enabled,
@@ -130,7 +131,6 @@ pub(super) fn read_group(mut leader: &File) -> io::Result<Group> {
 }
 
 impl Group {
-    /// Both values, scaled as [`scaled`] says.
     pub(super) fn scaled(&self) -> Option<[u64; 2]> {
         let [first, second] = self
             .values
@@ -139,20 +139,20 @@ impl Group {
     }
 }
 
-/// What an event of [`Whom::WithHeirs`] counted up to now; `None` where it had a counter at no time.
+/// What an event of [`Scope::Descendants`] has counted so far; `None` if it never had a counter.
 pub(super) fn read_single(mut event: &File) -> io::Result<Option<u64>> {
     let mut bytes = [0; 3 * 8];
     event.read_exact(&mut bytes)?;
     let [value, time_enabled, time_running] = words(&bytes);
-    // A thread that has not run has nothing to count.
+    // The thread has not run yet.
     if time_enabled == 0 {
         return Ok(Some(0));
     }
     Ok(scaled(value, time_enabled, time_running))
 }
 
-/// A value as it would be had the event been counted all the time: a processor has few counters, and where others want
-/// them too, each has them for a part of the time.
+/// Extrapolates a value to the whole time: a processor has few counters, and if several events share one, each is
+/// counted only part of the time.
 fn scaled(value: u64, time_enabled: u64, time_running: u64) -> Option<u64> {
     let whole = u128::from(value) * u128::from(time_enabled);
     Some(whole.checked_div(u128::from(time_running))? as u64)
@@ -166,20 +166,36 @@ fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
     words
 }
 
-/// What tests count instead of cycles: the kernel's own events, which every machine has.
+/// Tests count the kernel's own events instead of cycles: every machine has them.
 #[cfg(test)]
 pub(super) mod testing {
-    use std::io;
+    use std::io::{self, Write};
 
-    /// Nanoseconds in which the thread ran.
+    /// Nanoseconds that the thread ran.
     pub(in super::super) const TASK_CLOCK: u64 = 1;
 
-    /// Whether nothing may be counted here at all, as in many containers.
-    pub(in super::super) fn are_forbidden(error: &io::Error) -> bool {
-        matches!(
+    /// The opened counter; `None`, with a message, if the system forbids counting, as many containers do. With
+    /// `PRONY_REQUIRE_PERF_EVENTS` set that fails the test instead of skipping it.
+    pub(in super::super) fn unless_forbidden<T>(opened: io::Result<T>) -> Option<T> {
+        let error = match opened {
+            Ok(opened) => return Some(opened),
+            Err(error) => error,
+        };
+        let is_forbidden = matches!(
             error.raw_os_error(),
             Some(libc::EACCES | libc::EPERM | libc::ENOSYS)
-        )
+        );
+        let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
+        assert!(is_forbidden && !is_required, "perf_event_open: {error}");
+        report_skipped(&error.to_string());
+        None
+    }
+
+    /// Writes to standard error directly: the test harness captures `eprintln!`.
+    pub(in super::super) fn report_skipped(why: &str) {
+        let test = std::thread::current();
+        let name = test.name().unwrap_or_default();
+        let _ = writeln!(io::stderr(), "skipped {name}: {why}");
     }
 }
 
@@ -188,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_that_had_the_counter_for_a_part_of_the_time_is_scaled() {
+    fn a_value_counted_part_of_the_time_is_extrapolated() {
         let group = Group {
             time_enabled: 3_000_000_000_000,
             time_running: 1_000_000_000_000,

@@ -1,47 +1,50 @@
-//! What a thread, and what a tree of processes costs, by the processor's own count.
+//! CPU cycles and instructions of a thread or of a process tree, from the processor's counters.
 
 mod event;
 mod tree;
 
 use std::fs::File;
 
-use event::{CPU_CYCLES, Event, INSTRUCTIONS, Whom, begin, open_event, read_group};
+use event::{CPU_CYCLES, CounterEvent, INSTRUCTIONS, Scope, enable, open_event, read_group};
 pub use tree::TreeCounters;
 
-/// Counts the cycles and instructions of the thread that opened it, in user mode and in the kernel, from then on.
+/// Counts the cycles and instructions of the thread that opened it, in user mode and in the kernel.
 #[derive(Debug)]
 pub struct Counters {
-    /// Reading it reads both.
+    /// The group's leader: reading it reads both events.
     cycles: File,
-    /// Counts as long as it is open.
+    /// Counts only while it is open.
     _instructions: File,
 }
 
 /// What was counted since the counters were opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterValues {
-    /// Processor cycles, while the thread ran.
+    /// Processor cycles while the thread ran.
     pub cycles: u64,
-    /// Instructions that were carried out to the end.
+    /// Retired instructions.
     pub instructions: u64,
 }
 
 impl Counters {
-    /// Begins to count for the calling thread. `None` where the machine has no such counters, as many virtual machines
-    /// have none, or where the kernel does not let this process see its own part of them
-    /// (`/proc/sys/kernel/perf_event_paranoid` above 1, or a container that forbids the call).
+    /// Starts counting for the calling thread. `None` if the machine has no such counters (as in many virtual
+    /// machines), or if the kernel does not let this process read them (`/proc/sys/kernel/perf_event_paranoid` above 1,
+    /// or a container that forbids the call).
     pub fn open() -> Option<Counters> {
-        let cycles = open_event(Event::Hardware(CPU_CYCLES), Whom::ThisThread).ok()?;
-        let instructions =
-            open_event(Event::Hardware(INSTRUCTIONS), Whom::WithLeader(&cycles)).ok()?;
-        begin(&cycles).ok()?;
+        let cycles = open_event(CounterEvent::Hardware(CPU_CYCLES), Scope::ThisThread).ok()?;
+        let instructions = open_event(
+            CounterEvent::Hardware(INSTRUCTIONS),
+            Scope::WithLeader(&cycles),
+        )
+        .ok()?;
+        enable(&cycles).ok()?;
         Some(Counters {
             cycles,
             _instructions: instructions,
         })
     }
 
-    /// What was counted up to now; `None` where the processor's counters were never free for it.
+    /// The counts so far; `None` if the processor never had a counter free.
     pub fn read(&self) -> Option<CounterValues> {
         let [cycles, instructions] = read_group(&self.cycles).ok()?.scaled()?;
         Some(CounterValues {
@@ -53,7 +56,7 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
-    use super::event::testing::{TASK_CLOCK, are_forbidden};
+    use super::event::testing::{TASK_CLOCK, report_skipped, unless_forbidden};
     use super::*;
 
     const CPU_CLOCK: u64 = 0;
@@ -63,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn counters_grow_where_there_are_any() {
+    fn available_counters_grow() {
         let Some(counters) = Counters::open() else {
-            return;
+            return report_skipped("the processor's counters are unavailable");
         };
         busy();
         let Some(first) = counters.read() else {
-            return;
+            return report_skipped("the processor's counters are all in use");
         };
         busy();
         let second = counters.read().unwrap();
@@ -77,15 +80,19 @@ mod tests {
         assert!(second.instructions >= first.instructions + 1_000_000);
     }
 
-    /// The processor's counters are read in the same way as the kernel's, which every machine has.
+    /// Counts the kernel's own events, which every machine has, instead of the processor's.
     #[test]
     fn a_group_of_two_is_read() {
-        let leader = match open_event(Event::Software(TASK_CLOCK), Whom::ThisThread) {
-            Err(error) if are_forbidden(&error) => return,
-            other => other.unwrap(),
+        let opened = open_event(CounterEvent::Software(TASK_CLOCK), Scope::ThisThread);
+        let Some(leader) = unless_forbidden(opened) else {
+            return;
         };
-        let _member = open_event(Event::Software(CPU_CLOCK), Whom::WithLeader(&leader)).unwrap();
-        begin(&leader).unwrap();
+        let _member = open_event(
+            CounterEvent::Software(CPU_CLOCK),
+            Scope::WithLeader(&leader),
+        )
+        .unwrap();
+        enable(&leader).unwrap();
         busy();
         let first = read_group(&leader).unwrap();
         busy();

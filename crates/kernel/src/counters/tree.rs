@@ -1,38 +1,41 @@
-//! What a tree of processes costs.
+//! CPU cycles and instructions of a process tree.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 
 use super::CounterValues;
-use super::event::{CPU_CYCLES, Event, INSTRUCTIONS, Whom, open_event, read_single};
+use super::event::{CPU_CYCLES, CounterEvent, INSTRUCTIONS, Scope, open_event, read_single};
 
 /// Counts the cycles and instructions of some threads, in user mode and in the kernel, and of every thread and process
-/// that they begin, from when it was opened on.
+/// that they start later.
 ///
-/// Each thread that is there at the beginning costs two open files; those that come later cost none.
+/// Each thread that exists at the start costs two open files; later ones cost none.
 #[derive(Debug)]
 pub struct TreeCounters {
     threads: Vec<[File; 2]>,
 }
 
-/// More threads than that are not counted: the files are needed for connections.
+/// With more threads nothing is counted: connections need the file descriptors.
 const MOST_THREADS: usize = 512;
-/// How often is begun anew where threads come while counters are opened.
+/// How often to start over because new threads appeared while counters were being opened.
 const ATTEMPTS: usize = 5;
 
 impl TreeCounters {
-    /// Begins to count for the threads that `list` names, by their ids in the kernel.
+    /// Starts counting for the threads whose kernel ids `list` returns.
     ///
-    /// `None` where the machine has no such counters, where the kernel does not let this process see those of the
-    /// threads, where they are more than 512 or than files may be open, or where new ones keep coming so fast that
-    /// some would be missed or counted twice.
+    /// `None` if the machine has no such counters, if the kernel does not let this process read those of the threads,
+    /// if there are more than 512 threads or more than files may be open, or if new threads appear so fast that some
+    /// would be missed or counted twice.
     pub fn open(list: impl Fn() -> io::Result<BTreeSet<i32>>) -> Option<TreeCounters> {
-        let events = [Event::Hardware(CPU_CYCLES), Event::Hardware(INSTRUCTIONS)];
+        let events = [
+            CounterEvent::Hardware(CPU_CYCLES),
+            CounterEvent::Hardware(INSTRUCTIONS),
+        ];
         Self::open_events(events, list).ok().flatten()
     }
 
-    /// What was counted up to now; `None` where the processor's counters were never free for some thread that ran.
+    /// The counts so far; `None` if the processor never had a counter free for some thread that ran.
     pub fn read(&self) -> Option<CounterValues> {
         let sum = |which: usize| {
             let events = self.threads.iter().map(|events| &events[which]);
@@ -45,10 +48,10 @@ impl TreeCounters {
         })
     }
 
-    /// A thread that comes meanwhile is counted if the one that began it was counted already, and missed if not; which
-    /// of both it was cannot be told. So all is begun anew, until no thread came.
+    /// A thread that appears meanwhile is counted if its parent was already counted, and missed if not; the two cases
+    /// look the same. So this starts over until no new thread appears.
     fn open_events(
-        events: [Event; 2],
+        events: [CounterEvent; 2],
         list: impl Fn() -> io::Result<BTreeSet<i32>>,
     ) -> io::Result<Option<TreeCounters>> {
         for _ in 0..ATTEMPTS {
@@ -68,9 +71,9 @@ impl TreeCounters {
     }
 }
 
-/// `None` where the thread has ended.
-fn open_thread(events: [Event; 2], thread: i32) -> io::Result<Option<[File; 2]>> {
-    let open = |event| open_event(event, Whom::WithHeirs(thread));
+/// `None` if the thread has ended.
+fn open_thread(events: [CounterEvent; 2], thread: i32) -> io::Result<Option<[File; 2]>> {
+    let open = |event| open_event(event, Scope::Descendants(thread));
     match (open(events[0]), open(events[1])) {
         (Ok(first), Ok(second)) => Ok(Some([first, second])),
         (Err(error), _) | (_, Err(error)) => match error.raw_os_error() {
@@ -86,13 +89,16 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::process::{Child, Command, Stdio};
 
-    use super::super::event::testing::{TASK_CLOCK, are_forbidden};
+    use super::super::event::testing::{TASK_CLOCK, unless_forbidden};
     use super::*;
 
-    const CLOCKS: [Event; 2] = [Event::Software(TASK_CLOCK), Event::Software(TASK_CLOCK)];
+    const CLOCKS: [CounterEvent; 2] = [
+        CounterEvent::Software(TASK_CLOCK),
+        CounterEvent::Software(TASK_CLOCK),
+    ];
 
-    /// Has a thread of its own and a child, each of which burns CPU time when a line comes; so do a new thread and a
-    /// new child that it begins then. At the end it says what all of them have burnt since, in seconds.
+    /// Has a second thread and a child, each of which burns CPU time when it reads a line; so do a new thread and a new
+    /// child that it then starts. At the end it prints how much CPU time all of them have burnt, in seconds.
     const BURNING: &str = r#"
 import os, sys, threading, time
 
@@ -156,7 +162,7 @@ sys.stdin.readline()
     }
 
     #[test]
-    fn threads_and_children_old_and_new_are_counted_once() {
+    fn old_and_new_threads_and_children_are_counted_once() {
         let command = Command::new("python3")
             .args(["-c", BURNING])
             .stdin(Stdio::piped())
@@ -165,10 +171,11 @@ sys.stdin.readline()
         let mut burner = Burner(command.unwrap());
         let mut lines = BufReader::new(burner.0.stdout.take().unwrap()).lines();
         let processes = lines.next().unwrap().unwrap();
-        let counters = match TreeCounters::open_events(CLOCKS, || threads_of(&processes)) {
-            Err(error) if are_forbidden(&error) => return,
-            other => other.unwrap().unwrap(),
+        let opened = TreeCounters::open_events(CLOCKS, || threads_of(&processes));
+        let Some(counters) = unless_forbidden(opened) else {
+            return;
         };
+        let counters = counters.unwrap();
         assert_eq!(counters.threads.len(), 3);
         let mut stdin = burner.0.stdin.take().unwrap();
         stdin.write_all(b"go\n").unwrap();
@@ -177,7 +184,7 @@ sys.stdin.readline()
         assert!(burnt_s >= 0.4, "{burnt_s}");
         for nanoseconds in [counted.cycles, counted.instructions] {
             let ratio = nanoseconds as f64 / 1e9 / burnt_s;
-            // Of the children that have ended the test knows the CPU time to the tick alone.
+            // The CPU time of ended children is known only to the clock tick.
             assert!((0.8..1.25).contains(&ratio), "{counted:?} for {burnt_s} s");
         }
     }
@@ -191,17 +198,17 @@ sys.stdin.readline()
     }
 
     #[test]
-    fn threads_that_keep_coming_are_not_counted_wrongly() {
-        // Each list has one more of those that are there; no thread has a number like that.
+    fn threads_that_keep_appearing_give_no_counts() {
+        // Each list has one more thread than the last, under an id that no real thread has.
         let calls = Cell::new(0);
         let growing = || {
             calls.set(calls.get() + 1);
             Ok((0..calls.get()).map(|number| i32::MAX - number).collect())
         };
-        match TreeCounters::open_events(CLOCKS, growing) {
-            Err(error) if are_forbidden(&error) => return,
-            other => assert!(other.unwrap().is_none()),
-        }
+        let Some(opened) = unless_forbidden(TreeCounters::open_events(CLOCKS, growing)) else {
+            return;
+        };
+        assert!(opened.is_none());
         assert_eq!(calls.get(), 2 * ATTEMPTS as i32);
     }
 }

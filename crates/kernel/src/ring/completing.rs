@@ -1,30 +1,47 @@
-//! From what the kernel tells to what the caller is told.
+//! Turns the kernel's completions into those of the caller.
 
 use io_uring::cqueue;
 use nix::errno::Errno;
 
 use super::Ring;
 use super::buffers::Chunk;
-use super::completion::{Completion, LONGEST_SKIP, Receive};
-use super::tag::{Operation, Tag};
+use super::slot::{LONGEST_SKIP, Operation, Receive, Tag};
+
+/// The result of an operation on a slot.
+#[derive(Debug)]
+pub enum Completion {
+    /// The socket is connected, or failed to connect: then close the slot.
+    Connected(Result<(), Errno>),
+    /// The kernel took all bytes of the last send, this many. An error means that the connection is broken.
+    Sent(Result<usize, Errno>),
+    /// Received bytes, at least one.
+    Received(Chunk),
+    /// How many bytes were thrown away: fewer than requested if the connection ended or broke first. The next receive
+    /// tells which; it may report a reset as [`Completion::Ended`].
+    Skipped(u64),
+    /// The peer will send no more; the receive has ended.
+    Ended,
+    /// The connection is broken; the receive has ended.
+    Failed(Errno),
+}
 
 impl Ring {
-    /// The next of the completions that were there when [`Ring::wait`] returned, with its slot.
+    /// The next completion and its slot, out of those that were there when [`Ring::wait`] returned.
     #[inline]
     #[expect(
         clippy::should_implement_trait,
-        reason = "the ring is used between two of them"
+        reason = "callers use the ring between two calls"
     )]
     pub fn next(&mut self) -> Option<(usize, Completion)> {
         loop {
             let entry = self.queue.pop()?;
-            if let Some(told) = self.complete(&entry) {
-                return Some(told);
+            if let Some(completion) = self.complete(&entry) {
+                return Some(completion);
             }
         }
     }
 
-    /// What a completion of the kernel's means to the caller; `None` where it is none of his business.
+    /// What a kernel completion means to the caller; `None` if it is internal.
     #[inline]
     fn complete(&mut self, entry: &cqueue::Entry) -> Option<(usize, Completion)> {
         let tag = Tag::from_user_data(entry.user_data())?;
@@ -36,7 +53,7 @@ impl Ring {
             value @ 0.. => Ok(value as u32),
             value => Err(Errno::from_raw(-value)),
         };
-        // A buffer that the kernel took is given back when the chunk is dropped, whatever came of it.
+        // Dropping the chunk gives the kernel its buffer back, whatever the result was.
         let chunk = cqueue::buffer_select(entry.flags()).map(|buffer| {
             self.pool_of(tag.operation)
                 .take(buffer, result.unwrap_or(0))
@@ -44,7 +61,7 @@ impl Ring {
         let slot = tag.slot as usize;
         if self.slots[slot].generation != tag.generation {
             if tag.operation == Operation::Send {
-                self.orphans.remove(&entry.user_data());
+                self.orphaned_sends.remove(&entry.user_data());
             }
             return None;
         }
@@ -55,7 +72,12 @@ impl Ring {
             Operation::Cleanup => None,
             Operation::Connect => {
                 self.slots[slot].connecting = false;
-                Some(Completion::Connected(result.map(drop)))
+                let result = match result {
+                    // Events of a poll: the socket has the result of the connect.
+                    Ok(1..) => self.slots[slot].pending_error(),
+                    connected => connected.map(drop),
+                };
+                Some(Completion::Connected(result))
             }
             Operation::Send => self.sent(slot, result).map(Completion::Sent),
             Operation::ReceiveMany | Operation::ReceiveOnce => {
@@ -66,7 +88,7 @@ impl Ring {
         completion.map(|completion| (slot, completion))
     }
 
-    /// Counts an operation that has ended; whether it goes on instead.
+    /// Counts an operation that has ended; returns whether it continues instead.
     #[inline]
     pub(super) fn count_end(&mut self, entry: &cqueue::Entry) -> bool {
         let goes_on = cqueue::more(entry.flags());
@@ -81,7 +103,7 @@ impl Ring {
         let it = &mut self.slots[slot];
         it.sent += result.unwrap_or(0);
         if matches!(result, Ok(1..)) && (it.sent as usize) < it.send_buffer.len() {
-            // Broken off on the way: the rest tells why.
+            // A short send: the next one reports the reason.
             self.send_rest(slot);
             return None;
         }
@@ -138,16 +160,16 @@ impl Ring {
         Some(completion)
     }
 
-    /// Lets those receive again who could not, where there are buffers now.
+    /// Resumes the receives that had no buffer, now that there may be some.
     #[cold]
-    pub(super) fn feed_starved(&mut self) {
+    pub(super) fn resume_starved(&mut self) {
         let mut starved = std::mem::take(&mut self.starved);
-        starved.retain(|&tag| !self.feed(tag));
+        starved.retain(|&tag| !self.resume(tag));
         self.starved = starved;
     }
 
-    /// Whether that slot starves no longer.
-    fn feed(&mut self, tag: Tag) -> bool {
+    /// Returns whether the slot no longer waits for a buffer.
+    fn resume(&mut self, tag: Tag) -> bool {
         let slot = tag.slot as usize;
         let it = &self.slots[slot];
         let Some(what) = it.receiving.filter(|_| it.generation == tag.generation) else {

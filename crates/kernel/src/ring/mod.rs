@@ -2,11 +2,8 @@
 
 mod buffers;
 mod completing;
-mod completion;
-mod mapping;
 mod queue;
 mod slot;
-mod tag;
 mod teardown;
 
 use std::collections::HashMap;
@@ -21,77 +18,77 @@ use nix::errno::Errno;
 use socket2::SockAddr;
 
 pub use buffers::Chunk;
-pub use completion::{Completion, LONGEST_SKIP, Receive};
+pub use completing::Completion;
+pub use slot::{LONGEST_SKIP, Receive};
 
-use buffers::Pool;
-use mapping::Mapping;
+use buffers::{Mapping, Pool};
 use queue::Queue;
-use slot::Slot;
-use tag::{MOST_SLOTS, Operation, Tag};
+use slot::{MOST_SLOTS, Operation, Slot, Tag};
 
-/// How large a [`Ring`] is.
+/// The sizes of a [`Ring`].
 #[derive(Clone, Copy, Debug)]
 pub struct RingSettings {
     /// How many sockets it has at a time.
     pub slots: usize,
-    /// Buffers for [`Receive::Many`], a power of two up to 32,768. Fewer than there are sockets with something to read
-    /// cost time, and nothing else. Memory is used for as many as were needed at a time.
+    /// Buffers for [`Receive::Many`], a power of two up to 32,768. With fewer buffers than readable sockets the ring is
+    /// slower, but loses nothing. Only those that were needed take memory.
     pub small_buffers: u16,
-    /// How many bytes each of them holds.
+    /// Bytes per small buffer.
     pub small_buffer_bytes: u32,
     /// Buffers for [`Receive::Once`], a power of two up to 32,768.
     pub large_buffers: u16,
-    /// How many bytes each of them holds.
+    /// Bytes per large buffer.
     pub large_buffer_bytes: u32,
 }
 
-/// How many bytes of a slot are sent at a time, at most.
+/// The most bytes that a slot sends at a time.
 pub const SEND_ROOM: usize = 16 * 1024;
 
-/// Many stream sockets of one thread. What is asked of it is queued; [`Ring::wait`] hands it all to the kernel in one
-/// system call and waits, and [`Ring::next`] tells what came of it.
+/// Many stream sockets of one thread. Its methods queue operations; [`Ring::wait`] submits them in one system call and
+/// waits, and [`Ring::next`] returns the results.
 ///
-/// Sockets are given to a *slot*, a number below [`RingSettings::slots`]. They must be in blocking mode: the kernel
-/// does not wait for one that is not, so what cannot be done at once would fail with `EAGAIN`.
+/// Each socket belongs to a *slot*, a number below [`RingSettings::slots`]. Sockets must be in blocking mode: on a
+/// non-blocking one the kernel does not wait, and fails with `EAGAIN`.
 ///
 /// # Panics
 ///
-/// A method that takes a slot panics where there is no slot of that number.
+/// A method that takes a slot panics if there is no slot of that number; one that adds a socket, if the slot already
+/// has one; one that uses the socket, if the slot has none that is connected.
 pub struct Ring {
     queue: Queue,
     slots: Vec<Slot>,
     small: Rc<Pool>,
     large: Rc<Pool>,
-    /// Where bytes go that nobody looks at. The kernel may write to it at any time.
+    /// Takes the bytes that nobody reads. The kernel may write to it at any time.
     void: Rc<Mapping>,
-    /// What was being sent when its slot was closed, until the kernel has done with it; by the send's user data.
-    orphans: HashMap<u64, Vec<u8>>,
-    /// Addresses of connects that are not submitted yet; the first `connecting` of them.
+    /// Send buffers of closed slots that the kernel still uses, by the send's user data.
+    orphaned_sends: HashMap<u64, Vec<u8>>,
+    /// The first `connecting` of them are addresses of connects that are not submitted yet.
     addresses: Box<[SockAddr]>,
     connecting: usize,
     /// Slots that could not receive because the kernel had no buffer.
     starved: Vec<Tag>,
     /// System calls beside those of the queue.
     more_system_calls: u64,
-    /// Operations that use memory of ours and have not ended.
+    /// Operations that use our memory and have not ended.
     under_way: usize,
 }
 
 /// How many connects are submitted at a time.
 const CONNECTS_AT_ONCE: usize = 64;
 const FEWEST_SUBMISSIONS: usize = 32;
-/// The queue is gone through round and round: a longer one uses more cache, a shorter one more system calls.
+/// A longer submission queue uses more cache, a shorter one makes more system calls.
 const MOST_SUBMISSIONS: usize = 512;
 const FEWEST_COMPLETIONS: usize = 256;
 const MOST_COMPLETIONS: usize = 1 << 16;
 
 impl Ring {
-    /// Sets one up for the calling thread.
+    /// Sets up a ring for the calling thread.
     ///
     /// # Errors
     ///
-    /// The kernel's, where it has no io_uring or forbids it (`ENOSYS`, `EPERM`, `EACCES`), is older than Linux 6.1
-    /// (`EINVAL`) or has no memory for it (`ENOMEM`): then there is still epoll. `InvalidInput` where the settings are impossible.
+    /// The kernel's, if it has no io_uring or forbids it (`ENOSYS`, `EPERM`, `EACCES`), is older than Linux 6.1
+    /// (`EINVAL`) or is out of memory (`ENOMEM`): use epoll then. `InvalidInput` if the settings are impossible.
     pub fn new(settings: &RingSettings) -> io::Result<Ring> {
         let slots = settings.slots;
         if slots == 0 || slots > MOST_SLOTS {
@@ -108,7 +105,7 @@ impl Ring {
             small: Rc::new(small),
             large: Rc::new(large),
             void: Rc::new(Mapping::new(LONGEST_SKIP as usize)?),
-            orphans: HashMap::new(),
+            orphaned_sends: HashMap::new(),
             addresses: (0..CONNECTS_AT_ONCE).map(|_| no_address()).collect(),
             connecting: 0,
             starved: Vec::new(),
@@ -116,21 +113,16 @@ impl Ring {
             under_way: 0,
         };
         for pool in [&ring.small, &ring.large] {
-            // SAFETY: the ring has both pools, and when it is dropped it waits until no operation is under way, or else
-            // leaves them in memory for ever.
+            // SAFETY: the ring owns both pools. Its drop waits until no operation is under way, or leaks them.
             unsafe { pool.register(&ring.queue.submitter()) }?;
         }
         Ok(ring)
     }
 
-    /// Gives a socket to the slot and begins to connect it. [`Completion::Connected`] follows.
-    ///
-    /// # Panics
-    ///
-    /// Where the slot has a socket already.
+    /// Gives the slot a socket and starts to connect it. [`Completion::Connected`] follows.
     pub fn connect(&mut self, slot: usize, socket: OwnedFd, address: &SockAddr) {
         if self.connecting == self.addresses.len() {
-            // A failure is told by the next wait.
+            // The next wait reports a failure.
             let _ = self.submit();
         }
         let descriptor = types::Fd(socket.as_raw_fd());
@@ -142,36 +134,41 @@ impl Ring {
         *place = address.clone();
         let entry = opcode::Connect::new(descriptor, place.as_ptr().cast(), place.len()).build();
         self.connecting += 1;
-        // SAFETY: the kernel has copied the address when it has taken the submission. Until then it stays where it is:
-        // `connecting` goes back to 0 only when all is submitted.
+        // SAFETY: the kernel copies the address when it takes the submission. Until then the address stays in place:
+        // `connecting` goes back to 0 only when everything is submitted.
         unsafe { self.begin(slot, Operation::Connect, entry) };
     }
 
-    /// Gives a socket to the slot that is connected already.
-    ///
-    /// # Panics
-    ///
-    /// Where the slot has a socket already.
+    /// Gives the slot a socket that is already connecting. [`Completion::Connected`] follows.
+    pub fn adopt_connecting(&mut self, slot: usize, socket: OwnedFd) {
+        let descriptor = types::Fd(socket.as_raw_fd());
+        self.adopt(slot, socket);
+        self.slots[slot].connecting = true;
+        let entry = opcode::PollAdd::new(descriptor, libc::POLLOUT as u32).build();
+        // SAFETY: a poll uses no memory of ours.
+        unsafe { self.begin(slot, Operation::Connect, entry) };
+    }
+
+    /// Gives the slot a connected socket.
     pub fn adopt(&mut self, slot: usize, socket: OwnedFd) {
         let it = &mut self.slots[slot];
-        assert!(it.socket.is_none(), "the slot has a socket already");
+        assert!(it.socket.is_none(), "the slot already has a socket");
         it.socket = Some(socket);
     }
 
-    /// Asks for what comes. [`Receive::Many`] goes on until the slot is closed, or until [`Completion::Ended`] or
-    /// [`Completion::Failed`]; the others are to be asked for again each time. To ask for [`Receive::Many`] while it
-    /// goes on is allowed.
+    /// Starts to receive. [`Receive::Many`] continues until the slot is closed, or until [`Completion::Ended`] or
+    /// [`Completion::Failed`], and may be requested again meanwhile; the others complete once.
     ///
     /// # Panics
     ///
-    /// Where the slot has no connected socket, where a receive of it is under way, or where it asks for no bytes.
+    /// If another receive of the slot is under way, or if `what` is for 0 bytes.
     pub fn receive(&mut self, slot: usize, what: Receive) {
         let it = &mut self.slots[slot];
         it.connected();
         match it.receiving {
             None => {}
             Some(Receive::Many) if what == Receive::Many => return,
-            Some(other) => panic!("{what:?} was asked of a slot for which {other:?} is under way"),
+            Some(other) => panic!("{what:?} was requested while {other:?} is under way"),
         }
         it.receiving = Some(what);
         it.skipped = 0;
@@ -183,7 +180,8 @@ impl Ring {
     fn arm(&mut self, slot: usize, what: Receive) {
         let it = &self.slots[slot];
         let socket = types::Fd(it.connected());
-        // Where nothing is there, to look first would be in vain. Where something has come since, it is no harm.
+        // If nothing was left unread, a first attempt would be in vain; if something has arrived since, waiting first
+        // does no harm.
         let wait_first = if it.has_more { 0 } else { RECVSEND_POLL_FIRST };
         let (operation, entry) = match what {
             Receive::Many => (
@@ -191,7 +189,7 @@ impl Ring {
                 opcode::RecvMulti::new(socket, self.small.group()).build(),
             ),
             Receive::Once { at_most } => {
-                assert!(at_most > 0, "a receive of no bytes");
+                assert!(at_most > 0, "a receive needs room for at least one byte");
                 let room = at_most.min(self.large.room());
                 let entry = opcode::Recv::new(socket, std::ptr::null_mut(), room)
                     .buf_group(self.large.group())
@@ -201,9 +199,9 @@ impl Ring {
                 (Operation::ReceiveOnce, entry)
             }
             Receive::Skip(bytes) => {
-                assert!(bytes > 0, "a skip of no bytes");
-                // What is left is asked for anew each time. With MSG_WAITALL the kernel would do that, but it forgets
-                // what it has thrown away (seen in Linux 6.18), and would throw away more than was asked for.
+                assert!(bytes > 0, "a skip needs at least one byte");
+                // The rest is requested again each time. With MSG_WAITALL the kernel would do that, but it forgets what
+                // it has thrown away (seen in Linux 6.18), and would throw away too much.
                 let left = bytes.min(LONGEST_SKIP) - it.skipped;
                 let entry = opcode::Recv::new(socket, self.void.start().as_ptr(), left as u32)
                     .flags(libc::MSG_TRUNC)
@@ -212,18 +210,13 @@ impl Ring {
                 (Operation::Skip, entry)
             }
         };
-        // SAFETY: it is received into the pools or into the void, which has room for the longest skip and which nobody
-        // reads. When the ring is dropped, both outlive the operation.
+        // SAFETY: the kernel writes into the pools or into the void, which has room for the longest skip and is never
+        // read. Both outlive the operation, even if the ring is dropped.
         unsafe { self.begin(slot, operation, entry) };
     }
 
-    /// Takes bytes to be sent: copies as many as there is room for, [`SEND_ROOM`] at most, and queues their sending.
-    /// Returns how many were taken: 0 while an earlier send of the slot is in flight. [`Completion::Sent`] tells when
-    /// it is done.
-    ///
-    /// # Panics
-    ///
-    /// Where the slot has no connected socket.
+    /// Copies as many bytes as there is room for, at most [`SEND_ROOM`], and queues their sending. Returns how many it
+    /// took: 0 while an earlier send of the slot is in flight. [`Completion::Sent`] follows.
     #[inline]
     pub fn send(&mut self, slot: usize, bytes: &[u8]) -> usize {
         let it = &mut self.slots[slot];
@@ -240,7 +233,7 @@ impl Ring {
         taken
     }
 
-    /// Queues the sending of what is left in the slot's send buffer.
+    /// Queues the sending of the rest of the slot's send buffer.
     #[inline]
     fn send_rest(&mut self, slot: usize) {
         let it = &self.slots[slot];
@@ -248,8 +241,8 @@ impl Ring {
         let entry = opcode::Send::new(types::Fd(it.connected()), rest.as_ptr(), rest.len() as u32)
             .flags(libc::MSG_WAITALL | libc::MSG_NOSIGNAL)
             .build();
-        // SAFETY: while `sending` the buffer is neither changed nor freed: when the slot is closed it is kept among the
-        // orphans, and when the ring is dropped it outlives the operation.
+        // SAFETY: while `sending` the buffer is neither changed nor freed: closing the slot moves it to the orphaned_sends,
+        // and it outlives the operation if the ring is dropped.
         unsafe { self.begin(slot, Operation::Send, entry) };
     }
 
@@ -262,12 +255,12 @@ impl Ring {
     unsafe fn begin(&mut self, slot: usize, operation: Operation, entry: squeue::Entry) {
         let tag = self.slots[slot].tag(slot, operation);
         self.under_way += 1;
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises the same.
         unsafe { self.queue.push(&entry.user_data(tag.to_user_data())) };
     }
 
-    /// Closes the slot's socket, if it has one. What is under way is broken off and never told of. The slot may be
-    /// given another socket at once.
+    /// Closes the slot's socket, if it has one. Operations under way are cancelled without a [`Completion`]. The slot
+    /// can take another socket at once.
     pub fn close(&mut self, slot: usize) {
         let it = &mut self.slots[slot];
         let Some(socket) = it.socket.take() else {
@@ -278,7 +271,7 @@ impl Ring {
             ..Slot::default()
         };
         let old = std::mem::replace(it, next);
-        // An operation keeps its socket open, so that it would not be closed before something came.
+        // A pending operation would keep its socket open.
         let receiving = old.receiving.map(operation_of);
         let connecting = old.connecting.then_some(Operation::Connect);
         for operation in [receiving, connecting].into_iter().flatten() {
@@ -287,12 +280,13 @@ impl Ring {
         let send = old.tag(slot, Operation::Send);
         if old.sending {
             self.cancel(send);
-            self.orphans.insert(send.to_user_data(), old.send_buffer);
+            self.orphaned_sends
+                .insert(send.to_user_data(), old.send_buffer);
         } else {
-            // Its memory serves the next socket.
+            // The next socket reuses its memory.
             self.slots[slot].send_buffer = old.send_buffer;
         }
-        // Only what was queued before uses the descriptor: submissions are carried out in their order.
+        // The kernel executes submissions in order, so only earlier ones use the descriptor.
         let entry = opcode::Close::new(types::Fd(socket.into_raw_fd())).build();
         self.clean_up(entry);
     }
@@ -301,34 +295,34 @@ impl Ring {
         self.clean_up(opcode::AsyncCancel::new(tag.to_user_data()).build());
     }
 
-    /// Queues an operation for whose success nobody waits.
+    /// Queues an operation whose result nobody waits for.
     fn clean_up(&mut self, entry: squeue::Entry) {
         let entry = entry
             .flags(squeue::Flags::SKIP_SUCCESS)
             .user_data(Tag::CLEANUP.to_user_data());
-        // SAFETY: cancels and closes point to nothing.
+        // SAFETY: cancels and closes use no memory of ours.
         unsafe { self.queue.push(&entry) };
     }
 
-    /// Submits what is queued and waits until something has completed, but no longer than that; zero only looks. May
-    /// return sooner, with nothing. One system call.
+    /// Submits what is queued and waits until something has completed, at most `longest`; zero only looks. May return
+    /// sooner, without a completion. One system call.
     ///
     /// # Errors
     ///
-    /// The kernel's. The ring is then of no more use.
+    /// The kernel's. The ring is then unusable.
     #[inline]
     pub fn wait(&mut self, longest: Duration) -> io::Result<()> {
         self.small.publish();
         self.large.publish();
         if !self.starved.is_empty() {
-            self.feed_starved();
+            self.resume_starved();
         }
         let result = self.queue.wait(longest);
         self.forget_addresses();
         result
     }
 
-    /// Submits what is queued, and does not look for completions.
+    /// Submits what is queued, without looking for completions.
     ///
     /// # Errors
     ///
@@ -348,7 +342,7 @@ impl Ring {
         }
     }
 
-    /// Where an operation's buffers come from.
+    /// The pool that an operation's buffers come from.
     #[inline]
     fn pool_of(&self, operation: Operation) -> &Rc<Pool> {
         match operation {
@@ -357,24 +351,23 @@ impl Ring {
         }
     }
 
-    /// Throws away what is there now of the next bytes, so many of them, but no more than [`LONGEST_SKIP`]; how many
-    /// there were. A system call of its own: where much is there already it costs less than an operation that first
-    /// waits, and is told of later.
+    /// Throws away up to `bytes` of what has already arrived, at most [`LONGEST_SKIP`], and returns how many. This is a
+    /// separate system call: if much has arrived it costs less than an operation that first waits and then completes.
     ///
     /// # Errors
     ///
-    /// The kernel's: `WouldBlock` where nothing is there. 0 bytes are the end of the stream.
+    /// The kernel's: `WouldBlock` if nothing is there. 0 bytes mean the end of the stream.
     ///
     /// # Panics
     ///
-    /// Where the slot has no connected socket, or a receive of it is under way.
+    /// If a receive of the slot is under way.
     pub fn skip_now(&mut self, slot: usize, bytes: u64) -> io::Result<u64> {
         let it = &self.slots[slot];
-        assert!(it.receiving.is_none(), "a receive is under way");
+        assert!(it.receiving.is_none(), "another receive is under way");
         let (socket, void) = (it.connected(), self.void.start().as_ptr());
         let length = bytes.min(LONGEST_SKIP) as usize;
         self.more_system_calls += 1;
-        // SAFETY: the void has room for the longest skip, and nobody reads it.
+        // SAFETY: the void has room for the longest skip, and is never read.
         let skipped = unsafe {
             libc::recv(
                 socket,
@@ -391,12 +384,12 @@ impl Ring {
         !self.queue.is_submitted()
     }
 
-    /// Whether there are completions that [`Ring::next`] has not looked at.
+    /// Whether [`Ring::next`] has completions left to return.
     pub fn has_completions(&self) -> bool {
         self.queue.has_ready()
     }
 
-    /// System calls that the ring has made.
+    /// How many system calls the ring has made.
     pub fn system_calls(&self) -> u64 {
         self.queue.system_calls() + self.more_system_calls
     }

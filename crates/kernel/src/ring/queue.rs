@@ -1,4 +1,4 @@
-//! The two queues that io_uring has, and the system call that moves both.
+//! The two queues of io_uring, and the system call that serves both.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -8,25 +8,25 @@ use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, Submitter, cqueue, squeue};
 use nix::errno::Errno;
 
-/// Submissions and completions of one thread.
+/// The submissions and completions of one thread.
 pub(super) struct Queue {
     ring: IoUring,
-    /// Its place among the ring descriptors that the kernel keeps for this thread: found faster than a file.
+    /// The ring's index among the descriptors registered for this thread: the kernel finds it faster than a file.
     registered: Option<u32>,
-    /// What goes with every wait.
+    /// The flags of every wait.
     wait_flags: EnterFlags,
-    /// Completions that were there when the last wait ended and were not taken yet.
+    /// How many completions were there when the last wait ended and are not taken yet.
     ready: usize,
     system_calls: u64,
     /// Why nothing can be submitted any more.
     failure: Option<Errno>,
 }
 
-/// How often a submission is tried for which the kernel has no memory at the moment.
+/// How often to retry a submission that the kernel momentarily has no memory for.
 const ATTEMPTS: u32 = 1000;
 
 impl Queue {
-    /// With room for so many submissions and, without overflow, so many completions.
+    /// Has room for this many submissions and, without overflow, this many completions.
     pub(super) fn new(submissions: u32, completions: u32) -> io::Result<Self> {
         let ring = Self::set_up(submissions, completions, true).or_else(|error| {
             // Linux before 6.6 does not know the last of the flags.
@@ -36,8 +36,8 @@ impl Queue {
             }
         })?;
         let parameters = ring.params();
-        // Without the first, completions could be lost; without the second, an address would have to live longer than
-        // its submission; without the third there is no wait with a limit. All are older than what was set up.
+        // Without the first, completions could be lost; without the second, an address would have to outlive its
+        // submission; without the third a wait has no timeout. All are older than the flags above.
         if !(parameters.is_feature_nodrop()
             && parameters.is_feature_submit_stable()
             && parameters.is_feature_ext_arg())
@@ -46,7 +46,7 @@ impl Queue {
         }
         let mut wait_flags = EnterFlags::GETEVENTS | EnterFlags::EXT_ARG;
         if parameters.is_feature_no_iowait() {
-            // An idle load generator does not wait for a disk.
+            // An idle load generator must not count as waiting for I/O.
             wait_flags |= EnterFlags::NO_IOWAIT;
         }
         let mut queue = Self {
@@ -57,7 +57,7 @@ impl Queue {
             system_calls: 0,
             failure: None,
         };
-        // Where a thread has too many rings already, the descriptor does as well.
+        // If the thread has too many rings already, the plain descriptor works as well.
         queue.registered = queue.register_descriptor().ok();
         Ok(queue)
     }
@@ -84,25 +84,25 @@ impl Queue {
         self.system_calls
     }
 
-    /// Whether there are completions that were not popped.
+    /// Whether there are completions to pop.
     pub(super) fn has_ready(&self) -> bool {
         self.ready > 0
     }
 
-    /// Whether everything that was pushed is with the kernel.
+    /// Whether the kernel has taken everything that was pushed.
     pub(super) fn is_submitted(&mut self) -> bool {
         self.ring.submission().is_empty()
     }
 
-    /// Queues a submission. Where the queue is full, what is in it is submitted first. If the kernel does not take
-    /// that, the submission is lost, and every wait from now on fails.
+    /// Queues a submission. If the queue is full, submits its contents first. If the kernel does not take them, the
+    /// submission is lost, and every later wait fails.
     ///
     /// # Safety
     ///
     /// Whatever the entry points to must live until the operation has completed.
     #[inline]
     pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
-        // SAFETY: what the caller promises.
+        // SAFETY: the caller promises the same.
         if unsafe { self.ring.submission().push(entry) }.is_err() {
             self.make_room();
             // SAFETY: as above.
@@ -128,13 +128,13 @@ impl Queue {
         }
     }
 
-    /// Submits what is queued. What has completed is not looked for.
+    /// Submits what is queued, without looking for completions.
     pub(super) fn submit(&mut self) -> io::Result<()> {
         self.check()?;
         self.enter(0, EnterFlags::empty(), None)
     }
 
-    /// Submits what is queued and waits until there is a completion, at most that long.
+    /// Submits what is queued and waits until there is a completion, at most `longest`.
     #[inline]
     pub(super) fn wait(&mut self, longest: Duration) -> io::Result<()> {
         self.check()?;
@@ -163,8 +163,8 @@ impl Queue {
             None => (self.ring.as_raw_fd(), flags),
         };
         self.system_calls += 1;
-        // SAFETY: the descriptor is that of our own ring, and the arguments are a structure of the size that is given,
-        // which lives until the call returns, as does the time that it points to.
+        // SAFETY: the descriptor is that of our own ring. The argument has the size given, and it and the timespec it
+        // points to live until the call returns.
         let entered = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_enter,
@@ -180,8 +180,8 @@ impl Queue {
             return Ok(());
         }
         match Errno::last() {
-            // Interrupted; time is up; the kernel is short of memory or has to be relieved of completions: what was
-            // not taken is still queued.
+            // Interrupted; timed out; short of memory; or completions must be taken first. What the kernel did not take
+            // is still queued.
             Errno::EINTR | Errno::ETIME | Errno::EAGAIN | Errno::EBUSY => Ok(()),
             errno => Err(errno.into()),
         }
@@ -194,10 +194,10 @@ impl Queue {
         self.ring.completion().next()
     }
 
-    /// Cancels all that is under way; what comes of it is still to be waited for.
+    /// Cancels everything under way; the operations still complete.
     pub(super) fn cancel_all(&mut self) {
         self.system_calls += 1;
-        // That nothing was under way is no error here.
+        // An error only means that nothing was under way.
         let _ = self
             .submitter()
             .register_sync_cancel(Some(CANCEL_PATIENCE), CancelBuilder::any());
@@ -215,7 +215,7 @@ impl Queue {
 
     fn register(&mut self, what: u32, place: &mut DescriptorPlace) -> io::Result<()> {
         self.system_calls += 1;
-        // SAFETY: both requests that are made here take an array of this structure, and one element is what is given.
+        // SAFETY: both requests take an array of this structure, and this is an array of one.
         let result = unsafe {
             libc::syscall(
                 libc::SYS_io_uring_register,
@@ -255,8 +255,8 @@ struct DescriptorPlace {
 const REGISTER_RING_FDS: u32 = 20;
 const UNREGISTER_RING_FDS: u32 = 21;
 
-/// How long a cancel of all waits for those that cannot be broken off at once.
+/// How long a cancel waits for operations that cannot be cancelled at once.
 const CANCEL_PATIENCE: Timespec = Timespec::new().nsec(100_000_000);
 
-/// Longer than anybody waits, and far from what the kernel's clock can hold.
+/// Longer than any caller waits, and well below the kernel clock's limit.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);

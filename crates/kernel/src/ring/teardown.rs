@@ -1,4 +1,4 @@
-//! The end of a ring: nothing that the kernel still uses is freed.
+//! Drops a ring without freeing anything that the kernel still uses.
 
 use std::mem;
 use std::rc::Rc;
@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use super::Ring;
 
-/// How often in vain it is waited for the kernel to let go of something, and how long each time.
+/// How often, and how long each time, to wait for the kernel to end operations.
 const ATTEMPTS: u32 = 100;
 const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        if !self.come_to_rest() {
-            self.leave_memory();
+        if !self.drain() {
+            self.leak_memory();
         }
     }
 }
 
 impl Ring {
-    /// Submits what is queued, closes of sockets among it, and waits until no operation is under way. Whether it came
-    /// to that.
-    fn come_to_rest(&mut self) -> bool {
+    /// Submits what is queued (including closes) and waits until no operation is under way. Returns whether that
+    /// succeeded.
+    fn drain(&mut self) -> bool {
         self.starved.clear();
         if self.queue.submit().is_err() {
             return false;
@@ -33,7 +33,7 @@ impl Ring {
             if self.queue.wait(PATIENCE).is_err() {
                 return false;
             }
-            // Nothing begins again: what has ended is only counted.
+            // Only count what has ended; start nothing again.
             while let Some(entry) = self.queue.pop() {
                 self.count_end(&entry);
             }
@@ -49,11 +49,11 @@ impl Ring {
         true
     }
 
-    /// The kernel does not let go of something: whatever it might use stays for ever.
+    /// The kernel does not end some operation: leak whatever it might use.
     #[cold]
-    fn leave_memory(&mut self) {
+    fn leak_memory(&mut self) {
         mem::forget(mem::take(&mut self.slots));
-        mem::forget(mem::take(&mut self.orphans));
+        mem::forget(mem::take(&mut self.orphaned_sends));
         mem::forget(mem::take(&mut self.addresses));
         mem::forget(Rc::clone(&self.small));
         mem::forget(Rc::clone(&self.large));

@@ -1,4 +1,4 @@
-//! What the tests share: a ring where the kernel has one, peers, and a bounded wait.
+//! What the tests share: a ring, peers, and a bounded wait.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,20 +18,11 @@ pub const SETTINGS: RingSettings = RingSettings {
     large_buffer_bytes: 16 * 1024,
 };
 
-/// `None`, and a line that says so, where the kernel has no io_uring for this process.
-pub fn ring(settings: &RingSettings) -> Option<Ring> {
-    match Ring::new(settings) {
-        Ok(ring) => Some(ring),
-        Err(error) => {
-            let errno = error.raw_os_error().expect("an errno");
-            assert!(
-                [libc::ENOSYS, libc::EPERM, libc::EACCES, libc::EINVAL].contains(&errno),
-                "{error}"
-            );
-            eprintln!("not tested, for want of io_uring: {error}");
-            None
-        }
-    }
+/// A ring. Fails the test if the kernel gives none: passing would mean nothing.
+pub fn ring(settings: &RingSettings) -> Ring {
+    Ring::new(settings).unwrap_or_else(|error| {
+        panic!("these tests need io_uring, which is unavailable here ({error}); a container must allow it")
+    })
 }
 
 /// Two ends of a TCP connection: ours and the peer's.
@@ -56,12 +47,12 @@ pub fn echo(mut peer: TcpStream) -> JoinHandle<()> {
     })
 }
 
-/// The next completion, waiting for it.
+/// Waits for the next completion.
 pub fn next(ring: &mut Ring) -> (usize, Completion) {
     next_within(ring, PATIENCE).expect("nothing completed")
 }
 
-/// The next completion that comes within that time.
+/// Waits for the next completion, at most `longest`.
 pub fn next_within(ring: &mut Ring, longest: Duration) -> Option<(usize, Completion)> {
     let end = Instant::now() + longest;
     loop {
@@ -83,13 +74,13 @@ pub fn next_received(ring: &mut Ring) -> (usize, Completion) {
     }
 }
 
-/// Bytes that tell where they are.
+/// Bytes that differ by position.
 pub fn pattern(length: usize, seed: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..length).map(|_| random.u8(..)).collect()
 }
 
-/// What the peer reads until its connection ends, while the ring has its turns: closes may take a few.
+/// Reads everything from the peer until its connection ends, while the ring takes its turns: closes may take a few.
 pub fn read_to_end(ring: &mut Ring, peer: &mut TcpStream) -> Vec<u8> {
     let end = Instant::now() + PATIENCE;
     let (mut all, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
@@ -102,8 +93,8 @@ pub fn read_to_end(ring: &mut Ring, peer: &mut TcpStream) -> Vec<u8> {
             Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}"),
         }
         assert!(Instant::now() < end, "the connection was not closed");
-        if let Some(told) = next_within(ring, Duration::from_micros(100)) {
-            panic!("{told:?} is told of a slot that was closed");
+        if let Some(completion) = next_within(ring, Duration::from_micros(100)) {
+            panic!("{completion:?} for a closed slot");
         }
     }
 }

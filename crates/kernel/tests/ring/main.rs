@@ -1,4 +1,4 @@
-//! The ring against real sockets: what is sent arrives, what arrives is told, and nothing that is closed is ever heard of.
+//! The ring against real sockets: sent bytes arrive, received bytes are reported, and closed slots stay silent.
 
 mod closing;
 mod connecting;

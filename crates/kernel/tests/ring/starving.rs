@@ -4,10 +4,8 @@ use prony_kernel::{Completion, Receive, RingSettings};
 
 use crate::driver::{SETTINGS, next, pair, pattern, ring};
 
-fn everything_comes_in_order(settings: &RingSettings, receive: Receive, hold: usize) {
-    let Some(mut ring) = ring(settings) else {
-        return;
-    };
+fn everything_arrives_in_order(settings: &RingSettings, receive: Receive, hold: usize) {
+    let mut ring = ring(settings);
     let (mut expected, mut received, mut peers) = (Vec::new(), vec![0; settings.slots], Vec::new());
     for slot in 0..settings.slots {
         let (ours, mut theirs) = pair();
@@ -60,11 +58,11 @@ fn fewer_buffers_than_connections_lose_nothing() {
         large_buffer_bytes: 100,
         ..SETTINGS
     };
-    everything_comes_in_order(&settings, Receive::Many, 0);
-    everything_comes_in_order(&settings, Receive::Once { at_most: 1000 }, 0);
-    // And where the caller keeps some of them.
-    everything_comes_in_order(&settings, Receive::Many, 1);
-    everything_comes_in_order(&settings, Receive::Once { at_most: 1000 }, 1);
+    everything_arrives_in_order(&settings, Receive::Many, 0);
+    everything_arrives_in_order(&settings, Receive::Once { at_most: 1000 }, 0);
+    // Also while the caller keeps some of them.
+    everything_arrives_in_order(&settings, Receive::Many, 1);
+    everything_arrives_in_order(&settings, Receive::Once { at_most: 1000 }, 1);
 }
 
 #[test]
@@ -75,27 +73,27 @@ fn a_single_buffer_is_enough() {
         small_buffer_bytes: 1,
         ..SETTINGS
     };
-    everything_comes_in_order(&settings, Receive::Many, 0);
+    everything_arrives_in_order(&settings, Receive::Many, 0);
 }
 
 #[test]
-fn more_buffers_are_taken_into_use_as_they_are_needed() {
+fn more_buffers_are_used_as_needed() {
     let settings = RingSettings {
         small_buffers: 1024,
         small_buffer_bytes: 64,
         ..SETTINGS
     };
-    everything_comes_in_order(&settings, Receive::Many, 900);
+    everything_arrives_in_order(&settings, Receive::Many, 900);
 }
 
 /// A completion queue that overflows keeps what does not fit.
 #[test]
-fn more_completions_than_there_is_room_for_lose_nothing() {
+fn a_completion_queue_overflow_loses_nothing() {
     let settings = RingSettings {
         slots: 8,
         small_buffers: 4096,
         small_buffer_bytes: 1,
         ..SETTINGS
     };
-    everything_comes_in_order(&settings, Receive::Many, 3000);
+    everything_arrives_in_order(&settings, Receive::Many, 3000);
 }

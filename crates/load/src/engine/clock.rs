@@ -1,5 +1,7 @@
-//! Time since the start of a load, in nanoseconds.
+//! Time since the start of a load, in nanoseconds, and a timetable.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 
 /// Nanoseconds since the origin of a [`Clock`].
@@ -24,13 +26,33 @@ impl Clock {
     }
 }
 
-/// A duration in nanoseconds; longer than 584 years is 584 years.
+/// A duration in nanoseconds, at most 584 years.
 #[inline]
 pub(super) fn nanoseconds(duration: Duration) -> Nanoseconds {
     duration.as_nanos().try_into().unwrap_or(Nanoseconds::MAX)
 }
 
-/// Nanoseconds as seconds.
 pub(super) fn seconds(nanoseconds: Nanoseconds) -> f64 {
     nanoseconds as f64 / 1e9
+}
+
+/// The users that wait for their due times, the earliest first.
+#[derive(Debug, Default)]
+pub(super) struct Timetable(BinaryHeap<Reverse<(Nanoseconds, usize)>>);
+
+impl Timetable {
+    pub(super) fn add(&mut self, due: Nanoseconds, user: usize) {
+        self.0.push(Reverse((due, user)));
+    }
+
+    /// The earliest due time; the end of time if nobody waits.
+    pub(super) fn next(&self) -> Nanoseconds {
+        self.0.peek().map_or(Nanoseconds::MAX, |entry| entry.0.0)
+    }
+
+    /// Takes a user who is due by `now`.
+    pub(super) fn take_due(&mut self, now: Nanoseconds) -> Option<usize> {
+        let due = self.next() <= now;
+        due.then(|| self.0.pop().map(|entry| entry.0.1)).flatten()
+    }
 }

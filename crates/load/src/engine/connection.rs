@@ -1,4 +1,4 @@
-//! One connection: what it is doing, and the requests that it carries.
+//! One connection: its state, and the requests that it carries.
 
 use std::collections::VecDeque;
 
@@ -6,49 +6,50 @@ use super::clock::Nanoseconds;
 use super::judge::Sample;
 use crate::wire::Fault;
 
-/// What a connection is doing.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
-    /// There is none: it is made when it is needed.
+    /// Not open; the next request opens it.
     Closed,
-    /// It could not be made, or not yet; the next attempt is made then.
-    Retrying { at: Nanoseconds },
-    /// It is being set up.
-    Connecting { since: Nanoseconds },
-    /// It is there.
+    /// The last attempt to connect failed; the next one is due at `at`.
+    Retrying {
+        at: Nanoseconds,
+    },
+    Connecting {
+        since: Nanoseconds,
+    },
     Open,
 }
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It carries the requests of the load.
+    /// Carries the requests of the load.
     Load,
-    /// It holds a stream open beside the load.
+    /// Holds a stream open beside the load.
     Stream,
 }
 
-/// A request that has begun, until it has its outcome.
-#[derive(Debug)]
+/// A request that has begun and has no outcome yet.
+#[derive(Debug, Default)]
 pub(super) struct InFlight {
     /// Its number in the set of requests.
     pub(super) number: usize,
-    /// Where its latency runs from; `None` where that is its send, and it is not sent yet.
+    /// The start of its latency; `None` if that is its send, and it is not sent yet.
     pub(super) from: Option<Nanoseconds>,
-    /// When it is timed out; the end of time where its connection is not there yet and nothing else
-    /// bounds it.
+    /// When it times out; the end of time if it still waits for its connection and nothing else bounds it.
     pub(super) deadline: Nanoseconds,
-    /// Whether its scheduled instant had passed when its user became free.
+    /// Whether it was due before its user became free.
     pub(super) queued: bool,
-    /// Whether it was sent before, over a connection that the server had closed.
+    /// Whether it was sent before, over a connection that the server then closed.
     pub(super) resent: bool,
-    /// Whether it was the last one that its connection may carry.
+    /// Whether it is the last one that its connection may carry.
     pub(super) last: bool,
-    /// Whether anything of its response has come.
+    /// Whether the first byte of its response has arrived.
     pub(super) response_begun: bool,
-    /// When its last event came, where its response is an event stream.
+    /// When the last event of its event stream arrived.
     pub(super) last_event: Option<Nanoseconds>,
-    /// Where its response is being kept to be looked at.
+    /// Keeps the response for comparison.
     pub(super) sample: Option<Box<Sample>>,
 }
 
@@ -58,24 +59,24 @@ pub(super) struct Connection<W> {
     pub(super) role: Role,
     pub(super) activity: Activity,
     pub(super) wire: W,
-    /// The requests that it is there for, in the order of their responses.
+    /// Its requests, in the order of their responses.
     pub(super) in_flight: VecDeque<InFlight>,
-    /// How many of these the wire has been asked to send.
-    pub(super) asked: usize,
-    /// Requests since it was connected, and responses that came whole.
+    /// How many of these the wire has taken.
+    pub(super) passed: usize,
+    /// Requests since it was connected, and whole responses.
     pub(super) requests: u64,
     pub(super) responses: u64,
-    /// Failures to connect, one after the other.
+    /// Consecutive failures to connect.
     pub(super) refusals: u32,
     /// Whether it was ever connected.
     pub(super) was_connected: bool,
-    /// What came over it while no response was due: the next request over it fails with that.
+    /// Bytes that arrived while no response was due: the next request over it fails with this.
     pub(super) excess: Option<Fault>,
-    /// Since when it waits for an arrival that belongs to nobody, where it does.
+    /// Since when it has waited for an arrival of the shared schedule.
     pub(super) waiting_since: Option<Nanoseconds>,
-    /// Whether its user waits for an instant.
+    /// Whether its user is in the timetable.
     pub(super) is_timed: bool,
-    /// Whether the timetable will look at its deadlines.
+    /// Whether the timetable will check its deadlines.
     pub(super) is_watched: bool,
 }
 
@@ -86,7 +87,7 @@ impl<W> Connection<W> {
             activity: Activity::Closed,
             wire,
             in_flight: VecDeque::new(),
-            asked: 0,
+            passed: 0,
             requests: 0,
             responses: 0,
             refusals: 0,
@@ -98,7 +99,6 @@ impl<W> Connection<W> {
         }
     }
 
-    /// Whether it is there.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
         self.activity == Activity::Open
@@ -110,13 +110,13 @@ impl<W> Connection<W> {
         self.in_flight.back().is_some_and(|request| request.last)
     }
 
-    /// The connection is gone. The requests that it was there for stay, to be asked again or given up.
+    /// Closes the connection. Its requests stay, to be resent or given up.
     pub(super) fn gone(&mut self, activity: Activity) {
         self.activity = activity;
         if activity != Activity::Closed {
             self.waiting_since = None;
         }
-        self.asked = 0;
+        self.passed = 0;
         self.requests = 0;
         self.responses = 0;
     }

@@ -1,4 +1,4 @@
-//! What the load costs the thread that makes it.
+//! What the load costs the thread that runs it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,11 +16,11 @@ use super::clock::Nanoseconds;
 pub(super) struct WorkerCost {
     pub(super) cpu: ThreadCpu,
     pub(super) system_calls: u64,
-    /// CPU time spent in busy-waiting.
+    /// CPU time spent busy-waiting.
     pub(super) spun: Nanoseconds,
-    /// Cycles and instructions, where they are counted.
+    /// Cycles and instructions, if they are counted.
     pub(super) counted: Option<CounterValues>,
-    /// How its thread was scheduled, where the kernel tells.
+    /// How its thread was scheduled, if the kernel reports it.
     pub(super) scheduling: Option<Scheduling>,
 }
 
@@ -70,7 +70,7 @@ impl ThreadCpu {
     }
 }
 
-/// What the kernel says of the calling thread in one call.
+/// getrusage(2) of the calling thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThreadUsage {
     pub(super) cpu: ThreadCpu,
@@ -79,7 +79,6 @@ pub(super) struct ThreadUsage {
 }
 
 impl ThreadUsage {
-    /// Up to now.
     pub(super) fn now() -> Self {
         let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
         // The kernel refuses this call only for an unknown `who`.
@@ -97,15 +96,15 @@ impl ThreadUsage {
     }
 }
 
-/// Tells how the kernel schedules the thread that opened it.
+/// Reads how the kernel schedules the thread that opened it.
 #[derive(Debug)]
 pub(super) struct SchedulingMeter {
-    /// Time on a CPU, time waiting for one, both in nanoseconds, and how often it got one.
+    /// Nanoseconds on a CPU, nanoseconds waiting for one, and how often it got one.
     schedstat: File,
 }
 
 impl SchedulingMeter {
-    /// `None` where the kernel keeps no such figures.
+    /// `None` if the kernel keeps no such figures.
     pub(super) fn open() -> Option<Self> {
         let schedstat = File::open("/proc/thread-self/schedstat").ok()?;
         Some(Self { schedstat })
@@ -134,8 +133,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_sleeps_gives_its_cpu_away() {
+    fn a_sleeping_thread_switches_voluntarily() {
         let Some(meter) = SchedulingMeter::open() else {
+            assert!(!std::path::Path::new("/proc/self/schedstat").exists());
             return;
         };
         let cost = || WorkerCost {

@@ -6,9 +6,10 @@ use prony_model::Outcome;
 
 use super::clock::Nanoseconds;
 use super::sampler::Sampler;
-use crate::difference::same_bytes;
 use crate::plan::{LoadPlan, Sampling};
-use crate::wire::h1::{Collect, Whole};
+use crate::response::same_bytes;
+use crate::wire::Whole;
+use crate::wire::h1::Collect;
 
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;
@@ -20,15 +21,15 @@ pub(super) struct Judge<'a> {
     sampler: Sampler,
     status: Option<u16>,
     body_length: Option<u64>,
-    /// How long a right body can be: no more is kept of one that is compared.
+    /// The longest expected body: no more of a sampled one is kept.
     longest_body: u64,
-    /// The one body that every response must have, if every one is compared with it.
+    /// The body to compare with every response, if there is one.
     body: Option<&'a [u8]>,
-    /// Each sample holds one: so samples are counted however their requests end.
+    /// Each sample holds a clone, which counts the samples however their requests end.
     tickets: Rc<()>,
 }
 
-/// A response that is being kept, to be compared.
+/// A response being kept for comparison.
 #[derive(Debug, Default)]
 pub(super) struct Sample {
     pub(super) collect: Collect,
@@ -36,7 +37,7 @@ pub(super) struct Sample {
 }
 
 impl<'a> Judge<'a> {
-    /// Of one worker of `plan`; what is sampled is drawn from `random`.
+    /// For one worker of `plan`; `random` chooses the samples.
     pub(super) fn new(plan: &'a LoadPlan, random: fastrand::Rng) -> Self {
         let sampling = plan.sampling.as_ref();
         let compared = sampling.filter(|sampling| sampling.check.compares());
@@ -45,19 +46,19 @@ impl<'a> Judge<'a> {
             sampling: compared,
             sampler: Sampler::new(choice, plan.threads, random),
             status: sampling.and_then(|sampling| sampling.check.status()),
-            body_length: sampling.and_then(|sampling| sampling.check.body_length()),
+            body_length: plan.body_length(),
             longest_body: sampling.map_or(0, |sampling| sampling.check.longest_body()),
             body: plan.body_compared_always(),
             tickets: Rc::default(),
         }
     }
 
-    /// The next response is sampled in any case: a phase of the load begins.
+    /// Samples the first response of a new phase.
     pub(super) fn begin_phase(&mut self) {
         self.sampler.begin_phase();
     }
 
-    /// What keeps the response to the request that is sent now, if it is to be looked at whole.
+    /// Keeps the response to the request that is sent now, if it is to be compared whole.
     #[inline]
     pub(super) fn sample_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
         let takes_next = self.sampler.takes_next(now);
@@ -69,8 +70,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// `Err` with the outcome and what was wrong, where the response is not ok. `body` is what the wire kept of a short
-    /// one.
+    /// `Err` with the outcome and the reason, if the response is not ok. `body` is what the wire kept of a short one.
     #[inline]
     pub(super) fn verdict(
         &self,
@@ -105,9 +105,9 @@ impl<'a> Judge<'a> {
     }
 
     #[inline]
-    fn compare_body(&self, came: Option<&[u8]>) -> Result<(), (Outcome, String)> {
-        match (self.body, came) {
-            (Some(expected), Some(came)) if expected != came => same_bytes(expected, came)
+    fn compare_body(&self, actual: Option<&[u8]>) -> Result<(), (Outcome, String)> {
+        match (self.body, actual) {
+            (Some(expected), Some(actual)) if expected != actual => same_bytes(expected, actual)
                 .map_err(|mismatch| (Outcome::WrongBody, mismatch.to_string())),
             _ => Ok(()),
         }
@@ -136,12 +136,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::expectation::Expectation;
     use crate::plan::SampleChoice;
     use crate::request::Request;
+    use crate::response::Expectation;
     use crate::wire::h1::Keep;
 
-    /// A plan whose responses may all be kept and compared.
+    /// A plan that may keep and compare all responses.
     fn plan(expectation: Expectation) -> LoadPlan {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
         let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_longer_body_only_a_byte_more_than_expected_is_kept() {
+    fn at_most_one_byte_more_than_expected_is_kept() {
         let plan = plan(Expectation {
             body: Some(b"hello".to_vec()),
             ..Expectation::default()
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_where_only_status_and_length_are_expected() {
+    fn nothing_is_kept_if_only_status_and_length_are_expected() {
         let plan = plan(Expectation {
             status: Some(200),
             length: Some(1 << 40),

@@ -16,7 +16,6 @@ mod start_line;
 mod tally;
 mod tcp_events;
 mod timeline;
-mod timetable;
 mod worker;
 
 use std::convert::Infallible;
@@ -31,9 +30,9 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_model::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
-use event_loop::{Epoll, EventLoop, IoUring};
+use event_loop::{EventLoop, LONG_BODY};
 use judge::Judge;
-use pacer::{Closed, Pacer, Part, Rate, SharedBudget, UsersClosed, UsersOpen, random_source};
+use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use request_mix::RequestMix;
@@ -45,51 +44,37 @@ use crate::request::WireRequest;
 use crate::wire::grpc::CallWire;
 use crate::wire::h1::H1Wire;
 
-/// Why a load could not be made.
+/// Why a load could not run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum LoadError {
-    /// It was asked for in a way that cannot be.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// More connections than files may be open.
     #[error(
         "{connections} connections need more open files than the limit of {limit}; raise it with `ulimit -n` or use fewer connections"
     )]
-    FileLimit {
-        /// Connections asked for.
-        connections: usize,
-        /// The hard limit of open files.
-        limit: u64,
-    },
-    /// io_uring was asked for, and is not to be had.
+    FileLimit { connections: usize, limit: u64 },
     #[error(
-        "io_uring is not to be had here: {0}; containers often forbid it, and epoll (`--loop epoll`) does without"
+        "io_uring is unavailable here: {0}; containers often forbid it; `--loop epoll` works without it"
     )]
     NoIoUring(std::io::Error),
-    /// The system refused something the engine cannot do without.
     #[error("the system refused to {what}: {errno}")]
-    System {
-        /// What.
-        what: &'static str,
-        /// Why.
-        errno: Errno,
-    },
-    /// A worker thread panicked.
+    System { what: &'static str, errno: Errno },
     #[error("a worker thread of the load engine panicked: please report this")]
     Panicked,
 }
 
 /// Files a process has open besides its connections, generously.
 const OTHER_FILES: u64 = 64;
-/// From here on a response is long, in bytes.
-const LONG_RESPONSE: u64 = 32 * 1024;
-/// Makes another source of random numbers of the seed, for the responses that are compared.
+/// This many responses are enough to know their length, however many requests there are.
+const MOST_LEARNT: u64 = 64;
+/// Derives another random source from the seed, for sampling responses.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
-/// How often the observer is told how far the load is.
+/// How often the observer sees the progress of the load.
 const OBSERVE: Duration = Duration::from_millis(100);
 
-/// Puts the load on its target and measures it, until it ends or `interrupt` is set (what was
-/// measured up to then is the result). `observe` is called about ten times a second.
+/// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
+/// measured so far). `observe` is called about ten times per second.
 pub fn run(
     plan: &LoadPlan,
     interrupt: &AtomicBool,
@@ -105,7 +90,7 @@ pub fn run(
     let clock = Clock::start();
     let budget = SharedBudget::new(plan.requests);
     let start_line = StartLine::new(plan.threads);
-    // Nothing is ever sent: that no sender is left says that every worker has ended.
+    // Never carries a message: it disconnects when every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let results: Vec<WorkerResult> = thread::scope(|scope| {
         let workers: Vec<_> = (0..plan.threads)
@@ -135,11 +120,11 @@ pub fn run(
             .collect::<Result<_, _>>()
     })?;
     let mut result = result::assemble(plan, results);
-    tcp_events::tell(&mut result, tcp_before);
+    tcp_events::add_to(&mut result, tcp_before);
     Ok(result)
 }
 
-/// Pins the thread, and gives the worker its pacer: the shapes differ in nothing else.
+/// Pins the thread, and gives the worker its pacer, the only difference between load shapes.
 fn run_worker(
     shared: Shared<'_>,
     index: usize,
@@ -186,20 +171,19 @@ fn run_worker(
             work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersClosed { think_time_s } => {
-            let mean = mean(*think_time_s);
-            let pacer = UsersClosed::new(users, first_user(), mean, budget, has_warmup, plan.seed);
+            let (first, mean) = (first_user(), mean(*think_time_s));
+            let pacer = Users::<ClosedUser>::new(users, first, mean, budget, has_warmup, plan.seed);
             work(shared, index, connections, place, pacer)
         }
         LoadShape::UsersOpen { think_time_s } => {
-            let mean = mean(*think_time_s);
-            let first = first_user();
-            let pacer = UsersOpen::new(users, first, mean, budget, has_warmup, plan.seed);
+            let (first, mean) = (first_user(), mean(*think_time_s));
+            let pacer = Users::<OpenUser>::new(users, first, mean, budget, has_warmup, plan.seed);
             work(shared, index, connections, place, pacer)
         }
     }
 }
 
-/// Gives the worker its event loop.
+/// Gives the worker its event loop and its wires.
 fn work(
     shared: Shared<'_>,
     index: usize,
@@ -207,44 +191,9 @@ fn work(
     place: Place<'_>,
     pacer: impl Pacer,
 ) -> Result<WorkerResult, LoadError> {
-    let slots = share.most_connections + share.streams;
-    let choice = shared.plan.event_loop;
-    let takes_epoll = match choice {
-        EventLoopChoice::Auto => responses_are_long(shared.plan),
-        EventLoopChoice::IoUring => false,
-        EventLoopChoice::Epoll => true,
-    };
-    if !takes_epoll {
-        match IoUring::new(slots) {
-            Ok(io_uring) => return work_over(shared, index, share, place, pacer, io_uring),
-            Err(_) if choice == EventLoopChoice::Auto => {}
-            Err(error) => return Err(LoadError::NoIoUring(error)),
-        }
-    }
-    let epoll = Epoll::new().map_err(refused("make an epoll instance"))?;
-    work_over(shared, index, share, place, pacer, epoll)
-}
-
-/// Whether the expected responses are known to be long: those cost less over epoll, where the head is read
-/// and the rest thrown away as it comes (docs/architecture.md).
-fn responses_are_long(plan: &LoadPlan) -> bool {
-    let check = plan.sampling.as_ref().map(|sampling| &sampling.check);
-    check
-        .and_then(|check| check.body_length())
-        .is_some_and(|length| length >= LONG_RESPONSE)
-}
-
-/// Gives the worker its wires.
-fn work_over(
-    shared: Shared<'_>,
-    index: usize,
-    share: Share,
-    place: Place<'_>,
-    pacer: impl Pacer,
-    io: impl EventLoop,
-) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
-    // Not the numbers of the arrivals, which have the sources 0 to the number of threads or users.
+    let io = event_loop(plan, share.slots())?;
+    // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
     let random = random_source(!plan.seed, index as u64);
     let mix = RequestMix::new(&plan.request, random);
     let judge = Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64));
@@ -262,9 +211,38 @@ fn work_over(
     result.map_err(refused("wait for events"))
 }
 
-/// The kernel may otherwise wake a thread up to 50 µs late, to save power.
+/// The event loop that a worker starts with, and after how many responses it [chooses](Worker::choose_event_loop)
+/// again.
+///
+/// Long responses cost less over epoll and short ones over io_uring (docs/architecture.md). If the length of the bodies
+/// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
+fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>), LoadError> {
+    let is_auto = plan.event_loop == EventLoopChoice::Auto;
+    let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
+        (EventLoopChoice::IoUring, _) => (true, None),
+        (EventLoopChoice::Epoll, _) => (false, None),
+        (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
+        (EventLoopChoice::Auto, None) => match &plan.request {
+            // They must include every response of a mix.
+            WireRequest::Http1(set) if !plan.events => (false, Some(set.requests().len() as u64)),
+            // The parser looks at each byte of the bodies, so length makes no difference.
+            _ => (true, None),
+        },
+    };
+    if takes_io_uring {
+        match EventLoop::io_uring(slots) {
+            Ok(io_uring) => return Ok((io_uring, None)),
+            Err(_) if is_auto => {}
+            Err(error) => return Err(LoadError::NoIoUring(error)),
+        }
+    }
+    let epoll = EventLoop::epoll().map_err(refused("create an epoll instance"))?;
+    Ok((epoll, chooses_after.map(|most| most.min(MOST_LEARNT))))
+}
+
+/// By default the kernel may wake a thread up to 50 µs late, to save power.
 fn keep_time_exactly() -> Result<(), LoadError> {
-    set_timerslack(1).map_err(refused("set its timer slack"))
+    set_timerslack(1).map_err(refused("set the timer slack"))
 }
 
 fn pin_to(cpu: usize) -> Result<(), LoadError> {
@@ -278,18 +256,18 @@ fn refused(what: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::System { what, errno }
 }
 
-/// How many connections this process may have, as far as the hard limit of open files goes.
+/// How many connections the hard limit of open files allows this process.
 pub fn connections_allowed() -> usize {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((0, u64::MAX));
     usize::try_from(hard.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX)
 }
 
-/// Raises the soft limit of open files as far as `connections` need it, beside the files that are open already (such as
-/// the counters of a server's threads) as far as the hard limit has room for both.
+/// Raises the soft limit of open files to fit `connections`, and, as far as the hard limit allows, the files already
+/// open (such as the counters of a server's threads).
 fn raise_file_limit(connections: usize) -> Result<(), LoadError> {
     let least = connections as u64 + OTHER_FILES;
     let (soft, hard) =
-        getrlimit(Resource::RLIMIT_NOFILE).map_err(refused("tell its limit of open files"))?;
+        getrlimit(Resource::RLIMIT_NOFILE).map_err(refused("report its limit of open files"))?;
     let wanted = (least + open_files()).min(hard.max(least));
     if soft >= wanted {
         return Ok(());
@@ -301,7 +279,7 @@ fn raise_file_limit(connections: usize) -> Result<(), LoadError> {
     })
 }
 
-/// How many files this process has open; none where the system does not say.
+/// How many files this process has open; 0 if the system does not say.
 fn open_files() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64)
 }

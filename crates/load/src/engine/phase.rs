@@ -1,4 +1,4 @@
-//! The parts of a load: the warm-up, whose figures are shown apart, and the measured part.
+//! The phases of a load: the warm-up, whose figures are reported separately, and the measured part.
 
 use super::clock::{Nanoseconds, nanoseconds};
 use super::cost::WorkerCost;
@@ -16,8 +16,8 @@ pub(super) struct Phase {
     pub(super) measuring: bool,
 }
 
-/// What one phase of one worker gave.
-#[derive(Debug)]
+/// The result of one phase of one worker.
+#[derive(Debug, Default)]
 pub(super) struct PhaseResult {
     pub(super) tally: Tally,
     pub(super) duration: Nanoseconds,
@@ -25,8 +25,7 @@ pub(super) struct PhaseResult {
 }
 
 impl Phase {
-    /// Begins the load: with its warm-up, where it has one. `cost` is what the calling thread has
-    /// used so far.
+    /// Starts the load with its warm-up, if it has one. `cost` is what the calling thread has used so far.
     pub(super) fn begin(now: Nanoseconds, plan: &LoadPlan, cost: WorkerCost) -> Self {
         if plan.warmup.is_zero() {
             Self::begin_measuring(now, plan, cost)
@@ -35,7 +34,7 @@ impl Phase {
         }
     }
 
-    /// Begins the measured part.
+    /// Starts the measured part.
     pub(super) fn begin_measuring(now: Nanoseconds, plan: &LoadPlan, cost: WorkerCost) -> Self {
         let duration = plan.duration.map_or(Nanoseconds::MAX, nanoseconds);
         Self::new(now, duration, true, cost)
@@ -50,29 +49,17 @@ impl Phase {
         }
     }
 
-    /// Whether an instant of it is in its second half, where its length is known.
+    /// Whether `at` is in the second half of a phase of known length.
     #[inline]
     pub(super) fn is_second_half(&self, at: Nanoseconds) -> bool {
         self.ends != Nanoseconds::MAX && at > self.began + (self.ends - self.began) / 2
     }
 
-    /// Ends it, having counted `tally`.
     pub(super) fn close(&self, now: Nanoseconds, cost: WorkerCost, tally: Tally) -> PhaseResult {
         PhaseResult {
             tally,
             duration: now - self.began,
             cost: cost.since(&self.cost),
-        }
-    }
-}
-
-impl PhaseResult {
-    /// Of a phase that was never begun.
-    pub(super) fn nothing() -> Self {
-        Self {
-            tally: Tally::new(),
-            duration: 0,
-            cost: WorkerCost::default(),
         }
     }
 }

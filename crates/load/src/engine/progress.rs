@@ -1,4 +1,4 @@
-//! What a running load shows of itself.
+//! The progress of a running load.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -10,11 +10,11 @@ use super::tally::Tally;
 /// How far a load has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// When the workers told these figures, in seconds since the load was begun; the mean of the workers.
+    /// When the workers published these figures, in seconds since the start of the load; the mean over workers.
     pub at_s: f64,
-    /// Whether measuring has begun in every worker.
+    /// Whether every worker is measuring.
     pub measuring: bool,
-    /// Responses counted as ok in the phase the load is in.
+    /// Responses counted as ok in the current phase.
     pub ok: u64,
     /// Requests that ended in an error in that phase.
     pub errors: u64,

@@ -1,4 +1,4 @@
-//! Which request of a set is sent next.
+//! Which request of a set to send next.
 
 use crate::request::{Order, WireRequest};
 
@@ -16,14 +16,14 @@ enum Choice {
         count: usize,
     },
     Random {
-        /// The sums of the weights up to each request.
+        /// The cumulative weights.
         sums: Vec<u64>,
         random: fastrand::Rng,
     },
 }
 
 impl RequestMix {
-    /// For the requests of a load. Random choices come from `random`.
+    /// Random choices come from `random`.
     pub(super) fn new(request: &WireRequest, random: fastrand::Rng) -> Self {
         let choice = match request {
             WireRequest::Grpc(_) => Choice::One,
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_drawn_as_often_as_their_weights_say() {
+    fn requests_are_drawn_in_proportion_to_their_weights() {
         let mut mix = mix(3, Order::Random(vec![3, 0, 1]));
         let mut counts = [0; 3];
         (0..40_000).for_each(|_| counts[mix.next()] += 1);

@@ -1,4 +1,4 @@
-//! From what the workers counted to the result.
+//! Merges what the workers counted into the result.
 
 use prony_model::{
     Checked, Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling,
@@ -14,14 +14,13 @@ use super::timeline;
 use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
 
-/// Busier than this, a worker is taken to have been the limit.
+/// A worker busier than this counts as the bottleneck.
 const CLIENT_LIMITED_ABOVE: f64 = 0.90;
-/// In less time than that everybody is busy.
+/// In less time than this every worker looks busy.
 const LONG_ENOUGH: Nanoseconds = 100_000_000;
-/// A schedule lag that has more than doubled, and grown by that, grows.
+/// A schedule lag grows if it has more than doubled, by at least this much.
 const LAG_GROWTH_NS: f64 = 1e6;
 
-/// Merges what the workers gave.
 pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResult {
     let measured = merge(workers.iter().map(|worker| &worker.measured));
     let tally = &measured.tally;
@@ -77,9 +76,9 @@ fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64
 fn open_loop(plan: &LoadPlan, tally: &Tally, workers: &[WorkerResult]) -> Option<OpenLoop> {
     let schedule = &tally.schedule;
     plan.shape.is_open().then(|| OpenLoop {
-        asked: schedule.asked,
+        asked: schedule.due,
         sent: schedule.sent,
-        rate_ratio: per(schedule.sent as f64, schedule.asked as f64),
+        rate_ratio: per(schedule.sent as f64, schedule.due as f64),
         queued: schedule.queued,
         schedule_lag_ns: schedule.lag.summary(),
         schedule_lag_histogram: schedule.lag.to_base64(),
@@ -108,16 +107,14 @@ fn held_streams(plan: &LoadPlan, merged: &Merged, workers: &[WorkerResult]) -> O
     })
 }
 
+#[derive(Default)]
 struct Merged {
     tally: Tally,
     duration_s: f64,
 }
 
 fn merge<'a>(phases: impl Iterator<Item = &'a PhaseResult>) -> Merged {
-    let mut merged = Merged {
-        tally: Tally::new(),
-        duration_s: 0.0,
-    };
+    let mut merged = Merged::default();
     for phase in phases {
         merged.tally.merge(&phase.tally);
         merged.duration_s = merged.duration_s.max(seconds(phase.duration));
@@ -125,7 +122,7 @@ fn merge<'a>(phases: impl Iterator<Item = &'a PhaseResult>) -> Merged {
     merged
 }
 
-/// `part` for each unit of `whole`; 0 where there was nothing of it.
+/// `part` per unit of `whole`; 0 if `whole` is 0.
 fn per(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -156,7 +153,7 @@ fn ended(workers: &[WorkerResult]) -> Ended {
 
 fn generator(plan: &LoadPlan, workers: &[WorkerResult], tally: &Tally) -> GeneratorCost {
     let measured = || workers.iter().map(|worker| &worker.measured);
-    // Busy-waiting is what was asked for, and gives way to work at once.
+    // Busy-waiting was requested, and gives way to work at once.
     let worked_s = |phase: &PhaseResult| phase.cost.cpu.total_s() - seconds(phase.cost.spun);
     let busy = |phase: &PhaseResult| per(worked_s(phase), seconds(phase.duration)).clamp(0.0, 1.0);
     let busy_max = measured().map(busy).fold(0.0, f64::max);
@@ -183,7 +180,7 @@ fn generator(plan: &LoadPlan, workers: &[WorkerResult], tally: &Tally) -> Genera
     }
 }
 
-/// That of all workers together.
+/// The sum over all workers.
 fn scheduling(workers: &[WorkerResult]) -> Option<Scheduling> {
     let each = workers
         .iter()
@@ -196,7 +193,7 @@ fn scheduling(workers: &[WorkerResult]) -> Option<Scheduling> {
     })
 }
 
-/// Nearly always one; where the kernel refused a worker its io_uring, there are two.
+/// Nearly always one; two if the kernel refused io_uring to some worker.
 fn event_loops(workers: &[WorkerResult]) -> String {
     let mut names: Vec<&str> = workers.iter().map(|worker| worker.event_loop).collect();
     names.sort_unstable();
@@ -204,7 +201,7 @@ fn event_loops(workers: &[WorkerResult]) -> String {
     names.join(" and ")
 }
 
-/// What shows that the generator may have been the limit.
+/// Evidence that the generator may have been the bottleneck.
 fn client_limited_by(busy_max: f64, tally: &Tally) -> Option<String> {
     if busy_max > CLIENT_LIMITED_ABOVE {
         return Some(format!("a worker was {:.0} % busy", busy_max * 100.0));
@@ -213,13 +210,13 @@ fn client_limited_by(busy_max: f64, tally: &Tally) -> Option<String> {
     if behind_by > LAG_GROWTH_NS {
         let behind_ms = behind_by / 1e6;
         return Some(format!(
-            "it ended {behind_ms:.0} ms behind its schedule, with connections free"
+            "it was {behind_ms:.0} ms behind its schedule at the end, although connections were free"
         ));
     }
     let [first, second] = tally.schedule.mean_lag_by_half()?;
     (second > 2.0 * first + LAG_GROWTH_NS).then(|| {
         format!(
-            "it fell ever further behind its schedule: {:.1} ms in the first half, {:.1} ms in the second",
+            "it could not keep its schedule: {:.1} ms late in the first half, {:.1} ms in the second",
             first / 1e6,
             second / 1e6
         )

@@ -1,25 +1,26 @@
-//! Which responses are kept whole and compared with the expected one.
+//! Chooses the responses that are compared whole with the expected one.
 
 use super::clock::Nanoseconds;
 use crate::plan::SampleChoice;
 
-/// How many responses a second are compared, over all workers, if they are drawn at random. A server that is wrong in
-/// 1 % of its responses is found within a second with a probability of 1 − 0.99^700 = 99.9 %. To keep and compare a page
-/// of 100 KiB takes some 20 µs: 1.4 % of a CPU at the most.
+/// How many responses per second to compare at random, over all workers. A server that is wrong in 1 % of its responses
+/// is found within a second with a probability of 1 − 0.99^700 = 99.9 %. Keeping and comparing a page of 100 KiB takes
+/// some 20 µs: at most 1.4 % of a CPU.
 const COMPARED_PER_S: f64 = 700.0;
-/// How often the rate is looked at, from which follows the share that is drawn.
+/// How often to measure the rate, which determines the share to sample.
 const LOOK: Nanoseconds = 10_000_000;
-/// The first time, so that few are compared before anything is known of the rate.
+/// The first time is earlier, so that few are compared before the rate is known.
 const FIRST_LOOK: Nanoseconds = 1_000_000;
-/// What is left of the rate after one interval without a request: after a pause the next burst is not drawn whole.
+/// The part of the rate that remains after an interval without a request: after a pause not all of the next burst is
+/// sampled.
 const DECAY: f64 = 0.9;
 
-/// Chooses responses for one worker. Each request is drawn or not by a coin of its own, so that no period of a server,
-/// and no place in a batch, is seen more often than another.
+/// Chooses responses for one worker. Each request is sampled independently at random, so that no period of a server,
+/// and no place in a batch, is favoured.
 #[derive(Debug)]
 pub(super) struct Sampler {
     choice: Choice,
-    /// Whether the next response is compared in any case.
+    /// Whether to sample the next response in any case.
     first: bool,
 }
 
@@ -33,13 +34,13 @@ enum Choice {
 #[derive(Debug)]
 struct Coins {
     random: fastrand::Rng,
-    /// How many this worker is to compare a second.
+    /// How many responses this worker should compare per second.
     target_per_s: f64,
-    /// The share (0 to 1) that is drawn at present.
+    /// The current share (0 to 1) to sample.
     share: f64,
-    /// How many requests are passed over before the next one that is drawn.
+    /// How many requests to pass over before the next sampled one.
     gap: u64,
-    /// Requests since the rate was last looked at, and when that was and will be.
+    /// Requests since the rate was last measured, when that was and when it is next.
     requests: u64,
     looked: Nanoseconds,
     look: Nanoseconds,
@@ -47,7 +48,7 @@ struct Coins {
 }
 
 impl Sampler {
-    /// One worker of `workers`; `None` compares nothing.
+    /// For one of `workers` workers; `None` compares nothing.
     pub(super) fn new(choice: Option<SampleChoice>, workers: usize, random: fastrand::Rng) -> Self {
         let choice = match choice {
             None => Choice::Never,
@@ -72,12 +73,12 @@ impl Sampler {
         }
     }
 
-    /// The next response is compared in any case: a phase of the load begins.
+    /// Samples the first response of a new phase.
     pub(super) fn begin_phase(&mut self) {
         self.first = true;
     }
 
-    /// Whether the response to the request that is sent now is kept.
+    /// Whether to keep the response to the request that is sent now.
     #[inline]
     pub(super) fn takes_next(&mut self, now: Nanoseconds) -> bool {
         let drawn = match &mut self.choice {
@@ -111,7 +112,7 @@ impl Coins {
         true
     }
 
-    /// Sets the share from the rate of late.
+    /// Sets the share from the recent rate.
     #[cold]
     fn look_at_rate(&mut self, now: Nanoseconds) {
         if self.look == 0 {
@@ -124,11 +125,11 @@ impl Coins {
         self.rate_per_s = rate_per_s.max(before);
         self.share = (self.target_per_s / self.rate_per_s).min(1.0);
         (self.requests, self.looked, self.look) = (0, now, now + LOOK);
-        // Coins have no memory, so that the gap may be drawn anew.
+        // The samples are independent, so the gap may be redrawn.
         self.draw_gap();
     }
 
-    /// How many coins in a row say no: geometrically distributed.
+    /// How many requests in a row are not sampled: geometrically distributed.
     fn draw_gap(&mut self) {
         self.gap = if self.share >= 1.0 {
             0
@@ -146,7 +147,7 @@ mod tests {
 
     use super::*;
 
-    /// Of `seconds` of requests at an even rate, the numbers of those drawn.
+    /// The numbers of the requests sampled in `seconds` at an even rate.
     fn drawn(sampler: &mut Sampler, from_s: f64, rate_per_s: f64, seconds: f64) -> Vec<u64> {
         let requests = (rate_per_s * seconds) as u64;
         let at = |number: u64| ((from_s + number as f64 / rate_per_s) * 1e9) as Nanoseconds;
@@ -161,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_compared_in_a_second_whatever_the_rate() {
+    fn the_number_compared_per_second_does_not_depend_on_the_rate() {
         for rate in [1_000.0, 10_000.0, 100_000.0, 1_000_000.0] {
             let count = drawn(&mut at_random(1, 1), 0.0, rate, 1.0).len();
-            // Within the first millisecond all are, and a rate of ten requests an interval is known roughly.
+            // In the first millisecond all are sampled, and a rate of ten requests per interval is known only roughly.
             assert!((600..=1_800).contains(&count), "{count} of {rate}/s");
             let later = drawn(&mut at_random(1, 2), 1.0, rate, 5.0).len();
             assert!((3_000..=6_000).contains(&later), "{later} of {rate}/s");
@@ -187,8 +188,8 @@ mod tests {
     }
 
     #[test]
-    fn no_period_of_a_server_hides_from_it() {
-        // What is wrong once in a hundred, in turn, must be met as often as it comes.
+    fn periodic_errors_are_found() {
+        // A response that is wrong once in a hundred must be sampled in that proportion.
         let numbers = drawn(&mut at_random(1, 3), 0.0, 50_000.0, 10.0);
         for residue in [0, 1, 57, 99] {
             let met = numbers.iter().filter(|&&number| number % 100 == residue);
@@ -198,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_changes_is_followed() {
+    fn the_share_follows_the_rate() {
         let mut sampler = at_random(1, 4);
         drawn(&mut sampler, 0.0, 200_000.0, 1.0);
-        // After a second at a thousandth of the rate, nearly all are drawn again.
+        // After a second at a thousandth of the rate, nearly all are sampled again.
         drawn(&mut sampler, 1.0, 200.0, 1.0);
         let slow = drawn(&mut sampler, 2.0, 200.0, 1.0).len();
         assert!(slow >= 190, "{slow} of 200");
-        // A burst after a pause of 20 ms is not drawn whole.
+        // Not all of a burst after a pause of 20 ms is sampled.
         let mut sampler = at_random(1, 5);
         let bursts: usize = (0..50)
             .map(|burst| drawn(&mut sampler, 0.02 * f64::from(burst), 1e8, 1e-5).len())
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_draws_the_same() {
+    fn the_same_seed_samples_the_same_requests() {
         let run = |seed| drawn(&mut at_random(1, seed), 0.0, 20_000.0, 0.5);
         assert_eq!(run(7), run(7));
         assert_ne!(run(7), run(8));

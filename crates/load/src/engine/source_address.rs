@@ -1,4 +1,4 @@
-//! Which local address a connection comes from.
+//! The local address of a connection.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -7,13 +7,13 @@ use crate::target::Endpoint;
 
 /// Local addresses that connections are spread over, in turn.
 ///
-/// Between one local address and one server there are some 28,000 ports, and a port that has just
-/// been used rests for a while. A server that closes after each response would use them up within a
-/// second or two. The loopback network has 16 million addresses, each with ports of its own.
+/// Between one local address and one server there are some 28,000 ports, and a port that has just been used rests for a
+/// while. With a server that closes after each response they would run out within a second or two. The loopback network
+/// has 16 million addresses, each with its own ports.
 #[derive(Debug)]
 pub(super) struct SourceAddresses {
     addresses: Addresses,
-    /// Whether connections that are made for the first time come from them, too.
+    /// Whether initial connections use them, too.
     at_first: bool,
     next: usize,
 }
@@ -27,14 +27,14 @@ enum Addresses {
     Given(Vec<IpAddr>),
 }
 
-/// As many as a server can be expected to see without noticing.
+/// Few enough for a server not to notice.
 const LOOPBACK_ADDRESSES: usize = 64;
-/// With more connections than that from one address the kernel looks through thousands of ports to
-/// find a free one: it has 28,000 by default, and tries one half of them first.
+/// With more connections than this from one address the kernel searches thousands of ports for a free one: it has
+/// 28,000 by default, and tries one half of them first.
 const ONE_ADDRESS: usize = 8_000;
 
 impl SourceAddresses {
-    /// Those for a load: the ones that it gives, or else the loopback network's for a server there.
+    /// The addresses of a load: those that it gives, or for a server on the loopback network those of the network.
     pub(super) fn of(plan: &LoadPlan) -> Self {
         let addresses = match &plan.endpoint {
             Endpoint::Unix(_) => Addresses::System,
@@ -52,8 +52,8 @@ impl SourceAddresses {
         }
     }
 
-    /// The next one; `None` to leave it to the system. Only what is made `again` and again, or in
-    /// great number, can use up the ports.
+    /// The next one; `None` to leave it to the system. Only connections that are opened `again`, or in great number,
+    /// can use up the ports.
     pub(super) fn take(&mut self, again: bool) -> Option<SocketAddr> {
         if !again && !self.at_first {
             return None;
@@ -91,13 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_server_on_the_loopback_network_is_reached_from_several() {
+    fn only_a_loopback_server_is_reached_from_several_addresses() {
         let mut loopback = SourceAddresses::of(&plan("127.0.0.1:80"));
-        assert_eq!(
-            take(&mut loopback, false),
-            None,
-            "few, and for the first time"
-        );
+        assert_eq!(take(&mut loopback, false), None, "few initial connections");
         let taken: Vec<_> = (0..65)
             .map(|_| take(&mut loopback, true).unwrap())
             .collect();
@@ -112,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn more_connections_than_an_address_has_ports_come_from_several_at_once() {
+    fn many_connections_use_several_addresses_at_once() {
         let mut plan = plan("127.0.0.1:80");
         plan.connections = 50_000;
         assert!(SourceAddresses::of(&plan).take(false).is_some());

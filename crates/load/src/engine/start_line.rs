@@ -1,4 +1,4 @@
-//! Workers that begin their parts of one schedule at one instant.
+//! Lets workers start their parts of one schedule at one instant.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use super::clock::{Clock, Nanoseconds};
 
-/// Where workers wait for one another. Each gets a [`Place`] at it before it does anything that may
-/// fail.
+/// Where workers wait for one another. Each takes a [`Place`] before it does anything that may fail.
 #[derive(Debug)]
 pub(super) struct StartLine {
     missing: AtomicUsize,
@@ -15,20 +14,19 @@ pub(super) struct StartLine {
     start: AtomicU64,
 }
 
-/// One worker's place: given up, it is not waited for.
+/// One worker's place. The others do not wait for a place that is dropped.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     line: &'a StartLine,
     is_taken: bool,
 }
 
-/// How long before the start the last worker tells it: longer than it takes the others to see it.
+/// How long before the start the last worker announces it: longer than the others take to see it.
 const NOTICE: Nanoseconds = 1_000_000;
-/// How often they look.
+/// How often the others look.
 const LOOK: Duration = Duration::from_micros(200);
 
 impl StartLine {
-    /// For so many workers.
     pub(super) fn new(workers: usize) -> Self {
         Self {
             missing: AtomicUsize::new(workers),
@@ -45,8 +43,7 @@ impl StartLine {
 }
 
 impl Place<'_> {
-    /// Waits until every worker is there, or has given up; when they start. Interrupted, it does not
-    /// wait.
+    /// Waits until every worker is there or has given up, and returns the start. An interrupt ends the wait.
     pub(super) fn wait(mut self, clock: Clock, interrupt: &AtomicBool) -> Nanoseconds {
         self.take(|| clock.now() + NOTICE);
         loop {
@@ -58,7 +55,7 @@ impl Place<'_> {
         }
     }
 
-    /// The last one to come, or to give up, tells the others when.
+    /// The last worker to arrive, or to give up, sets the start.
     fn take(&mut self, start: impl Fn() -> Nanoseconds) {
         if !std::mem::replace(&mut self.is_taken, true)
             && self.line.missing.fetch_sub(1, Ordering::AcqRel) == 1
@@ -70,7 +67,7 @@ impl Place<'_> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        // Its own clock is gone; the others' first instant has passed, and they start at once.
+        // This worker's clock is gone; 1 is in the past of the others, so they start at once.
         self.take(|| 1);
     }
 }
@@ -80,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_start_at_one_instant_and_who_gives_up_is_not_waited_for() {
+    fn all_start_at_one_instant_without_waiting_for_those_that_gave_up() {
         let (line, clock, never) = (StartLine::new(3), Clock::start(), AtomicBool::new(false));
         let starts: Vec<Nanoseconds> = thread::scope(|scope| {
             let wait = |delay: u64| {
@@ -100,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_the_waiting() {
+    fn an_interrupt_ends_the_wait() {
         let line = StartLine::new(2);
         line.place().wait(Clock::start(), &AtomicBool::new(true));
     }

@@ -7,14 +7,14 @@ use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 use super::clock::Nanoseconds;
 
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) outcomes: Outcomes,
     pub(super) latency: LatencyHistogram,
-    /// The sum of all latencies; it wraps round.
+    /// The sum of all latencies; it wraps around.
     pub(super) latency_sum: Nanoseconds,
     pub(super) connect: LatencyHistogram,
-    /// To the first byte of each response, where that is measured.
+    /// The time to the first byte of each response, if measured.
     pub(super) first_byte: LatencyHistogram,
     pub(super) schedule: ScheduleTally,
     /// The events of the load's responses.
@@ -23,32 +23,42 @@ pub(super) struct Tally {
     pub(super) streams: StreamTally,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
-    statuses: Box<[u64; 1000]>,
+    statuses: Statuses,
     pub(super) first_wrong: Option<WrongResponse>,
     /// The responses that were compared whole.
     pub(super) checked: Checked,
 }
 
-/// How a schedule was kept.
+/// How many responses had each status.
 #[derive(Debug)]
+struct Statuses(Box<[u64; 1000]>);
+
+impl Default for Statuses {
+    fn default() -> Self {
+        Self(Box::new([0; 1000]))
+    }
+}
+
+/// How well the schedule was kept.
+#[derive(Debug, Default)]
 pub(super) struct ScheduleTally {
-    /// Requests that were due in the phase, and the ones of them that were begun.
-    pub(super) asked: u64,
+    /// Requests that were due in the phase, and how many of them were begun.
+    pub(super) due: u64,
     pub(super) sent: u64,
-    /// Ok requests whose instant had passed when their user became free.
+    /// Ok requests that were due before their user became free.
     pub(super) queued: u64,
-    /// Requests that found every connection busy, and no more might be opened.
+    /// Requests that found every connection busy when no more could be opened.
     pub(super) bound_hits: u64,
-    /// For how long a request had been due, at the end, that was not begun though a connection was free.
+    /// At the end, how overdue a request was that had not begun although a connection was free.
     pub(super) behind_by: Nanoseconds,
-    /// How late the generator was itself.
+    /// How late the generator itself was.
     pub(super) lag: LatencyHistogram,
-    /// The same in the first and in the second half of the phase: sum and count.
+    /// The lag in the first and in the second half of the phase: sum and count.
     pub(super) lag_by_half: [(u64, u64); 2],
 }
 
 /// Events of event streams.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct EventTally {
     pub(super) count: u64,
     pub(super) first: LatencyHistogram,
@@ -56,42 +66,13 @@ pub(super) struct EventTally {
 }
 
 /// Streams held open beside the load.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct StreamTally {
     pub(super) outcomes: Outcomes,
     pub(super) events: EventTally,
 }
 
 impl Tally {
-    pub(super) fn new() -> Self {
-        Self {
-            outcomes: Outcomes::default(),
-            latency: LatencyHistogram::new(),
-            latency_sum: 0,
-            connect: LatencyHistogram::new(),
-            first_byte: LatencyHistogram::new(),
-            schedule: ScheduleTally {
-                asked: 0,
-                sent: 0,
-                queued: 0,
-                bound_hits: 0,
-                behind_by: 0,
-                lag: LatencyHistogram::new(),
-                lag_by_half: [(0, 0); 2],
-            },
-            events: EventTally::new(),
-            streams: StreamTally {
-                outcomes: Outcomes::default(),
-                events: EventTally::new(),
-            },
-            bytes_read: 0,
-            bytes_written: 0,
-            statuses: Box::new([0; 1000]),
-            first_wrong: None,
-            checked: Checked::default(),
-        }
-    }
-
     #[inline]
     pub(super) fn ok(&mut self, latency: Nanoseconds, queued: bool) {
         self.outcomes[Outcome::Ok] += 1;
@@ -100,14 +81,14 @@ impl Tally {
         self.latency_sum = self.latency_sum.wrapping_add(latency);
     }
 
-    /// Counts a request that is not ok, and keeps what was wrong with the first one.
+    /// Counts a request that is not ok, and keeps the detail of the first one.
     #[cold]
     pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         self.outcomes[outcome] += 1;
         self.wrong(outcome, detail);
     }
 
-    /// Keeps what was wrong with the first request that was.
+    /// Keeps the detail if it is the first one.
     pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
         if outcome.is_error() && self.first_wrong.is_none() {
             self.first_wrong = Some(WrongResponse {
@@ -119,16 +100,14 @@ impl Tally {
 
     #[inline]
     pub(super) fn status(&mut self, status: u16) {
-        if let Some(count) = self.statuses.get_mut(usize::from(status)) {
+        if let Some(count) = self.statuses.0.get_mut(usize::from(status)) {
             *count += 1;
         }
     }
 
     pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
-        (0u16..)
-            .zip(self.statuses.iter().copied())
-            .filter(|&(_, count)| count > 0)
-            .collect()
+        let counts = (0..).zip(self.statuses.0.iter().copied());
+        counts.filter(|&(_, count)| count > 0).collect()
     }
 
     pub(super) fn merge(&mut self, other: &Tally) {
@@ -143,7 +122,7 @@ impl Tally {
         self.streams.events.merge(&other.streams.events);
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
-        for (mine, theirs) in self.statuses.iter_mut().zip(other.statuses.iter()) {
+        for (mine, theirs) in self.statuses.0.iter_mut().zip(other.statuses.0.iter()) {
             *mine += theirs;
         }
         self.checked.merge(&other.checked);
@@ -163,7 +142,7 @@ impl ScheduleTally {
         *count += 1;
     }
 
-    /// The mean lag of each half, in nanoseconds; `None` where one has none.
+    /// The mean lag of each half, in nanoseconds; `None` if a half has none.
     pub(super) fn mean_lag_by_half(&self) -> Option<[f64; 2]> {
         let mean = |(sum, count): (u64, u64)| sum as f64 / count as f64;
         self.lag_by_half
@@ -173,7 +152,7 @@ impl ScheduleTally {
     }
 
     fn merge(&mut self, other: &Self) {
-        self.asked += other.asked;
+        self.due += other.due;
         self.sent += other.sent;
         self.queued += other.queued;
         self.bound_hits += other.bound_hits;
@@ -187,17 +166,9 @@ impl ScheduleTally {
 }
 
 impl EventTally {
-    fn new() -> Self {
-        Self {
-            count: 0,
-            first: LatencyHistogram::new(),
-            gap: LatencyHistogram::new(),
-        }
-    }
-
-    /// Counts events that came together at `now`, in a response whose latency runs from `from` and whose
-    /// last event came at `before`.
-    pub(super) fn came(
+    /// Counts events that arrived together at `now`, in a response whose latency runs from `from` and whose last event
+    /// arrived at `before`.
+    pub(super) fn received(
         &mut self,
         events: u64,
         now: Nanoseconds,

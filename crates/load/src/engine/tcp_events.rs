@@ -1,10 +1,10 @@
-//! What the kernel's TCP counted, read from `/proc/net`.
+//! The kernel's TCP counters, from `/proc/net`.
 
 use std::fs;
 
 use prony_model::{LatencyHistogram, LoadResult, Outcome, SHORTEST_TIMEOUT_NS, TcpEvents};
 
-/// Up to now, in the network namespace of this thread; `None` if the kernel does not say.
+/// The counters so far, in this thread's network namespace; `None` if the kernel does not have them.
 pub(super) fn now() -> Option<TcpEvents> {
     // A thread may be in another namespace than its process.
     let read = |name| fs::read_to_string(format!("/proc/thread-self/net/{name}")).ok();
@@ -12,7 +12,7 @@ pub(super) fn now() -> Option<TcpEvents> {
 }
 
 /// Adds to a load what the kernel counted during it.
-pub(super) fn tell(result: &mut LoadResult, before: Option<TcpEvents>) {
+pub(super) fn add_to(result: &mut LoadResult, before: Option<TcpEvents>) {
     let Some(events) = now()
         .zip(before)
         .map(|(after, before)| after.since(&before))
@@ -39,7 +39,7 @@ fn slow(result: &LoadResult) -> Option<(u64, u64)> {
     Some((responded + timed_out, slowest.max(waited)))
 }
 
-/// Each group of counters is two lines that begin alike: names, and their values.
+/// Each group of counters is two lines with the same prefix: names, and their values.
 fn parse(netstat: &str, snmp: &str) -> Option<TcpEvents> {
     let extended = |name| counter(netstat, "TcpExt:", name);
     Some(TcpEvents {
@@ -90,7 +90,7 @@ Tcp: 1 -1 20 0
     }
 
     #[test]
-    fn files_without_a_counter_tell_nothing() {
+    fn files_without_a_counter_give_nothing() {
         assert_eq!(parse("", SNMP), None);
         assert_eq!(parse(NETSTAT, ""), None);
         assert_eq!(parse(&NETSTAT.replace("TCPTimeouts", "Other"), SNMP), None);

@@ -1,36 +1,35 @@
-//! How a load goes in the course of time.
+//! The course of a load over time.
 
 use prony_model::{Outcome, Timeline};
 
 use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;
 
-/// How long an interval is at first: short enough to see a server warm up in half a second.
+/// The initial length of an interval: short enough to see a server warm up in half a second.
 const FIRST_INTERVAL: Nanoseconds = 10_000_000;
-/// So many intervals there are at the most. Where one more is needed, neighbours merge and all become twice as long.
+/// The most intervals. Beyond these each pair of adjacent ones merges, and all become twice as long.
 const MOST_INTERVALS: usize = 512;
 
-/// What one worker's responses were, interval by interval from the first instant of the load on.
+/// One worker's responses, interval by interval from the start of the load.
 ///
-/// A tally counts anyway, so nothing is done for a response: at the end of each interval what the tally has counted since
-/// the last one is taken over.
+/// This takes no work per response: at the end of each interval it takes the difference in what the tally has counted.
 #[derive(Debug)]
 pub(super) struct TimelineRecorder {
     began: Nanoseconds,
     interval: Nanoseconds,
     /// When the last interval ends.
     ends: Nanoseconds,
-    /// The last one is not over.
+    /// The last one is still running.
     intervals: Vec<Responses>,
-    /// What the tally had counted when it was last looked at.
+    /// What the tally had counted at the last look.
     seen: Responses,
 }
 
-/// Ok responses of some time.
+/// The ok responses of some period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Responses {
     count: u64,
-    /// The sum of their latencies. A tally's sum may wrap round; that of an interval is too short to.
+    /// The sum of their latencies. A tally's sum may wrap around; that of an interval is too short to.
     latency: Nanoseconds,
 }
 
@@ -63,7 +62,7 @@ impl Responses {
 }
 
 impl TimelineRecorder {
-    /// Begins with the load.
+    /// Starts with the load.
     pub(super) fn begin(began: Nanoseconds) -> Self {
         let mut intervals = Vec::with_capacity(MOST_INTERVALS);
         intervals.push(Responses::default());
@@ -76,13 +75,13 @@ impl TimelineRecorder {
         }
     }
 
-    /// Whether an interval is over at that time: then what was counted up to then is to be [taken](Self::take).
+    /// Whether an interval has ended by `now`: then [take](Self::take) what was counted.
     #[inline]
     pub(super) fn is_over(&self, now: Nanoseconds) -> bool {
         now >= self.ends
     }
 
-    /// Takes what was counted before `now`, and begins the interval of `now`.
+    /// Takes what was counted before `now`, and starts the interval of `now`.
     #[cold]
     pub(super) fn take(&mut self, now: Nanoseconds, tally: &Tally) {
         self.add_counted(Responses::of(tally));
@@ -96,7 +95,7 @@ impl TimelineRecorder {
         }
     }
 
-    /// Takes what was counted by a tally that is now followed by an empty one.
+    /// Takes what was counted by a tally that an empty one now follows.
     pub(super) fn take_last_of(&mut self, tally: &Tally) {
         self.add_counted(Responses::of(tally));
         self.seen = Responses::default();
@@ -125,7 +124,7 @@ impl TimelineRecorder {
 pub(super) struct WorkerTimeline {
     interval: Nanoseconds,
     lasted: Nanoseconds,
-    /// The last one was not over when the load was.
+    /// The last one was incomplete when the load ended.
     intervals: Vec<Responses>,
 }
 
@@ -138,8 +137,8 @@ impl WorkerTimeline {
     }
 }
 
-/// The workers' timelines as one, in intervals of the longest. They began together; one whose requests were done before
-/// the others' has nothing to add from then on.
+/// Merges the workers' timelines, in intervals of the longest. They started together; a worker that ended earlier adds
+/// nothing from then on.
 pub(super) fn merge(mut workers: Vec<WorkerTimeline>, measured_from: Nanoseconds) -> Timeline {
     let longest = workers.iter().map(|worker| worker.interval).max();
     let interval = longest.unwrap_or(FIRST_INTERVAL);
@@ -160,13 +159,13 @@ pub(super) fn merge(mut workers: Vec<WorkerTimeline>, measured_from: Nanoseconds
     }
 }
 
-/// Merges each two neighbours.
+/// Merges each pair of adjacent intervals.
 fn halve(intervals: &mut Vec<Responses>) {
     let half = intervals.len().div_ceil(2);
     for at in 0..half {
         let mut merged = intervals[2 * at];
-        if let Some(neighbour) = intervals.get(2 * at + 1) {
-            merged.add(*neighbour);
+        if let Some(next) = intervals.get(2 * at + 1) {
+            merged.add(*next);
         }
         intervals[at] = merged;
     }
@@ -189,11 +188,11 @@ mod tests {
         fn begin() -> Self {
             Self {
                 recorder: TimelineRecorder::begin(BEGAN),
-                tally: Tally::new(),
+                tally: Tally::default(),
             }
         }
 
-        /// A response that comes `after` the beginning, as a worker counts it.
+        /// A response that arrives `after` the start, as a worker counts it.
         fn response(&mut self, after: Nanoseconds, latency: Nanoseconds) {
             self.pass(after);
             self.tally.ok(latency, false);
@@ -208,7 +207,7 @@ mod tests {
 
         fn begin_measuring(&mut self) {
             self.recorder.take_last_of(&self.tally);
-            self.tally = Tally::new();
+            self.tally = Tally::default();
         }
 
         fn end(self, after: Nanoseconds) -> WorkerTimeline {
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_counted_in_the_interval_in_which_they_came() {
+    fn responses_are_counted_in_the_interval_of_their_arrival() {
         let mut load = Load::begin();
         for (after, latency) in [(0, 5), (9_999_999, 7), (10 * MS, 100), (35 * MS, 40)] {
             load.response(after, latency);
@@ -227,7 +226,11 @@ mod tests {
             load.response(after, latency);
         }
         let timeline = merge(vec![load.end(52 * MS)], 35 * MS);
-        assert_eq!(timeline.ok, [2, 1, 0, 2, 1], "the last is not whole");
+        assert_eq!(
+            timeline.ok,
+            [2, 1, 0, 2, 1],
+            "the last interval is incomplete"
+        );
         assert_eq!(timeline.latency_mean_ns, [6.0, 100.0, 0.0, 60.0, 1.0]);
         assert_eq!(
             (timeline.interval_s, timeline.measured_from_s),
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_load_has_longer_intervals_and_loses_none() {
+    fn a_long_load_has_longer_intervals_and_loses_no_response() {
         let mut load = Load::begin();
         let seconds = 3600;
         for second in 0..seconds {
@@ -247,7 +250,7 @@ mod tests {
         assert!(recorded.intervals.len() <= MOST_INTERVALS);
         let timeline = merge(vec![recorded], 0);
         assert_eq!(timeline.interval_s, 10.24);
-        // 3600 s are 351.56 intervals; what came in the last is not in it.
+        // 3600 s are 351.56 intervals; the last, incomplete one is left out.
         assert_eq!(timeline.ok.len(), 351);
         assert_eq!(timeline.ok.iter().sum::<u64>(), 3594);
         assert_eq!(timeline.ok[0], 10);
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_merge_in_the_intervals_of_the_longest() {
+    fn workers_merge_into_the_longest_intervals() {
         let mut long = Load::begin();
         long.response(6000 * MS, 9);
         let long = long.end(6060 * MS);
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_sum_that_wraps_round_is_a_sum_all_the_same() {
+    fn a_latency_sum_may_wrap_around() {
         let mut load = Load::begin();
         load.tally.latency_sum = u64::MAX - 1;
         load.recorder.seen.latency = u64::MAX - 1;

@@ -1,4 +1,4 @@
-//! Files of requests, right ones and every kind of wrong one.
+//! Valid and invalid request files.
 
 use std::io::Cursor;
 
@@ -18,11 +18,11 @@ fn encoded(text: &str, headers: &[&str]) -> Vec<String> {
     requests.iter().map(text).collect()
 }
 
-/// What is said of a line that is wrong.
+/// The error message for an invalid line.
 fn fault(line: &str) -> String {
     let text = format!("{{\"path\": \"/\"}}\n\n{line}\n");
-    let said = read(&text, &[]).unwrap_err().to_string();
-    said.strip_prefix("line 3: ").expect(&said).to_owned()
+    let message = read(&text, &[]).unwrap_err().to_string();
+    message.strip_prefix("line 3: ").expect(&message).to_owned()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_line_is_a_request() {
 }
 
 #[test]
-fn headers_of_all_give_way_to_a_lines_own() {
+fn a_lines_headers_override_the_common_ones() {
     let text = "{\"path\": \"/\", \"headers\": {\"ACCEPT\": \"text/html\"}}\n{\"path\": \"/\"}";
     assert_eq!(
         encoded(text, &["Accept: */*", "X-All: 1"]),
@@ -55,7 +55,7 @@ fn headers_of_all_give_way_to_a_lines_own() {
 }
 
 #[test]
-fn without_a_server_the_first_url_names_it() {
+fn the_first_url_names_the_server() {
     let text = "{\"url\": \"http://a:81/x\"}\n{\"path\": \"/y\"}\n";
     let file = RequestFile::read(Cursor::new(text), None, &[]).unwrap();
     assert_eq!((file.server.host(), file.server.port()), ("a", 81));
@@ -75,8 +75,8 @@ fn without_a_server_the_first_url_names_it() {
 }
 
 #[test]
-fn what_is_no_request_is_told_with_its_line_and_field() {
-    for (line, said) in [
+fn an_invalid_request_is_reported_with_its_line_and_field() {
+    for (line, message) in [
         (
             "nonsense",
             "not a JSON object (expected ident at column 2); write for instance {\"path\": \"/\"}",
@@ -90,11 +90,11 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
         ("{}", "field `path` or `url` is missing"),
         (
             "{\"path\": 7}",
-            "field `path`: expected a text, got a number",
+            "field `path`: expected a string, got a number",
         ),
         (
             "{\"path\": \"x\"}",
-            "field `path`: `x` does not begin with `/`",
+            "field `path`: `x` does not start with `/`",
         ),
         ("{\"path\": \"/a b\"}", "field `path`: "),
         (
@@ -107,7 +107,7 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
         ),
         (
             "{\"url\": \"http://localhost:8081/\"}",
-            "field `url`: `http://localhost:8081/` is of another server than localhost:8080",
+            "field `url`: `http://localhost:8081/` is on another server than localhost:8080",
         ),
         (
             "{\"path\": \"/\", \"method\": \"GE T\"}",
@@ -115,7 +115,7 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
         ),
         (
             "{\"path\": \"/\", \"method\": null}",
-            "field `method`: expected a text, got null",
+            "field `method`: expected a string, got null",
         ),
         (
             "{\"path\": \"/\", \"headers\": [\"A: b\"]}",
@@ -123,7 +123,7 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
         ),
         (
             "{\"path\": \"/\", \"headers\": {\"A\": 1}}",
-            "field `headers.A`: expected a text, got a number",
+            "field `headers.A`: expected a string, got a number",
         ),
         (
             "{\"path\": \"/\", \"headers\": {\"A b\": \"c\"}}",
@@ -143,7 +143,7 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
         ),
         (
             "{\"path\": \"/\", \"body\": {}}",
-            "field `body`: expected a text, got an object",
+            "field `body`: expected a string, got an object",
         ),
         (
             "{\"path\": \"/\", \"body_base64\": \"!\"}",
@@ -151,17 +151,17 @@ fn what_is_no_request_is_told_with_its_line_and_field() {
         ),
         (
             "{\"path\": \"/\", \"body\": \"\", \"body_base64\": \"\"}",
-            "fields `body` and `body_base64`: give one of them, not both",
+            "fields `body` and `body_base64`: give only one of them",
         ),
     ] {
-        let told = fault(line);
-        assert!(told.starts_with(said), "{line}: {told}");
+        let fault = fault(line);
+        assert!(fault.starts_with(message), "{line}: {fault}");
     }
 }
 
 #[test]
-fn a_field_that_is_there_twice_is_told() {
-    for (line, told) in [
+fn a_duplicate_field_is_reported() {
+    for (line, fault) in [
         (
             r#"{"path": "/a", "path": "/b"}"#,
             "line 1: the key `path` appears twice at column 21; give it once",
@@ -172,12 +172,12 @@ fn a_field_that_is_there_twice_is_told() {
         ),
     ] {
         let error = read(line, &[]).unwrap_err().to_string();
-        assert!(error.starts_with(told), "{error}");
+        assert!(error.starts_with(fault), "{error}");
     }
 }
 
 #[test]
-fn bytes_that_are_no_text_are_told_like_any_other_fault() {
+fn invalid_utf8_is_reported_with_its_line() {
     let file = Cursor::new(b"{\"path\": \"/\xff\"}");
     let server = SERVER.parse().unwrap();
     let error = RequestFile::read(file, Some(&server), &[]).unwrap_err();
@@ -188,7 +188,7 @@ fn bytes_that_are_no_text_are_told_like_any_other_fault() {
 }
 
 #[test]
-fn nothing_in_it_and_too_much_are_told() {
+fn empty_and_oversized_files_are_refused() {
     assert!(matches!(read("", &[]), Err(RequestFileError::Empty)));
     assert!(matches!(read("\n \n", &[]), Err(RequestFileError::Empty)));
     let server = SERVER.parse().unwrap();

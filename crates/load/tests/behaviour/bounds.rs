@@ -1,4 +1,4 @@
-//! Loads beyond what anything can send: they end in time, and what was never sent is counted.
+//! Loads beyond what anything can send end in time, and unsent requests are counted.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// Far more than ending a load takes on a busy machine, and far less than walking through its arrivals would.
+/// Far more than ending a load takes on a busy machine, and far less than counting its arrivals one by one would.
 const SOON: Duration = Duration::from_secs(5);
 
 fn rate(arrivals: Arrivals, burst: u64, stages: &str) -> LoadShape {
@@ -51,23 +51,23 @@ fn plan(address: SocketAddr, shape: LoadShape) -> LoadPlan {
     }
 }
 
-/// A server that accepts connections, through the kernel, and never reads.
+/// A server whose kernel accepts connections, but that never reads.
 fn hanging() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
 
-/// Interrupts the load after a while; how long it took to end from then on.
+/// Interrupts the load after a while, and measures how long it then takes to end.
 fn interrupted(plan: &LoadPlan) -> (LoadResult, Duration) {
     let interrupt = AtomicBool::new(false);
     thread::scope(|scope| {
         let load = scope.spawn(|| run(plan, &interrupt, &mut |_| {}).unwrap());
         thread::sleep(Duration::from_millis(300));
-        let asked = Instant::now();
+        let interrupted_at = Instant::now();
         interrupt.store(true, Relaxed);
         let result = load.join().unwrap();
-        (result, asked.elapsed())
+        (result, interrupted_at.elapsed())
     })
 }
 
@@ -90,7 +90,7 @@ fn the_first_interrupt_ends_any_load_with_its_result() {
 }
 
 #[test]
-fn what_was_never_sent_is_counted_when_the_time_is_up() {
+fn unsent_requests_are_counted_when_the_time_is_up() {
     let (_listener, silent) = hanging();
     for arrivals in [Arrivals::Even, Arrivals::Poisson] {
         let mut plan = plan(silent, rate(arrivals, 1, "1000M/s"));
@@ -100,19 +100,19 @@ fn what_was_never_sent_is_counted_when_the_time_is_up() {
         let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         assert_eq!(result.ended, Ended::Duration);
-        let asked = result.open.as_ref().unwrap().asked;
-        let off = asked.abs_diff(500_000_000);
+        let due = result.open.as_ref().unwrap().asked;
+        let off = due.abs_diff(500_000_000);
         match arrivals {
             Arrivals::Even => assert_eq!(off, 0),
             // Six standard deviations.
-            Arrivals::Poisson => assert!(off < 140_000, "{asked}"),
+            Arrivals::Poisson => assert!(off < 140_000, "{due}"),
         }
-        assert_eq!(result.requests, asked, "{:?}", result.outcomes);
+        assert_eq!(result.requests, due, "{:?}", result.outcomes);
     }
 }
 
 #[test]
-fn a_number_of_requests_bounds_what_was_never_sent() {
+fn a_number_of_requests_bounds_the_unsent_ones() {
     let (_listener, silent) = hanging();
     for shape in largest().into_iter().filter(LoadShape::is_open) {
         let mut plan = plan(silent, shape);
@@ -126,7 +126,7 @@ fn a_number_of_requests_bounds_what_was_never_sent() {
 }
 
 #[test]
-fn what_no_machine_can_hold_is_refused() {
+fn plans_beyond_any_machine_are_refused() {
     let (_listener, address) = hanging();
     let refused = |change: &dyn Fn(&mut LoadPlan)| {
         let mut plan = plan(address, LoadShape::Closed);

@@ -1,4 +1,4 @@
-//! Servers that close connections after whole responses, announced or not: none of that is an error.
+//! Servers that close connections after whole responses, announced or not, cause no errors.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -33,8 +33,8 @@ fn load_over(
     result
 }
 
-/// Responses the first request on a connection, and closes on the second instead of responding it.
-fn one_response_a_connection() -> ScriptedServer {
+/// Responds to the first request on a connection, and closes on the second.
+fn one_response_per_connection() -> ScriptedServer {
     ScriptedServer::start(|stream, number| {
         if number == 1 {
             return After::Close;
@@ -45,8 +45,8 @@ fn one_response_a_connection() -> ScriptedServer {
 }
 
 #[test]
-fn a_close_that_no_response_announced_is_no_error() {
-    // What the seed's Rust server did: 1.35 million "read errors" of wrk.
+fn an_unannounced_close_is_no_error() {
+    // wrk reported 1.35 million "read errors" for such a Rust server.
     let server = ScriptedServer::responding(HELLO, After::Close);
     let result = load(&server, "GET", 300);
     assert_eq!(
@@ -56,25 +56,25 @@ fn a_close_that_no_response_announced_is_no_error() {
         result.first_wrong
     );
     server.catch_up(300, result.connections_opened);
-    // What crossed with a close was never read, so it counts once on both sides.
+    // The server never read requests that crossed a close, so each counts once on both sides.
     assert_eq!(server.requests(), 300);
     assert_eq!(server.connections(), result.connections_opened);
     assert!(result.reconnects >= 297, "{}", result.reconnects);
 }
 
 #[test]
-fn a_request_that_crossed_with_the_close_is_sent_again_once() {
-    let server = one_response_a_connection();
+fn a_request_that_crossed_the_close_is_resent_once() {
+    let server = one_response_per_connection();
     let result = load(&server, "GET", 30);
     assert_eq!(result.outcomes[Outcome::Ok], 30, "{:?}", result.first_wrong);
-    // Three connections response one request each, and every other request needs a new connection.
+    // Three connections serve one request each, and every other request needs a new connection.
     assert_eq!((result.resent, result.reconnects), (27, 27));
     assert_eq!(server.requests(), 30 + 27);
 }
 
 #[test]
-fn what_must_not_be_done_twice_is_not_sent_twice() {
-    let server = one_response_a_connection();
+fn a_request_that_is_not_idempotent_is_not_resent() {
+    let server = one_response_per_connection();
     let result = load_over(1, &server, "POST", 30);
     assert_eq!(result.resent, 0);
     assert_eq!(server.requests(), 30);
@@ -83,7 +83,7 @@ fn what_must_not_be_done_twice_is_not_sent_twice() {
 }
 
 #[test]
-fn a_server_that_never_responds_is_not_asked_again() {
+fn a_server_that_never_responds_gets_no_resent_request() {
     let server = ScriptedServer::responding("", After::Close);
     let result = load(&server, "GET", 30);
     assert_eq!((result.outcomes[Outcome::Reset], result.resent), (30, 0));
@@ -91,7 +91,7 @@ fn a_server_that_never_responds_is_not_asked_again() {
 }
 
 #[test]
-fn a_request_is_sent_again_once_and_no_more() {
+fn a_request_is_resent_only_once() {
     // The first response is the only one ever.
     let responded = Arc::new(AtomicBool::new(false));
     let server = ScriptedServer::start(move |stream, _| {
@@ -108,11 +108,11 @@ fn a_request_is_sent_again_once_and_no_more() {
 }
 
 #[test]
-fn a_response_that_breaks_off_is_not_asked_for_again() {
+fn a_truncated_response_is_not_requested_again() {
     let server = ScriptedServer::start(|stream, number| {
         let response = if number == 0 { HELLO } else { &HELLO[..20] };
         stream.write_all(response.as_bytes()).unwrap();
-        // Time for what was sent to be read before the close.
+        // Lets the client read the response before the close.
         thread::sleep(Duration::from_millis(5));
         if number == 0 {
             After::Keep
@@ -126,7 +126,7 @@ fn a_response_that_breaks_off_is_not_asked_for_again() {
 }
 
 #[test]
-fn connections_re_run_come_from_several_local_addresses() {
+fn reconnects_use_several_local_addresses() {
     let peers = Arc::new(Mutex::new(BTreeSet::new()));
     let seen = peers.clone();
     let server = ScriptedServer::start(move |stream, _| {

@@ -1,6 +1,6 @@
-//! The engine against servers that do what servers do, right and wrong.
+//! The engine against servers that behave well and badly.
 //!
-//! Every test holds the client's count against the server's own.
+//! Every test compares the client's count with the server's own.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -111,7 +111,7 @@ fn every_framing_of_a_response_is_read() {
 }
 
 #[test]
-fn responses_that_come_byte_by_byte_are_whole() {
+fn responses_that_arrive_byte_by_byte_are_whole() {
     let server = ScriptedServer::start(|stream, _| {
         for byte in HELLO.as_bytes() {
             stream.write_all(&[*byte]).unwrap();
@@ -131,7 +131,7 @@ fn a_response_to_head_has_no_body() {
 }
 
 #[test]
-fn a_body_is_sent_whole_however_long() {
+fn a_long_body_is_sent_whole() {
     let body = vec![b'b'; 8 * 1024 * 1024];
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load_and_reconcile(&plan_with(&server, "POST", &["X-A: b"], &body, 6), &server);
@@ -140,7 +140,7 @@ fn a_body_is_sent_whole_however_long() {
 }
 
 #[test]
-fn closes_after_whole_responses_are_reconnects_and_no_errors() {
+fn closes_after_whole_responses_are_reconnects_not_errors() {
     let closing = [
         "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
         "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
@@ -159,11 +159,11 @@ fn closes_after_whole_responses_are_reconnects_and_no_errors() {
         );
     }
     let server = ScriptedServer::responding(HELLO, After::Keep);
-    let asked = plan_with(&server, "GET", &["Connection: close"], b"", 10);
-    assert!(load_and_reconcile(&asked, &server).reconnects >= 7);
+    let closing = plan_with(&server, "GET", &["Connection: close"], b"", 10);
+    assert!(load_and_reconcile(&closing, &server).reconnects >= 7);
 }
 
-/// The outcome that every request has against a server of that script.
+/// The outcome of every request to this server.
 fn only_outcome(outcome: Outcome, server: &ScriptedServer) -> LoadResult {
     let result = load_and_reconcile(&plan(server, 12), server);
     assert_eq!(result.outcomes[outcome], 12, "{:?}", result.outcomes);
@@ -173,7 +173,7 @@ fn only_outcome(outcome: Outcome, server: &ScriptedServer) -> LoadResult {
 }
 
 #[test]
-fn wrong_responses_have_the_outcome_that_fits() {
+fn wrong_responses_have_the_matching_outcome() {
     let error = "HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\nno";
     let wrong = only_outcome(
         Outcome::WrongStatus,
@@ -208,7 +208,7 @@ fn wrong_responses_have_the_outcome_that_fits() {
 }
 
 #[test]
-fn a_response_that_never_comes_is_timed_out_when_the_timeout_passes() {
+fn a_missing_response_times_out() {
     let server = ScriptedServer::responding("HTTP/1.1 200 OK\r\n", After::Keep);
     let mut plan = plan(&server, 6);
     plan.timeout = Duration::from_millis(150);
@@ -222,7 +222,7 @@ fn a_response_that_never_comes_is_timed_out_when_the_timeout_passes() {
 }
 
 #[test]
-fn what_is_on_its_way_at_the_end_is_unfinished() {
+fn requests_in_flight_at_the_end_are_unfinished() {
     let server = ScriptedServer::start(|_, _| {
         thread::sleep(Duration::from_secs(3600));
         After::Close
@@ -236,7 +236,7 @@ fn what_is_on_its_way_at_the_end_is_unfinished() {
 }
 
 #[test]
-fn where_nothing_listens_every_request_is_refused_and_it_still_ends() {
+fn with_no_listener_every_request_is_refused_and_the_load_ends() {
     // Bound, so that nobody else gets the port, but not listening.
     let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     bound
@@ -258,7 +258,7 @@ fn where_nothing_listens_every_request_is_refused_and_it_still_ends() {
 }
 
 #[test]
-fn warm_up_is_counted_apart() {
+fn the_warm_up_is_counted_separately() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 100);
     plan.warmup = Duration::from_millis(100);
@@ -270,7 +270,7 @@ fn warm_up_is_counted_apart() {
 }
 
 #[test]
-fn an_interrupt_ends_it_and_keeps_what_was_measured() {
+fn an_interrupt_ends_the_load_and_keeps_its_result() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 1);
     (plan.requests, plan.duration) = (None, Some(Duration::from_secs(3600)));
@@ -287,18 +287,18 @@ fn an_interrupt_ends_it_and_keeps_what_was_measured() {
     assert!(seen > 0 && result.outcomes[Outcome::Ok] >= seen);
 }
 
-/// Every body must be the one given.
+/// Every body must be this one.
 struct Exactly(&'static str);
 
 impl ResponseCheck for Exactly {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
-        let came = String::from_utf8_lossy(&response.body).into_owned();
-        if came == self.0 {
+        let actual = String::from_utf8_lossy(&response.body).into_owned();
+        if actual == self.0 {
             Ok(())
         } else {
             Err(Mismatch {
                 expected: self.0.into(),
-                came,
+                came: actual,
             })
         }
     }
@@ -311,7 +311,7 @@ impl ResponseCheck for Exactly {
 #[test]
 fn sampled_responses_are_compared_and_all_lengths_are() {
     let outcomes = |every: u64, second: &'static str| {
-        // Every second response on a connection is another one.
+        // Every second response on a connection is wrong.
         let server = ScriptedServer::start(move |stream, number| {
             let body = if number % 2 == 0 { "hello" } else { second };
             let length = body.len();
@@ -340,7 +340,7 @@ fn sampled_responses_are_compared_and_all_lengths_are() {
     assert_eq!(
         one_in_four.outcomes[Outcome::WrongBody],
         0,
-        "only right ones were sampled"
+        "only correct responses were sampled"
     );
     let by_length = outcomes(4, "hello!");
     assert_eq!(
@@ -350,7 +350,7 @@ fn sampled_responses_are_compared_and_all_lengths_are() {
     );
 }
 
-/// Counts how often it is asked.
+/// Counts its calls.
 #[derive(Default)]
 struct Counting(AtomicU64);
 
@@ -362,7 +362,7 @@ impl ResponseCheck for Counting {
 }
 
 #[test]
-fn however_seldom_the_measured_part_is_sampled_too() {
+fn even_rare_sampling_covers_the_measured_part() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 5);
     (plan.connections, plan.threads) = (1, 1);
@@ -377,7 +377,7 @@ fn however_seldom_the_measured_part_is_sampled_too() {
 }
 
 #[test]
-fn connections_and_requests_that_do_not_divide_are_all_made() {
+fn uneven_shares_add_up_to_all_connections_and_requests() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 1001);
     (plan.connections, plan.threads) = (7, 4);

@@ -1,4 +1,4 @@
-//! Bytes beyond a response: one request is malformed for them, in every shape of load.
+//! Bytes beyond a response make one request malformed, in every shape of load.
 
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +13,7 @@ use super::scripted::{After, ScriptedServer};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A request each 25 ms: long enough for the connection to be idle in between.
+/// A request every 25 ms: the connection is idle in between.
 fn rate() -> LoadShape {
     rate_of(40.0)
 }
@@ -45,7 +45,7 @@ fn load(plan: &LoadPlan) -> LoadResult {
     result
 }
 
-/// A server that lets `excess` follow each response after a pause.
+/// A server that sends `excess` after each response and a pause.
 fn server(excess: &'static [u8], after: After) -> ScriptedServer {
     ScriptedServer::start(move |stream, _| {
         let _ = stream.write_all(HELLO);
@@ -56,17 +56,17 @@ fn server(excess: &'static [u8], after: After) -> ScriptedServer {
 }
 
 #[test]
-fn bytes_that_come_with_a_response_make_it_malformed() {
+fn excess_bytes_with_a_response_make_it_malformed() {
     let server = ScriptedServer::responding([HELLO, b"!"].concat(), After::Keep);
     for shape in shapes() {
         let result = load(&plan(&server, shape));
         assert_eq!(result.outcomes[Outcome::Malformed], 12, "{result:?}");
         let detail = result.first_wrong.unwrap().detail;
-        assert!(detail.contains("more bytes came than"), "{detail}");
+        assert!(detail.contains("more bytes than"), "{detail}");
     }
 }
 
-/// Every other request finds what the one before it left. If some of that is read together with the response, there
+/// Every other request finds the excess of the one before it. If some of it is read together with the response, there
 /// are more.
 fn at_least_every_other_is_malformed(server: &ScriptedServer) {
     for shape in shapes() {
@@ -78,12 +78,12 @@ fn at_least_every_other_is_malformed(server: &ScriptedServer) {
 }
 
 #[test]
-fn bytes_that_come_later_make_the_next_request_malformed() {
+fn excess_bytes_after_a_response_make_the_next_request_malformed() {
     at_least_every_other_is_malformed(&server(b"!!", After::Keep));
 }
 
 #[test]
-fn bytes_beyond_a_body_that_is_not_read_are_seen_all_the_same() {
+fn excess_bytes_after_a_skipped_body_are_noticed() {
     const BODY: usize = 200_000;
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BODY}\r\n\r\n");
     let response = [head.as_bytes(), &[b'x'; BODY + 2]].concat();
@@ -91,7 +91,7 @@ fn bytes_beyond_a_body_that_is_not_read_are_seen_all_the_same() {
 }
 
 #[test]
-fn bytes_that_come_later_are_seen_though_other_connections_are_free() {
+fn excess_bytes_are_noticed_although_other_connections_are_free() {
     let server = server(b"!!", After::Keep);
     let mut plan = plan(&server, rate());
     (plan.connections, plan.max_connections) = (12, 12);
@@ -103,10 +103,10 @@ fn bytes_that_come_later_are_seen_though_other_connections_are_free() {
 }
 
 #[test]
-fn a_408_on_an_idle_connection_is_nobodys_outcome() {
+fn a_408_on_an_idle_connection_is_no_outcome() {
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     let server = server(notice, After::Close);
-    // Slow enough that the notice always finds the connection idle.
+    // Slow enough that the 408 always finds the connection idle.
     let mut plan = plan(&server, rate_of(5.0));
     plan.requests = Some(4);
     let result = load(&plan);

@@ -1,4 +1,4 @@
-//! The engine against servers that break the rules: what it counts stays exact, and it ends.
+//! The engine against servers that break the rules: its counts stay exact, and it ends.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,8 +14,7 @@ use super::plans::plan_to;
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A server that does `conversation` with every connection, on a thread of its own each.
-/// Nothing stops it but the end of the test process.
+/// A server that runs `conversation` with every connection, each on its own thread, until the test process ends.
 fn server(conversation: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -29,7 +28,7 @@ fn server(conversation: impl Fn(TcpStream) + Send + Sync + 'static) -> SocketAdd
     address
 }
 
-/// Reads up to the end of a head; false where the client has gone.
+/// Reads up to the end of a head; false if the client is gone.
 fn read_head(stream: &mut TcpStream) -> bool {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -60,11 +59,11 @@ fn load(plan: &LoadPlan) -> LoadResult {
 }
 
 #[test]
-fn a_body_that_the_server_stops_reading_is_one_reset() {
+fn an_unread_request_body_is_one_reset() {
     let address = server(|mut stream| {
-        // What it leaves unread makes the kernel reset the connection.
+        // The unread rest makes the kernel reset the connection.
         let _ = stream.read(&mut [0; 1024]);
-        // By then the client can send no more, and waits for room.
+        // By then the client waits for room to send.
         thread::sleep(Duration::from_millis(50));
     });
     let body = vec![b'b'; 8 * 1024 * 1024];
@@ -74,11 +73,11 @@ fn a_body_that_the_server_stops_reading_is_one_reset() {
 }
 
 #[test]
-fn a_response_before_the_request_is_whole_is_not_ok() {
+fn a_response_before_the_request_is_fully_sent_is_not_ok() {
     let address = server(|mut stream| {
         let _ = stream.read(&mut [0; 1024]);
         let _ = stream.write_all(HELLO);
-        // Reads no more, but leaves the response time to be read.
+        // Reads no more, but lets the client read the response.
         thread::sleep(Duration::from_secs(3600));
     });
     let body = vec![b'b'; 16 * 1024 * 1024];
@@ -99,7 +98,7 @@ fn a_response_before_the_request_is_whole_is_not_ok() {
 }
 
 #[test]
-fn connections_that_cannot_be_re_run_are_no_reconnects() {
+fn failed_reconnects_are_not_counted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let server = thread::spawn(move || {
@@ -118,7 +117,7 @@ fn connections_that_cannot_be_re_run_are_no_reconnects() {
 }
 
 #[test]
-fn a_budget_smaller_than_what_is_on_its_way_after_the_warm_up_is_kept() {
+fn a_budget_below_the_requests_in_flight_after_the_warm_up_is_kept() {
     let address = server(|mut stream| {
         while read_head(&mut stream) {
             thread::sleep(Duration::from_millis(20));
@@ -146,7 +145,7 @@ fn endless(head: &'static [u8], piece: Vec<u8>) -> SocketAddr {
 }
 
 #[test]
-fn a_response_without_end_does_not_keep_the_load_from_ending() {
+fn a_load_ends_despite_an_endless_response() {
     let until_close = endless(b"HTTP/1.1 200 OK\r\n\r\n", vec![b'x'; 1 << 20]);
     let length = endless(
         b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999999999\r\n\r\n",
@@ -163,8 +162,8 @@ fn a_response_without_end_does_not_keep_the_load_from_ending() {
 }
 
 #[test]
-fn a_response_without_end_is_timed_out_and_starves_nobody() {
-    // Costly to read: the server is always ahead.
+fn an_endless_response_times_out_without_starving_others() {
+    // Costly to parse: the server is always ahead.
     let interims = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(40_000);
     let chunks = b"1\r\nx\r\n".repeat(150_000);
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -183,10 +182,10 @@ fn a_response_without_end_is_timed_out_and_starves_nobody() {
 }
 
 #[test]
-fn a_server_that_will_not_respond_from_the_start_is_a_reset_at_once() {
+fn a_server_that_goes_away_at_the_start_is_a_reset_at_once() {
     let address = server(|stream| {
         stream.shutdown(Shutdown::Write).unwrap();
-        // The connection stays: nothing more will ever come of it.
+        // The connection stays open but silent.
         thread::sleep(Duration::from_secs(3600));
     });
     let result = load(&plan(address, 9));
@@ -194,7 +193,7 @@ fn a_server_that_will_not_respond_from_the_start_is_a_reset_at_once() {
 }
 
 #[test]
-fn a_drip_of_bytes_does_not_put_the_timeout_off() {
+fn a_drip_of_bytes_does_not_postpone_the_timeout() {
     let address = server(|mut stream| {
         let _ = read_head(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
@@ -208,7 +207,7 @@ fn a_drip_of_bytes_does_not_put_the_timeout_off() {
 }
 
 #[test]
-fn heads_and_chunk_extensions_without_end_are_malformed() {
+fn endless_heads_and_chunk_extensions_are_malformed() {
     let heads = endless(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n".repeat(1000));
     let extensions = endless(
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;",
@@ -226,7 +225,7 @@ fn heads_and_chunk_extensions_without_end_are_malformed() {
 }
 
 #[test]
-fn chunks_of_another_size_than_they_say_are_malformed() {
+fn chunks_of_the_wrong_size_are_malformed() {
     for chunks in ["6\r\nhello\r\n0\r\n\r\n", "4\r\nhello\r\n0\r\n\r\n"] {
         let response = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
         let address = server(move |mut stream| {
@@ -247,7 +246,7 @@ fn a_connection_that_has_become_a_tunnel_carries_no_second_request() {
     let address = server(|mut stream| {
         let _ = read_head(&mut stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSSH-2.0-x\r\n");
-        assert!(!read_head(&mut stream), "asked again");
+        assert!(!read_head(&mut stream), "a second request arrived");
     });
     let result = load(&with_body(address, "CONNECT", b"", 6));
     assert_eq!(result.outcomes[Outcome::Ok], 6, "{:?}", result.first_wrong);

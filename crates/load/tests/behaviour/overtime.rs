@@ -1,4 +1,4 @@
-//! Closed loops that are over before any response has come.
+//! Closed loops that end before any response has arrived.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use super::scripted::{After, ScriptedServer};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// 200 ms of it.
+/// 200 ms long.
 fn short(address: std::net::SocketAddr, overtime: bool) -> LoadPlan {
     LoadPlan {
         duration: Some(Duration::from_millis(200)),
@@ -32,7 +32,7 @@ fn load(plan: &LoadPlan) -> LoadResult {
 }
 
 #[test]
-fn a_load_goes_on_until_each_connection_can_have_had_a_response() {
+fn a_load_continues_until_each_connection_could_have_had_a_response() {
     let server = ScriptedServer::start(|stream, _| {
         thread::sleep(Duration::from_millis(600));
         let _ = stream.write_all(HELLO.as_bytes());
@@ -56,14 +56,14 @@ fn a_load_goes_on_until_each_connection_can_have_had_a_response() {
 }
 
 #[test]
-fn a_load_that_had_a_response_ends_in_time() {
+fn a_load_with_a_response_ends_in_time() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load(&short(server.address(), true));
     assert!(result.duration_s < 5.0, "{}", result.duration_s);
 }
 
 #[test]
-fn a_server_that_never_responds_is_timed_out() {
+fn a_server_that_never_responds_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut plan = short(listener.local_addr().unwrap(), true);
     plan.timeout = Duration::from_millis(500);

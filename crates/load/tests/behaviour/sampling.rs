@@ -12,8 +12,8 @@ use prony_model::{Checked, LoadResult, Outcome};
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};
 
-/// A server whose responses are all as long as `body`; those whose number `is_wrong`, counted over all connections,
-/// have another last byte.
+/// A server whose responses are all as long as `body`. Those whose number, counted over all connections, `is_wrong`
+/// differ in the last byte.
 fn server(body: &[u8], is_wrong: fn(u64) -> bool) -> ScriptedServer {
     let respond = |body: &[u8]| {
         let length = body.len();
@@ -64,7 +64,7 @@ const SHORT: &[u8] = b"hello from prony\n";
 const LONG: &[u8] = &[b'x'; 4096];
 
 #[test]
-fn of_short_bodies_every_wrong_one_is_found() {
+fn every_wrong_short_body_is_found() {
     for (is_wrong, wrong) in [
         (one_in_a_hundred as fn(u64) -> bool, 20),
         (after_200, 1_800),
@@ -79,16 +79,16 @@ fn of_short_bodies_every_wrong_one_is_found() {
     }
 }
 
-/// With every 1000th compared, as it once was, the first of each worker is all that is looked at.
+/// Comparing every 1000th only checks the first of each worker.
 #[test]
-fn long_bodies_are_drawn_at_random_and_their_share_is_estimated() {
+fn long_bodies_are_sampled_and_the_wrong_share_is_estimated() {
     for (is_wrong, least, most) in [
         (one_in_a_hundred as fn(u64) -> bool, 0.001, 0.05),
         (after_200, 0.5, 1.0),
     ] {
         let server = server(LONG, is_wrong);
         let mut plan = plan(&server, LONG, SampleChoice::AtRandom);
-        // Of some 700 comparisons a second, 2000 miss 1 % once in 10^9 loads.
+        // With some 700 comparisons per second, 2000 miss 1 % once in 10^9 loads.
         (plan.requests, plan.duration) = (None, Some(Duration::from_secs(3)));
         let result = load(&plan);
         let checked = result.checked.unwrap();
@@ -96,7 +96,7 @@ fn long_bodies_are_drawn_at_random_and_their_share_is_estimated() {
         assert!((least..=most).contains(&share), "{checked:?}");
         assert_eq!(result.outcomes[Outcome::WrongBody], checked.wrong);
         assert!(!checked.every_body);
-        // The generator's work is bounded: far from all are compared, unless the machine is very slow.
+        // The generator's work is bounded: it compares few of them, unless the machine is very slow.
         let all = result.outcomes[Outcome::Ok] + result.outcomes[Outcome::WrongBody];
         assert!(
             checked.compared < 4_500.min(all + 1),
@@ -106,13 +106,17 @@ fn long_bodies_are_drawn_at_random_and_their_share_is_estimated() {
 }
 
 #[test]
-fn every_nth_is_what_was_asked_for_and_nothing_else() {
+fn every_nth_compares_nothing_else() {
     let server = server(SHORT, one_in_a_hundred);
     let hundredth = SampleChoice::EveryNth(NonZeroU64::new(100).unwrap());
     let mut plan = plan(&server, SHORT, hundredth);
     (plan.connections, plan.threads) = (1, 1);
     let result = load(&plan);
-    assert_eq!(result.outcomes[Outcome::Ok], 2_000, "only right ones");
+    assert_eq!(
+        result.outcomes[Outcome::Ok],
+        2_000,
+        "all sampled responses are correct"
+    );
     let compared = Checked {
         compared: 20,
         wrong: 0,
@@ -132,7 +136,7 @@ fn without_an_expected_response_nothing_is_compared() {
 }
 
 #[test]
-fn pipelined_short_bodies_are_compared_each_with_its_own() {
+fn pipelined_short_bodies_are_all_compared() {
     let server = server(SHORT, one_in_a_hundred);
     let mut plan = plan(&server, SHORT, SampleChoice::AtRandom);
     (plan.connections, plan.threads, plan.pipeline) = (1, 1, 16);

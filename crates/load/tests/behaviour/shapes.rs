@@ -1,4 +1,4 @@
-//! Every shape of a load against servers fast and slow: what was asked for is what is sent.
+//! Every shape of load, against fast and slow servers, sends what the plan says.
 
 use std::io::{Read, Write};
 use std::num::NonZeroU64;
@@ -42,7 +42,7 @@ fn slow_server(delay: Duration) -> ScriptedServer {
 }
 
 #[test]
-fn a_rate_sends_what_is_asked_when_it_is_asked() {
+fn a_rate_sends_requests_when_they_are_due() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     for (arrivals, threads) in [
         (Arrivals::Even, 1),
@@ -104,7 +104,7 @@ fn a_rate_goes_through_its_stages() {
 
 #[test]
 fn connections_are_opened_as_a_rate_needs_them() {
-    // 200 a second, each of which takes 50 ms: 10 at a time.
+    // 200 per second that take 50 ms each: 10 at a time.
     let server = slow_server(Duration::from_millis(50));
     let mut plan = plan(&server, even(200.0), 60);
     (plan.connections, plan.max_connections) = (1, 200);
@@ -117,7 +117,7 @@ fn connections_are_opened_as_a_rate_needs_them() {
 }
 
 #[test]
-fn arrivals_wait_where_no_more_connections_may_be_opened_and_that_is_counted() {
+fn arrivals_that_wait_for_a_connection_are_counted() {
     let server = slow_server(Duration::from_millis(50));
     let mut plan = plan(&server, even(200.0), 40);
     (plan.connections, plan.max_connections) = (1, 2);
@@ -128,16 +128,16 @@ fn arrivals_wait_where_no_more_connections_may_be_opened_and_that_is_counted() {
     assert_eq!(open.most_connections, 2);
     assert!((30..40).contains(&open.bound_hits), "{}", open.bound_hits);
     assert_eq!(open.queued, open.bound_hits);
-    // 40 at 25 ms each take a second, and they were due within 200 ms: the last waited for the rest.
+    // 40 requests at 25 ms each take a second, and were due within 200 ms: the last waited for the rest.
     assert!(result.latency_ns.unwrap().max > 700_000_000);
     assert!(
         open.schedule_lag_ns.unwrap().p50 < 20_000_000,
-        "that wait is the server's"
+        "the server causes that wait"
     );
 }
 
 #[test]
-fn what_a_rate_cannot_send_in_time_is_shed() {
+fn requests_that_cannot_be_sent_in_time_are_shed() {
     let server = slow_server(Duration::from_millis(50));
     let mut plan = plan(&server, even(200.0), 60);
     (plan.connections, plan.max_connections) = (1, 1);
@@ -172,7 +172,7 @@ fn a_rate_that_ends_by_time_waits_for_its_late_responses() {
 }
 
 #[test]
-fn the_warm_up_of_a_rate_is_apart() {
+fn the_warm_up_of_a_rate_is_separate() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, even(500.0), 50);
     plan.warmup = Duration::from_millis(200);
@@ -185,8 +185,8 @@ fn the_warm_up_of_a_rate_is_apart() {
 }
 
 #[test]
-fn a_request_that_waits_for_its_connection_is_timed_out_all_the_same() {
-    // A queue of one that nobody empties: whoever comes after it gets no response from the kernel.
+fn a_request_that_waits_for_its_connection_times_out() {
+    // A queue of one that nobody empties: the kernel does not respond to later connects.
     let listener =
         socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
@@ -213,7 +213,7 @@ fn a_request_that_waits_for_its_connection_is_timed_out_all_the_same() {
 }
 
 #[test]
-fn busy_waiting_is_no_work() {
+fn busy_waiting_does_not_count_as_work() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, even(200.0), 60);
     plan.spin = true;
@@ -226,7 +226,7 @@ fn busy_waiting_is_no_work() {
 }
 
 #[test]
-fn a_burst_comes_at_once() {
+fn a_burst_is_sent_at_once() {
     let server = slow_server(Duration::from_millis(100));
     let mut schedule = Schedule::constant(Arrivals::Even, 50.0);
     schedule.burst = 10;
@@ -238,8 +238,8 @@ fn a_burst_comes_at_once() {
 }
 
 #[test]
-fn so_many_requests_are_in_flight_as_the_pipeline_is_deep() {
-    // The server responds when it has four, and all four at once: with fewer it would never respond.
+fn the_pipeline_is_filled_to_its_depth() {
+    // The server responds to four requests at once: with fewer in flight it would never respond.
     let server = ScriptedServer::start(|stream, number| {
         if number % 4 == 3 {
             let _ = stream.write_all(&HELLO.repeat(4));
@@ -260,7 +260,7 @@ fn so_many_requests_are_in_flight_as_the_pipeline_is_deep() {
 }
 
 #[test]
-fn a_close_in_the_middle_of_a_pipeline_costs_no_request() {
+fn a_close_in_a_pipeline_loses_no_request() {
     let server = ScriptedServer::start(|stream, number| {
         let _ = stream.write_all(HELLO);
         if number == 4 {
@@ -276,7 +276,7 @@ fn a_close_in_the_middle_of_a_pipeline_costs_no_request() {
         result.outcomes[Outcome::Ok],
         result.outcomes[Outcome::Reset],
     );
-    // A request that two servers in turn closed upon is given up.
+    // A request lost to two closes in turn is given up.
     assert_eq!(ok + reset, 100, "{:?}", result.outcomes);
     assert!(ok >= 60 && result.resent > 0, "{ok} and {}", result.resent);
     server.catch_up(0, result.connections_opened);
@@ -284,7 +284,7 @@ fn a_close_in_the_middle_of_a_pipeline_costs_no_request() {
 }
 
 #[test]
-fn a_connection_is_made_anew_after_so_many_requests() {
+fn a_connection_is_replaced_after_n_requests() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, LoadShape::Closed, 50);
     (plan.connections, plan.max_connections) = (1, 1);
@@ -296,19 +296,19 @@ fn a_connection_is_made_anew_after_so_many_requests() {
 }
 
 #[test]
-fn users_who_think_send_less() {
+fn think_times_lower_the_rate() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let shape = LoadShape::UsersClosed { think_time_s: 0.01 };
     let result = load(&plan(&server, shape, 150));
     assert_eq!(result.outcomes[Outcome::Ok], 150);
     assert_eq!(server.requests(), 150);
     assert_eq!(result.open, None, "a closed loop");
-    // Three users, 50 exponential times of 10 ms each in the mean: half a second.
+    // Three users, 50 exponential times each with a mean of 10 ms: half a second.
     assert!(result.duration_s > 0.3, "{}", result.duration_s);
 }
 
 #[test]
-fn a_unix_socket_is_loaded_like_any_other() {
+fn a_load_works_over_a_unix_socket() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
@@ -340,10 +340,10 @@ fn a_unix_socket_is_loaded_like_any_other() {
 }
 
 #[test]
-fn the_loop_that_ran_and_what_it_cost_are_told() {
+fn the_event_loop_and_its_cost_are_reported() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let result = load(&plan(&server, LoadShape::Closed, 200));
     let generator = &result.generator;
-    assert_eq!(generator.event_loop, crate::EVENT_LOOP.to_string());
+    assert_eq!(generator.event_loop, crate::RAN);
     assert!(generator.system_calls > 0 && generator.system_calls < 200 * 6);
 }

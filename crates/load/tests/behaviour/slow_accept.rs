@@ -1,76 +1,18 @@
-//! A server whose accept queue overflows: the kernel's counters explain how slow its responses are.
+//! A server whose accept queue overflows: the kernel's counters explain its slow responses.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
 use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
-use socket2::{Domain, Socket, Type};
 
 use super::plans::plan_to;
+use super::slow_acceptor::slow_acceptor;
 
-/// Takes a connection every `pause`, with a queue of one beside it, and responses one request on each.
-struct SlowAcceptor {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl SlowAcceptor {
-    fn start(pause: Duration) -> Self {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        socket.bind(&any.into()).unwrap();
-        socket.listen(1).unwrap();
-        let listener = TcpListener::from(socket);
-        let address = listener.local_addr().unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming() {
-                if stopped.load(SeqCst) {
-                    return;
-                }
-                let mut stream = stream.unwrap();
-                thread::sleep(pause);
-                let timeout = Some(Duration::from_millis(500));
-                stream.set_read_timeout(timeout).unwrap();
-                // The client may have given up.
-                let _ = stream.read(&mut [0; 1024]);
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-            }
-        });
-        Self {
-            address,
-            stop,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for SlowAcceptor {
-    fn drop(&mut self) {
-        self.stop.store(true, SeqCst);
-        let (connected, done) = mpsc::channel();
-        let address = self.address;
-        thread::spawn(move || {
-            let _ = std::net::TcpStream::connect(address);
-            let _ = connected.send(());
-        });
-        let _ = done.recv_timeout(Duration::from_secs(10));
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// A new connection for each of 80 requests a second.
-fn plan(server: &SlowAcceptor) -> LoadPlan {
+/// 80 requests per second, each over a new connection.
+fn plan(server: SocketAddr) -> LoadPlan {
     LoadPlan {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 80.0)),
         connections: 1,
@@ -79,7 +21,7 @@ fn plan(server: &SlowAcceptor) -> LoadPlan {
         requests: None,
         requests_per_connection: NonZeroU64::new(1),
         duration: Some(Duration::from_secs(2)),
-        ..plan_to(server.address, "GET", &[], b"", 1)
+        ..plan_to(server, "GET", &[], b"", 1)
     }
 }
 
@@ -88,9 +30,8 @@ fn load(plan: &LoadPlan) -> LoadResult {
 }
 
 #[test]
-fn an_accept_queue_that_overflows_explains_a_second_of_latency() {
-    let server = SlowAcceptor::start(Duration::from_millis(25));
-    let result = load(&plan(&server));
+fn an_overflowing_accept_queue_explains_a_second_of_latency() {
+    let result = load(&plan(slow_acceptor()));
     let latency = result.latency_ns.as_ref().unwrap();
     assert!(latency.max > 900_000_000, "{latency:?}");
     let tcp = result.tcp.unwrap();
@@ -108,7 +49,7 @@ fn an_accept_queue_that_overflows_explains_a_second_of_latency() {
 }
 
 #[test]
-fn a_load_that_is_not_slow_has_counts_and_nothing_to_explain() {
+fn a_fast_load_has_counts_and_no_explanation() {
     let server = super::scripted::ScriptedServer::responding(
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
         super::scripted::After::Keep,
@@ -117,6 +58,6 @@ fn a_load_that_is_not_slow_has_counts_and_nothing_to_explain() {
     assert_eq!(result.outcomes[Outcome::Ok], 30);
     assert!(result.tcp.is_some());
     let latency = result.latency_ns.unwrap();
-    // On a machine that is busy a load may be slow, and other programs may have timeouts.
+    // On a busy machine a load may be slow, and other programs may have timeouts.
     assert!(result.slow_because.is_none() || latency.max >= 200_000_000);
 }

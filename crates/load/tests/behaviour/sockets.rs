@@ -1,4 +1,4 @@
-//! What can come over a TCP connection beside an ordinary stream: resets at once, and urgent data.
+//! Rare events on a TCP connection: immediate resets, and urgent data.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use socket2::SockRef;
 
 use super::plans::plan_to;
 
-/// A server that does `conversation` with every connection, on a thread of its own each.
+/// A server that runs `conversation` with every connection, each on its own thread.
 fn server(conversation: fn(TcpStream)) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -24,7 +24,7 @@ fn server(conversation: fn(TcpStream)) -> SocketAddr {
     address
 }
 
-/// Resets every connection on the thread that accepts it: nothing is sooner.
+/// Resets every connection on the thread that accepts it, as early as possible.
 fn resetting() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -46,7 +46,7 @@ fn load(plan: &LoadPlan) -> LoadResult {
 }
 
 #[test]
-fn a_connection_that_is_reset_as_soon_as_it_is_made_is_a_reset() {
+fn an_immediate_reset_is_a_reset() {
     let address = resetting();
     let plan = LoadPlan {
         connections: 8,
@@ -64,7 +64,7 @@ fn a_connection_that_is_reset_as_soon_as_it_is_made_is_a_reset() {
 }
 
 #[test]
-fn a_server_that_resets_at_once_is_there() {
+fn a_server_that_resets_at_once_is_reachable() {
     let endpoint = Endpoint::Tcp(resetting());
     for _ in 0..200 {
         let there = endpoint.clone().connectable(Duration::from_secs(20));
@@ -72,7 +72,7 @@ fn a_server_that_resets_at_once_is_there() {
     }
 }
 
-/// Responses each request in pieces; the last byte of each piece that is `true` is urgent.
+/// Responds to each request in pieces; the last byte of a piece marked `true` is urgent.
 fn in_pieces(mut stream: TcpStream, pieces: &[(&[u8], bool)], pause: Duration) {
     stream.set_nodelay(true).unwrap();
     let mut request = Vec::new();
@@ -102,9 +102,9 @@ fn in_pieces(mut stream: TcpStream, pieces: &[(&[u8], bool)], pause: Duration) {
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n";
 const HALF: &[u8] = &[b'x'; 100_000];
 
-/// The urgent byte is no part of the stream, as curl and every browser read it.
+/// The urgent byte is not part of the stream, as in curl and every browser.
 #[test]
-fn urgent_data_is_left_out_and_stalls_nothing() {
+fn urgent_data_is_ignored_and_stalls_nothing() {
     let at_once: [fn(TcpStream); 5] = [
         |stream| {
             let pieces: [(&[u8], bool); 3] = [
@@ -151,8 +151,8 @@ fn urgent_data_is_left_out_and_stalls_nothing() {
             "{case}: {:?}",
             result.first_wrong
         );
-        // While it waits it does not look for more again and again.
+        // It does not poll while it waits.
         let calls = result.generator.system_calls as f64 / 60.0;
-        assert!(calls < 200.0, "{case}: {calls} system calls a request");
+        assert!(calls < 200.0, "{case}: {calls} system calls per request");
     }
 }

@@ -1,4 +1,4 @@
-//! How a load went in the course of time, against what it gave altogether.
+//! The timeline of a load, against its totals.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::scripted::{After, ScriptedServer};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 
-/// A load by time, with a warm-up, of a server that rests a little before each response.
+/// A timed load, with a warm-up, of a server that pauses before each response.
 fn timed(server: &ScriptedServer, warmup_ms: u64, duration_ms: u64) -> LoadPlan {
     LoadPlan {
         warmup: Duration::from_millis(warmup_ms),
@@ -31,7 +31,7 @@ fn load(plan: &LoadPlan) -> (LoadResult, Timeline) {
     (result, timeline)
 }
 
-fn resting_server() -> ScriptedServer {
+fn pausing_server() -> ScriptedServer {
     ScriptedServer::start(|stream, _| {
         thread::sleep(Duration::from_micros(200));
         let _ = stream.write_all(HELLO);
@@ -41,7 +41,7 @@ fn resting_server() -> ScriptedServer {
 
 #[test]
 fn the_intervals_add_up_to_the_outcomes() {
-    let server = resting_server();
+    let server = pausing_server();
     // The warm-up ends in the middle of an interval.
     let (result, timeline) = load(&timed(&server, 105, 200));
     assert_eq!(result.ended, Ended::Duration);
@@ -56,7 +56,7 @@ fn the_intervals_add_up_to_the_outcomes() {
     let warmed_up = result.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
     let all = warmed_up + result.outcomes[Outcome::Ok];
     let in_intervals: u64 = timeline.ok.iter().sum();
-    // What came in the unfinished last interval is not in it: of three connections and 0.2 ms a response, 150 at the most.
+    // The unfinished last interval is left out: with three connections and 0.2 ms per response, it has at most 150.
     assert!(
         (all.saturating_sub(150)..=all).contains(&in_intervals),
         "{in_intervals} of {all}"
@@ -72,7 +72,7 @@ fn the_intervals_add_up_to_the_outcomes() {
 
 #[test]
 fn the_mean_latency_of_the_intervals_is_that_of_the_load() {
-    let server = resting_server();
+    let server = pausing_server();
     let (result, timeline) = load(&timed(&server, 0, 200));
     assert_eq!(
         (timeline.measured_from_s, timeline.measured().start),
@@ -83,7 +83,7 @@ fn the_mean_latency_of_the_intervals_is_that_of_the_load() {
     let sum: f64 = means.map(|(&ok, mean)| ok as f64 * mean).sum();
     let all = result.outcomes[Outcome::Ok];
     let latency = result.latency_ns.unwrap();
-    // The few that came after the last whole interval had latencies between the least and the most of all; the
+    // The few responses after the last whole interval had latencies between the least and the most of all; the
     // histogram has three digits.
     let missing = (all - count) as f64;
     let whole = latency.mean * all as f64;
@@ -98,7 +98,7 @@ fn the_mean_latency_of_the_intervals_is_that_of_the_load() {
 }
 
 #[test]
-fn a_server_that_becomes_slow_is_seen() {
+fn a_server_that_becomes_slow_shows() {
     let responded = Arc::new(AtomicU64::new(0));
     let server = ScriptedServer::start(move |stream, _| {
         // The first 100 at once, the others late.
@@ -127,7 +127,7 @@ fn a_server_that_becomes_slow_is_seen() {
 
 #[test]
 fn the_generators_scheduling_is_that_of_its_workers() {
-    let server = resting_server();
+    let server = pausing_server();
     let (result, _) = load(&timed(&server, 20, 100));
     let Some(scheduling) = result.generator.scheduling else {
         assert!(!std::path::Path::new("/proc/self/schedstat").exists());

@@ -57,38 +57,46 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 }
 
 fn show(doctor: &Doctor) -> ExitCode {
-    outln!("Toolchains of the servers");
-    doctor.toolchains.iter().for_each(show_tool);
-    outln!("Tools that Prony can be compared with, or measure with");
-    doctor.extras.iter().for_each(show_tool);
-    let missing = doctor
-        .toolchains
-        .iter()
-        .any(|tool| matches!(tool.state, ToolState::Missing(_)));
-    if missing {
-        outln!("\n`prony doctor --fix` installs what the system's package manager has.");
-        return ExitCode::from(FAILURE);
+    out!("{}", text(doctor));
+    match is_missing(doctor) {
+        true => ExitCode::from(FAILURE),
+        false => ExitCode::SUCCESS,
     }
-    ExitCode::SUCCESS
 }
 
-fn show_tool(tool: &ToolReport) {
+fn is_missing(doctor: &Doctor) -> bool {
+    let mut tools = doctor.toolchains.iter();
+    tools.any(|tool| matches!(tool.state, ToolState::Missing(_)))
+}
+
+fn text(doctor: &Doctor) -> String {
+    let mut lines = vec!["Toolchains of the servers".to_owned()];
+    lines.extend(doctor.toolchains.iter().map(line));
+    lines.push("Tools that Prony can be compared with, or measure with".to_owned());
+    lines.extend(doctor.extras.iter().map(line));
+    if is_missing(doctor) {
+        lines.push(
+            "\n`prony doctor --fix` installs what the system's package manager has.".to_owned(),
+        );
+    }
+    lines.join("\n") + "\n"
+}
+
+fn line(tool: &ToolReport) -> String {
     match &tool.state {
         ToolState::Found { path, version } => {
             let version = version.as_ref().map_or(String::new(), ToString::to_string);
-            outln!(
+            format!(
                 "  here      {:16} {version:10} {}",
                 tool.need,
                 path.display()
-            );
+            )
         }
-        ToolState::Obtainable(how) => {
-            outln!(
-                "  on demand {:16} Prony makes it when it is needed: {how}",
-                tool.need
-            );
-        }
-        ToolState::Missing(what) => outln!("  MISSING   {what:16} {}", tool.install),
+        ToolState::Obtainable(how) => format!(
+            "  on demand {:16} Prony makes it when it is needed: {how}",
+            tool.need
+        ),
+        ToolState::Missing(what) => format!("  MISSING   {what:16} {}", tool.install),
     }
 }
 
@@ -128,4 +136,48 @@ fn confirmed() -> io::Result<bool> {
         response.trim().to_lowercase().as_str(),
         "y" | "yes"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::golden;
+
+    #[test]
+    fn what_is_here_and_what_is_missing_is_the_golden_one() {
+        let tool = |need: &str, state| ToolReport {
+            name: "go".into(),
+            need: need.into(),
+            state,
+            install: "see https://go.dev/dl, or: apt-get install golang".into(),
+            packages: &[],
+        };
+        let path = "/usr/lib/jvm/temurin-21-jdk/bin/javac";
+        let found = |version: Option<&str>| ToolState::Found {
+            path: path.into(),
+            version: version.and_then(prony_server::Version::find),
+        };
+        let toolchains = vec![
+            tool("java >= 21", found(Some("javac 21.0.5"))),
+            tool("ruby", found(None)),
+            tool(
+                "zig = 0.15",
+                ToolState::Obtainable("from ziglang.org".into()),
+            ),
+        ];
+        let missing = tool("", ToolState::Missing("go >= 1.26 (1.19 is here)".into()));
+        let whole = Doctor {
+            extras: vec![missing.clone()],
+            toolchains: toolchains.clone(),
+            package_manager: None,
+        };
+        let lacking = Doctor {
+            toolchains: [toolchains, vec![missing]].concat(),
+            ..whole.clone()
+        };
+        golden(
+            "doctor",
+            &[("whole", text(&whole)), ("lacking", text(&lacking))],
+        );
+    }
 }

@@ -2,13 +2,13 @@
 
 mod ab;
 mod calibrate;
-mod ceiling;
 mod compare;
 mod doctor;
 mod export;
 mod generators;
 mod list;
 mod load;
+mod reference;
 mod report;
 mod run;
 mod verify;
@@ -58,9 +58,9 @@ enum Command {
     Generators(generators::Arguments),
     /// Measure the machine's own limits: clock, wake-ups, loopback, the engine, schedule lag
     Calibrate(calibrate::Arguments),
-    /// Serve as the built-in reference server (the server `ceiling`)
+    /// Run the built-in reference server (the server `ceiling`), or a slow one with known latencies
     #[command(hide = true)]
-    Ceiling(ceiling::Arguments),
+    Reference(reference::Arguments),
 }
 
 /// Reads the command line.
@@ -101,7 +101,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Calibrate(arguments) => calibrate::run(project, &arguments),
         Command::Compare(arguments) => compare::run(project, &arguments),
         Command::Ab(arguments) => ab::run(project, &arguments),
-        Command::Ceiling(arguments) => ceiling::run(&arguments),
+        Command::Reference(arguments) => reference::run(&arguments),
         Command::Generators(arguments) => generators::run(project, &arguments),
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use prony_model::Run;
-use prony_report::Comparison;
+use prony_report::RunSummary;
 use prony_server::Layout;
 use prony_store::Store;
 
@@ -57,7 +57,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         Some(folder) => result_file::folder(folder)?,
         None => own_folder(&project::layout(project)?, &run)?,
     };
-    let comparison = Comparison::of(&run, &trials);
+    let comparison = RunSummary::of(&run, &trials);
     report_files::show(&run, &comparison);
     let files = report_files::write(&folder, &run, &trials, &comparison)?;
     outln!(

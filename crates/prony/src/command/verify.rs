@@ -37,7 +37,7 @@ Exit status: 0 where every response was right (a server whose toolchain is missi
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Ids of servers, or folders ([NAME=]FOLDER[@VARIANT]); all servers if none is given
+    /// Ids of servers, or folders (FOLDER, NAME=FOLDER, FOLDER@VARIANT); all servers if none is given
     #[arg(value_parser = arguments::name)]
     servers: Vec<String>,
     /// Only these workloads, separated by commas

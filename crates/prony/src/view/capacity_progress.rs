@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use prony_capacity::{
-    Attempt, Event, Judgement, MOST_RUNS, Planned, Purpose, Question, per_second, supports,
+    Event, Judgement, MOST_RUNS, Planned, Purpose, Question, RateAttempt, per_second, supports,
 };
 use prony_load::{LoadPlan, Progress};
 use prony_report::format;
@@ -22,17 +22,21 @@ pub struct CapacityProgress {
 impl CapacityProgress {
     /// Says what is looked for.
     pub fn start(plan: &LoadPlan, question: &Question) -> Self {
-        let bar = match std::io::stderr().is_terminal() {
-            true => ProgressBar::new_spinner().with_style(style()),
-            false => ProgressBar::hidden(),
-        };
         errln!(
             "looking for the greatest rate at which {} keeps {}",
             plan.url,
             question.slo
         );
+        match std::io::stderr().is_terminal() {
+            true => Self::on_bar(ProgressBar::new_spinner(), question),
+            false => Self::on_bar(ProgressBar::hidden(), question),
+        }
+    }
+
+    /// On a line of its own.
+    pub(super) fn on_bar(bar: ProgressBar, question: &Question) -> Self {
         Self {
-            bar,
+            bar: bar.with_style(style()),
             findings: question.precision.repeats,
             doing: "closed loop, for a first guess".into(),
         }
@@ -40,24 +44,28 @@ impl CapacityProgress {
 
     /// Shows what has happened.
     pub fn on(&mut self, event: &Event<'_>) {
+        if let Event::Tries(planned) = event {
+            self.doing = self.tries(planned);
+        }
+        if let Some(line) = self.line(event) {
+            self.bar.suspend(|| errln!("  {line}"));
+        }
+    }
+
+    /// What is said of an event.
+    pub(super) fn line(&self, event: &Event<'_>) -> Option<String> {
         match event {
-            Event::Guessed(rate) => {
-                self.say(&format!("closed loop  {:>12}", per_second(*rate)));
-            }
-            Event::Tries(planned) => self.doing = self.tries(planned),
-            Event::Tried(attempt) => {
-                self.say(&format!(
-                    "{:<12} {:>12}  {}",
-                    self.purpose(attempt.purpose),
-                    per_second(attempt.rate_per_s),
-                    outcome(attempt)
-                ));
-            }
-            Event::Unsettled(came) => {
-                self.say(&format!(
-                    "the server responds no request right any more: {came}"
-                ));
-            }
+            Event::Tries(_) => None,
+            Event::Guessed(rate) => Some(format!("closed loop  {:>12}", per_second(*rate))),
+            Event::Tried(attempt) => Some(format!(
+                "{:<12} {:>12}  {}",
+                self.purpose(attempt.purpose),
+                per_second(attempt.rate_per_s),
+                outcome(attempt)
+            )),
+            Event::Unsettled(came) => Some(format!(
+                "the server responds no request right any more: {came}"
+            )),
         }
     }
 
@@ -78,10 +86,6 @@ impl CapacityProgress {
     /// Clears the line that moved.
     pub fn finish(self) {
         self.bar.finish_and_clear();
-    }
-
-    fn say(&self, line: &str) {
-        self.bar.suspend(|| errln!("  {line}"));
     }
 
     fn tries(&self, planned: &Planned) -> String {
@@ -109,7 +113,7 @@ fn style() -> ProgressStyle {
         .unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
-fn outcome(attempt: &Attempt) -> String {
+fn outcome(attempt: &RateAttempt) -> String {
     if let Some(by) = noisy_by(attempt) {
         let then = match (attempt.purpose, attempt.run < MOST_RUNS) {
             (Purpose::Curve, _) => "",
@@ -127,19 +131,19 @@ fn outcome(attempt: &Attempt) -> String {
 }
 
 /// What made an attempt noisy; `None` if nothing did.
-pub fn noisy_by(attempt: &Attempt) -> Option<String> {
+pub fn noisy_by(attempt: &RateAttempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
     let by: Vec<String> = noise.noisy.iter().map(noisy::by).collect();
     Some(by.join(", and "))
 }
 
 /// What the kernel says about slow requests, as it follows a reason.
-fn slow_because(attempt: &Attempt) -> String {
+fn slow_because(attempt: &RateAttempt) -> String {
     let because = attempt.slow_because.as_ref();
     because.map_or(String::new(), |because| format!("; {because}"))
 }
 
-fn latency(attempt: &Attempt) -> String {
+fn latency(attempt: &RateAttempt) -> String {
     let Some(latency) = &attempt.latency_ns else {
         return String::new();
     };

@@ -2,7 +2,7 @@
 
 use std::fmt::{Result, Write};
 
-use prony_capacity::{Attempt, CapacityResult, Ended, Found, Judgement, per_second, supports};
+use prony_capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, per_second, supports};
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_report::format;
 
@@ -114,7 +114,7 @@ fn write_imprecise(
     (low, high): (Option<f64>, Option<f64>),
     findings: usize,
 ) -> Result {
-    let is_noisy = result.attempts.iter().any(Attempt::is_noisy);
+    let is_noisy = result.attempts.iter().any(RateAttempt::is_noisy);
     let is_short = result.ended == Ended::Budget && !is_noisy;
     let why = match is_short {
         true => format!("too little is known after {}", plural(findings, "finding")),
@@ -234,7 +234,7 @@ fn why_last(result: &CapacityResult) -> String {
     result.attempts.last().map_or(String::new(), because)
 }
 
-fn because(attempt: &Attempt) -> String {
+fn because(attempt: &RateAttempt) -> String {
     match attempt.judgement.why() {
         [] => String::new(),
         why => format!(": {}", why.join("; ")),
@@ -284,7 +284,7 @@ fn write_curve(out: &mut String, result: &CapacityResult) -> Result {
     }
 }
 
-fn mark(attempt: &Attempt) -> String {
+fn mark(attempt: &RateAttempt) -> String {
     let verdict = match attempt.judgement {
         Judgement::Held => "",
         Judgement::Failed { .. } => "  does not hold",

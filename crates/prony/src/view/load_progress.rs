@@ -53,6 +53,14 @@ enum Whole {
 impl LoadProgress {
     /// Says what is about to run.
     pub fn start(plan: &LoadPlan) -> Self {
+        match std::io::stderr().is_terminal() {
+            true => Self::on(ProgressBar::new(1000), false, plan, Instant::now()),
+            false => Self::on(ProgressBar::hidden(), true, plan, Instant::now()),
+        }
+    }
+
+    /// On a line of its own.
+    pub(super) fn on(bar: ProgressBar, plain: bool, plan: &LoadPlan, now: Instant) -> Self {
         let whole = match (plan.duration, plan.requests) {
             (Some(duration), _) => Whole::Duration(duration),
             (None, requests) => Whole::Requests(requests.unwrap_or(0)),
@@ -65,32 +73,29 @@ impl LoadProgress {
             }),
             _ => Rate::Mean,
         };
-        let plain = !std::io::stderr().is_terminal();
-        let bar = if plain {
-            ProgressBar::hidden()
-        } else {
-            ProgressBar::new(1000).with_style(style())
-        };
         // About ten lines in a pipe, however long it takes.
         let pause = plan
             .duration
             .map_or(Duration::from_secs(1), |whole| whole / 10);
         let pause = pause.max(Duration::from_secs(1));
         Self {
-            bar,
+            bar: bar.with_style(style()),
             plain,
-            measuring_since: Instant::now(),
+            measuring_since: now,
             warms_up: !plan.warmup.is_zero(),
             whole,
             rate,
-            next_line: Instant::now() + pause,
+            next_line: now + pause,
             pause,
         }
     }
 
     /// Shows the figures of now.
     pub fn show(&mut self, progress: &Progress) {
-        let now = Instant::now();
+        self.show_at(progress, Instant::now());
+    }
+
+    pub(super) fn show_at(&mut self, progress: &Progress, now: Instant) {
         if !progress.measuring {
             if self.warms_up {
                 self.measuring_since = now;

@@ -167,4 +167,4 @@ fn counted(count: u64, thing: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

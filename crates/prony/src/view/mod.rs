@@ -16,6 +16,9 @@ pub mod suites_table;
 mod time_left;
 mod warm_up;
 
+#[cfg(test)]
+mod tests;
+
 use prony_report::format;
 
 /// `1 trial`, `2 trials`, `1,204 requests`.

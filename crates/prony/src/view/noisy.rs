@@ -41,39 +41,3 @@ pub fn by(cause: &NoiseCause) -> String {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use prony_model::{FailureKind, LoadSpec, Trial, TrialResult};
-
-    #[test]
-    fn it_says_what_disturbed_it_and_what_comes_of_that() {
-        let mut record = TrialRecord {
-            trial: Trial {
-                sequence: 0,
-                server: "bun".into(),
-                workload: "hello".into(),
-                load: LoadSpec::default(),
-                round: 2,
-            },
-            started_at: String::new(),
-            attempt: 1,
-            noisy: Vec::new(),
-            result: TrialResult::Failed {
-                kind: FailureKind::Load,
-                message: String::new(),
-            },
-        };
-        assert_eq!(line(&record, false), None);
-        record.noisy = vec![
-            NoiseCause::OtherPrograms { share: 0.23 },
-            NoiseCause::WarmUp { rise: 0.4 },
-        ];
-        let text = line(&record, true).unwrap();
-        for part in ["bun × hello, round 2: ", "23", "40", "it is re-run"] {
-            assert!(text.contains(part), "{text}");
-        }
-        assert!(line(&record, false).unwrap().contains("not re-run"));
-    }
-}

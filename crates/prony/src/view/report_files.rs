@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_model::{Run, TrialRecord};
-use prony_report::{Comparison, chart_files, end_of_run, html, markdown, terminal};
+use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
 use prony_store::export_json;
 
 use crate::result_file::ResultFile;
@@ -23,7 +23,7 @@ pub struct ReportFiles {
 }
 
 /// Prints the comparison, and where the run did not come to its end, that.
-pub fn show(run: &Run, comparison: &Comparison) {
+pub fn show(run: &Run, comparison: &RunSummary) {
     let stdout = console::Term::stdout();
     let on_terminal = std::io::stdout().is_terminal();
     let width = match stdout.size_checked() {
@@ -42,7 +42,7 @@ pub fn write(
     folder: &Path,
     run: &Run,
     trials: &[TrialRecord],
-    comparison: &Comparison,
+    comparison: &RunSummary,
 ) -> Result<ReportFiles, Box<dyn Error>> {
     let files = ReportFiles {
         markdown: folder.join("report.md"),

@@ -56,8 +56,13 @@ impl RunProgress {
         } else {
             ProgressBar::hidden()
         };
-        bar.set_style(style("{spinner} {wide_msg}"));
         bar.enable_steady_tick(Duration::from_millis(200));
+        Self::on(bar, on_terminal, request)
+    }
+
+    /// On a line of its own.
+    pub(super) fn on(bar: ProgressBar, on_terminal: bool, request: &RunRequest<'_>) -> Self {
+        bar.set_style(style("{spinner} {wide_msg}"));
         let view = Self {
             bar,
             on_terminal,

@@ -42,29 +42,3 @@ fn told(warm_up: &WarmUp) -> Option<(&'static str, String)> {
 fn tenths(seconds: f64) -> String {
     format::seconds((seconds * 10.0).round() / 10.0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn warm_up(time_to_warm_s: Option<f64>, still_improving: bool) -> WarmUp {
-        WarmUp {
-            process: ProcessStart::New,
-            loaded_s: 20.2,
-            searched_s: 20.0,
-            limit_s: 20.0,
-            time_to_warm_s,
-            still_improving,
-        }
-    }
-
-    #[test]
-    fn a_long_warm_up_is_told_and_a_short_one_is_not() {
-        assert_eq!(told(&warm_up(Some(0.2), false)), None);
-        assert_eq!(told(&warm_up(None, false)), None);
-        let (_, said) = told(&warm_up(Some(8.0), false)).unwrap();
-        assert!(said.starts_with("took 8"), "{said}");
-        let (_, said) = told(&warm_up(None, true)).unwrap();
-        assert!(said.contains("lower bounds"), "{said}");
-    }
-}

@@ -182,7 +182,7 @@ fn a_file_of_requests_is_told_what_is_wrong_with_it() {
     with("{\"path\": \"/a\", \"path\": \"/b\"}", url)
         .says("some.jsonl, line 1: the key `path` appears twice at column 21; give it once");
     with("{\"path\": 5}", url)
-        .says("some.jsonl, line 1: field `path`: expected a text, got a number");
+        .says("some.jsonl, line 1: field `path`: expected a string, got a number");
     with("{\"path\": \"/\"}", "http://127.0.0.1:1/x")
         .says("with --requests-file the URL only names the server: give one, http://127.0.0.1:1/");
     let arguments = ["--requests-file", "missing.jsonl", url];

@@ -10,6 +10,8 @@ mod requests;
 mod responses;
 mod shapes;
 mod slow_accept;
+#[path = "../../../load/tests/behaviour/slow_acceptor.rs"]
+mod slow_acceptor;
 mod streams;
 mod wrk;
 
@@ -62,7 +64,7 @@ impl Ceiling {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap().port()
         };
-        let mut ceiling = prony(["ceiling"]);
+        let mut ceiling = prony(["reference"]);
         ceiling
             .args(arguments)
             .env("HOST", "127.0.0.1")

@@ -1,44 +1,17 @@
 //! A server whose accept queue overflows: what the kernel counted is told.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::thread;
-use std::time::Duration;
-
-use socket2::{Domain, Socket, Type};
 
 use crate::common::{run, schema};
+use crate::slow_acceptor::slow_acceptor;
 use crate::{load, loaded};
-
-/// Takes a connection every 25 ms, with a queue of one beside it, and responses one request on each. It ends with the
-/// test's process.
-fn slow_acceptor() -> String {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    socket.bind(&any.into()).unwrap();
-    socket.listen(1).unwrap();
-    let listener = TcpListener::from(socket);
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            thread::sleep(Duration::from_millis(25));
-            let timeout = Some(Duration::from_millis(500));
-            stream.set_read_timeout(timeout).unwrap();
-            // The client may have given up.
-            let _ = stream.read(&mut [0; 1024]);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-        }
-    });
-    format!("http://{address}/")
-}
 
 /// How the explanation goes on after the counts.
 const OVERFLOWED: &str = "the server's accept queue overflowed";
 
 #[test]
 fn a_second_of_latency_is_explained_by_the_syns_that_were_sent_again() {
-    let url = slow_acceptor();
+    let url = format!("http://{}/", slow_acceptor());
     let (stdout, result) = loaded(&["--rate", "80/s", "--no-keepalive", "-d2s", &url]);
     let tcp = &result["tcp"];
     assert!(tcp["retransmitted_syns"].as_u64() > Some(0), "{tcp}");
@@ -58,7 +31,7 @@ fn a_second_of_latency_is_explained_by_the_syns_that_were_sent_again() {
 
 #[test]
 fn a_rate_that_fails_for_an_accept_queue_says_so() {
-    let url = slow_acceptor();
+    let url = format!("http://{}/", slow_acceptor());
     let folder = tempfile::tempdir().unwrap();
     // Each response takes 25 ms or longer.
     let mut command = load(folder.path(), &["--find-capacity", "--no-keepalive", "-t1"]);

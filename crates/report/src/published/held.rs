@@ -3,52 +3,26 @@
 use prony_model::PublishedFigure;
 use prony_stats::{Competitor, Known, Order, stands};
 
+use super::document::{DocumentRow, DocumentTable, Held};
 use super::measured::{Gathering, Measured, gathering};
-use super::{DocumentRow, DocumentTable};
-use crate::Table;
+use crate::table::ResultTable;
 
-/// How the published order of one figure held on one workload: every pair of rows whose published
-/// figures differ is counted once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Held {
-    /// The figure.
-    pub figure: PublishedFigure,
-    /// The workload; `None` for a figure that does not hang on it, and in a table of one workload.
-    pub workload: Option<String>,
-    /// The pairs that stand in the published order.
-    pub in_order: usize,
-    /// The pairs that stand the other way round: the name of the one that is better here, then of
-    /// the one that was better in the document.
-    pub reversed: Vec<(String, String)>,
-    /// The pairs that cannot be told apart here.
-    pub untold: usize,
-    /// The pairs of which one or both were not measured.
-    pub not_measured: usize,
-}
-
-impl Held {
-    /// The pairs that were measured.
-    pub fn pairs(&self) -> usize {
-        self.in_order + self.reversed.len() + self.untold
-    }
-}
-
-/// The order of every figure that has one. What the rounds tell of a figure is corrected for all its pairs; the rates of a
-/// closed loop stand as they are ranked.
-pub(super) fn held(table: &DocumentTable, tables: &[Table]) -> Vec<Held> {
+/// How the published order held, for every figure that has one. The comparisons of a figure are corrected for all its pairs;
+/// the rates of a closed loop stand as they are ranked.
+pub(super) fn held(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Held> {
     let figures = table.source.columns.iter();
     figures
         .flat_map(|&figure| {
             groups(table, figure)
                 .into_iter()
                 .filter_map(move |(workload, rows)| {
-                    Group::of(table, figure, &rows)?.held(workload, tables)
+                    Group::of(table, figure, &rows, tables)?.held(workload)
                 })
         })
         .collect()
 }
 
-/// The document's rows that can be held against each other: those of a workload.
+/// The document's rows that can be compared with each other: those of a workload.
 pub(super) fn groups(
     table: &DocumentTable,
     figure: PublishedFigure,
@@ -68,19 +42,27 @@ pub(super) fn groups(
         .collect()
 }
 
-/// A row whose figure was published.
-struct Entry<'a> {
-    row: &'a DocumentRow,
-    published: f64,
-}
+/// A row with its published figure.
+type Entry<'a> = (&'a DocumentRow, f64);
 
-/// The rows of one figure on one workload.
+/// The rows of one figure on one workload, each with what was published of it.
 struct Group<'a> {
-    table: &'a DocumentTable,
     figure: PublishedFigure,
     more_is_better: bool,
     rows: &'a [&'a DocumentRow],
     entries: Vec<Entry<'a>>,
+    /// What the rounds tell of the rows.
+    order: Order,
+    /// The table that ranks its rows by this figure, if one does.
+    ranking: Option<&'a ResultTable>,
+}
+
+/// How two rows that differ in the document stand here.
+enum PairOrder {
+    NotMeasured,
+    Untold,
+    AsPublished,
+    Reversed,
 }
 
 impl<'a> Group<'a> {
@@ -89,30 +71,42 @@ impl<'a> Group<'a> {
         table: &'a DocumentTable,
         figure: PublishedFigure,
         rows: &'a [&'a DocumentRow],
+        tables: &'a [ResultTable],
     ) -> Option<Self> {
+        let more_is_better = figure.more_is_better()?;
         let mut entries: Vec<Entry> = Vec::new();
         for row in rows {
-            let Some(published) = table.published(row, figure) else {
-                continue;
-            };
             // A server that stands twice with the same figure makes each pair once.
-            let again =
-                |entry: &Entry| entry.row.server == row.server && entry.published == published;
-            if !entries.iter().any(again) {
-                entries.push(Entry { row, published });
+            let again = |value: f64| {
+                entries
+                    .iter()
+                    .any(|(other, known)| other.server == row.server && *known == value)
+            };
+            if let Some(value) = table.published(row, figure).filter(|value| !again(*value)) {
+                entries.push((row, value));
             }
         }
+        let competitors: Vec<Competitor> = entries
+            .iter()
+            .map(|(row, _)| competitor(row, figure, more_is_better))
+            .collect();
+        let ranks = |one: &&ResultTable| {
+            let workload = entries.first().map(|(row, _)| &row.workload);
+            workload == Some(&one.workload) && one.load.same_load(&table.source.load)
+        };
+        let is_rate = figure == PublishedFigure::Rate;
         Some(Self {
-            table,
             figure,
-            more_is_better: figure.more_is_better()?,
+            more_is_better,
             rows,
+            order: Order::of(&competitors),
+            ranking: tables.iter().find(ranks).filter(|_| is_rate),
             entries,
         })
     }
 
     /// `None` if no two rows differ in the document.
-    fn held(&self, workload: Option<&str>, tables: &[Table]) -> Option<Held> {
+    fn held(&self, workload: Option<&str>) -> Option<Held> {
         let mut held = Held {
             figure: self.figure,
             workload: workload.map(str::to_owned),
@@ -121,129 +115,86 @@ impl<'a> Group<'a> {
             untold: 0,
             not_measured: 0,
         };
-        let judge = Judge::of(self, tables);
-        for (i, one) in self.entries.iter().enumerate() {
-            for (j, other) in self.entries.iter().enumerate().skip(i + 1) {
+        for (i, (one, published)) in self.entries.iter().enumerate() {
+            for (j, (other, others)) in self.entries.iter().enumerate().skip(i + 1) {
                 // The same server twice is measured once: its two rows cannot differ here.
-                if one.row.server == other.row.server || one.published == other.published {
+                if one.server == other.server || published == others {
                     continue;
                 }
-                let first_is_better = (one.published > other.published) == self.more_is_better;
+                let first_is_better = (published > others) == self.more_is_better;
                 let (better, worse) = if first_is_better { (i, j) } else { (j, i) };
-                let name = |place: usize| name(self.entries[place].row, self.rows);
-                match judge.is_better(better, worse) {
-                    Finding::NotMeasured => held.not_measured += 1,
-                    Finding::Untold => held.untold += 1,
-                    Finding::Better => held.in_order += 1,
-                    Finding::Worse => held.reversed.push((name(worse), name(better))),
+                match self.pair(better, worse) {
+                    PairOrder::NotMeasured => held.not_measured += 1,
+                    PairOrder::Untold => held.untold += 1,
+                    PairOrder::AsPublished => held.in_order += 1,
+                    PairOrder::Reversed => {
+                        held.reversed.push((self.name(worse), self.name(better)))
+                    }
                 }
             }
         }
         (held.pairs() + held.not_measured > 0).then_some(held)
     }
 
-    /// The rows as they compete in their figure.
-    fn order(&self) -> Order {
-        let competitor = |entry: &Entry| Competitor {
-            rounds: self
-                .measured(entry.row)
-                .map_or_else(Default::default, |it| {
-                    // The larger one is the better one.
-                    let value = |value: f64| {
-                        if self.more_is_better {
-                            value
-                        } else {
-                            1.0 / value
-                        }
-                    };
-                    it.rounds
-                        .iter()
-                        .map(|&(round, it)| (round, value(it)))
-                        .collect()
-                }),
-            known: known(entry.row, self.figure),
-        };
-        Order::of(&self.entries.iter().map(competitor).collect::<Vec<_>>())
-    }
-
-    fn measured<'row>(&self, row: &'row DocumentRow) -> Option<&'row Measured> {
-        row.measured.get(&self.figure)
-    }
-
-    /// The table that ranks its rows by this figure.
-    fn ranking<'table>(&self, tables: &'table [Table]) -> Option<&'table Table> {
-        let workload = &self.entries.first()?.row.workload;
-        let is_it = |table: &&Table| {
-            table.workload == *workload && table.load.same_load(&self.table.source.load)
-        };
-        let is_rate = self.figure == PublishedFigure::Rate;
-        tables.iter().find(is_it).filter(|_| is_rate)
-    }
-}
-
-/// What was found of two rows.
-enum Finding {
-    /// One or both were not measured.
-    NotMeasured,
-    Untold,
-    Better,
-    Worse,
-}
-
-/// Says which of two rows of a group is better here.
-struct Judge<'a> {
-    group: &'a Group<'a>,
-    ranking: Option<&'a Table>,
-    order: Order,
-}
-
-impl<'a> Judge<'a> {
-    fn of(group: &'a Group<'a>, tables: &'a [Table]) -> Self {
-        Self {
-            group,
-            ranking: group.ranking(tables),
-            order: group.order(),
-        }
-    }
-
-    /// Whether `one` is the better here.
-    fn is_better(&self, one: usize, other: usize) -> Finding {
-        let row = |place: usize| self.group.entries[place].row;
-        let measured = |place| self.group.measured(row(place));
+    /// How two rows stand here, of which the document has `one` before the other.
+    fn pair(&self, one: usize, other: usize) -> PairOrder {
+        let row = |place: usize| self.entries[place].0;
+        let measured = |place| row(place).measured.get(&self.figure);
         let (Some(a), Some(b)) = (measured(one), measured(other)) else {
-            return Finding::NotMeasured;
+            return PairOrder::NotMeasured;
         };
-        let better = match self.by_rank(row(one), row(other)) {
-            Some(ranked) => ranked,
+        let is_better = match self.ranking.and_then(|ranking| ranking.order.as_ref()) {
+            Some(order) => order
+                .faster(&row(one).server, &row(other).server)
+                .map(|faster| faster == row(one).server),
             None => self.by_figures(one, other, a, b),
         };
-        match better {
-            None => Finding::Untold,
-            Some(true) => Finding::Better,
-            Some(false) => Finding::Worse,
+        match is_better {
+            None => PairOrder::Untold,
+            Some(true) => PairOrder::AsPublished,
+            Some(false) => PairOrder::Reversed,
         }
-    }
-
-    /// As the two are ranked; `None` if no ranking has this figure.
-    fn by_rank(&self, one: &DocumentRow, other: &DocumentRow) -> Option<Option<bool>> {
-        let order = self.ranking?.order.as_ref()?;
-        let faster = order.faster(&one.server, &other.server);
-        Some(faster.map(|faster| faster == one.server))
     }
 
     /// The figures themselves must stand the same way as their rounds: a figure of all rounds may lie outside of the
     /// interval of most. A figure without rounds, or that is 0 in one, has only its interval.
     fn by_figures(&self, one: usize, other: usize, a: &Measured, b: &Measured) -> Option<bool> {
-        let more_is_better = self.group.more_is_better;
-        let by_value = (a.value > b.value) == more_is_better;
+        let by_value = (a.value > b.value) == self.more_is_better;
         if self.order.compares(one, other) {
             let by_rounds = self.order.better(one, other)? == one;
             return (by_rounds == by_value && a.value != b.value).then_some(by_rounds);
         }
-        let better = by_intervals(more_is_better, a, b)?;
-        let known = |place: usize| known(self.group.entries[place].row, self.group.figure);
+        let better = by_intervals(self.more_is_better, a, b)?;
+        let known = |place: usize| known(self.entries[place].0, self.figure);
         let (first, second) = if better { (one, other) } else { (other, one) };
         stands(known(first), known(second)).then_some(better)
+    }
+
+    /// The document's name of a row, with the server if two rows have the same.
+    fn name(&self, place: usize) -> String {
+        let row = self.entries[place].0;
+        let is_alike = |other: &&DocumentRow| other.name == row.name && other.server != row.server;
+        match self.rows.iter().any(is_alike) {
+            false => row.name.clone(),
+            true => format!("{} ({})", row.name, row.server),
+        }
+    }
+}
+
+/// A row as it competes in a figure, with the larger one as the better one.
+fn competitor(row: &DocumentRow, figure: PublishedFigure, more_is_better: bool) -> Competitor {
+    let better = |value: f64| if more_is_better { value } else { 1.0 / value };
+    let rounds = row
+        .measured
+        .get(&figure)
+        .map(|measured| &measured.rounds[..])
+        .unwrap_or_default();
+    Competitor {
+        rounds: rounds
+            .iter()
+            .map(|&(round, value)| (round, better(value)))
+            .collect(),
+        known: known(row, figure),
     }
 }
 
@@ -251,21 +202,10 @@ fn known(row: &DocumentRow, figure: PublishedFigure) -> Known {
     row.known.get(&figure).copied().unwrap_or_default()
 }
 
-/// Whether the first is the better, where the intervals are apart.
+/// Whether the first is the better, if the intervals are apart.
 fn by_intervals(more_is_better: bool, a: &Measured, b: &Measured) -> Option<bool> {
     let (a_ends, b_ends) = (a.interval?, b.interval?);
     let above = a_ends.0 > b_ends.1 && a.value > b.value;
     let below = a_ends.1 < b_ends.0 && a.value < b.value;
     (above || below).then_some(above == more_is_better)
-}
-
-/// The document's name of a row, with the server where two rows have the same.
-fn name(row: &DocumentRow, rows: &[&DocumentRow]) -> String {
-    let same = rows
-        .iter()
-        .filter(|other| other.name == row.name && other.server != row.server);
-    match same.count() {
-        0 => row.name.clone(),
-        _ => format!("{} ({})", row.name, row.server),
-    }
 }

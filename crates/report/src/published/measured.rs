@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use prony_model::{Measurement, PublishedFigure, RoundSummary};
+use prony_present::number::{self, bytes, count, duration, transfer};
 use prony_stats::{Estimate, Ratio, median};
 
-use crate::{FigureKind, Row};
+use crate::bound::FigureKind;
+use crate::flags::error_words;
+use crate::table::ServerRow;
 
 /// A figure as it was measured here.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,11 +18,11 @@ pub struct Measured {
     /// How far the rounds go, as it is shown: the interval of a median, or else from the lowest round to the
     /// highest. `None` for one round, and for what has no rounds.
     pub spread: Option<(f64, f64)>,
-    /// What must not touch another's for the two to be told apart; `None` where nothing is known.
+    /// What must not touch another's for the two to be told apart; `None` if nothing is known.
     pub interval: Option<(f64, f64)>,
     /// The rounds' own figures, by round.
     pub rounds: Vec<(u32, f64)>,
-    /// What it is made of, where that is worth a word: errors by kind.
+    /// What it consists of, if that matters: errors by kind.
     pub detail: String,
 }
 
@@ -42,30 +45,51 @@ pub(super) enum Gathering {
     Share,
 }
 
-pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
+/// What is known of a figure, whatever its table.
+pub(super) struct About {
+    /// The title of its column; `of BASE` is added to a share.
+    pub title: &'static str,
+    /// How it is written in its unit.
+    pub shown: fn(f64) -> String,
+    /// How its rounds become one.
+    pub gathering: Gathering,
+    /// What it is of, as far as bounds go. The mean latency of a closed loop is its pace in other words.
+    pub kind: FigureKind,
+}
+
+pub(super) fn about(figure: PublishedFigure) -> About {
+    use FigureKind::{Latency, Other, Pace};
+    use Gathering::*;
     use PublishedFigure::*;
-    match figure {
-        Rate | Transfer | TimePerRequest | QueuedRequests => Gathering::Summary,
-        LatencyMean | LatencyStdev | LatencyP95 | LatencyP99 | WithinStdev => Gathering::Merged,
-        LatencyMax | PeakMemory => Gathering::Highest,
-        Errors => Gathering::Sum,
-        Startup => Gathering::Starts,
-        ArtefactBytes => Gathering::Build,
-        RateShare | TransferShare => Gathering::Share,
+    let errors = |value: f64| number::exact(value.max(0.0).round() as u64);
+    let (title, shown, gathering, kind): (_, fn(f64) -> String, _, _) = match figure {
+        Rate => ("requests/s", count, Summary, Pace),
+        Transfer => ("transfer", transfer, Summary, Pace),
+        LatencyMean => ("mean latency", duration, Merged, Pace),
+        LatencyStdev => ("latency stdev", duration, Merged, Latency),
+        LatencyMax => ("max latency", duration, Highest, Latency),
+        LatencyP95 => ("p95 latency", duration, Merged, Latency),
+        LatencyP99 => ("p99 latency", duration, Merged, Latency),
+        WithinStdev => ("± stdev", number::share, Merged, Latency),
+        TimePerRequest => ("time per request", duration, Summary, Pace),
+        QueuedRequests => ("queued requests", count, Summary, Latency),
+        Errors => ("errors", errors, Sum, Latency),
+        Startup => ("startup", duration, Starts, Other),
+        ArtefactBytes => ("artefact", bytes, Build, Other),
+        PeakMemory => ("peak memory", bytes, Highest, Other),
+        RateShare => ("requests, % of", number::share, Share, Pace),
+        TransferShare => ("transfer, % of", number::share, Share, Pace),
+    };
+    About {
+        title,
+        shown,
+        gathering,
+        kind,
     }
 }
 
-/// What a figure is of, as far as bounds go. The mean latency of a closed loop is its pace in other words.
-pub(super) fn kind(figure: PublishedFigure) -> FigureKind {
-    use PublishedFigure::*;
-    match figure {
-        Rate | Transfer | TimePerRequest | LatencyMean | RateShare | TransferShare => {
-            FigureKind::Pace
-        }
-        LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | WithinStdev | QueuedRequests
-        | Errors => FigureKind::Latency,
-        Startup | ArtefactBytes | PeakMemory => FigureKind::Other,
-    }
+pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
+    about(figure).gathering
 }
 
 /// What one server gave under one workload.
@@ -73,11 +97,11 @@ pub(super) struct Own<'a> {
     /// The measured rounds, ascending.
     pub rounds: Vec<(u32, &'a Measurement)>,
     /// All of them summed up.
-    pub summed: &'a Row,
+    pub summed: &'a ServerRow,
 }
 
 impl Own<'_> {
-    /// A figure; `base` is what its shares are of. `None` where it was not measured.
+    /// A figure; `base` is what its shares are of. `None` if it was not measured.
     pub fn measured(
         &self,
         figure: PublishedFigure,
@@ -142,7 +166,7 @@ impl Own<'_> {
             interval,
             rounds,
             detail: match figure {
-                PublishedFigure::Errors => self.summed.figures.error_words().join(", "),
+                PublishedFigure::Errors => error_words(&self.summed.figures).join(", "),
                 _ => String::new(),
             },
         })
@@ -195,7 +219,7 @@ fn whole(share: PublishedFigure) -> PublishedFigure {
     }
 }
 
-/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; where these have
+/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; if these have
 /// none, it is as wide as the two intervals allow.
 fn share(
     part: &Own,

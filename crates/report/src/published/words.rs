@@ -2,69 +2,44 @@
 
 use prony_model::{PublishedFigure, RoundSummary};
 
-use super::measured::{Gathering, gathering};
-use super::{DocumentTable, Held};
-use crate::{format, prose};
+use prony_present::load;
+use prony_present::words::{capital, counted, list, plural};
+
+use super::document::{DocumentTable, Held};
+use super::measured::{Gathering, about, gathering};
 
 /// The title of a column.
-pub(crate) fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
-    use PublishedFigure::*;
-    let base = table.source.share_of.as_deref().unwrap_or("plain");
-    let title = match figure {
-        Rate => "requests/s",
-        Transfer => "transfer",
-        LatencyMean => "mean latency",
-        LatencyStdev => "latency stdev",
-        LatencyMax => "max latency",
-        LatencyP95 => "p95 latency",
-        LatencyP99 => "p99 latency",
-        WithinStdev => "± stdev",
-        TimePerRequest => "time per request",
-        QueuedRequests => "late requests",
-        Errors => "errors",
-        Startup => "startup",
-        ArtefactBytes => "artefact",
-        PeakMemory => "peak memory",
-        RateShare => return format!("requests, % of {base}"),
-        TransferShare => return format!("transfer, % of {base}"),
-    };
-    title.to_owned()
-}
-
-/// The title of a figure's chart.
-pub(crate) fn title_of_chart(table: &DocumentTable, figure: PublishedFigure) -> String {
-    capital(&title(table, figure))
+pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
+    let title = about(figure).title;
+    match gathering(figure) {
+        Gathering::Share => format!(
+            "{title} {}",
+            table.source.share_of.as_deref().unwrap_or("plain")
+        ),
+        _ => title.to_owned(),
+    }
 }
 
 /// A figure in its unit.
-pub(crate) fn shown(figure: PublishedFigure, value: f64) -> String {
+pub fn shown(figure: PublishedFigure, value: f64) -> String {
     tick(figure)(value)
 }
 
 /// How a figure is written in its unit.
-pub(crate) fn tick(figure: PublishedFigure) -> fn(f64) -> String {
-    use PublishedFigure::*;
-    match figure {
-        Rate | QueuedRequests => format::count,
-        Errors => |value| format::exact(value.max(0.0).round() as u64),
-        Transfer => format::transfer,
-        LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
-        | Startup => format::duration,
-        WithinStdev | RateShare | TransferShare => format::share,
-        ArtefactBytes | PeakMemory => format::bytes,
-    }
+pub fn tick(figure: PublishedFigure) -> fn(f64) -> String {
+    about(figure).shown
 }
 
 /// The name of a table's summary.
-pub(crate) fn summary(table: &DocumentTable) -> &'static str {
+pub fn summary(table: &DocumentTable) -> &'static str {
     match table.source.summary {
         RoundSummary::Median => "median",
         RoundSummary::Mean => "mean",
     }
 }
 
-/// How the figures of a table came from its rounds, a sentence each.
-pub(crate) fn how(table: &DocumentTable) -> Vec<String> {
+/// How each figure of a table was computed from its rounds, a sentence each.
+pub fn how(table: &DocumentTable) -> Vec<String> {
     use Gathering::*;
     let mut sentences: Vec<String> = [Summary, Merged, Highest, Sum, Starts, Share]
         .into_iter()
@@ -94,7 +69,7 @@ pub(crate) fn how(table: &DocumentTable) -> Vec<String> {
         .iter()
         .any(|figure| is_latency(*figure))
     {
-        let kind = prose::latency_of(&table.source.load);
+        let kind = load::latency(&table.source.load);
         sentences.push(format!("Latency: {kind}."));
     }
     sentences
@@ -134,26 +109,11 @@ fn is_latency(figure: PublishedFigure) -> bool {
     )
 }
 
-/// `a, b and c`.
-fn list(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
-}
-
-/// More reversed pairs than this are counted and not named.
+/// More reversed pairs than this are counted, not named.
 const NAMED: usize = 8;
 
 /// How the published order held, a sentence a figure.
-pub(crate) fn sentences(table: &DocumentTable) -> Vec<String> {
+pub fn sentences(table: &DocumentTable) -> Vec<String> {
     let figures = table.source.columns.iter();
     figures
         .filter_map(|figure| sentence(table, *figure))
@@ -172,7 +132,7 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
     }
     let title = title(table, figure);
     if counts.pairs == 0 {
-        let pairs = prose::verb(counts.not_measured as u64, "pair", "pairs");
+        let pairs = counted(counts.not_measured as u64, "pair", "pairs");
         return Some(format!(
             "{title}: {pairs} in the document, none of them measured here."
         ));
@@ -184,7 +144,7 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
     Some(format!(
         "{title}: {} of {} in the published order, {} reversed{}, {} not told apart{not_measured}.",
         counts.in_order,
-        prose::plural(counts.pairs, "pair"),
+        plural(counts.pairs, "pair"),
         counts.reversed,
         reversed(&held),
         counts.untold,
@@ -216,36 +176,27 @@ fn reversed(held: &[&Held]) -> String {
     }
 }
 
-/// How the published order held over all figures; `None` where the document has no order.
-pub(crate) fn overall(table: &DocumentTable) -> Option<String> {
+/// How the published order held over all figures; `None` if the document has no order.
+pub fn overall(table: &DocumentTable) -> Option<String> {
     if table.held.is_empty() {
         return None;
     }
     let counts = Counts::of(&table.held);
     if counts.pairs == 0 {
-        return Some(
-            "No two rows that the document tells apart were both measured here.".to_owned(),
-        );
+        return Some("No two rows that differ in the document were both measured here.".to_owned());
     }
     let not_measured = match counts.not_measured {
         0 => String::new(),
-        n => format!(" {n} more could not be held against it: a row was not measured."),
+        n => format!(" {n} more could not be compared, because a row was not measured."),
     };
     Some(format!(
-        "Of {} of figures that the document tells apart, {} in its order here, {} reversed, and {} not told apart by \
+        "Of {} of figures that differ in the document, {} in its order here, {} reversed, and {} not told apart by \
          these rounds.{not_measured}",
-        prose::plural(counts.pairs, "pair"),
-        is(counts.in_order),
-        is(counts.reversed),
-        is(counts.untold),
+        plural(counts.pairs, "pair"),
+        counted(counts.in_order as u64, "is", "are"),
+        counted(counts.reversed as u64, "is", "are"),
+        counted(counts.untold as u64, "is", "are"),
     ))
-}
-
-fn is(count: usize) -> String {
-    match count {
-        1 => "1 is".to_owned(),
-        n => format!("{n} are"),
-    }
 }
 
 struct Counts {

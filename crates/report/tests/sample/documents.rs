@@ -63,7 +63,7 @@ pub const MINE: Kind = ("mine", "C", "own", "", "tuned", 0.7, 2, 0.7);
 const ZIG_STD: Kind = (
     "zig-std", "Zig", "std.http", "0.15.2", "stdlib", 0.62, 2, 1.2,
 );
-const AXUM: Kind = (
+pub const AXUM: Kind = (
     "rust-axum",
     "Rust",
     "axum",
@@ -83,7 +83,7 @@ pub const BUN: Kind = (
     48,
     21.0,
 );
-const FASTHTTP: Kind = (
+pub const FASTHTTP: Kind = (
     "go-fasthttp",
     "Go",
     "fasthttp",

@@ -2,8 +2,10 @@
 #![allow(dead_code)] // Each test file uses a part of them.
 
 pub mod documents;
+pub mod hostile;
 pub mod noisy;
 pub mod rates;
+pub mod troubles;
 
 use std::collections::BTreeMap;
 

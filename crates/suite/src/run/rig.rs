@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
-use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_model::{ProcessStart, TrialRecord};
 use prony_server::{Built, PortSource};
 use prony_store::{Store, StoreError};
 
@@ -62,12 +62,8 @@ impl Servers<'_> {
         record: &TrialRecord,
         running: Running,
     ) {
-        let showed_slow = match &record.result {
-            TrialResult::Measured(measurement) => {
-                measurement.warm_up.as_ref().is_some_and(WarmUp::is_slow)
-            }
-            TrialResult::Failed { .. } => false,
-        };
+        let warm_up = record.measurement().and_then(|one| one.warm_up);
+        let showed_slow = warm_up.is_some_and(|warm_up| warm_up.is_slow());
         if attempt.warming == Warming::Keep || showed_slow {
             self.kept.put(key, running, self.machine_bytes);
         } else {

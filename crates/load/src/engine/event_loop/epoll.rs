@@ -13,42 +13,47 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventFlags};
 use socket2::Socket;
 
-use super::socket::{Mode, socket_towards};
-use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use super::{
+    Chunk, ChunkBytes, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
+    errno_of, socket_towards,
+};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 
-/// Sockets that are watched by epoll, and read and written directly.
+/// Sockets that epoll watches, and that are read and written directly.
 pub(in crate::engine) struct Epoll {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
-    /// The next of `events` that nobody has looked at.
+    /// The next of `events` to handle.
     at: usize,
     slots: Vec<Slot>,
-    /// The slot whose socket is being read, until it is empty.
+    /// The slot whose socket is being read until it is empty.
     reading: Option<usize>,
-    /// Slots that were read for long enough: the others come first.
+    /// Slots that have used up their reads: the others go first.
     later: VecDeque<usize>,
-    /// How many of these have their turn before the next wait.
+    /// How many of these are read before the next wait.
     later_now: usize,
-    buffers: Buffers,
+    /// One buffer for all connections, so that it stays in the cache.
+    look: Vec<u8>,
+    /// Only has a length: the kernel throws bodies away without touching it.
+    discard: Vec<u8>,
+    /// How much to read before the head tells the length of the body.
+    first_look: usize,
     system_calls: u64,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Debug, Default)]
 struct Slot {
     socket: Option<Socket>,
     /// Tells the events of this socket from those of earlier ones.
     generation: u32,
     connecting: bool,
-    /// A send was not taken whole: the next edge tells of room.
+    /// The last send was not taken whole: the next edge means that there is room.
     blocked: bool,
-    /// The kernel has told that the server has closed: there is no further edge, so it is read to its
-    /// end.
+    /// The server has closed: no edge follows, so the socket is read to its end.
     peer_closed: bool,
-    /// Urgent data has come: a read stops before it, so one that gives less than there was room for has not emptied the
-    /// socket.
+    /// Urgent data has arrived: a read stops before it, so a short read does not mean that the socket is empty.
     has_urgent: bool,
     /// It is in `later`.
     read_later: bool,
@@ -56,36 +61,13 @@ struct Slot {
     reads: u32,
 }
 
-/// Buffers that all connections of a worker share: only what is in the cache is used.
-struct Buffers {
-    look: Vec<u8>,
-    /// Never touched where the kernel throws bodies away; it only has a length.
-    discard: Vec<u8>,
-    /// How much is read before the head has said how long the body is.
-    first_look: usize,
-}
-
-/// Bytes in the shared buffer: it is given back before anything else is read.
-#[derive(Debug)]
-pub(in crate::engine) struct Look {
-    length: usize,
-    more_behind: bool,
-}
-
-impl Chunk for Look {
-    fn more_behind(&self) -> bool {
-        self.more_behind
-    }
-}
-
-/// What the kernel says of a connection that the server has closed.
+/// The kernel's flags for a connection that the server has closed.
 const CLOSED: EventFlags = EventFlags::RDHUP
     .union(EventFlags::HUP)
     .union(EventFlags::ERR);
-/// What the kernel says where there is something to read, were it only the end.
+/// The kernel's flags if there is something to read, including the end.
 const READABLE: EventFlags = CLOSED.union(EventFlags::IN).union(EventFlags::PRI);
-/// Watched once and for all: as long as a socket is always read until it is empty, no further system
-/// call is needed.
+/// Set only once: as every socket is always read until it is empty, the interest never changes.
 const INTEREST: EventFlags = EventFlags::IN
     .union(EventFlags::OUT)
     .union(EventFlags::PRI)
@@ -94,11 +76,11 @@ const INTEREST: EventFlags = EventFlags::IN
 
 /// Events taken from the kernel in one call.
 const BATCH: usize = 256;
-/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+/// A server that sends faster than Prony reads must not hold up the other connections or the clock.
 const READS_AT_ONCE: u32 = 16;
 
 impl Epoll {
-    pub(in crate::engine) fn new() -> Result<Self, Errno> {
+    pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
             events: Vec::with_capacity(BATCH),
@@ -107,17 +89,15 @@ impl Epoll {
             reading: None,
             later: VecDeque::new(),
             later_now: 0,
-            buffers: Buffers {
-                look: vec![0; LARGE_LOOK],
-                discard: vec![0; 1024 * 1024],
-                first_look: LARGE_LOOK,
-            },
+            look: vec![0; LARGE_LOOK],
+            discard: vec![0; 1024 * 1024],
+            first_look: LARGE_LOOK,
             system_calls: 0,
         })
     }
 
-    /// What the next event of the kernel means, where it means something.
-    fn take_kernel_event(&mut self) -> Option<(usize, Event<Look>)> {
+    /// What the next kernel event means, if anything.
+    fn take_kernel_event(&mut self) -> Option<(usize, SocketEvent)> {
         while let Some(event) = self.events.get(self.at) {
             let (data, flags) = (event.data.u64(), event.flags);
             self.at += 1;
@@ -141,19 +121,19 @@ impl Epoll {
         None
     }
 
-    /// What an edge of a socket that could not be written to, or was connecting, means.
-    fn writable(&mut self, index: usize) -> Option<Event<Look>> {
+    /// What an edge means for a socket that was connecting or had no room.
+    fn writable(&mut self, index: usize) -> Option<SocketEvent> {
         let slot = &mut self.slots[index];
         if slot.connecting {
             slot.connecting = false;
             self.system_calls += 1;
             let error = slot.socket.as_ref()?.take_error();
-            return Some(Event::Connected(match error {
+            return Some(SocketEvent::Connected(match error {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) | Err(error) => Err(errno_of(&error)),
             }));
         }
-        std::mem::take(&mut slot.blocked).then_some(Event::Writable)
+        std::mem::take(&mut slot.blocked).then_some(SocketEvent::Writable)
     }
 
     fn read_first(&mut self, index: usize) {
@@ -161,8 +141,8 @@ impl Epoll {
         self.reading = Some(index);
     }
 
-    /// Reads the slot that is being read once more.
-    fn read(&mut self) -> Option<(usize, Event<Look>)> {
+    /// Reads the current slot once more.
+    fn read(&mut self) -> Option<(usize, SocketEvent)> {
         let index = self.reading?;
         let slot = &mut self.slots[index];
         let Some(socket) = &slot.socket else {
@@ -179,11 +159,11 @@ impl Epoll {
         }
         let skips = slot.next.skippable >= WORTH_SKIPPING;
         let (buffer, flags) = if skips {
-            let wanted = slot.next.skippable.min(self.buffers.discard.len() as u64) as usize;
-            (&mut self.buffers.discard[..wanted], MsgFlags::MSG_TRUNC)
+            let wanted = slot.next.skippable.min(self.discard.len() as u64) as usize;
+            (&mut self.discard[..wanted], MsgFlags::MSG_TRUNC)
         } else {
-            let wanted = self.buffers.first_look;
-            (&mut self.buffers.look[..wanted], MsgFlags::empty())
+            let wanted = self.first_look;
+            (&mut self.look[..wanted], MsgFlags::empty())
         };
         let wanted = buffer.len();
         self.system_calls += 1;
@@ -195,51 +175,44 @@ impl Epoll {
             }
             Err(error) => {
                 self.reading = None;
-                return Some((index, Event::Broken(error)));
+                return Some((index, SocketEvent::Broken(error)));
             }
             Ok(0) => {
                 self.reading = None;
-                return Some((index, Event::Closed));
+                return Some((index, SocketEvent::Closed));
             }
             Ok(length) => length,
         };
-        // A read that gives less than there was room for has emptied the socket, and whatever comes
-        // later makes a new edge. The urgent byte itself is left out: HTTP has none.
+        // A short read has emptied the socket, and whatever arrives later makes a new edge. The urgent byte is ignored:
+        // HTTP has none.
         if length < wanted && !slot.peer_closed && !slot.has_urgent {
             self.reading = None;
         }
         if !skips && length == wanted {
-            self.buffers.first_look = LARGE_LOOK;
+            self.first_look = LARGE_LOOK;
         }
         let event = if skips {
-            Event::Skipped(length as u64)
+            SocketEvent::Skipped(length as u64)
         } else {
-            Event::Received(Look {
-                length,
+            SocketEvent::Received(Chunk {
+                bytes: ChunkBytes::Shared(length),
                 more_behind: slot.peer_closed,
             })
         };
         Some((index, event))
     }
-}
 
-impl EventLoop for Epoll {
-    type Chunk = Look;
-
-    const NAME: &'static str = "epoll";
-
-    fn open(
+    pub(super) fn open(
         &mut self,
         slot: usize,
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
-        self.close(slot);
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, Slot::default);
         }
         let (socket, address) = socket_towards(endpoint, source, Mode::Nonblocking)?;
-        // Making it, setting its options, connecting and watching it.
+        // Create the socket, set its options, connect and watch it.
         self.system_calls += 4 + 2 * u64::from(source.is_some());
         match socket.connect(&address) {
             Ok(()) => {}
@@ -259,7 +232,7 @@ impl EventLoop for Epoll {
         Ok(())
     }
 
-    fn close(&mut self, slot: usize) {
+    pub(super) fn close(&mut self, slot: usize) {
         let Some(entry) = self.slots.get_mut(slot) else {
             return;
         };
@@ -273,7 +246,7 @@ impl EventLoop for Epoll {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         let entry = &mut self.slots[slot];
         let Some(socket) = &entry.socket else {
             return Err(Errno::ENOTCONN);
@@ -295,8 +268,8 @@ impl EventLoop for Epoll {
         }
     }
 
-    /// To the nanosecond as far as the kernel keeps it (Linux 5.11 and later: `epoll_pwait2`).
-    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+    /// Exact to the nanosecond if the kernel is (Linux 5.11 and later: `epoll_pwait2`).
+    pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = if self.later.is_empty() { longest } else { 0 };
         let longest =
             Timespec::try_from(Duration::from_nanos(longest)).map_err(|_| Errno::EINVAL)?;
@@ -315,7 +288,7 @@ impl EventLoop for Epoll {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(usize, Event<Look>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         loop {
             if let Some(event) = self.read() {
                 return Some(event);
@@ -329,32 +302,38 @@ impl EventLoop for Epoll {
         }
     }
 
-    fn was_idle(&self) -> bool {
+    pub(super) fn was_idle(&self) -> bool {
         self.events.is_empty() && self.later.is_empty()
     }
 
-    fn bytes<'a>(&'a self, chunk: &'a Look) -> &'a [u8] {
-        &self.buffers.look[..chunk.length]
+    /// The first `length` bytes of the shared buffer.
+    #[inline]
+    pub(super) fn shared(&self, length: usize) -> &[u8] {
+        &self.look[..length]
     }
 
-    fn release(&mut self, _: Look) {}
-
     #[inline]
-    fn read_on(&mut self, slot: usize, next: ReadNext) {
+    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         self.slots[slot].next = next;
         // The responses of one load are much alike: the last one tells how to read the next.
         if next.skippable >= WORTH_SKIPPING {
-            self.buffers.first_look = SMALL_LOOK;
+            self.first_look = SMALL_LOOK;
         }
     }
 
-    fn system_calls(&self) -> u64 {
+    pub(super) fn system_calls(&self) -> u64 {
         self.system_calls
     }
-}
 
-impl Epoll {
-    /// Goes on with a slot that had been read for long enough, once the others have had their turn.
+    /// Takes every socket with its slot, whether it is still connecting, and what to read next from it.
+    pub(super) fn take_sockets(&mut self) -> Vec<(usize, Socket, bool, ReadNext)> {
+        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
+        slots
+            .filter_map(|(slot, it)| Some((slot, it.socket?, it.connecting, it.next)))
+            .collect()
+    }
+
+    /// Continues with a slot that had used up its reads, after the others.
     fn read_what_is_left(&mut self) -> bool {
         while self.later_now > 0 {
             self.later_now -= 1;
@@ -374,17 +353,13 @@ fn errno(error: rustix::io::Errno) -> Errno {
     Errno::from_raw(error.raw_os_error())
 }
 
-fn errno_of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::time::Instant;
 
     #[test]
-    fn a_wait_of_less_than_a_millisecond_takes_less_than_a_millisecond() {
+    fn a_short_wait_is_not_rounded_up_to_a_millisecond() {
         let mut epoll = Epoll::new().unwrap();
         let waits = (0..200).map(|_| {
             let begin = Instant::now();
@@ -393,7 +368,7 @@ mod tests {
             begin.elapsed()
         });
         let shortest = waits.min().unwrap();
-        // Rounded up to whole milliseconds, not one of them would.
+        // Rounded up to whole milliseconds, every wait would be longer.
         assert!(shortest < Duration::from_millis(1), "{shortest:?}");
         assert!(shortest >= Duration::from_micros(50), "{shortest:?}");
     }

@@ -1,14 +1,16 @@
-//! The event loop over io_uring: one system call a turn.
+//! The event loop over io_uring: one system call per turn.
 
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use prony_kernel::{Chunk as Buffer, Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
+use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
 
-use super::socket::{Mode, socket_towards};
-use super::{Chunk, Event, EventLoop, LARGE_LOOK, ReadNext, SMALL_LOOK, WORTH_SKIPPING};
+use super::{
+    Chunk, ChunkBytes, Epoll, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
+    errno_of, socket_towards,
+};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 
@@ -16,65 +18,51 @@ use crate::target::Endpoint;
 pub(in crate::engine) struct IoUring {
     ring: Ring,
     slots: Vec<Slot>,
-    /// How much is read before the head has said how long the body is.
+    /// How much to read before the head tells the length of the body.
     first_look: usize,
-    /// Completions were read ahead: what follows a chunk tells whether more is behind it.
+    /// A completion read ahead: what follows a chunk shows whether more has arrived.
     ahead: Option<(usize, Completion)>,
     was_idle: bool,
-    /// Bytes of a slot that were thrown away at once, and not told of yet.
+    /// Skipped bytes of a slot that are not reported yet.
     skipped: Option<(usize, u64)>,
     system_calls: u64,
 }
 
-/// What is known of one connection.
+/// The state of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     is_open: bool,
-    /// A send was not taken whole: its completion tells of room.
+    /// The last send was not taken whole: its completion means that there is room.
     blocked: bool,
-    /// How many short reads in a row there were.
+    /// How many short reads there were in a row.
     short_reads: u8,
-    /// How often in a row bytes were thrown away at once.
+    /// How many immediate skips there were in a row.
     skips: u8,
-    /// Nothing was left when bytes were thrown away last.
+    /// The last skip emptied the socket.
     is_empty: bool,
-    /// The last read gave as much as there was room for.
+    /// The last read filled its buffer.
     was_full: bool,
-    /// The kernel receives without being asked again.
+    /// The kernel receives continuously.
     receives_on: bool,
 }
 
-/// The memory of small buffers is what is used most, and small responses are what it is used for.
+/// Small responses use the small buffers, whose memory is the busiest.
 const SMALL_BUFFER: u32 = 4 * 1024;
 const SMALL_BUFFERS: u16 = 1024;
 const LARGE_BUFFERS: u16 = 64;
-/// So many short reads in a row, and a connection's responses are taken to be short: the kernel then
-/// receives without being asked again, but can throw nothing away.
+/// After this many short reads in a row a connection's responses are taken to be short: the kernel then receives
+/// continuously, but can throw nothing away.
 const SHORT_READS: u8 = 4;
-/// A server that sends faster than it is read must not keep the others waiting, nor the clock.
+/// A server that sends faster than Prony reads must not hold up the other connections or the clock.
 const SKIPS_AT_ONCE: u32 = 16;
-/// So often in a row at the most: then the others have their turn.
+/// After this many skips in a row the other connections have their turn.
 const MOST_SKIPS: u8 = 16;
 
-/// Bytes in a buffer of the ring.
-#[derive(Debug)]
-pub(in crate::engine) struct Received {
-    buffer: Buffer,
-    more_behind: bool,
-}
-
-impl Chunk for Received {
-    fn more_behind(&self) -> bool {
-        self.more_behind
-    }
-}
-
 impl IoUring {
-    /// For so many slots.
-    ///
     /// # Errors
-    /// Where the kernel has no io_uring, or forbids it.
-    pub(in crate::engine) fn new(slots: usize) -> io::Result<Self> {
+    ///
+    /// If the kernel has no io_uring, or forbids it.
+    pub(super) fn new(slots: usize) -> io::Result<Self> {
         let ring = Ring::new(&RingSettings {
             slots,
             small_buffers: SMALL_BUFFERS,
@@ -93,6 +81,29 @@ impl IoUring {
         })
     }
 
+    /// Takes over the connections of another loop, which is then unusable.
+    ///
+    /// # Errors
+    ///
+    /// As [`IoUring::new`]; the other loop is unchanged.
+    pub(super) fn in_place_of(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
+        let mut io_uring = Self::new(slots)?;
+        io_uring.system_calls = epoll.system_calls();
+        for (slot, socket, is_connecting, next) in epoll.take_sockets() {
+            // If this fails, so do the ring's operations on the socket.
+            let _ = socket.set_nonblocking(false);
+            io_uring.system_calls += 2;
+            io_uring.slots[slot].is_open = true;
+            if is_connecting {
+                io_uring.ring.adopt_connecting(slot, socket.into());
+            } else {
+                io_uring.ring.adopt(slot, socket.into());
+                io_uring.read_on(slot, next);
+            }
+        }
+        Ok(io_uring)
+    }
+
     fn receive(&mut self, slot: usize) {
         let it = &mut self.slots[slot];
         it.receives_on = it.short_reads >= SHORT_READS;
@@ -106,8 +117,8 @@ impl IoUring {
         self.ring.receive(slot, what);
     }
 
-    /// Throws away what is there of a long body, and waits for more where nothing is. Left to the ring
-    /// altogether, a long body took nearly twice the time: every piece of it was waited for anew.
+    /// Throws away what is there of a long body, and waits for more if nothing is. Done by the ring alone, a long body
+    /// took nearly twice the time, because it waits for every piece.
     fn skip(&mut self, slot: usize, skippable: u64) {
         let mut skipped = 0;
         let it = &mut self.slots[slot];
@@ -123,21 +134,21 @@ impl IoUring {
             }
             let length = self.ring.skip_now(slot, left).unwrap_or(0);
             skipped += length;
-            // Less than was asked for: there is no more.
+            // A short skip means that the socket is empty.
             is_empty = length < left.min(LONGEST_SKIP);
         }
         if skipped > 0 {
             self.slots[slot].is_empty = is_empty;
             self.skipped = Some((slot, skipped));
         } else {
-            // The next byte, the end or the error is waited for.
+            // Wait for the next byte, the end or the error.
             self.ring.receive(slot, Receive::Skip(1));
         }
     }
 
-    /// What a completion means to the worker, where it means something.
+    /// What a completion means to the worker, if anything.
     #[inline]
-    fn event(&mut self, slot: usize, completion: Completion) -> Option<Event<Received>> {
+    fn event(&mut self, slot: usize, completion: Completion) -> Option<SocketEvent> {
         match completion {
             Completion::Received(buffer) => {
                 let is_short = buffer.len() < SMALL_BUFFER as usize;
@@ -154,43 +165,38 @@ impl IoUring {
                     &self.ahead,
                     Some((next, Completion::Ended | Completion::Failed(_))) if *next == slot
                 );
-                Some(Event::Received(Received {
-                    buffer,
+                Some(SocketEvent::Received(Chunk {
+                    bytes: ChunkBytes::OfRing(buffer),
                     more_behind,
                 }))
             }
             Completion::Sent(Ok(_)) => {
-                std::mem::take(&mut self.slots[slot].blocked).then_some(Event::Writable)
+                std::mem::take(&mut self.slots[slot].blocked).then_some(SocketEvent::Writable)
             }
-            // What the server did before it closed, receiving tells.
+            // The receive reports what the server did before it closed.
             Completion::Sent(Err(Errno::EPIPE | Errno::ECONNRESET)) => None,
-            Completion::Sent(Err(errno)) | Completion::Failed(errno) => Some(Event::Broken(errno)),
-            Completion::Skipped(length) => Some(Event::Skipped(length)),
+            Completion::Sent(Err(errno)) | Completion::Failed(errno) => {
+                Some(SocketEvent::Broken(errno))
+            }
+            Completion::Skipped(length) => Some(SocketEvent::Skipped(length)),
             Completion::Connected(result) => {
                 if result.is_ok() {
                     self.receive(slot);
                 }
-                Some(Event::Connected(result))
+                Some(SocketEvent::Connected(result))
             }
-            Completion::Ended => Some(Event::Closed),
+            Completion::Ended => Some(SocketEvent::Closed),
         }
     }
-}
 
-impl EventLoop for IoUring {
-    type Chunk = Received;
-
-    const NAME: &'static str = "io_uring";
-
-    fn open(
+    pub(super) fn open(
         &mut self,
         slot: usize,
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
-        self.close(slot);
         let (socket, address) = socket_towards(endpoint, source, Mode::Blocking)?;
-        // Making it and setting its options.
+        // Create the socket and set its options.
         self.system_calls += 2 + 2 * u64::from(source.is_some());
         self.slots[slot] = Slot {
             is_open: true,
@@ -200,10 +206,10 @@ impl EventLoop for IoUring {
         Ok(())
     }
 
-    fn close(&mut self, slot: usize) {
+    pub(super) fn close(&mut self, slot: usize) {
         if std::mem::take(&mut self.slots[slot].is_open) {
             self.ring.close(slot);
-            // What was read ahead may be of the socket that is closed now.
+            // The completion read ahead may belong to this socket.
             if self.ahead.as_ref().is_some_and(|(of, _)| *of == slot) {
                 self.ahead = None;
             }
@@ -212,27 +218,25 @@ impl EventLoop for IoUring {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         let taken = self.ring.send(slot, bytes);
         self.slots[slot].blocked = taken < bytes.len();
         Ok(taken)
     }
 
     #[inline]
-    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+    pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let longest = Duration::from_nanos(longest);
         let had_nothing_to_do = !self.ring.has_submissions();
-        self.ring
-            .wait(longest)
-            .map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?;
+        self.ring.wait(longest).map_err(|error| errno_of(&error))?;
         self.was_idle = had_nothing_to_do && !self.ring.has_completions();
         Ok(())
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(usize, Event<Received>)> {
+    pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         if let Some((slot, length)) = self.skipped.take() {
-            return Some((slot, Event::Skipped(length)));
+            return Some((slot, SocketEvent::Skipped(length)));
         }
         loop {
             let ahead = self.ahead.take();
@@ -243,22 +247,12 @@ impl EventLoop for IoUring {
         }
     }
 
-    fn was_idle(&self) -> bool {
+    pub(super) fn was_idle(&self) -> bool {
         self.was_idle
     }
 
     #[inline]
-    fn bytes<'a>(&'a self, chunk: &'a Received) -> &'a [u8] {
-        &chunk.buffer
-    }
-
-    #[inline]
-    fn release(&mut self, chunk: Received) {
-        drop(chunk);
-    }
-
-    #[inline]
-    fn read_on(&mut self, slot: usize, next: ReadNext) {
+    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         let it = &mut self.slots[slot];
         if it.receives_on {
             return;
@@ -276,7 +270,7 @@ impl EventLoop for IoUring {
         }
     }
 
-    fn system_calls(&self) -> u64 {
+    pub(super) fn system_calls(&self) -> u64 {
         self.system_calls + self.ring.system_calls()
     }
 }

@@ -1,102 +1,220 @@
-//! The event loops: who owns the sockets of a worker, sends for it and tells it what came.
+//! The event loops: they own the sockets of a worker, send its bytes and report events.
 //!
-//! A connection is named by its slot, a small number that its worker gave it. What a loop tells of a
-//! slot is always of the socket that was opened there last.
+//! A connection is named by its slot, a small number that its worker gave it. Events of a slot are always of the socket
+//! that was opened there last.
 
 mod epoll;
 mod io_uring;
-mod socket;
 
 use std::io;
 use std::net::SocketAddr;
 
 use nix::errno::Errno;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::IpBindAddressNoPort;
+use prony_kernel::Chunk as RingBuffer;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
-pub(super) use epoll::Epoll;
-pub(super) use io_uring::IoUring;
+use epoll::Epoll;
+use io_uring::IoUring;
 
 use super::clock::Nanoseconds;
 use crate::target::Endpoint;
 
-/// What came of a connection.
+/// Something that happened to a connection.
 #[derive(Debug)]
-pub(super) enum Event<C> {
-    /// The attempt to connect has come to that.
+pub(super) enum SocketEvent {
+    /// The attempt to connect has ended.
     Connected(Result<(), Errno>),
     /// There is room again for what [`EventLoop::send`] did not take.
     Writable,
-    /// Bytes came. The loop reads on when it has the chunk back.
-    Received(C),
-    /// So many bytes came and were thrown away. The loop reads on when it is told to.
+    /// Received bytes. The loop pauses until [`EventLoop::read_on`].
+    Received(Chunk),
+    /// How many bytes arrived and were thrown away. The loop pauses until [`EventLoop::read_on`].
     Skipped(u64),
-    /// The server has closed the connection: nothing will come any more.
+    /// The server has closed the connection: nothing follows.
     Closed,
     /// The connection broke.
     Broken(Errno),
 }
 
-/// What is to be read next of a connection.
+/// Received bytes, in a buffer of the loop. Drop it before the loop reads on.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    bytes: ChunkBytes,
+    /// Whether more has arrived behind it: after the last response that is due, that can only be the server's close or
+    /// unexpected bytes.
+    pub(super) more_behind: bool,
+}
+
+#[derive(Debug)]
+enum ChunkBytes {
+    /// How many bytes, at the start of the buffer that all connections of an [`Epoll`] share.
+    Shared(usize),
+    OfRing(RingBuffer),
+}
+
+/// What to read next from a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadNext {
-    /// So many bytes come for certain, and nobody has to look at them.
+    /// How many bytes certainly follow that nobody has to look at.
     pub(super) skippable: u64,
 }
 
 /// Owns the sockets of one worker.
-pub(super) trait EventLoop {
-    /// Received bytes, which the loop keeps until it has the chunk back.
-    type Chunk: Chunk;
+#[expect(clippy::large_enum_variant, reason = "there is one for each thread")]
+pub(super) enum EventLoop {
+    Epoll(Epoll),
+    IoUring(IoUring),
+}
 
-    /// Its name in the record.
-    const NAME: &'static str;
+/// Calls the same method of either loop.
+macro_rules! either {
+    ($loop:expr, $it:ident => $what:expr) => {
+        match $loop {
+            EventLoop::Epoll($it) => $what,
+            EventLoop::IoUring($it) => $what,
+        }
+    };
+}
 
-    /// Begins to connect the slot, from the local address `source` where one is given. An
-    /// [`Event::Connected`] follows.
-    fn open(
+impl EventLoop {
+    pub(super) fn epoll() -> Result<Self, Errno> {
+        Epoll::new().map(Self::Epoll)
+    }
+
+    /// # Errors
+    ///
+    /// If the kernel has no io_uring, or forbids it.
+    pub(super) fn io_uring(slots: usize) -> io::Result<Self> {
+        IoUring::new(slots).map(Self::IoUring)
+    }
+
+    /// Moves all connections to io_uring, or stays with epoll if io_uring is unavailable. No [`SocketEvent::Writable`]
+    /// follows for what an earlier send did not take: send it again.
+    pub(super) fn switch_to_io_uring(&mut self, slots: usize) {
+        if let Self::Epoll(epoll) = self
+            && let Ok(io_uring) = IoUring::in_place_of(epoll, slots)
+        {
+            *self = Self::IoUring(io_uring);
+        }
+    }
+
+    /// Its name in the result.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Epoll(_) => "epoll",
+            Self::IoUring(_) => "io_uring",
+        }
+    }
+
+    /// Starts to connect the slot, from the local address `source` if given. A [`SocketEvent::Connected`] follows.
+    pub(super) fn open(
         &mut self,
         slot: usize,
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
-    ) -> io::Result<()>;
+    ) -> io::Result<()> {
+        self.close(slot);
+        either!(self, it => it.open(slot, endpoint, source))
+    }
 
-    /// Closes the slot's socket, where it has one. Nothing more is told of it.
-    fn close(&mut self, slot: usize);
+    /// Closes the slot's socket, if it has one. No further events of it follow.
+    pub(super) fn close(&mut self, slot: usize) {
+        either!(self, it => it.close(slot));
+    }
 
-    /// Sends bytes; how many were taken. Where that is fewer than all, [`Event::Writable`] tells when to
-    /// go on.
-    fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno>;
+    /// Sends bytes; returns how many were taken. If not all were, [`SocketEvent::Writable`] follows.
+    #[inline]
+    pub(super) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+        either!(self, it => it.send(slot, bytes))
+    }
 
-    /// Waits until something has come, at most `longest`; 0 only looks.
-    fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno>;
+    /// Waits for an event, at most `longest`; 0 only looks.
+    #[inline]
+    pub(super) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+        either!(self, it => it.wait(longest))
+    }
 
-    /// The next thing that has come by the end of the last wait.
-    fn next(&mut self) -> Option<(usize, Event<Self::Chunk>)>;
+    /// The next event, out of those that were there when the last wait ended.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<(usize, SocketEvent)> {
+        either!(self, it => it.next())
+    }
 
-    /// Whether the last wait did nothing and brought nothing.
-    fn was_idle(&self) -> bool;
+    /// Whether the last wait did nothing and found nothing.
+    pub(super) fn was_idle(&self) -> bool {
+        either!(self, it => it.was_idle())
+    }
 
-    /// The bytes of a chunk.
-    fn bytes<'a>(&'a self, chunk: &'a Self::Chunk) -> &'a [u8];
+    #[inline]
+    pub(super) fn bytes<'a>(&'a self, chunk: &'a Chunk) -> &'a [u8] {
+        match (&chunk.bytes, self) {
+            (ChunkBytes::OfRing(buffer), _) => buffer,
+            (ChunkBytes::Shared(length), Self::Epoll(epoll)) => epoll.shared(*length),
+            (ChunkBytes::Shared(_), Self::IoUring(_)) => {
+                unreachable!("the loop is not switched while a chunk is lent")
+            }
+        }
+    }
 
-    /// Gives a chunk back.
-    fn release(&mut self, chunk: Self::Chunk);
+    /// Continues to read, after a chunk of the slot was dropped or bytes were skipped.
+    #[inline]
+    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
+        either!(self, it => it.read_on(slot, next));
+    }
 
-    /// Reads on, after a chunk of the slot was given back or bytes were skipped.
-    fn read_on(&mut self, slot: usize, next: ReadNext);
-
-    /// System calls made so far.
-    fn system_calls(&self) -> u64;
+    /// How many system calls it has made.
+    pub(super) fn system_calls(&self) -> u64 {
+        either!(self, it => it.system_calls())
+    }
 }
 
-/// Received bytes that a loop keeps.
-pub(super) trait Chunk {
-    /// Whether more has come behind it: where it ends a response and no other is due, that can only be
-    /// the server's close, or bytes that nobody asked for.
-    fn more_behind(&self) -> bool;
-}
-
-/// Enough for the head of a response; what it leaves of a long body is thrown away unread.
+/// Bodies from this length on, in bytes, cost less over epoll.
+pub(super) const LONG_BODY: u64 = 32 * 1024;
+/// Enough for the head of a response; the rest of a long body is thrown away unread.
 const SMALL_LOOK: usize = 4 * 1024;
 const LARGE_LOOK: usize = 64 * 1024;
-/// From here on a body is cheaper to throw away in the kernel than to copy.
+/// Bodies from this length on, in bytes, are cheaper to throw away in the kernel than to copy.
 const WORTH_SKIPPING: u64 = 8 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// For io_uring, which would otherwise give up instead of waiting.
+    Blocking,
+    Nonblocking,
+}
+
+/// A socket for a connection to `endpoint`, bound to the local address `source` if given, and the address to connect it
+/// to.
+fn socket_towards(
+    endpoint: &Endpoint,
+    source: Option<SocketAddr>,
+    mode: Mode,
+) -> io::Result<(Socket, SockAddr)> {
+    let kind = match mode {
+        Mode::Blocking => Type::STREAM.cloexec(),
+        Mode::Nonblocking => Type::STREAM.cloexec().nonblocking(),
+    };
+    match endpoint {
+        Endpoint::Tcp(address) => {
+            let domain = Domain::for_address(*address);
+            let socket = Socket::new(domain, kind, Some(Protocol::TCP))?;
+            socket.set_tcp_nodelay(true)?;
+            if let Some(source) = source {
+                // Let the connect choose the port: then the same port can serve connections to different servers.
+                setsockopt(&socket, IpBindAddressNoPort, &true)?;
+                socket.bind(&source.into())?;
+            }
+            Ok((socket, SockAddr::from(*address)))
+        }
+        Endpoint::Unix(path) => {
+            let socket = Socket::new(Domain::UNIX, kind, None)?;
+            Ok((socket, SockAddr::unix(path)?))
+        }
+    }
+}
+
+fn errno_of(error: &io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
+}

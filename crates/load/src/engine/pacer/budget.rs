@@ -1,21 +1,21 @@
-//! Requests that all workers take from one number.
+//! A number of requests that all workers share.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How many requests may still be begun, by whichever worker comes first.
+/// How many requests may still begin, on any worker.
 ///
-/// One cache line that all workers write: for loads whose rate a schedule bounds, not for loops that
-/// send as fast as they can.
+/// All workers write to one cache line, so this is for loads whose rate a schedule bounds, not for loops that send as
+/// fast as they can.
 #[derive(Debug)]
 pub(in crate::engine) struct SharedBudget(Option<AtomicU64>);
 
 impl SharedBudget {
-    /// So many; `None` for any number.
+    /// `None` for any number.
     pub(in crate::engine) fn new(requests: Option<u64>) -> Self {
         Self(requests.map(AtomicU64::new))
     }
 
-    /// Takes `count`, or as many as there are.
+    /// Takes `count`, or as many as are left.
     pub(super) fn take(&self, count: u64) -> u64 {
         let Some(left) = &self.0 else {
             return count;
@@ -29,7 +29,7 @@ impl SharedBudget {
     }
 }
 
-/// The budget as one pacer takes from it: in the warm-up nothing is taken.
+/// One pacer's view of the budget: the warm-up takes nothing from it.
 #[derive(Debug)]
 pub(super) struct Budget<'a> {
     shared: &'a SharedBudget,
@@ -44,13 +44,13 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Takes one request; false where there is none left.
+    /// Takes one request; false if none is left.
     #[inline]
     pub(super) fn take_one(&self) -> bool {
         self.take(1) == 1
     }
 
-    /// Takes `count` requests, or as many as there are.
+    /// Takes `count` requests, or as many as are left.
     #[inline]
     pub(super) fn take(&self, count: u64) -> u64 {
         match self.measuring {
@@ -63,12 +63,11 @@ impl<'a> Budget<'a> {
         self.measuring && self.shared.is_spent()
     }
 
-    /// Whether the warm-up is over.
     pub(super) fn is_measuring(&self) -> bool {
         self.measuring
     }
 
-    /// The warm-up ends, with so many requests in flight.
+    /// Ends the warm-up with this many requests in flight.
     pub(super) fn begin_measuring(&mut self, in_flight: u64) {
         self.measuring = true;
         self.shared.take(in_flight);
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_taken_than_there_is() {
+    fn a_budget_never_goes_below_zero() {
         let budget = SharedBudget::new(Some(3));
         assert_eq!((budget.take(2), budget.is_spent()), (2, false));
         assert_eq!((budget.take(2), budget.is_spent()), (1, true));

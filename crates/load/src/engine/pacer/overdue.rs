@@ -1,6 +1,6 @@
 //! Requests that were due and never begun. There may be any number of them, so they are counted by arithmetic.
 
-use super::poisson::poisson_count;
+use super::random::poisson_count;
 use crate::engine::clock::Nanoseconds;
 
 /// Requests that were due and never begun.
@@ -8,9 +8,9 @@ use crate::engine::clock::Nanoseconds;
 pub(in crate::engine) struct Overdue {
     /// How many.
     pub(in crate::engine) count: u64,
-    /// How many of these were due in the phase that ends.
+    /// How many of them were due in the phase that ends.
     pub(in crate::engine) in_phase: u64,
-    /// The instant of the first; the end of time if there is none.
+    /// When the first was due; the end of time if there is none.
     pub(in crate::engine) first: Nanoseconds,
 }
 
@@ -31,8 +31,8 @@ impl Overdue {
     }
 }
 
-/// How many arrivals of random processes are walked through one by one, before the rest is drawn as one number.
-/// As long as they are walked through, the same seed gives the same number of arrivals whatever the responses do.
+/// Counts the arrivals of random processes: the first ones one by one, the rest as one random number. While it counts
+/// one by one, the same seed gives the same number of arrivals regardless of the responses.
 #[derive(Debug)]
 pub(super) struct Walk {
     left: u32,
@@ -46,8 +46,8 @@ impl Walk {
         Self { left: MOST_WALKED }
     }
 
-    /// The number of arrivals within `length` of a process whose first arrival is at `to_first`, and where the first
-    /// one after `length` is. `step` draws the distance of one arrival to the next: exponential, with that `mean`.
+    /// Counts the arrivals within `length` of a process whose first arrival is at `to_first`, and returns the first one
+    /// after `length`. `step` draws the distance between two arrivals: exponential, with mean `mean`.
     pub(super) fn count(
         &mut self,
         random: &mut fastrand::Rng,
@@ -65,7 +65,7 @@ impl Walk {
         if at > length {
             return (count, at);
         }
-        // The arrival at `at`, and those behind it, which are independent of all before.
+        // The arrival at `at`, and those after it, which are independent of all before.
         let rest = poisson_count(random, (length - at) / mean);
         (count + 1 + rest, length + step(random))
     }
@@ -73,16 +73,16 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::intervals::exponential;
+    use super::super::random::exponential;
     use super::*;
 
     #[test]
-    fn few_are_walked_through_and_many_are_drawn_with_the_same_mean() {
+    fn counting_one_by_one_and_drawing_have_the_same_mean() {
         let mut random = fastrand::Rng::with_seed(3);
         let mut walk = Walk::new();
         let (count, next) = walk.count(&mut random, 1.0, 1000.0, 1.0, exponential);
         assert!((850..1150).contains(&count) && next > 1000.0, "{count}");
-        assert_eq!(walk.left, MOST_WALKED - count as u32, "each of them");
+        assert_eq!(walk.left, MOST_WALKED - count as u32, "each is counted");
         let (count, _) = walk.count(&mut random, 1.0, 1e12, 1.0, exponential);
         assert_eq!(walk.left, 0);
         // A standard deviation is a million.

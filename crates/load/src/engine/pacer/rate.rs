@@ -1,18 +1,18 @@
-//! Arrivals at a rate, which belong to nobody: whichever connection is free takes the next one.
+//! Arrivals of a shared schedule: whichever connection is free takes the next one.
 
 use prony_model::{Arrivals, Schedule, Stage};
 
 use super::budget::Budget;
-use super::intervals::exponential;
 use super::overdue::{Overdue, Walk};
+use super::random::exponential;
 use super::stages::Stages;
 use super::{Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 
 /// One worker's part of the arrivals of a rate.
 ///
-/// Of even arrivals, each of `workers` takes every `workers`th; of a Poisson process, each has one of
-/// its own, whose sum is that of the whole rate.
+/// Of even arrivals, each of `workers` takes every `workers`th; of a Poisson process, each has its own, and their sum
+/// has the whole rate.
 #[derive(Debug)]
 pub(in crate::engine) struct Rate<'a> {
     schedule: Schedule,
@@ -23,7 +23,7 @@ pub(in crate::engine) struct Rate<'a> {
     stages: Stages,
     /// When the stages begin.
     origin: Nanoseconds,
-    /// The number of the next arrival among those of all workers; between two where it is random.
+    /// The number of the next arrival among those of all workers; a fraction if arrivals are random.
     position: f64,
     next: Nanoseconds,
     /// How many more are due at that instant.
@@ -73,7 +73,7 @@ impl<'a> Rate<'a> {
         self.schedule_next();
     }
 
-    /// The mean distance from one instant of this worker to the next, in arrivals of all workers.
+    /// The mean distance between two instants of this worker, in arrivals of all workers.
     fn even_step(&self) -> f64 {
         self.part.workers as f64 * self.schedule.burst as f64
     }
@@ -92,10 +92,10 @@ impl<'a> Rate<'a> {
         self.in_burst = self.schedule.burst;
     }
 
-    /// How many steps of that length from the present position on are due by `now`.
+    /// How many steps of that length from the current position on are due by `now`.
     fn steps_due(&self, step: f64, now: Nanoseconds) -> u64 {
         let is_due = |steps: u64| {
-            // The stages are asked with growing numbers only.
+            // Stages only go forward, so ask a copy.
             let mut stages = self.stages.clone();
             instant(
                 &mut stages,
@@ -124,7 +124,7 @@ impl<'a> Rate<'a> {
         match self.schedule.arrivals {
             Arrivals::Even => self.steps_due(even, now),
             Arrivals::Poisson => {
-                // To a small part of an arrival.
+                // To a small fraction of an arrival.
                 let fine = even / FINE_STEPS;
                 let length = self.steps_due(fine, now) as f64 * fine;
                 let to_first = exponential(&mut self.random) * even;
@@ -144,9 +144,9 @@ impl<'a> Rate<'a> {
     }
 }
 
-/// No clock gets so far.
+/// No clock gets this far.
 const MOST_STEPS: u64 = 1 << 60;
-/// How finely the length of a Poisson process is told, compared with the mean distance of its arrivals.
+/// The resolution of a Poisson process's length, in fractions of the mean distance of its arrivals.
 const FINE_STEPS: f64 = 1024.0;
 
 /// The instant of the arrival of that number, for stages that begin at `origin`; the end of time if there is none.
@@ -156,7 +156,7 @@ fn instant(stages: &mut Stages, origin: Nanoseconds, number: f64) -> Nanoseconds
     })
 }
 
-/// The warm-up is at the rate that the schedule begins with, or grows to if that is 0.
+/// The warm-up has the rate that the schedule starts with, or if that is 0, the rate that it ramps up to.
 fn warmup(schedule: &Schedule) -> Stage {
     let rates = schedule
         .stages
@@ -214,7 +214,7 @@ impl Pacer for Rate<'_> {
         }
         let bursts = self.instants_due(now).saturating_mul(self.schedule.burst);
         let due = bursts.saturating_add(self.in_burst);
-        // They begin anew with each phase, so all of them are of the one that ends.
+        // Arrivals start over with each phase, so all of them belong to the one that ends.
         overdue.add(self.budget.take(due), self.next, true);
         self.next = Nanoseconds::MAX;
         overdue
@@ -235,7 +235,7 @@ mod tests {
 
     fn rate(schedule: Schedule, part: (usize, usize), budget: &SharedBudget) -> Rate<'_> {
         let (worker, workers) = part;
-        let random = super::super::intervals::source(7, worker as u64);
+        let random = super::super::random::source(7, worker as u64);
         let mut pacer = Rate::new(schedule, Part { worker, workers }, budget, false, random);
         pacer.start(SECOND);
         pacer
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_that_were_never_sent_are_counted_as_if_each_were_walked_through() {
+    fn counting_arrivals_by_arithmetic_agrees_with_counting_one_by_one() {
         let schedules = [
             "1k/s",
             "777.7/s",
@@ -279,7 +279,7 @@ mod tests {
                     let budget = SharedBudget::new(None);
                     let walked = arrivals(&mut rate(stages(text, burst), part, &budget), until);
                     let mut pacer = rate(stages(text, burst), part, &budget);
-                    // The first burst is begun, and not ended.
+                    // The first burst has begun, but not ended.
                     let begun = usize::from(!walked.is_empty() && pacer.take_arrival());
                     let overdue = pacer.overdue(until, SECOND);
                     let case = format!("{text} in bursts of {burst} until {until}");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_without_number_are_counted_at_once() {
+    fn any_number_of_arrivals_is_counted_at_once() {
         for (arrivals, burst) in [
             (Arrivals::Even, 1),
             (Arrivals::Poisson, 1),
@@ -305,7 +305,7 @@ mod tests {
             schedule.burst = burst;
             let mut pacer = rate(schedule, (0, 2), &budget);
             let overdue = pacer.overdue(101 * SECOND, SECOND);
-            // Half of 100 s at 1e9 a second. The standard deviation of a Poisson process is 2.2e5.
+            // Half of 100 s at 1e9 per second. The standard deviation of a Poisson process is 2.2e5.
             let off = (overdue.count as f64 - 50e9).abs();
             assert!(
                 off <= 1.2e6,
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn warm_up_takes_nothing_of_the_budget_and_the_stages_begin_after_it() {
+    fn the_warm_up_takes_no_budget_and_precedes_the_stages() {
         let budget = SharedBudget::new(Some(5));
         let schedule = Schedule {
             arrivals: Arrivals::Even,
@@ -404,7 +404,11 @@ mod tests {
         };
         let mut pacer = Rate::new(schedule, part, &budget, true, random);
         pacer.start(0);
-        assert_eq!(arrivals(&mut pacer, SECOND - 1).len(), 10, "at 10 a second");
+        assert_eq!(
+            arrivals(&mut pacer, SECOND - 1).len(),
+            10,
+            "at 10 per second"
+        );
         pacer.begin_measuring(2, SECOND);
         let all = arrivals(&mut pacer, 100 * SECOND);
         assert_eq!(all.len(), 3, "two were in flight");

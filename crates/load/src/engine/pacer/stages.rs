@@ -4,12 +4,11 @@ use prony_model::Stage;
 
 /// The stages of a rate, as a function from the number of an arrival to its instant.
 ///
-/// Where the rate at time t is r(t), the arrival of number n is due when the area under r up to t is n.
-/// It is asked with growing numbers only.
+/// With a rate r(t), arrival n is due when the area under r up to t is n. Successive calls must not go back in number.
 #[derive(Clone, Debug)]
 pub(super) struct Stages {
     stages: Vec<Stage>,
-    /// The stage that is being gone through, and where it begins: in seconds and in arrivals.
+    /// The current stage, and where it begins, in seconds and in arrivals.
     current: usize,
     begins_s: f64,
     begins_at: f64,
@@ -26,8 +25,8 @@ impl Stages {
         }
     }
 
-    /// When the arrival of that number (whole or between two) is due, in seconds; `None` where the rate
-    /// has fallen to 0 for good before.
+    /// When the arrival of that number (possibly fractional) is due, in seconds; `None` if the rate falls to 0 for good
+    /// before.
     pub(super) fn instant(&mut self, arrival: f64) -> Option<f64> {
         loop {
             let stage = self.stages.get(self.current)?;
@@ -43,7 +42,7 @@ impl Stages {
                 if self.current < self.stages.len() {
                     continue;
                 }
-                // The last rate goes on.
+                // The last rate continues.
                 self.stages.push(Stage {
                     from_per_s: stage.to_per_s,
                     to_per_s: stage.to_per_s,
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn stages_follow_one_another_and_the_last_rate_goes_on() {
+    fn stages_follow_one_another_and_the_last_rate_continues() {
         let stages = [stage(1.0, 1.0, Some(10.0)), stage(5.0, 5.0, Some(2.0))];
         assert_eq!(
             instants(&stages, &[9.0, 10.0, 11.0, 20.0, 25.0]),
@@ -93,11 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_has_the_area_under_it() {
-        // 0 to 10 a second in 4 s: 20 arrivals, a quarter of them in the first half.
+    fn a_ramp_gives_as_many_arrivals_as_its_area() {
+        // 0 to 10 per second in 4 s: 20 arrivals, a quarter of them in the first half.
         let ramp = [stage(0.0, 10.0, Some(4.0)), stage(0.0, 0.0, None)];
-        let came = instants(&ramp, &[0.0, 5.0, 20.0]);
-        assert_eq!(came, [Some(0.0), Some(2.0), None]);
+        let due = instants(&ramp, &[0.0, 5.0, 20.0]);
+        assert_eq!(due, [Some(0.0), Some(2.0), None]);
     }
 
     #[test]

@@ -5,25 +5,24 @@ use prony_model::Outcome;
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::{Arrival, Next, Pacer};
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
-    /// The load begins: what that connection does first.
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+    /// Starts the load on one connection.
     pub(super) fn begin_with(&mut self, index: usize) {
         if self.connections[index].role == Role::Stream {
             return self.begin_stream(index);
         }
         if P::NEEDS_CONNECTIONS {
-            // Its arrivals find it open.
+            // So that it is open when its arrivals are due.
             self.open(index);
         } else {
             self.free(index);
         }
     }
 
-    /// The connection has room for requests: the next ones begin now, later or never.
+    /// The connection has room for requests: begins the next ones now, later or never.
     #[inline]
     pub(super) fn free(&mut self, index: usize) {
         if self.connections[index].role == Role::Stream {
@@ -38,7 +37,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         while self.has_room(index) {
             let now = self.horizon();
             if left == 0 {
-                // A user with thousands of requests that are too late to be sent lets the others have their turn.
+                // A user with thousands of requests too late to send yields to the others.
                 self.connections[index].is_timed = true;
                 self.timetable.add(now, index);
                 break;
@@ -69,7 +68,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         connection.in_flight.len() < self.shared.plan.pipeline && !connection.is_used_up()
     }
 
-    /// The earliest instant at which something is to be begun.
+    /// The earliest instant at which something should begin.
     #[inline]
     pub(super) fn next_due(&self) -> Nanoseconds {
         let arrival = match self.can_take_arrival() {
@@ -77,7 +76,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             false => Nanoseconds::MAX,
         };
         let due = self.timetable.next().min(arrival);
-        // What is due when the phase has ended is not begun in it.
+        // What is due after the end of the phase does not begin in it.
         if due < self.phase.ends {
             due
         } else {
@@ -93,8 +92,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.connections.len() - self.share.streams < self.share.most_connections
     }
 
-    /// Begins the requests whose instants have come.
-    pub(super) fn begin_what_is_due(&mut self) {
+    /// Begins the requests that are due.
+    pub(super) fn begin_due(&mut self) {
         if self.next_due() == Nanoseconds::MAX {
             return;
         }
@@ -116,14 +115,14 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Gives an arrival that belongs to nobody to a connection; false where none is free.
+    /// Gives an arrival of the shared schedule to a free connection; returns false if none is free.
     fn give_arrival(&mut self, at: Nanoseconds) -> bool {
-        self.forget_lost_idle();
+        self.drop_lost_idle();
         if !self.can_take_arrival() || !self.pacer.take_arrival() {
             return false;
         }
         let (index, free_since) = match self.take_idle() {
-            // Where one more might have been opened, no connection was lacking.
+            // More connections may be opened, so none was lacking.
             Some((index, since)) if self.can_grow() => (index, since.min(at)),
             Some(idle) => idle,
             None => (self.grow(), at),
@@ -136,8 +135,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         true
     }
 
-    /// The connection takes the next arrival that no other takes. One that is not there, and cannot be
-    /// had at once, does not: its arrivals would wait while others have nothing to do.
+    /// The connection takes the next arrival of the shared schedule. One that is not open, and does not open at once,
+    /// must not: its arrivals would wait while other connections are idle.
     fn wait_for_arrival(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         let is_ready = matches!(connection.activity, Activity::Open | Activity::Closed);
@@ -147,15 +146,15 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Of the connections that wait for an arrival, the one that has waited longest, and since when.
+    /// The connection that has waited longest for an arrival, and since when.
     fn take_idle(&mut self) -> Option<(usize, Nanoseconds)> {
         let index = self.idle.pop_front()?;
         let since = self.connections[index].waiting_since.take()?;
         Some((index, since))
     }
 
-    /// Drops those from the head of the line that have been lost since they waited.
-    fn forget_lost_idle(&mut self) {
+    /// Drops connections from the front of the queue that were lost while they waited.
+    fn drop_lost_idle(&mut self) {
         while let Some(&index) = self.idle.front()
             && self.connections[index].waiting_since.is_none()
         {
@@ -163,14 +162,14 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// One connection more.
+    /// Adds a connection.
     fn grow(&mut self) -> usize {
         let connection = Connection::new((self.new_wire)(), Role::Load);
         self.connections.push(connection);
         self.connections.len() - 1
     }
 
-    /// Begins a request, unless it is too late for that, which is its outcome.
+    /// Begins a request; if it is too late to send, that is its outcome.
     #[inline]
     fn begin(&mut self, index: usize, arrival: Arrival) {
         let mut from = None;
@@ -197,15 +196,12 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             from,
             deadline,
             queued,
-            resent: false,
             last: most.is_some_and(|most| connection.requests >= most.get()),
-            response_begun: false,
-            last_event: None,
-            sample: None,
+            ..InFlight::default()
         });
         match connection.activity {
             _ if connection.excess.is_some() => self.fail_for_excess(index),
-            Activity::Open => self.ask(index),
+            Activity::Open => self.pass_to_wire(index),
             Activity::Closed => self.open(index),
             Activity::Connecting { .. } | Activity::Retrying { .. } => {
                 self.watch_deadline(index, deadline);
@@ -213,13 +209,13 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Until when what was due at `at` may be sent.
+    /// Until when a request due at `at` may be sent.
     pub(super) fn latest_send(&self, at: Nanoseconds) -> Nanoseconds {
         let after = self.deadline.unwrap_or(Nanoseconds::MAX);
         at.saturating_add(after)
     }
 
-    /// Until when a response may come to what is sent, or would be if it could, now.
+    /// Until when the response to a request sent now may arrive.
     #[inline]
     pub(super) fn latest_response(&self, scheduled: Option<Nanoseconds>) -> Nanoseconds {
         let latest = self.now.saturating_add(self.timeout);
@@ -233,12 +229,12 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     fn count_arrival(&mut self, at: Nanoseconds, free_since: Nanoseconds, in_time: bool) {
         let schedule = &mut self.tally.schedule;
         if at >= self.phase.began {
-            schedule.asked += 1;
+            schedule.due += 1;
             schedule.sent += u64::from(in_time);
         }
         schedule.bound_hits += u64::from(free_since > at);
         if in_time {
-            // What its user was late by is not the generator's lag.
+            // The generator is not to blame while the user was busy.
             let lag = self.now.saturating_sub(at.max(free_since));
             schedule.begun(lag, self.phase.is_second_half(at));
         }
@@ -248,18 +244,18 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     fn shed(&mut self) {
         let deadline = self.shared.plan.deadline.unwrap_or_default();
         self.tally.not_ok(Outcome::Shed, || {
-            format!("its connection became free only more than {deadline:?} after it was due")
+            format!("no connection was free until more than {deadline:?} after the request was due")
         });
     }
 
-    /// The load is over: what was due and never begun is unfinished.
-    pub(super) fn count_what_was_never_begun(&mut self) {
+    /// At the end of the load, counts overdue requests as unfinished.
+    pub(super) fn count_overdue(&mut self) {
         let horizon = self.horizon();
         let lacked_none = self.can_take_arrival();
         let overdue = self.pacer.overdue(horizon, self.phase.began);
         self.tally.outcomes[Outcome::Unfinished] += overdue.count;
         let schedule = &mut self.tally.schedule;
-        schedule.asked += overdue.in_phase;
+        schedule.due += overdue.in_phase;
         if lacked_none {
             schedule.behind_by = horizon.saturating_sub(overdue.first);
         } else {

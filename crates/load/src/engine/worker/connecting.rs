@@ -1,4 +1,4 @@
-//! Making connections, and making them again.
+//! Opens and reopens connections.
 
 use std::io;
 
@@ -8,17 +8,15 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::target::was_reset;
 use crate::wire::Wire;
 
-/// The pause after a failure to connect, doubled with each further one up to the longest.
+/// The pause after a failure to connect; each further failure doubles it, up to the longest.
 const FIRST_RETRY: Nanoseconds = 10_000_000;
 const LONGEST_RETRY: Nanoseconds = 1_000_000_000;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
-    /// Connects.
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     pub(super) fn open(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         let is_again = connection.was_connected || connection.refusals > 0;
@@ -33,7 +31,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// The attempt to connect has come to that.
+    /// Handles the end of an attempt to connect.
     pub(super) fn connected(&mut self, index: usize, result: Result<(), Errno>) {
         let Activity::Connecting { since } = self.connections[index].activity else {
             return;
@@ -55,23 +53,23 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
         connection.was_connected = true;
         connection.activity = Activity::Open;
-        self.shed_what_is_too_late(index);
-        self.ask(index);
+        self.shed_late_requests(index);
+        self.pass_to_wire(index);
         if reset {
-            // It was there, however briefly: what was to go over it was reset, as if that had been seen later.
+            // It was open, however briefly: its requests count as reset, as if that had been noticed later.
             self.closed(index, Some(Errno::ECONNRESET));
         }
     }
 
-    /// No connection: the requests that it was for have failed, unless it was only for want of a local
-    /// port, which is not the server's doing.
+    /// Fails the requests of a connection that could not be opened; but a shortage of local ports is not the server's
+    /// fault.
     #[cold]
     fn not_connected(&mut self, index: usize, error: &io::Error) {
         if is_port_shortage(error) {
             self.counts.port_waits += 1;
         } else if was_reset(error) {
             self.give_up(index, Outcome::Reset, || {
-                "the server reset the connection as soon as it was made".into()
+                "the server reset the connection right after accepting it".into()
             });
         } else {
             self.give_up(index, Outcome::Refused, || {
@@ -81,15 +79,14 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.retry_later(index);
     }
 
-    /// The requests of a connection that could not be made have failed.
     fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Fn() -> String) {
         while self.connections[index].in_flight.pop_front().is_some() {
             self.count(index, outcome, &detail);
         }
     }
 
-    /// Requests that have waited for their connection beyond the instant at which they might be sent.
-    fn shed_what_is_too_late(&mut self, index: usize) {
+    /// Drops requests that waited for their connection until it was too late to send them.
+    fn shed_late_requests(&mut self, index: usize) {
         let Some(after) = self.deadline else {
             return;
         };
@@ -103,15 +100,15 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let shed = before - connection.in_flight.len();
         (0..shed).for_each(|_| {
             self.count(index, Outcome::Shed, || {
-                "its connection was made only after its deadline".into()
+                "its connection was established only after its deadline".into()
             });
         });
     }
 
-    /// No connection within the time that its requests had.
+    /// The connection was not established within the time that its requests had.
     #[cold]
     pub(super) fn connecting_timed_out(&mut self, index: usize, detail: impl Fn() -> String) {
-        self.shed_what_is_too_late(index);
+        self.shed_late_requests(index);
         let now = self.now;
         let connection = &mut self.connections[index];
         let before = connection.in_flight.len();
@@ -130,8 +127,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.retries.add(at, index);
     }
 
-    /// Tries the connections again that have rested for long enough.
-    pub(super) fn retry_what_is_due(&mut self) {
+    /// Retries the connections whose pause is over.
+    pub(super) fn retry_due(&mut self) {
         while let Some(index) = self.retries.take_due(self.now) {
             let connection = &mut self.connections[index];
             match connection.activity {

@@ -1,19 +1,18 @@
-//! What no event tells of: responses that do not come in time.
+//! Responses that do not arrive in time.
 
 use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::Activity;
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
-    /// Sees that the deadlines of that connection are looked at, not later than `at`.
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+    /// Makes sure that the connection's deadlines are checked at `at` or before.
     ///
-    /// Each connection has one entry at the most, which is moved only when it has come: nearly always
-    /// its request got a response long before, and nothing is done for it.
+    /// Each connection has at most one entry in the timetable, which moves only when it comes up: nearly always the
+    /// response arrived long before, so a request costs nothing.
     #[inline]
     pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
         let connection = &mut self.connections[index];
@@ -23,8 +22,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Gives up what has not got a response in time.
-    pub(super) fn look_at_deadlines(&mut self) {
+    /// Gives up requests that got no response in time.
+    pub(super) fn check_deadlines(&mut self) {
         while let Some(index) = self.deadlines.take_due(self.now) {
             self.connections[index].is_watched = false;
             match self.next_deadline(index) {
@@ -35,7 +34,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// When something of that connection is given up.
+    /// When the next request of that connection times out.
     pub(super) fn next_deadline(&self, index: usize) -> Option<Nanoseconds> {
         let connection = &self.connections[index];
         let responses = connection.in_flight.iter().map(|it| it.deadline).min();
@@ -49,7 +48,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     #[cold]
     fn timed_out(&mut self, index: usize) {
         let is_open = self.connections[index].activity == Activity::Open;
-        let lacking = if is_open {
+        let missing = if is_open {
             "whole response"
         } else {
             "connection"
@@ -57,9 +56,9 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let plan = self.shared.plan;
         let detail = || match plan.deadline {
             Some(deadline) if deadline < plan.timeout => {
-                format!("no {lacking} within {deadline:?} of its scheduled instant")
+                format!("no {missing} within {deadline:?} of its due time")
             }
-            _ => format!("no {lacking} within {:?}", plan.timeout),
+            _ => format!("no {missing} within {:?}", plan.timeout),
         };
         if is_open {
             self.failed(index, Outcome::TimedOut, detail);

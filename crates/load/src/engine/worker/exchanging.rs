@@ -1,4 +1,4 @@
-//! Sending requests and taking their responses.
+//! Sends requests and takes their responses.
 
 use nix::errno::Errno;
 use prony_model::Outcome;
@@ -6,41 +6,39 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::event_loop::{Chunk, EventLoop, ReadNext};
+use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::{Eaten, Whole};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::{Eaten, Fault, Which, Whole, Wire};
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
-    /// Gives the wire the requests of that connection that it has not got. They go with the next
-    /// flush.
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+    /// Gives the wire the connection's requests that it does not have yet. They go with the next flush.
     #[inline]
-    pub(super) fn ask(&mut self, index: usize) {
+    pub(super) fn pass_to_wire(&mut self, index: usize) {
         let now = self.now;
         let mut deadline = Nanoseconds::MAX;
         loop {
             let connection = &self.connections[index];
             let is_load = connection.role == Role::Load;
-            let Some(request) = connection.in_flight.get(connection.asked) else {
+            let Some(request) = connection.in_flight.get(connection.passed) else {
                 break;
             };
-            // The time that it had when it was first sent is all it has.
+            // A resent request keeps its original deadline.
             let latest = match request.resent {
                 true => request.deadline,
                 false => self.latest_response(request.from),
             };
             let connection = &mut self.connections[index];
-            let request = &mut connection.in_flight[connection.asked];
+            let request = &mut connection.in_flight[connection.passed];
             request.deadline = latest;
             request.from.get_or_insert(now);
-            // What is sent again is no new draw: the sample that it had is dropped with what came of it.
+            // A resent request is not sampled again: its sample was dropped with the first attempt.
             request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
             deadline = deadline.min(request.deadline);
             connection.wire.request(Which {
                 number: request.number,
                 last: request.last,
             });
-            connection.asked += 1;
+            connection.passed += 1;
         }
         self.watch_deadline(index, deadline);
     }
@@ -63,7 +61,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                     self.tally.bytes_written += length as u64;
                 }
             }
-            // What the server did before it closed, reading tells.
+            // Reading reports what the server did before it closed.
             Err(Errno::EPIPE | Errno::ECONNRESET) => {}
             Err(errno) => {
                 self.closed(index, Some(errno));
@@ -72,8 +70,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// A connection was lost while it was being given something to do: what comes next, it is asked in
-    /// the next turn.
+    /// The connection was lost while it was given something to do: continue with it in the next turn.
     #[cold]
     fn free_soon(&mut self, index: usize) {
         let connection = &mut self.connections[index];
@@ -83,9 +80,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Bytes came.
     #[inline]
-    pub(super) fn received(&mut self, index: usize, chunk: L::Chunk) {
+    pub(super) fn received(&mut self, index: usize, chunk: Chunk) {
         let length = self.io.bytes(&chunk).len();
         self.count_bytes_read(index, length as u64);
         let mut at = 0;
@@ -96,12 +92,12 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                     at += bytes;
                     let Some(whole) = whole else { break };
                     let others_due = self.connections[index].in_flight.len() > 1;
-                    let may_stay = at < length || others_due || !chunk.more_behind();
+                    let may_stay = at < length || others_due || !chunk.more_behind;
                     self.responded(index, whole, may_stay);
                 }
             }
         }
-        self.io.release(chunk);
+        drop(chunk);
         self.read_on(index);
     }
 
@@ -113,7 +109,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
     }
 
     #[inline]
-    fn eat(&mut self, index: usize, chunk: &L::Chunk, at: usize) -> Result<Eaten, Fault> {
+    fn eat(&mut self, index: usize, chunk: &Chunk, at: usize) -> Result<Eaten, Fault> {
         let connection = &mut self.connections[index];
         let sample = match connection.in_flight.front_mut() {
             Some(request) => {
@@ -123,7 +119,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
                         self.tally.first_byte.record(self.now.saturating_sub(from));
                     }
                     if connection.role == Role::Stream {
-                        // From here on it may take for ever.
+                        // From here on it may take any time.
                         request.deadline = Nanoseconds::MAX;
                     }
                 }
@@ -139,7 +135,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         eaten
     }
 
-    /// Body bytes came that nobody had to look at.
+    /// Body bytes arrived that nobody had to look at.
     #[inline]
     pub(super) fn skipped(&mut self, index: usize, length: u64) {
         self.count_bytes_read(index, length);
@@ -167,8 +163,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.io.read_on(index, ReadNext { skippable });
     }
 
-    /// The response to the first request of that connection is whole. Its connection stays where both
-    /// sides want it to, and it `may_stay`.
+    /// The first request of that connection has its whole response. The connection stays open if both sides want it to,
+    /// and it `may_stay`.
     #[inline]
     pub(super) fn responded(&mut self, index: usize, whole: Whole, may_stay: bool) {
         let connection = &mut self.connections[index];
@@ -176,11 +172,11 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         let Some(request) = connection.in_flight.pop_front() else {
             return;
         };
-        connection.asked -= 1;
+        connection.passed -= 1;
         connection.responses += 1;
         let stays = whole.keep_alive && may_stay && is_sent && !self.closes(&request);
         if !stays {
-            self.close_and_ask_again(index);
+            self.close_and_resend(index);
         }
         self.judge(index, request, whole, is_sent);
     }
@@ -191,7 +187,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         request.last || self.shared.plan.request.closes(request.number)
     }
 
-    /// What the outcome of an responded request is.
+    /// Decides the outcome of a request that has a whole response.
     #[inline]
     fn judge(&mut self, index: usize, request: InFlight, whole: Whole, is_sent: bool) {
         let is_load = self.connections[index].role == Role::Load;
@@ -205,9 +201,9 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             self.tally.checked.count(verdict.is_err());
         }
         match verdict {
-            // Taken as ok, a response to what the server has not read would be the fastest of all.
+            // Counted as ok, a response to what the server has not read would be the fastest of all.
             Ok(()) if !is_sent => self.count(index, Outcome::Malformed, || {
-                "the whole response came before the request was sent whole".into()
+                "the whole response arrived before the request was fully sent".into()
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;
@@ -218,7 +214,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             Err((outcome, detail)) => self.count(index, outcome, || detail),
         }
         if compared {
-            // The time that comparing took is not the next response's.
+            // The next response is not charged the time of the comparison.
             self.read_clock();
         }
     }
@@ -243,7 +239,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Counts the events that have come of a connection's response.
+    /// Counts the events that have arrived in a connection's response.
     fn take_events_of(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         let events = connection.wire.take_events();
@@ -255,7 +251,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
             Role::Stream => &mut self.tally.streams.events,
         };
         let from = request.from.unwrap_or(self.now);
-        tally.came(events, self.now, from, request.last_event);
+        tally.received(events, self.now, from, request.last_event);
         request.last_event = Some(self.now);
     }
 }

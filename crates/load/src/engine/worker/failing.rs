@@ -1,24 +1,22 @@
-//! What becomes of requests whose connection is of no use any more.
+//! Handles requests whose connection is lost.
 
 use nix::errno::Errno;
 use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
-use crate::wire::h1::OnClose;
-use crate::wire::{Fault, Wire};
+use crate::wire::{Fault, OnClose, Wire};
 
 const NO_RESPONSE: &str = "the server closed the connection without a response";
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// The server has closed the connection, or it broke.
     #[cold]
     pub(super) fn closed(&mut self, index: usize, errno: Option<Errno>) {
         let connection = &mut self.connections[index];
         if connection.in_flight.is_empty() {
-            // Between two requests, that is nobody's outcome.
+            // Between two requests a close is no outcome.
             return self.close(index, Activity::Closed);
         }
         let broke = errno.filter(|errno| !matches!(errno, Errno::ECONNRESET | Errno::EPIPE));
@@ -29,7 +27,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         match connection.wire.close() {
             // Only an orderly close can be the end of a response.
             OnClose::Whole(whole) if errno.is_none() => self.responded(index, whole, false),
-            OnClose::BeforeResponse if self.may_ask_again(index) => self.close_and_ask_again(index),
+            OnClose::BeforeResponse if self.may_resend(index) => self.close_and_resend(index),
             OnClose::BeforeResponse => self.failed(index, Outcome::Reset, || NO_RESPONSE.into()),
             OnClose::Whole(_) | OnClose::Truncated => {
                 self.failed(index, Outcome::Truncated, || {
@@ -39,7 +37,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// What came is no response.
+    /// Handles bytes that are no valid response.
     #[cold]
     pub(super) fn faulty(&mut self, index: usize, fault: Fault) {
         if self.connections[index].in_flight.is_empty() {
@@ -52,9 +50,8 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         self.failed(index, outcome, || fault.to_string());
     }
 
-    /// Something came while no response was due. Unless it is an orderly end, the next request over
-    /// that connection fails: had it been sent already, as in a closed loop, its response would begin
-    /// with these bytes.
+    /// Bytes arrived while no response was due. Unless they are an orderly end, the next request over the connection
+    /// fails: had it been sent already, as in a closed loop, its response would start with them.
     fn faulty_while_idle(&mut self, index: usize, fault: Fault) {
         self.close(index, Activity::Closed);
         let connection = &mut self.connections[index];
@@ -69,7 +66,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Fails the first request of a connection over which too much had come before.
+    /// Fails the first request of a connection that received unexpected bytes before.
     #[cold]
     pub(super) fn fail_for_excess(&mut self, index: usize) {
         if let Some(fault) = self.connections[index].excess.take() {
@@ -77,8 +74,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// The first request on that connection has failed, and the connection with it. Those behind it
-    /// are sent again where that does no harm.
+    /// Fails the first request on that connection, and the connection. Those behind it are resent if that does no harm.
     #[cold]
     pub(super) fn failed(
         &mut self,
@@ -90,13 +86,12 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         if self.connections[index].in_flight.pop_front().is_some() {
             self.count(index, outcome, || detail.clone());
         }
-        self.ask_again_or_fail(index, outcome, &detail);
+        self.resend_or_fail(index, outcome, &detail);
     }
 
-    /// A server may close a connection after any whole response, and its close and our next request
-    /// may cross: then that request is sent once more, over a new connection (RFC 9112, 9.3.1), where
-    /// doing it twice does no harm.
-    fn may_ask_again(&self, index: usize) -> bool {
+    /// A server may close a connection after any whole response, and its close may cross our next request: that request
+    /// is then resent once over a new connection (RFC 9112, 9.3.1), if it is idempotent.
+    fn may_resend(&self, index: usize) -> bool {
         let connection = &self.connections[index];
         let first = connection.in_flight.front();
         connection.responses > 0 && first.is_some_and(|request| self.is_repeatable(request))
@@ -106,23 +101,22 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         !request.resent && self.shared.plan.request.is_idempotent(request.number)
     }
 
-    /// The server responds no more over that connection: the requests on it go over another one.
+    /// The server will not respond over that connection any more: its requests move to another one.
     #[cold]
-    pub(super) fn close_and_ask_again(&mut self, index: usize) {
-        self.ask_again_or_fail(index, Outcome::Reset, NO_RESPONSE);
+    pub(super) fn close_and_resend(&mut self, index: usize) {
+        self.resend_or_fail(index, Outcome::Reset, NO_RESPONSE);
     }
 
-    /// Closes the connection, and makes it anew for the requests on it. What may not be sent twice has
-    /// that outcome.
-    fn ask_again_or_fail(&mut self, index: usize, outcome: Outcome, detail: &str) {
-        let asked = self.connections[index].asked;
+    /// Closes the connection, and reopens it for its requests. Those that must not be sent twice get that outcome.
+    fn resend_or_fail(&mut self, index: usize, outcome: Outcome, detail: &str) {
+        let passed = self.connections[index].passed;
         self.close(index, Activity::Closed);
         let mut requests = std::mem::take(&mut self.connections[index].in_flight);
         let before = requests.len();
         let mut number = 0;
         requests.retain_mut(|request| {
             number += 1;
-            let was_sent = number <= asked;
+            let was_sent = number <= passed;
             if was_sent && !self.is_repeatable(request) {
                 return false;
             }
@@ -144,7 +138,6 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// Closes the connection.
     pub(super) fn close(&mut self, index: usize, activity: Activity) {
         self.io.close(index);
         let connection = &mut self.connections[index];

@@ -1,4 +1,4 @@
-//! One worker thread: its connections, and the requests they carry.
+//! One worker thread: its connections, and the requests that they carry.
 
 mod arrivals;
 mod connecting;
@@ -15,10 +15,10 @@ use nix::errno::Errno;
 use prony_kernel::Counters;
 use prony_model::{Ended, LoadShape, Outcome};
 
-use super::clock::{Clock, Nanoseconds, nanoseconds};
+use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
-use super::event_loop::{Event, EventLoop};
+use super::event_loop::{EventLoop, LONG_BODY, SocketEvent};
 use super::judge::Judge;
 use super::pacer::Pacer;
 use super::phase::{Phase, PhaseResult};
@@ -28,29 +28,26 @@ use super::source_address::SourceAddresses;
 use super::start_line::Place;
 use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
-use super::timetable::Timetable;
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
 
-/// An interrupt, and the end of a load that has nothing to wait for, are seen within that time.
+/// How long it may take to notice an interrupt, or the end of a load that waits for nothing.
 const LONGEST_WAIT: Nanoseconds = 10_000_000;
-/// A worker that sees an instant so much later has not run: it looks every [`LONGEST_WAIT`].
+/// A worker that wakes up this late was not running: it should wake up every [`LONGEST_WAIT`].
 const STANDSTILL: Nanoseconds = 50_000_000;
-/// How often a worker tells how far it is.
+/// How often a worker publishes its progress.
 const PUBLISH: Nanoseconds = 200_000_000;
-/// How many users begin, and how many arrivals, before those that have begun have their turn:
-/// otherwise thousands of connections would overrun the server's queue, and each would seem to take as
-/// long as all.
+/// How many users or arrivals begin before those that have begun get their turn: otherwise thousands of connections
+/// would overrun the server's queue, and each would seem to take as long as all.
 const BEGIN_AT_ONCE: usize = 64;
-/// How long a schedule waits for the connections that it begins with.
+/// How long a schedule waits for its initial connections.
 const LONGEST_CONNECTING: Nanoseconds = 2_000_000_000;
-/// After so many events the clock is read anew: so none is off by more than a microsecond or two.
+/// The clock is read again after this many events, so none is off by more than a microsecond or two.
 const EVENTS_A_CLOCK: u32 = 8;
-/// How long before an instant of the schedule busy-waiting begins, where that is asked for: longer than
-/// it takes a machine to wake up.
+/// How long before a due time busy-waiting starts, if requested: longer than a machine takes to wake up.
 const SPIN: Nanoseconds = 200_000;
 
-/// What one worker gave.
+/// The result of one worker.
 #[derive(Debug)]
 pub(super) struct WorkerResult {
     pub(super) warmup: Option<PhaseResult>,
@@ -58,22 +55,21 @@ pub(super) struct WorkerResult {
     pub(super) timeline: WorkerTimeline,
     pub(super) ended: Ended,
     pub(super) connections: ConnectionCounts,
-    /// The event loop that ran.
+    /// The event loop that it used.
     pub(super) event_loop: &'static str,
 }
 
 /// How connections fared, warm-up included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ConnectionCounts {
-    /// Made.
     pub(super) opened: u64,
-    /// Of these, re-run.
+    /// How many of these replaced a lost or used-up connection.
     pub(super) reconnects: u64,
-    /// Requests that went over another connection, because the server had closed theirs.
+    /// Requests resent over another connection, because the server had closed theirs.
     pub(super) resent: u64,
     /// Waits for a local port.
     pub(super) port_waits: u64,
-    /// The most of the load's connections that were there at a time.
+    /// The most connections of the load that were open at a time.
     pub(super) most: u64,
     /// Streams that were open at the end.
     pub(super) streams_at_end: u64,
@@ -87,35 +83,44 @@ pub(super) struct Shared<'a> {
     pub(super) progress: &'a WorkerProgress,
 }
 
-/// The connections of one worker.
+/// One worker's share of the connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
-    /// From the beginning.
+    /// The initial number.
     pub(super) connections: usize,
-    /// At the most.
+    /// The most.
     pub(super) most_connections: usize,
     /// Streams beside them.
     pub(super) streams: usize,
 }
 
-pub(super) struct Worker<'a, P, W, L> {
+impl Share {
+    /// How many connections there may be at a time.
+    pub(super) fn slots(&self) -> usize {
+        self.most_connections + self.streams
+    }
+}
+
+pub(super) struct Worker<'a, P, W> {
     shared: Shared<'a>,
-    io: L,
+    io: EventLoop,
+    /// After how many responses it chooses its event loop; `None` if that is settled.
+    chooses_after: Option<u64>,
     new_wire: &'a dyn Fn() -> W,
-    /// The load's connections, and before them the streams beside it.
+    /// First the held streams, then the load's connections.
     connections: Vec<Connection<W>>,
     share: Share,
     sources: SourceAddresses,
     pacer: P,
     mix: RequestMix,
-    /// Users who wait for their instants.
+    /// Users who wait for their due times.
     timetable: Timetable,
-    /// Connections that are tried again.
+    /// Connections to retry.
     retries: Timetable,
-    /// When the deadlines of a connection are looked at next.
+    /// When to check the deadlines of each connection.
     deadlines: Timetable,
-    /// Connections that wait for an arrival that belongs to nobody, the one that has waited longest
-    /// first: so all of them are used in turn. Some may have been lost since.
+    /// Connections that wait for an arrival of the shared schedule, the one that has waited longest first, so that all
+    /// are used in turn. Some may have been lost meanwhile.
     idle: VecDeque<usize>,
     judge: Judge<'a>,
     tally: Tally,
@@ -125,28 +130,27 @@ pub(super) struct Worker<'a, P, W, L> {
     /// Requests of the load that have begun and have no outcome yet.
     in_flight: u64,
     counts: ConnectionCounts,
-    /// The load's connections that are there.
+    /// How many connections of the load are open.
     open: u64,
-    /// Of the last reading of the clock.
+    /// The last reading of the clock.
     now: Nanoseconds,
     spun: Nanoseconds,
     timeout: Nanoseconds,
     deadline: Option<Nanoseconds>,
-    /// Whether no request had ended when the time was up; `None` until it is.
+    /// Whether no request had ended when the time was up; `None` until then.
     ended_none_in_time: Option<bool>,
-    /// Whether a response must have come by its request's deadline.
+    /// Whether a response must arrive by its request's deadline.
     deadline_binds_responses: bool,
-    /// `None` where the machine has none.
+    /// `None` if the machine has none.
     counters: Option<Counters>,
-    /// `None` where the kernel does not tell.
+    /// `None` if the kernel does not report it.
     scheduling: Option<SchedulingMeter>,
 }
 
-impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
-    /// A worker that has not opened anything yet.
+impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
     pub(super) fn new(
         shared: Shared<'a>,
-        io: L,
+        (io, chooses_after): (EventLoop, Option<u64>),
         share: Share,
         new_wire: &'a dyn Fn() -> W,
         pacer: P,
@@ -160,6 +164,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         Self {
             connections: streams.chain(load).collect(),
             io,
+            chooses_after,
             new_wire,
             share,
             sources: SourceAddresses::of(plan),
@@ -170,7 +175,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             deadlines: Timetable::default(),
             idle: VecDeque::new(),
             judge,
-            tally: Tally::new(),
+            tally: Tally::default(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,
             timeline: TimelineRecorder::begin(now),
@@ -189,7 +194,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         }
     }
 
-    /// Makes the load until it ends.
+    /// Runs the load until it ends.
     pub(super) fn run(mut self, place: Place<'_>) -> Result<WorkerResult, Errno> {
         let mut not_begun = 0..self.connections.len();
         let mut start = self.read_clock();
@@ -206,11 +211,14 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             for index in not_begun.by_ref().take(BEGIN_AT_ONCE) {
                 self.begin_with(index);
             }
-            self.begin_what_is_due();
+            self.begin_due();
             self.wait(not_begun.start == not_begun.end)?;
             self.take_events();
-            self.look_at_deadlines();
-            self.retry_what_is_due();
+            if let Some(enough) = self.chooses_after {
+                self.choose_event_loop(enough);
+            }
+            self.check_deadlines();
+            self.retry_due();
             if let Some(ended) = self.change_phase() {
                 return Ok(self.end(ended));
             }
@@ -221,8 +229,8 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         }
     }
 
-    /// Makes the connections before the schedule begins: its first arrivals would otherwise all find
-    /// none. Those that cannot be made soon are left to come later.
+    /// Opens the connections before the schedule begins: otherwise its first arrivals would find none. Those that take
+    /// too long open later.
     fn connect_all(&mut self, not_begun: &mut Range<usize>) -> Result<(), Errno> {
         let give_up = self.read_clock() + LONGEST_CONNECTING.min(self.timeout);
         let mut connecting = not_begun.len();
@@ -254,13 +262,13 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         self.now
     }
 
-    /// Waits until something has come or is due.
+    /// Waits until an event has arrived or something is due.
     fn wait(&mut self, all_have_begun: bool) -> Result<(), Errno> {
         let due = self.next_due();
         if due != Nanoseconds::MAX {
             self.read_clock();
         }
-        // Past its end, only late responses are waited for.
+        // After the end only late responses remain.
         let ends = match self.now < self.phase.ends {
             true => self.phase.ends,
             false => Nanoseconds::MAX,
@@ -282,7 +290,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         }
     }
 
-    /// Sleeps until shortly before an instant, and then only looks whether something has come.
+    /// Sleeps until shortly before a due time, and then polls for events.
     fn wait_spinning(&mut self, longest: Nanoseconds, due: Nanoseconds) -> Result<(), Errno> {
         let asleep = due.saturating_sub(self.now.saturating_add(SPIN));
         if asleep > 0 || longest == 0 {
@@ -310,24 +318,40 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     }
 
     #[inline]
-    fn on_event(&mut self, index: usize, event: Event<L::Chunk>) {
+    fn on_event(&mut self, index: usize, event: SocketEvent) {
         match event {
-            Event::Received(chunk) => self.received(index, chunk),
-            Event::Skipped(length) => self.skipped(index, length),
-            Event::Writable => self.flush(index),
-            Event::Connected(result) => self.connected(index, result),
-            Event::Closed => self.closed(index, None),
-            Event::Broken(errno) => self.closed(index, Some(errno)),
+            SocketEvent::Received(chunk) => self.received(index, chunk),
+            SocketEvent::Skipped(length) => self.skipped(index, length),
+            SocketEvent::Writable => self.flush(index),
+            SocketEvent::Connected(result) => self.connected(index, result),
+            SocketEvent::Closed => self.closed(index, None),
+            SocketEvent::Broken(errno) => self.closed(index, Some(errno)),
         }
         self.free(index);
     }
 
-    /// What is due by then is begun: now, and nothing any more that is due when the phase has ended.
+    /// Settles the event loop, once enough responses have shown how long they are. The worker started with epoll.
+    #[cold]
+    fn choose_event_loop(&mut self, enough: u64) {
+        let of = |outcome| self.tally.outcomes[outcome];
+        let responses = of(Outcome::Ok) + of(Outcome::WrongStatus) + of(Outcome::WrongBody);
+        if responses < enough {
+            return;
+        }
+        self.chooses_after = None;
+        if self.tally.bytes_read < responses * LONG_BODY {
+            self.io.switch_to_io_uring(self.share.slots());
+            // Send what epoll had no room for.
+            (0..self.connections.len()).for_each(|index| self.flush(index));
+        }
+    }
+
+    /// Requests due before this may begin: now, but within the phase.
     fn horizon(&self) -> Nanoseconds {
         self.now.min(self.phase.ends.saturating_sub(1))
     }
 
-    /// Goes from the warm-up to the measured part, and from that to the end.
+    /// Goes from the warm-up to the measured part, and from there to the end.
     fn change_phase(&mut self) -> Option<Ended> {
         if self.shared.interrupt.load(Relaxed) {
             return Some(Ended::Interrupted);
@@ -342,10 +366,10 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         all_done.then_some(Ended::Requests)
     }
 
-    /// The time of an open loop is up: what it has begun, or was due to begin, comes to its end, unless
-    /// that takes longer than a response may take. Cut off, the slowest responses would be missing from the
-    /// figures. That wait is part of the measured time: an overloaded server would otherwise seem to
-    /// have responded at the rate that it was asked at. A closed loop just ends.
+    /// When the time of an open loop is up, waits for the requests that have begun, or should have, at most as long as
+    /// a response may take. Without them the slowest responses would be missing from the figures. The wait is part of
+    /// the measured time: otherwise an overloaded server would seem to have responded at the requested rate. A closed
+    /// loop just ends.
     fn wait_for_late_responses(&mut self) -> Option<Ended> {
         if !self.shared.plan.shape.is_open() {
             return (!self.is_in_overtime()).then_some(Ended::Duration);
@@ -355,7 +379,7 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         (none_left || too_long).then_some(Ended::Duration)
     }
 
-    /// Whether a closed loop whose time is up goes on, because nothing would be measured otherwise.
+    /// Whether a closed loop whose time is up continues, because otherwise there would be no result.
     fn is_in_overtime(&mut self) -> bool {
         let ended = self.tally.outcomes.total();
         let none_in_time = *self.ended_none_in_time.get_or_insert(ended == 0);
@@ -364,21 +388,21 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
         self.shared.plan.overtime && none_in_time && !enough && !too_long
     }
 
-    /// Ends the warm-up: what ends from here on is measured.
+    /// Ends the warm-up: whatever ends from now on is measured.
     fn begin_measuring(&mut self) {
         let cost = self.cost();
         self.timeline.take_last_of(&self.tally);
-        let mut tally = std::mem::replace(&mut self.tally, Tally::new());
-        // Streams go on through both phases.
+        let mut tally = std::mem::take(&mut self.tally);
+        // Streams continue through both phases.
         std::mem::swap(
             &mut self.tally.streams.outcomes,
             &mut tally.streams.outcomes,
         );
         let stood_still = self.now - self.phase.ends > STANDSTILL;
         let at = match stood_still && !self.shared.plan.shape.is_open() {
-            // The time to measure must not be over before it has begun.
+            // The measured time must not be over before it starts.
             true => self.now,
-            // Every worker sees the end a little later than it is; and a schedule goes on by the clock.
+            // Every worker sees the end a little late, and a schedule runs by the clock.
             false => self.phase.ends,
         };
         self.warmup = Some(self.phase.close(at, cost, tally));
@@ -388,18 +412,18 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
     }
 
     fn end(mut self, ended: Ended) -> WorkerResult {
-        self.count_what_was_never_begun();
+        self.count_overdue();
         self.tally.outcomes[Outcome::Unfinished] += self.unfinished();
         self.end_streams();
         self.publish();
         let cost = self.cost();
         let timeline = self.timeline.end(self.now, &self.tally);
         let last = self.phase.close(self.now, cost, self.tally);
-        // Interrupted in the warm-up, there is nothing measured.
+        // An interrupt during the warm-up leaves nothing measured.
         let (warmup, measured) = if self.phase.measuring {
             (self.warmup, last)
         } else {
-            (Some(last), PhaseResult::nothing())
+            (Some(last), PhaseResult::default())
         };
         WorkerResult {
             warmup,
@@ -407,12 +431,11 @@ impl<'a, P: Pacer, W: Wire, L: EventLoop> Worker<'a, P, W, L> {
             timeline,
             ended,
             connections: self.counts,
-            event_loop: L::NAME,
+            event_loop: self.io.name(),
         }
     }
 
-    /// Requests in flight. One that waits for its connection and that no schedule asked for was
-    /// never sent: it is none.
+    /// Requests in flight. One that waits for its connection without a schedule was never sent and does not count.
     fn unfinished(&self) -> u64 {
         let load = self.connections.iter().filter(|it| it.role == Role::Load);
         let requests = load.flat_map(|it| &it.in_flight);

@@ -1,44 +1,37 @@
-//! Streams that are held open beside the load.
+//! Streams held open beside the load.
 
 use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::event_loop::EventLoop;
 use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
-/// How long a stream that has ended rests before it is asked for again: responses that are no streams
-/// must not become a load of their own.
+/// The pause before a stream that has ended is requested again: short responses must not become a load of their own.
 const PAUSE: Nanoseconds = 10_000_000;
 
-impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
-    /// Asks for a stream.
+impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+    /// Requests a stream.
     pub(super) fn begin_stream(&mut self, index: usize) {
         let number = self.mix.next();
         let connection = &mut self.connections[index];
         connection.in_flight.push_back(InFlight {
             number,
-            from: None,
             deadline: self.now.saturating_add(self.timeout),
-            queued: false,
             resent: true,
-            last: false,
-            response_begun: false,
-            last_event: None,
-            sample: None,
+            ..InFlight::default()
         });
         match connection.activity {
             Activity::Open => {
-                self.ask(index);
+                self.pass_to_wire(index);
                 self.flush(index);
             }
             _ => self.open(index),
         }
     }
 
-    /// The stream has ended: it is asked for again after a pause.
+    /// Requests a stream that has ended again, after a pause.
     pub(super) fn stream_again(&mut self, index: usize) {
         let connection = &self.connections[index];
         let rests = matches!(connection.activity, Activity::Retrying { .. });
@@ -51,7 +44,7 @@ impl<P: Pacer, W: Wire, L: EventLoop> Worker<'_, P, W, L> {
         }
     }
 
-    /// The load has ended: streams that are still there were held to the end.
+    /// Counts the streams that were held until the end of the load.
     pub(super) fn end_streams(&mut self) {
         for connection in &self.connections[..self.share.streams] {
             debug_assert_eq!(connection.role, Role::Stream);

@@ -1,4 +1,4 @@
-//! The call that a load makes, encoded once.
+//! The gRPC call of a load, encoded once.
 
 use std::sync::Arc;
 
@@ -9,24 +9,21 @@ use crate::wire::h2::{MAX_FRAME, hpack};
 /// Bytes before a message: a flag, and its length.
 pub(super) const PREFIX: usize = 5;
 
-/// Why a call cannot be made.
+/// Why a call is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum CallError {
-    /// Not a method of a service.
     #[error("`{0}` is not the path of a gRPC method: write `/package.Service/Method`")]
     Path(String),
-    /// Not a host.
     #[error("`{0}` is not an authority: write `host` or `host:port`")]
     Authority(String),
-    /// Does not fit.
-    #[error("path and authority are too long together: the head would be of {0} bytes")]
+    #[error("path and authority are too long together: the head would take {0} bytes")]
     HeadTooLong(usize),
-    /// Does not fit.
     #[error("a message of {0} bytes is too long: its length has 32 bits")]
     MessageTooLong(usize),
 }
 
-/// A unary call, ready to be made any number of times. Clones share their memory.
+/// A unary call, ready to be sent any number of times. Clones share their memory.
 #[derive(Clone, Debug)]
 pub struct Call(Arc<Encoded>);
 
@@ -39,11 +36,12 @@ struct Encoded {
 }
 
 impl Call {
-    /// A call of the method at `path`, such as `/prony.echo.v1.Echo/Unary`, of the server that
-    /// `authority` names, with a message that is protobuf already. It is sent uncompressed.
+    /// A call of the method at `path`, such as `/prony.echo.v1.Echo/Unary`, on the server that `authority` names.
+    /// `message` is encoded protobuf and is sent uncompressed.
     ///
     /// # Errors
-    /// Where path or authority are none, or something is too long.
+    ///
+    /// If path or authority is invalid, or something is too long.
     pub fn new(path: &str, authority: &str, message: &[u8]) -> Result<Self, CallError> {
         if !is_method_path(path) {
             return Err(CallError::Path(path.into()));
@@ -52,7 +50,7 @@ impl Call {
             return Err(CallError::Authority(authority.into()));
         }
         let head = head(path, authority);
-        // The first head of a connection has a byte more.
+        // The first head of a connection has one more byte.
         if head.len() >= MAX_FRAME {
             return Err(CallError::HeadTooLong(head.len()));
         }
@@ -74,7 +72,7 @@ impl Call {
         &self.0.path
     }
 
-    /// The message, as it was given.
+    /// The encoded message.
     pub fn message(&self) -> &[u8] {
         &self.0.body[PREFIX..]
     }
@@ -105,7 +103,7 @@ fn head(path: &str, authority: &str) -> Vec<u8> {
     block
 }
 
-/// A service and a method, neither empty, in bytes that a path may have.
+/// A service and a method, neither empty, in bytes that are valid in a path.
 fn is_method_path(path: &str) -> bool {
     path.bytes()
         .all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte))
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_called_is_refused() {
+    fn invalid_calls_are_refused() {
         let new = |path: &str, authority: &str| Call::new(path, authority, b"").map(|_| ());
         for path in [
             "", "/", "/a", "/a/", "//b", "a/b", "/a b/c", "/a/b?c", "/ä/b", "/a/b\n",

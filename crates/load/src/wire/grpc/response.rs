@@ -1,14 +1,15 @@
 //! One response to a unary call, from its head to its trailers.
 
 use super::Malformed;
-use super::message::MessageReader;
-use crate::wire::h1::{Collect, Keep, Whole};
+use super::call::PREFIX;
+use crate::wire::h1::{Collect, Keep};
 use crate::wire::h2::hpack::Fields;
+use crate::wire::{Whole, decimal};
 
-/// `UNKNOWN`: what a call has come to where the server does not say.
+/// `UNKNOWN`: the result of a call if the server does not tell.
 const UNKNOWN: u32 = 2;
 
-/// Fields that HTTP/2 has other means for (RFC 9113, section 8.2.2).
+/// Fields that HTTP/2 replaces by other means (RFC 9113, section 8.2.2).
 const CONNECTION_FIELDS: [&[u8]; 5] = [
     b"connection",
     b"keep-alive",
@@ -21,9 +22,9 @@ const CONNECTION_FIELDS: [&[u8]; 5] = [
 enum Stage {
     #[default]
     Nothing,
-    /// 1xx came: the head follows.
+    /// After a 1xx: the head follows.
     Interim,
-    /// The head came: the body or the trailers follow.
+    /// After the head: the body or the trailers follow.
     Body,
 }
 
@@ -32,7 +33,7 @@ enum Stage {
 pub(super) struct ResponseReader {
     stage: Stage,
     status: u16,
-    /// Whether it is gRPC that responds, and not something before it.
+    /// Whether the response is gRPC's, and not from something in front of it.
     is_grpc: bool,
     rpc_status: Option<u32>,
     message: MessageReader,
@@ -40,12 +41,12 @@ pub(super) struct ResponseReader {
 }
 
 impl ResponseReader {
-    /// Whether anything has come.
+    /// Whether anything has arrived.
     pub(super) fn begun(&self) -> bool {
         self.stage != Stage::Nothing
     }
 
-    /// A list of fields, with which the server has ended the stream or has not.
+    /// Takes a list of fields; `end` says whether the server ended the stream with it.
     pub(super) fn fields(
         &mut self,
         fields: &Fields,
@@ -79,11 +80,11 @@ impl ResponseReader {
         self.status = status;
         self.is_grpc = known.content_type.is_some_and(is_grpc);
         if end {
-            // Such a head is its own trailers.
+            // Such a head also has the trailers.
             self.take_rpc_status(known)?;
         }
         if let Some(keep) = keep {
-            keep.set_head(status, shown(fields).collect());
+            keep.set_head(status, owned(fields).collect());
         }
         Ok(())
     }
@@ -103,12 +104,12 @@ impl ResponseReader {
         }
         self.take_rpc_status(known)?;
         if let Some(keep) = keep {
-            shown(fields).for_each(|(name, value)| keep.add_header(name, value));
+            owned(fields).for_each(|(name, value)| keep.add_header(name, value));
         }
         Ok(())
     }
 
-    /// A piece of the body.
+    /// Takes a piece of the body.
     pub(super) fn data(
         &mut self,
         bytes: &[u8],
@@ -129,12 +130,12 @@ impl ResponseReader {
         Ok(())
     }
 
-    /// The server has ended the stream.
+    /// Takes the end of the stream.
     pub(super) fn end(&self) -> Result<Whole, Malformed> {
         let has_message = self.message.end()?;
         let rpc_status = match self.rpc_status {
             None if self.status == 200 => Some(UNKNOWN),
-            told => told,
+            status => status,
         };
         if rpc_status == Some(0) && !has_message {
             return Err(Malformed::NoMessage);
@@ -151,7 +152,8 @@ impl ResponseReader {
         if let Some(digits) = known.rpc_status
             && self.is_grpc
         {
-            self.rpc_status = Some(decimal(digits).ok_or(Malformed::RpcStatus)?);
+            let status = decimal(digits).and_then(|status| status.try_into().ok());
+            self.rpc_status = Some(status.ok_or(Malformed::RpcStatus)?);
         }
         Ok(())
     }
@@ -170,10 +172,10 @@ impl<'a> KnownFields<'a> {
         let mut known = Self::default();
         for (place, (name, value)) in fields.iter().enumerate() {
             match name {
-                // The only one of its kind, so it is the first of all or in the wrong place.
+                // There must be exactly one, in the first place.
                 b":status" if place == 0 => known.status = Some(status(value)?),
                 [b':', ..] => return Err(Malformed::PseudoField),
-                _ if !may_be(name, value) => return Err(Malformed::Field),
+                _ if !is_allowed(name, value) => return Err(Malformed::Field),
                 b"content-type" => known.content_type = known.content_type.or(Some(value)),
                 b"grpc-status" => known.rpc_status = known.rpc_status.or(Some(value)),
                 _ => {}
@@ -186,14 +188,14 @@ impl<'a> KnownFields<'a> {
 fn status(value: &[u8]) -> Result<u16, Malformed> {
     match value {
         [b'1'..=b'9', _, _] => decimal(value)
-            .and_then(|status| u16::try_from(status).ok())
+            .and_then(|status| status.try_into().ok())
             .ok_or(Malformed::Status),
         _ => Err(Malformed::Status),
     }
 }
 
 /// RFC 9113, section 8.2.1.
-fn may_be(name: &[u8], value: &[u8]) -> bool {
+fn is_allowed(name: &[u8], value: &[u8]) -> bool {
     !name.is_empty()
         && name
             .iter()
@@ -202,26 +204,15 @@ fn may_be(name: &[u8], value: &[u8]) -> bool {
         && !CONNECTION_FIELDS.contains(&name)
 }
 
-/// `application/grpc`, `application/grpc+proto` and so on; not `application/grpc-web`, which is
-/// another protocol.
+/// `application/grpc`, `application/grpc+proto` and so on; not `application/grpc-web`, which is another protocol.
 fn is_grpc(content_type: &[u8]) -> bool {
     content_type
         .strip_prefix(b"application/grpc")
         .is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';')))
 }
 
-fn decimal(digits: &[u8]) -> Option<u32> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u32, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u32::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
-}
-
-/// The fields as an [`crate::Response`] has them.
-fn shown(fields: &Fields) -> impl Iterator<Item = (String, Vec<u8>)> {
+/// The fields in the form of a [`crate::Response`].
+fn owned(fields: &Fields) -> impl Iterator<Item = (String, Vec<u8>)> {
     let regular = fields.iter().filter(|(name, _)| !name.starts_with(b":"));
     regular.map(|(name, value)| {
         let value = match name {
@@ -232,7 +223,7 @@ fn shown(fields: &Fields) -> impl Iterator<Item = (String, Vec<u8>)> {
     })
 }
 
-/// What is no percent-encoding is left as it is, as gRPC asks for.
+/// Invalid percent-encoding is left unchanged, as gRPC requires.
 fn percent_decoded(mut text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     while let Some((&first, rest)) = text.split_first() {
@@ -253,12 +244,93 @@ fn hex(digit: u8) -> Option<u8> {
     Some((digit as char).to_digit(16)? as u8)
 }
 
+/// Reads the one message of a unary response from the pieces of a body, without its prefix.
+#[derive(Debug, Default)]
+struct MessageReader {
+    prefix: [u8; PREFIX],
+    /// How many bytes of the prefix have arrived.
+    prefix_bytes: usize,
+    /// How many bytes of the message are missing.
+    left: u32,
+}
+
+impl MessageReader {
+    /// Eats a piece of the body and returns the part of it that belongs to the message.
+    fn eat<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], Malformed> {
+        let lacking = (PREFIX - self.prefix_bytes).min(bytes.len());
+        let (prefix, rest) = bytes.split_at(lacking);
+        self.prefix[self.prefix_bytes..][..lacking].copy_from_slice(prefix);
+        self.prefix_bytes += lacking;
+        if lacking > 0 && self.prefix_bytes == PREFIX {
+            let [flag, length @ ..] = self.prefix;
+            if flag != 0 {
+                return Err(Malformed::Compressed(flag));
+            }
+            self.left = u32::from_be_bytes(length);
+        }
+        if rest.len() > self.left as usize {
+            return Err(Malformed::SecondMessage);
+        }
+        self.left -= rest.len() as u32;
+        Ok(rest)
+    }
+
+    /// Ends the body; returns whether there was a message.
+    fn end(&self) -> Result<bool, Malformed> {
+        match (self.prefix_bytes, self.left) {
+            (0, _) => Ok(false),
+            (PREFIX, 0) => Ok(true),
+            _ => Err(Malformed::MessageCut),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(Vec<u8>, bool), Malformed> {
+        let (mut reader, mut message) = (MessageReader::default(), Vec::new());
+        for piece in pieces {
+            message.extend_from_slice(reader.eat(piece)?);
+        }
+        Ok((message, reader.end()?))
+    }
+
     #[test]
-    fn only_grpc_is_grpc() {
+    fn a_message_split_anywhere_is_the_same() {
+        for body in [&b"\0\0\0\0\x03abc"[..], b"\0\0\0\0\0", b""] {
+            let expected = (
+                body.get(PREFIX..).unwrap_or_default().to_vec(),
+                !body.is_empty(),
+            );
+            for at in 0..=body.len() {
+                let pieces = [&body[..at], &[], &body[at..]];
+                assert_eq!(read(pieces).as_ref(), Ok(&expected));
+            }
+            assert_eq!(read(body.chunks(1)), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn only_one_whole_uncompressed_message_is_accepted() {
+        assert_eq!(
+            read([&b"\0\0\0\0\x01ab"[..]]),
+            Err(Malformed::SecondMessage)
+        );
+        assert_eq!(
+            read([&b"\0\0\0\0\0"[..], b"\0"]),
+            Err(Malformed::SecondMessage)
+        );
+        assert_eq!(read([&b"\0\0\0\0\x02a"[..]]), Err(Malformed::MessageCut));
+        assert_eq!(read([&b"\0\0\0\0"[..]]), Err(Malformed::MessageCut));
+        assert_eq!(read([&b"\x01\0\0\0\0"[..]]), Err(Malformed::Compressed(1)));
+        let giant = b"\0\xff\xff\xff\xff";
+        assert_eq!(read([&giant[..]]), Err(Malformed::MessageCut));
+    }
+
+    #[test]
+    fn only_grpc_content_types_are_grpc() {
         for yes in [
             "application/grpc",
             "application/grpc+proto",
@@ -272,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_percent_decoded_as_far_as_it_is_encoded() {
+    fn invalid_percent_encoding_is_left_unchanged() {
         for (encoded, text) in [
             ("no%20way", "no way"),
             ("100%", "100%"),

@@ -2,34 +2,35 @@
 
 use super::response::ResponseReader;
 use super::{Call, Malformed};
-use crate::wire::h1::{Collect, Eaten, OnClose, Whole};
-use crate::wire::h2::{Connection, ErrorCode, Event};
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::h1::Collect;
+use crate::wire::h2::{Connection, ErrorCode, FrameReader, StreamEvent};
+use crate::wire::{Eaten, Fault, OnClose, Which, Whole, Wire};
 
-/// How much of what the server says about its going is passed on, in bytes.
+/// How many bytes of a GOAWAY's debug data to pass on.
 const MOST_DEBUG: usize = 200;
 
-/// The client's side of a connection that makes the same unary call again and again.
+/// The client's side of a connection that repeats the same unary call.
 ///
-/// A response whose status is not 200, or that is not gRPC, is a response all the same: it is whole
-/// with its status and without an RPC status. A gRPC response that does not tell its RPC status has 2
-/// (`UNKNOWN`).
+/// A response whose status is not 200, or that is not gRPC, is still a response: it has its status and no RPC status. A
+/// gRPC response without an RPC status has 2 (`UNKNOWN`).
 #[derive(Debug)]
 pub struct CallWire {
     call: Call,
+    frames: FrameReader,
     connection: Connection,
     response: ResponseReader,
-    /// A call is made, and its response is not whole.
+    /// A call has begun, and its response is not whole.
     awaiting: bool,
-    /// Whether the call of the last response was sent whole before it.
+    /// Whether the last call was fully sent before its response.
     was_sent: bool,
 }
 
 impl CallWire {
-    /// A wire that makes `call`, as if newly opened.
+    /// A wire that sends `call` repeatedly, initially open.
     pub fn new(call: &Call) -> Self {
         Self {
             call: call.clone(),
+            frames: FrameReader::default(),
             connection: Connection::default(),
             response: ResponseReader::default(),
             awaiting: false,
@@ -43,24 +44,25 @@ impl CallWire {
         keep: Option<&mut Collect>,
     ) -> Result<Option<Step>, Fault> {
         let call = self.connection.stream();
-        let Some(event) = self.connection.next(bytes).map_err(Malformed::from)? else {
+        let Some(frame) = self.frames.next(bytes).map_err(Malformed::from)? else {
             return Ok(None);
         };
+        let event = self.connection.take(frame).map_err(Malformed::from)?;
         // There is one stream: whatever concerns a stream concerns the call.
         let end = match event {
-            Event::Control => false,
-            Event::Fields { fields, end, .. } => {
+            StreamEvent::Control => false,
+            StreamEvent::Fields { fields, end, .. } => {
                 self.response.fields(fields, end, keep)?;
                 end
             }
-            Event::Data { bytes, end, .. } => {
+            StreamEvent::Data { bytes, end, .. } => {
                 self.response.data(bytes, keep)?;
                 end
             }
-            Event::Reset { code, .. } => {
+            StreamEvent::Reset { code, .. } => {
                 return Err(Fault::Ended(format!("reset the call: {code}")));
             }
-            Event::GoAway {
+            StreamEvent::GoAway {
                 last_stream,
                 code,
                 debug,
@@ -68,7 +70,7 @@ impl CallWire {
                 let responses =
                     code == ErrorCode::NO_ERROR && call.is_some_and(|call| call <= last_stream);
                 if !responses {
-                    return Ok(Some(Step::Gone(going(code, debug))));
+                    return Ok(Some(Step::Gone(going_away(code, debug))));
                 }
                 false
             }
@@ -76,7 +78,6 @@ impl CallWire {
         Ok(Some(if end { Step::End } else { Step::On }))
     }
 
-    /// The response has ended.
     fn end(&mut self) -> Result<Whole, Malformed> {
         self.awaiting = false;
         let whole = self.response.end()?;
@@ -94,21 +95,22 @@ enum Step {
     On,
     /// The response is whole.
     End,
-    /// The server is going away and responses no more calls; in words.
+    /// The server is going away and answers no more calls; the reason in words.
     Gone(String),
 }
 
 impl Wire for CallWire {
     fn open(&mut self) {
+        self.frames.restart();
         self.connection.open();
         self.awaiting = false;
     }
 
-    /// Every request is the same call, and a connection ends as its server says.
+    /// Every request is the same call, and the server decides when the connection ends.
     fn request(&mut self, _: Which) {
         self.response = ResponseReader::default();
         self.awaiting = true;
-        // Where it does not, that was told with the last response.
+        // If not, the last response said so.
         if self.connection.takes_streams() {
             self.connection.begin(self.call.head());
             self.connection.fill(self.call.body());
@@ -134,7 +136,7 @@ impl Wire for CallWire {
             match step {
                 Step::On => {}
                 Step::End => whole = Some(self.end()?),
-                // After the last response it only means that there will be no other.
+                // After the last response it only means that no further one follows.
                 Step::Gone(_) if whole.is_some() => {}
                 Step::Gone(going) => return Err(Fault::Ended(going)),
             }
@@ -150,7 +152,7 @@ impl Wire for CallWire {
         })
     }
 
-    /// Nothing: the body is cut into frames with headers of their own, each of which must be seen.
+    /// Nothing: the wire must see the header of each frame of the body.
     fn skippable(&self) -> u64 {
         0
     }
@@ -160,7 +162,8 @@ impl Wire for CallWire {
     }
 
     fn close(&mut self) -> OnClose {
-        let in_response = self.connection.in_frame() || (self.awaiting && self.response.begun());
+        let in_frame = self.frames.in_frame() || self.connection.in_block();
+        let in_response = in_frame || (self.awaiting && self.response.begun());
         if in_response {
             OnClose::Truncated
         } else {
@@ -170,7 +173,7 @@ impl Wire for CallWire {
 }
 
 /// `is going away: ENHANCE_YOUR_CALM (too_many_pings)`
-fn going(code: ErrorCode, debug: &[u8]) -> String {
+fn going_away(code: ErrorCode, debug: &[u8]) -> String {
     let debug = &debug[..debug.len().min(MOST_DEBUG)];
     match String::from_utf8_lossy(debug).escape_debug().to_string() {
         debug if debug.is_empty() => format!("is going away: {code}"),

@@ -1,21 +1,23 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), byte by byte only where it has to be.
+//! The chunked transfer coding (RFC 9112, section 7.1), byte by byte only if it has to be.
 //!
-//! The lines that frame a chunk end in CR LF. A lone LF ends a line of a head or of the trailers
-//! (section 2.2), but none here: after a chunk that is one byte too long it is data.
+//! The lines that frame a chunk end in CR LF. A lone LF ends a line of a head or of the trailers (section 2.2), but not
+//! here: after a chunk that is one byte too long it is data.
 
 use super::Malformed;
+use super::fields::FieldLine;
+use super::lines::Lines;
 
 /// The longest chunk-size line, leading zeros and extensions included, in bytes.
 const MAX_SIZE_LINE: u32 = 4096;
 
-/// Where in the line of a chunk's size the reader is.
+/// The position in the line of a chunk's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SizeLine {
     /// Before the first digit.
     Start,
     /// In the digits.
     Digits,
-    /// In whitespace after the digits. Alone it is borne, though it should go with an extension.
+    /// In whitespace after the digits. Tolerated even without an extension after it.
     Space,
     /// In the extensions, which are ignored.
     Extensions,
@@ -23,20 +25,20 @@ pub(super) enum SizeLine {
     LineFeed,
 }
 
-/// Where in a chunked body the reader is.
+/// The position in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chunked {
-    /// In the line of a size, of which `length` bytes have come.
+    /// In the line of a size, after `length` bytes.
     Size {
         at: SizeLine,
         size: u64,
         length: u32,
     },
-    /// In a chunk's data; never with 0 left.
+    /// In a chunk's data; `left` is never 0.
     Data { left: u64 },
     /// After a chunk's data.
     DataEnd { seen_cr: bool },
-    /// Behind the line of the last chunk's size.
+    /// After the line of the last chunk's size.
     Last,
 }
 
@@ -75,7 +77,7 @@ impl Chunked {
         Ok(ChunkStep::Framing(bytes.len()))
     }
 
-    /// `length` bytes of data, at most what the chunk has left, have come.
+    /// Takes `length` bytes of data, at most what the chunk has left.
     pub(super) fn advance_data(&mut self, length: u64) {
         if let Chunked::Data { left } = self {
             *left -= length;
@@ -85,7 +87,7 @@ impl Chunked {
         }
     }
 
-    /// Body bytes that come next for certain.
+    /// How many body bytes certainly follow.
     pub(super) fn data_left(&self) -> u64 {
         match *self {
             Chunked::Data { left } => left,
@@ -133,10 +135,33 @@ fn size_line_byte(byte: u8, at: SizeLine, size: u64, length: u32) -> Result<Chun
     Ok(Chunked::Size { at, size, length })
 }
 
-/// `size` with one more hexadecimal digit; `None` if 64 bits do not hold it.
+/// `size` with one more hexadecimal digit; `None` if it does not fit into 64 bits.
 fn with_digit(size: u64, digit: u8) -> Option<u64> {
     let digit = char::from(digit).to_digit(16)?;
     Some(size.checked_mul(16)? | u64::from(digit))
+}
+
+/// Reads one trailer section after the last chunk (section 7.1.2): checks its lines and ignores their meaning.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trailers {
+    lines: Lines,
+    in_field: bool,
+}
+
+impl Trailers {
+    /// Continues in `bytes`, which start with those of the last call. Returns the length of the section, or `None`
+    /// until its empty line has arrived.
+    #[inline]
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, Malformed> {
+        while let Some(line) = self.lines.next(bytes) {
+            if line.is_empty() {
+                return Ok(Some(self.lines.position()));
+            }
+            FieldLine::read(&bytes[line], self.in_field)?;
+            self.in_field = true;
+        }
+        Ok(None)
+    }
 }
 
 #[cfg(test)]

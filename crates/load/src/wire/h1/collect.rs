@@ -1,4 +1,4 @@
-//! Keeping a response as it is read.
+//! Keeps a response while it is read.
 
 use super::fields::{FieldLine, trim};
 use super::head::status_line;
@@ -7,9 +7,9 @@ use crate::response::{LONGEST_BODY, Response};
 
 /// What to do with the parts of a response as they are read.
 pub trait Keep {
-    /// The final head, as it came, with its empty line.
+    /// Takes the final head as received, with its empty line.
     fn head(&mut self, bytes: &[u8]);
-    /// A piece of the body, its transfer coding removed.
+    /// Takes a piece of the body, its transfer coding removed.
     fn body(&mut self, bytes: &[u8]);
 }
 
@@ -21,23 +21,23 @@ impl Keep for Ignore {
     fn body(&mut self, _: &[u8]) {}
 }
 
-/// Keeps everything, to be looked at as an [`Response`]; of a body, its first bytes.
+/// Keeps a [`Response`], with a limited number of body bytes.
 #[derive(Clone, Debug)]
 pub struct Collect {
     response: Response,
-    /// The most of a body that is kept, in bytes.
+    /// How many bytes of a body to keep at most.
     most_kept: usize,
 }
 
 impl Default for Collect {
-    /// Keeps as much of a body as is ever kept.
+    /// Keeps a body up to the overall limit.
     fn default() -> Self {
         Self::of_bodies_up_to(LONGEST_BODY)
     }
 }
 
 impl Collect {
-    /// Keeps a body that may have `longest` bytes, and of a longer one a byte more, which shows that it is longer.
+    /// Keeps a body of up to `longest` bytes, and one byte more of a longer one, to show that it is longer.
     pub fn of_bodies_up_to(longest: u64) -> Self {
         Self {
             response: Response::default(),
@@ -50,7 +50,7 @@ impl Collect {
         self.response
     }
 
-    /// Keeps the head of a response whose wire has no head in text.
+    /// Keeps the head of a response whose wire has no textual head.
     pub fn set_head(&mut self, status: u16, headers: Vec<(String, Vec<u8>)>) {
         self.response.status = status;
         self.response.headers = headers;
@@ -67,7 +67,7 @@ impl Collect {
                 let name = String::from_utf8_lossy(name).to_ascii_lowercase();
                 self.add_header(name, trim(&line[value_at..]).to_vec());
             }
-            Ok(FieldLine::GoesOn) => {
+            Ok(FieldLine::Continues) => {
                 if let Some((_, value)) = self.response.headers.last_mut() {
                     unfold(value, trim(line));
                 }
@@ -78,7 +78,7 @@ impl Collect {
     }
 }
 
-/// A folded line is read as if a space stood for the fold (RFC 9112, section 5.2).
+/// A fold counts as one space (RFC 9112, section 5.2).
 fn unfold(value: &mut Vec<u8>, line: &[u8]) {
     if !value.is_empty() && !line.is_empty() {
         value.push(b' ');

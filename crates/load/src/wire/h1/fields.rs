@@ -1,33 +1,34 @@
-//! Field lines (RFC 9112, section 5), and what the fields that frame a body say.
+//! Field lines (RFC 9112, section 5), and the fields that frame a body.
 
 use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
-use super::{Framing, Malformed};
+use super::Malformed;
+use crate::wire::decimal;
 
 /// A line of a field section.
 pub(super) enum FieldLine<'a> {
-    /// A field begins.
+    /// Starts a field.
     Begins {
         name: &'a [u8],
         /// Where its value begins in the line.
         value_at: usize,
     },
-    /// The value of the field before goes on (`obs-fold`).
-    GoesOn,
+    /// Continues the value of the previous field (`obs-fold`).
+    Continues,
 }
 
 impl FieldLine<'_> {
-    /// Reads a line that is not empty; `in_field` if another one has come before it.
+    /// Reads a line that is not empty; `in_field` says whether a field precedes it.
     #[inline]
     pub(super) fn read(line: &[u8], in_field: bool) -> Result<FieldLine<'_>, Malformed> {
-        if holds_forbidden(line) {
+        if has_forbidden_byte(line) {
             return Err(Malformed::HeaderLine);
         }
         if let [b' ' | b'\t', ..] = line {
             return match in_field {
-                true => Ok(FieldLine::GoesOn),
+                true => Ok(FieldLine::Continues),
                 false => Err(Malformed::HeaderLine),
             };
         }
@@ -43,13 +44,24 @@ impl FieldLine<'_> {
     }
 }
 
-/// Whether a line holds what a recipient must not take for text: NUL, or a CR that ends no line.
+/// Whether a line contains a byte that must not be accepted as text: NUL, or a CR that ends no line.
 #[inline]
-pub(super) fn holds_forbidden(line: &[u8]) -> bool {
+pub(super) fn has_forbidden_byte(line: &[u8]) -> bool {
     memchr2(b'\r', 0, line).is_some()
 }
 
-/// A field that says how the body ends or whether the connection stays.
+/// How to find the end of a body (RFC 9112, section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// After this many bytes.
+    Length(u64),
+    /// After the last chunk.
+    Chunked,
+    /// When the server closes the connection.
+    UntilClose,
+}
+
+/// A field that says how the body ends or whether the connection stays open.
 #[derive(Clone, Copy, Debug)]
 enum FramingField {
     Connection,
@@ -58,7 +70,7 @@ enum FramingField {
 }
 
 impl FramingField {
-    /// The length of the name sorts out nearly every field that does not matter here.
+    /// The length of the name rules out nearly every field that does not matter.
     #[inline]
     fn named(name: &[u8]) -> Option<Self> {
         match name.len() {
@@ -70,11 +82,11 @@ impl FramingField {
     }
 }
 
-/// What the fields of a head say about its body and its connection, as far as they have come.
+/// What the fields of a head, as far as read, say about its body and its connection.
 #[derive(Debug, Default)]
 pub(super) struct FramingFields {
     in_field: bool,
-    /// A framing field whose value may go on in the next line, and where its value is.
+    /// A framing field whose value may continue in the next line, and where its value is.
     open: Option<(FramingField, Range<usize>)>,
     length: Option<u64>,
     pub(super) transfer_encoded: bool,
@@ -94,7 +106,7 @@ impl FramingFields {
                 let value = line.start + value_at..line.end;
                 self.open = FramingField::named(name).map(|field| (field, value));
             }
-            FieldLine::GoesOn => {
+            FieldLine::Continues => {
                 if let Some((_, value)) = &mut self.open {
                     value.end = line.end;
                 }
@@ -103,7 +115,7 @@ impl FramingFields {
         Ok(())
     }
 
-    /// The last field has ended.
+    /// Ends the last field.
     #[inline]
     pub(super) fn end_field(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         let Some((field, value)) = self.open.take() else {
@@ -125,7 +137,7 @@ impl FramingFields {
         }
     }
 
-    /// Several equal values are one (RFC 9112, section 6.3, rule 5).
+    /// Several equal values count as one (RFC 9112, section 6.3, rule 5).
     fn take_length(&mut self, value: &[u8]) -> Result<(), Malformed> {
         let mut parts = list(value).peekable();
         if parts.peek().is_none() {
@@ -158,7 +170,7 @@ impl FramingFields {
     }
 }
 
-/// The elements of a comma-separated field value, empty ones left out.
+/// The elements of a comma-separated field value, without empty ones.
 fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value
         .split(|&byte| byte == b',')
@@ -166,7 +178,7 @@ fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|part| !part.is_empty())
 }
 
-/// Without the whitespace around it: spaces, tabs and line folds, and no other control characters.
+/// Trims spaces, tabs and line folds, and no other control characters.
 pub(super) fn trim(value: &[u8]) -> &[u8] {
     let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let start = value.iter().position(is_text).unwrap_or(value.len());
@@ -174,34 +186,8 @@ pub(super) fn trim(value: &[u8]) -> &[u8] {
     &value[start..end]
 }
 
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
-}
-
 /// `tchar` of RFC 9110, section 5.6.2.
 const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
-            b'!' | b'#'
-                | b'$'
-                | b'%'
-                | b'&'
-                | b'\''
-                | b'*'
-                | b'+'
-                | b'-'
-                | b'.'
-                | b'^'
-                | b'_'
-                | b'`'
-                | b'|'
-                | b'~'
-        )
+        || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }

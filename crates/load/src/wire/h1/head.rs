@@ -1,54 +1,78 @@
 //! The head of a response: its status line and the fields that frame its body.
 
-use super::fields::{FramingFields, holds_forbidden};
+use http::Method;
+
+use super::Malformed;
+use super::fields::{Framing, FramingFields, has_forbidden_byte};
 use super::lines::Lines;
-use super::{Malformed, RequestKind};
 
-/// What every head begins with.
-const BEGINNING: &[u8] = b"HTTP/1.";
+/// The start of every head.
+const START: &[u8] = b"HTTP/1.";
 
-/// How the end of a body is found (RFC 9112, section 6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Framing {
-    /// After this many bytes.
-    Length(u64),
-    /// After the last chunk.
-    Chunked,
-    /// When the server closes the connection.
-    UntilClose,
+/// The methods that change how a response is framed (RFC 9112, section 6.3, rules 1 and 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestKind {
+    /// The response has the body that its head announces.
+    #[default]
+    Plain,
+    /// `HEAD`: no response has a body.
+    Head,
+    /// `CONNECT`: a 2xx has no body, and turns the connection into a tunnel.
+    Connect,
 }
 
-/// What the head of a response says that matters for reading it.
+impl RequestKind {
+    /// The kind of a request with that method.
+    pub fn of(method: &Method) -> Self {
+        match *method {
+            Method::HEAD => Self::Head,
+            Method::CONNECT => Self::Connect,
+            _ => Self::Plain,
+        }
+    }
+
+    /// Whether a response of that status turns the connection into a tunnel.
+    pub fn opens_tunnel(self, status: u16) -> bool {
+        self == Self::Connect && (200..300).contains(&status)
+    }
+
+    /// Whether a response of that status has no body, whatever its head announces.
+    fn is_bodiless(self, status: u16) -> bool {
+        self == Self::Head || matches!(status, 100..=199 | 204 | 304) || self.opens_tunnel(status)
+    }
+}
+
+/// What the head of a response says about how to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The status code, 100 to 999.
     pub status: u16,
-    /// Whether the connection may be used again afterwards.
+    /// Whether the connection may be reused afterwards.
     pub keep_alive: bool,
     /// How its body ends.
     pub framing: Framing,
 }
 
 impl Head {
-    /// Reads a head from the beginning of `bytes`; `None` while its empty line has not come.
-    /// Returns the head and its length in bytes.
+    /// Reads a head from the start of `bytes`. Returns the head and its length in bytes, or `None` until its empty line
+    /// has arrived.
     pub fn read(bytes: &[u8], kind: RequestKind) -> Result<Option<(Head, usize)>, Malformed> {
         HeadReader::default().read(bytes, kind)
     }
 }
 
-/// Reads one head, in as many pieces as it comes.
+/// Reads one head, in any number of pieces.
 #[derive(Debug, Default)]
 pub(super) struct HeadReader {
     pub(super) lines: Lines,
-    /// The minor version and the status, once their line has come.
+    /// The minor version and the status, once their line has arrived.
     status_line: Option<(u8, u16)>,
     fields: FramingFields,
 }
 
 impl HeadReader {
-    /// Reads on in `bytes`, which are those of the last call and perhaps more. Returns the head and
-    /// its length in bytes, or `None` until its empty line has come.
+    /// Continues in `bytes`, which start with those of the last call. Returns the head and its length in bytes, or
+    /// `None` until its empty line has arrived.
     pub(super) fn read(
         &mut self,
         bytes: &[u8],
@@ -58,7 +82,7 @@ impl HeadReader {
             Some(known) => known,
             None => {
                 let Some(line) = self.lines.next(bytes) else {
-                    return check_status_beginning(bytes).map(|()| None);
+                    return check_status_start(bytes).map(|()| None);
                 };
                 *self.status_line.insert(status_line(&bytes[line])?)
             }
@@ -96,20 +120,20 @@ impl HeadReader {
     }
 }
 
-/// Refuses garbage at once, without waiting for a line end that may never come.
-fn check_status_beginning(bytes: &[u8]) -> Result<(), Malformed> {
-    let common = bytes.len().min(BEGINNING.len());
-    if bytes[..common] == BEGINNING[..common] {
+/// Refuses garbage at once, without waiting for a line end that may never arrive.
+fn check_status_start(bytes: &[u8]) -> Result<(), Malformed> {
+    let common = bytes.len().min(START.len());
+    if bytes[..common] == START[..common] {
         Ok(())
     } else {
         Err(Malformed::StatusLine)
     }
 }
 
-/// The minor version and the status of `HTTP/1.x NNN reason`. A higher minor version is read as the
-/// highest that is known (RFC 9110, section 2.5).
+/// The minor version and the status of `HTTP/1.x NNN reason`. A higher minor version is read as the highest known one
+/// (RFC 9110, section 2.5).
 pub(super) fn status_line(line: &[u8]) -> Result<(u8, u16), Malformed> {
-    let rest = line.strip_prefix(BEGINNING).ok_or(Malformed::StatusLine)?;
+    let rest = line.strip_prefix(START).ok_or(Malformed::StatusLine)?;
     let [minor @ b'0'..=b'9', b' ', a, b, c, reason @ ..] = rest else {
         return Err(Malformed::StatusLine);
     };
@@ -117,7 +141,7 @@ pub(super) fn status_line(line: &[u8]) -> Result<(u8, u16), Malformed> {
     if !digits.iter().all(|digit| digit.is_ascii_digit())
         || *a == b'0'
         || !(reason.is_empty() || reason[0] == b' ')
-        || holds_forbidden(reason)
+        || has_forbidden_byte(reason)
     {
         return Err(Malformed::StatusLine);
     }

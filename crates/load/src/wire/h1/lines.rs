@@ -1,4 +1,4 @@
-//! The lines of a head or a trailer section, each looked at once however the bytes are cut.
+//! The lines of a head or a trailer section, each scanned once however the bytes are split.
 
 use std::ops::Range;
 
@@ -7,21 +7,21 @@ use memchr::memchr;
 /// The longest head, and the longest trailer section, in bytes.
 pub(super) const MAX_SECTION: usize = 64 * 1024;
 
-/// Finds one line after another in bytes that may grow between two calls.
+/// Finds one line after another in bytes that may grow between calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lines {
     /// Where the next line begins.
     start: usize,
     /// No line ends between `start` and here.
     scanned: usize,
-    /// How many bytes were searched, all calls together.
+    /// How many bytes were scanned, all calls together.
     #[cfg(test)]
     pub(super) searched: usize,
 }
 
 impl Lines {
-    /// The next line, without its end; `None` until that has come. `bytes` are those of the last
-    /// call, and perhaps more. A lone LF ends a line too, as RFC 9112, section 2.2, allows.
+    /// The next line, without its end; `None` until the end has arrived. `bytes` start with those of the last call. A
+    /// lone LF ends a line too, as RFC 9112, section 2.2, allows.
     #[inline]
     pub(super) fn next(&mut self, bytes: &[u8]) -> Option<Range<usize>> {
         let found = memchr(b'\n', &bytes[self.scanned..]);
@@ -41,24 +41,23 @@ impl Lines {
         Some(line)
     }
 
-    /// Where the line after the last one begins.
+    /// Where the next line begins.
     #[inline]
     pub(super) fn position(&self) -> usize {
         self.start
     }
 }
 
-/// The beginning of a section whose end has not come: empty nearly always.
+/// The start of a section whose end has not arrived: nearly always empty.
 #[derive(Debug, Default)]
 pub(super) struct Partial {
     bytes: Vec<u8>,
 }
 
 impl Partial {
-    /// Gives `read` the section as far as it has come, `bytes` being its latest piece. `read`
-    /// returns what the section says and its length, or `None` until its end has come. Returns how
-    /// many of `bytes` belong to the section, and what it says; a section that is longer than it
-    /// may be is an error.
+    /// Calls `read` with the section so far, of which `bytes` are the latest piece. `read` returns what the section
+    /// says and its length, or `None` until its end has arrived. Returns how many of `bytes` belong to the section, and
+    /// what it says; an overlong section is an error.
     #[inline]
     pub(super) fn eat<T, E>(
         &mut self,
@@ -76,9 +75,9 @@ impl Partial {
         };
         match read {
             Some((_, length)) if length > MAX_SECTION => Err(too_long),
-            Some((said, length)) => {
+            Some((meaning, length)) => {
                 self.bytes.clear();
-                Ok((length - before, Some(said)))
+                Ok((length - before, Some(meaning)))
             }
             None if before + bytes.len() > MAX_SECTION => Err(too_long),
             None => {

@@ -1,48 +1,16 @@
 //! One response, from its first byte to its last.
 
-use super::chunked::{ChunkStep, Chunked};
-use super::head::{Framing, Head, HeadReader};
+use super::chunked::{ChunkStep, Chunked, Trailers};
+use super::fields::Framing;
+use super::head::{Head, HeadReader};
 use super::lines::Partial;
-use super::trailers::Trailers;
 use super::{Keep, Malformed, RequestKind};
-
-/// A whole response, in short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Whole {
-    /// The status code.
-    pub status: u16,
-    /// Bytes of the body, transfer coding removed.
-    pub body_bytes: u64,
-    /// Whether the connection may be used for another request.
-    pub keep_alive: bool,
-    /// The `grpc-status` of a response to a gRPC call.
-    pub rpc_status: Option<u32>,
-}
-
-/// What came of eating some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Eaten {
-    /// How many bytes were part of this response; fewer than were given only where it is whole.
-    pub bytes: usize,
-    /// The response, where its last byte was among them.
-    pub whole: Option<Whole>,
-}
-
-/// What it means that the server closed the connection now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnClose {
-    /// That was how the response ends.
-    Whole(Whole),
-    /// Nothing of a response had come.
-    BeforeResponse,
-    /// The response is cut short.
-    Truncated,
-}
+use crate::wire::{Eaten, OnClose, Whole};
 
 #[derive(Debug)]
 enum State {
     Head,
-    Body { head: Head, body: Body },
+    Body(Head, Body),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,29 +25,29 @@ enum Body {
 #[derive(Debug)]
 pub struct ResponseReader {
     state: State,
-    /// The beginning of a head or a trailer section.
+    /// The start of a head or a trailer section.
     partial: Partial,
-    /// Of the head that has begun, what has been read.
+    /// What was read of the current head.
     head: HeadReader,
     body_bytes: u64,
     kind: RequestKind,
-    /// The last head that came in one piece: the next one is nearly always the same to the byte, and
-    /// comparing is cheaper than reading.
+    /// The last head that arrived in one piece: the next one nearly always has the same bytes, and comparing is cheaper
+    /// than parsing.
     last_head: LastHead,
 }
 
-/// A head, and what it says.
+/// A head, and its meaning.
 #[derive(Debug, Default)]
 struct LastHead {
     bytes: Vec<u8>,
     meaning: Option<Head>,
 }
 
-/// Longer heads are read anew each time: each connection keeps one.
+/// Longer heads are parsed every time: each connection keeps one.
 const LONGEST_KEPT_HEAD: usize = 1024;
 
 impl LastHead {
-    /// What the head at the beginning of `bytes` says, if it is the same, and its length.
+    /// The kept head and its length, if `bytes` start with it.
     #[inline]
     fn recognise(&self, bytes: &[u8]) -> Option<(Head, usize)> {
         let head = self.meaning?;
@@ -110,7 +78,7 @@ impl ResponseReader {
         }
     }
 
-    /// Says to what kind of request the next response is.
+    /// Sets the kind of request that the next response answers.
     pub fn responds_to(&mut self, kind: RequestKind) {
         if self.kind != kind {
             self.kind = kind;
@@ -118,12 +86,12 @@ impl ResponseReader {
         }
     }
 
-    /// Whether what follows the response that has just ended is no HTTP, but a tunnel's.
+    /// Whether a tunnel's bytes, not HTTP, follow the response that has just ended.
     pub(super) fn is_before_tunnel(&self, ended: Option<Whole>) -> bool {
         ended.is_some_and(|whole| self.kind.opens_tunnel(whole.status))
     }
 
-    /// Forgets the response it is in, for a new connection.
+    /// Forgets the current response, for a new connection.
     pub fn restart(&mut self) {
         self.state = State::Head;
         self.partial.clear();
@@ -131,37 +99,25 @@ impl ResponseReader {
         self.body_bytes = 0;
     }
 
-    /// Body bytes that come next for certain and that nobody has to look at: they may be thrown
-    /// away before they are read, and told with [`ResponseReader::skip`].
+    /// How many body bytes certainly follow that nobody has to look at: they may be thrown away unread, and reported
+    /// with [`ResponseReader::skip`].
     pub fn skippable(&self) -> u64 {
         match &self.state {
-            State::Body {
-                body: Body::Length { left },
-                ..
-            } => *left,
-            State::Body {
-                body: Body::Chunked(chunked),
-                ..
-            } => chunked.data_left(),
+            State::Body(_, Body::Length { left }) => *left,
+            State::Body(_, Body::Chunked(chunked)) => chunked.data_left(),
             _ => 0,
         }
     }
 
-    /// `length` body bytes, at most [`ResponseReader::skippable`], came and were thrown away.
+    /// Takes `length` body bytes, at most [`ResponseReader::skippable`], that were thrown away.
     pub fn skip(&mut self, length: u64) -> Option<Whole> {
         self.body_bytes += length;
         match &mut self.state {
-            State::Body {
-                body: Body::Length { left },
-                ..
-            } => {
+            State::Body(_, Body::Length { left }) => {
                 *left -= length;
                 (*left == 0).then(|| self.end())
             }
-            State::Body {
-                body: Body::Chunked(chunked),
-                ..
-            } => {
+            State::Body(_, Body::Chunked(chunked)) => {
                 chunked.advance_data(length);
                 None
             }
@@ -169,14 +125,14 @@ impl ResponseReader {
         }
     }
 
-    /// Eats bytes as they came, up to the end of the response.
+    /// Eats bytes, up to the end of the response.
     pub fn eat(&mut self, bytes: &[u8], keep: &mut impl Keep) -> Result<Eaten, Malformed> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
             let (eaten, whole) = match self.state {
                 State::Head => self.eat_head(rest, keep)?,
-                State::Body { .. } => self.eat_body(rest, keep)?,
+                State::Body(..) => self.eat_body(rest, keep)?,
             };
             at += eaten;
             if whole.is_some() {
@@ -193,10 +149,7 @@ impl ResponseReader {
     pub fn close(&mut self) -> OnClose {
         match self.state {
             State::Head if self.partial.is_empty() => OnClose::BeforeResponse,
-            State::Body {
-                body: Body::UntilClose,
-                ..
-            } => OnClose::Whole(self.end()),
+            State::Body(_, Body::UntilClose) => OnClose::Whole(self.end()),
             _ => OnClose::Truncated,
         }
     }
@@ -252,7 +205,7 @@ impl ResponseReader {
             Framing::UntilClose => Body::UntilClose,
         };
         self.body_bytes = 0;
-        self.state = State::Body { head, body };
+        self.state = State::Body(head, body);
         Ok((head.framing == Framing::Length(0)).then(|| self.end()))
     }
 
@@ -261,7 +214,7 @@ impl ResponseReader {
         bytes: &[u8],
         keep: &mut impl Keep,
     ) -> Result<(usize, Option<Whole>), Malformed> {
-        let State::Body { body, .. } = &mut self.state else {
+        let State::Body(_, body) = &mut self.state else {
             return Ok((0, None));
         };
         let (eaten, body_bytes, over) = match body {
@@ -290,10 +243,10 @@ impl ResponseReader {
         Ok((eaten, over.then(|| self.end())))
     }
 
-    /// The response is whole: tells of it, and is ready for the next one.
+    /// Ends the response, and gets ready for the next one.
     fn end(&mut self) -> Whole {
         let state = std::mem::replace(&mut self.state, State::Head);
-        let State::Body { head, .. } = state else {
+        let State::Body(head, _) = state else {
             unreachable!("a response ends in its body");
         };
         Whole {
@@ -305,7 +258,7 @@ impl ResponseReader {
     }
 }
 
-/// Keeps a head that is not of an interim response.
+/// Keeps a head unless it is of an interim response.
 fn keep_final(head: &Head, bytes: &[u8], keep: &mut impl Keep) {
     if head.status >= 200 {
         keep.head(bytes);

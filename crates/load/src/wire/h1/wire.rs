@@ -3,32 +3,32 @@
 use std::collections::VecDeque;
 
 use super::head::status_line;
-use super::{Collect, Eaten, Ignore, Keep, Malformed, OnClose, RequestKind, ResponseReader, Whole};
+use super::{Collect, Ignore, Keep, Malformed, RequestKind, ResponseReader};
 use crate::request::RequestSet;
 use crate::wire::sse::EventCounter;
-use crate::wire::{Fault, Which, Wire};
+use crate::wire::{Eaten, Fault, OnClose, Which, Whole, Wire};
 
 /// One connection that sends requests of a set, one or several at a time.
 #[derive(Debug)]
 pub struct H1Wire<'a> {
     requests: &'a RequestSet,
     outgoing: Outgoing<'a>,
-    /// The responses that are due; the first is the one being read.
+    /// The responses that are due; the first is being read.
     due: VecDeque<Due>,
     /// The bytes of their requests.
     due_bytes: usize,
     reader: ResponseReader,
-    /// Whether the request of the last whole response was sent whole before it.
+    /// Whether the request of the last whole response was fully sent before it.
     response_was_due: bool,
     events: Option<Events>,
     short_body: Option<ShortBody>,
 }
 
-/// What is to be sent: nearly always the rest of one request, which is sent from where it lies.
+/// What to send: nearly always the rest of one request, which is sent without a copy.
 #[derive(Debug)]
 struct Outgoing<'a> {
     one: &'a [u8],
-    /// Several requests on end, where more were added before the last one was sent.
+    /// Several requests, if more were added before the last one was sent.
     several: Vec<u8>,
     sent: usize,
 }
@@ -49,8 +49,7 @@ struct Events {
 }
 
 impl<'a> H1Wire<'a> {
-    /// Sends requests of `requests`; `counts_events` where their responses are event streams whose
-    /// events are to be counted.
+    /// Sends requests of `requests`; `counts_events` treats their responses as event streams.
     pub fn new(requests: &'a RequestSet, counts_events: bool) -> Self {
         Self {
             requests,
@@ -60,14 +59,14 @@ impl<'a> H1Wire<'a> {
             reader: ResponseReader::new(RequestKind::Plain),
             response_was_due: true,
             events: counts_events.then(|| Events {
-                counter: EventCounter::new(),
+                counter: EventCounter::default(),
                 taken: 0,
             }),
             short_body: None,
         }
     }
 
-    /// Also keeps each body of `most` bytes or fewer until the next response begins; `None` keeps none.
+    /// Also keeps each body of up to `most` bytes until the next response begins; `None` keeps none.
     pub fn keeping_bodies(mut self, most: Option<usize>) -> Self {
         self.short_body = most.map(|most| ShortBody {
             bytes: Vec::with_capacity(most),
@@ -87,11 +86,11 @@ impl<'a> H1Wire<'a> {
         whole
     }
 
-    /// More came with the last response that is due. It ends the connection, unless it is too much.
+    /// More arrived with the last response that is due: an orderly end of the connection, or too much.
     #[cold]
     fn eat_rest(&self, eaten: Eaten, bytes: &[u8]) -> Result<Eaten, Fault> {
         if !self.reader.is_before_tunnel(eaten.whole) {
-            match unasked(&bytes[eaten.bytes..]) {
+            match unexpected(&bytes[eaten.bytes..]) {
                 Fault::Ended(_) => {}
                 fault => return Err(fault),
             }
@@ -143,7 +142,7 @@ impl<'a> Outgoing<'a> {
             self.several.extend_from_slice(&self.one[self.sent..]);
             self.sent = 0;
         }
-        // What was sent is not kept for ever.
+        // Sent bytes are not kept for ever.
         if self.sent > self.several.len() / 2 {
             self.several.drain(..self.sent);
             self.sent = 0;
@@ -200,7 +199,7 @@ impl Wire for H1Wire<'_> {
     #[inline]
     fn eat(&mut self, bytes: &[u8], keep: Option<&mut Collect>) -> Result<Eaten, Fault> {
         if self.due.is_empty() {
-            return Err(unasked(bytes));
+            return Err(unexpected(bytes));
         }
         let eaten = match (&mut self.events, keep) {
             (Some(events), keep) => {
@@ -251,10 +250,10 @@ impl Wire for H1Wire<'_> {
     }
 }
 
-/// What came while no response was due. A 408 is how a server may close a connection that it has
-/// waited on for too long (RFC 9110, section 15.5.9); anything else is too much.
+/// Classifies bytes that arrived while no response was due. With a 408 a server may close a connection that was idle
+/// for too long (RFC 9110, section 15.5.9); anything else is too much.
 #[cold]
-fn unasked(bytes: &[u8]) -> Fault {
+fn unexpected(bytes: &[u8]) -> Fault {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or(bytes);
     match status_line(line.trim_ascii_end()) {
         Ok((_, 408)) => Fault::Ended("closed the idle connection with a 408".into()),
@@ -262,7 +261,7 @@ fn unasked(bytes: &[u8]) -> Fault {
     }
 }
 
-/// Keeps a body as far as it is short: one byte more than `most` tells that it was longer.
+/// Keeps a body if it is short: one byte more than `most` shows that it was longer.
 #[derive(Debug)]
 struct ShortBody {
     bytes: Vec<u8>,
@@ -283,7 +282,7 @@ impl Keep for ShortBody {
     }
 }
 
-/// Counts the events of a response, and keeps the response where it is to be looked at as well.
+/// Counts the events of a response, and keeps the response if it is sampled.
 struct Counting<'a> {
     events: &'a mut Events,
     keep: Option<&'a mut Collect>,

@@ -1,10 +1,10 @@
-//! Flow control (RFC 9113, section 5.2): how much either side may send before the other has room.
+//! Flow control (RFC 9113, section 5.2): how much each side may send.
 
 use super::Malformed;
 
-/// The largest window there may be.
+/// The largest window.
 pub(super) const MAX_WINDOW: u32 = 0x7fff_ffff;
-/// Every window before anything was said about it.
+/// The initial size of every window.
 pub(super) const DEFAULT_WINDOW: u32 = 65_535;
 
 /// How much may be sent to the server.
@@ -21,12 +21,12 @@ impl SendWindow {
         usize::try_from(self.0).unwrap_or(0)
     }
 
-    /// `length` bytes, at most [`SendWindow::room`], are sent.
+    /// Uses `length` bytes, at most [`SendWindow::room`].
     pub(super) fn take(&mut self, length: usize) {
         self.0 -= length as i64;
     }
 
-    /// The server has changed it. A changed setting may make it negative (section 6.9.2).
+    /// Changes it as the server demands. A changed setting may make it negative (section 6.9.2).
     pub(super) fn grow(&mut self, by: i64) -> Result<(), Malformed> {
         self.0 += by;
         if self.0 > MAX_WINDOW.into() {
@@ -43,13 +43,13 @@ pub(super) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// What every window here is opened to: so much that a server never waits for it, and far
-    /// enough from the largest that nobody's sum overflows.
+    /// The size of every window here: a server never waits for it, and it is far enough from the largest that no sum
+    /// overflows.
     pub(super) const SIZE: u32 = (1 << 30) - 1;
 
     pub(super) const FULL: Self = Self { left: Self::SIZE };
 
-    /// `length` bytes came. By how much the window is to be opened again, where half of it is used.
+    /// Takes `length` received bytes. Returns how much to reopen the window by, if half of it is used.
     pub(super) fn take(&mut self, length: usize) -> Result<Option<u32>, Malformed> {
         self.left = u32::try_from(length)
             .ok()
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receive_window_opens_again_when_half_of_it_is_used() {
+    fn a_half_used_receive_window_is_reopened() {
         let mut window = ReceiveWindow::FULL;
         let half = (ReceiveWindow::SIZE / 2) as usize;
         assert_eq!(window.take(half - 1), Ok(None));

@@ -1,17 +1,16 @@
-//! Frames (RFC 9113, section 4), cut from the bytes of a connection.
+//! Splits the bytes of a connection into frames (RFC 9113, section 4).
 
 use std::fmt;
 
 use super::Malformed;
 
-/// The longest frame that the server may send, in bytes without the header: the least limit there
-/// is, so that nothing needs to be said about it.
+/// The longest payload of a frame that the server may send, in bytes: the default, which needs no setting.
 pub const MAX_FRAME: usize = 16_384;
 
 /// Bytes of a frame's header.
 pub(super) const FRAME_HEADER: usize = 9;
 
-/// What a frame is for. Those that are not known are ignored.
+/// The type of a frame. Unknown ones are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
@@ -29,41 +28,70 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// By number, from 0 on.
+    const ALL: [(Kind, &'static str); 10] = [
+        (Kind::Data, "DATA"),
+        (Kind::Headers, "HEADERS"),
+        (Kind::Priority, "PRIORITY"),
+        (Kind::RstStream, "RST_STREAM"),
+        (Kind::Settings, "SETTINGS"),
+        (Kind::PushPromise, "PUSH_PROMISE"),
+        (Kind::Ping, "PING"),
+        (Kind::GoAway, "GOAWAY"),
+        (Kind::WindowUpdate, "WINDOW_UPDATE"),
+        (Kind::Continuation, "CONTINUATION"),
+    ];
+
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        Some(match byte {
-            0x0 => Kind::Data,
-            0x1 => Kind::Headers,
-            0x2 => Kind::Priority,
-            0x3 => Kind::RstStream,
-            0x4 => Kind::Settings,
-            0x5 => Kind::PushPromise,
-            0x6 => Kind::Ping,
-            0x7 => Kind::GoAway,
-            0x8 => Kind::WindowUpdate,
-            0x9 => Kind::Continuation,
-            _ => return None,
-        })
+        Self::ALL.get(usize::from(byte)).map(|&(kind, _)| kind)
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Data => "DATA",
-            Kind::Headers => "HEADERS",
-            Kind::Priority => "PRIORITY",
-            Kind::RstStream => "RST_STREAM",
-            Kind::Settings => "SETTINGS",
-            Kind::PushPromise => "PUSH_PROMISE",
-            Kind::Ping => "PING",
-            Kind::GoAway => "GOAWAY",
-            Kind::WindowUpdate => "WINDOW_UPDATE",
-            Kind::Continuation => "CONTINUATION",
-        })
+        f.write_str(Self::ALL[*self as usize].1)
     }
 }
 
-/// Flags; each means something in some kinds of frames only.
+/// The error code of a RST_STREAM or GOAWAY frame (section 7); displayed by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode(pub u32);
+
+impl ErrorCode {
+    /// Nothing went wrong.
+    pub const NO_ERROR: Self = Self(0x0);
+    /// The stream is not needed any more.
+    pub const CANCEL: Self = Self(0x8);
+}
+
+/// By number, from 0 on.
+const NAMES: [&str; 14] = [
+    "NO_ERROR",
+    "PROTOCOL_ERROR",
+    "INTERNAL_ERROR",
+    "FLOW_CONTROL_ERROR",
+    "SETTINGS_TIMEOUT",
+    "STREAM_CLOSED",
+    "FRAME_SIZE_ERROR",
+    "REFUSED_STREAM",
+    "CANCEL",
+    "COMPRESSION_ERROR",
+    "CONNECT_ERROR",
+    "ENHANCE_YOUR_CALM",
+    "INADEQUATE_SECURITY",
+    "HTTP_1_1_REQUIRED",
+];
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.get(self.0 as usize) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "error code {:#x}", self.0),
+        }
+    }
+}
+
+/// Flags; each is valid in some types of frames only.
 pub(super) mod flag {
     pub(crate) const ACK: u8 = 0x1;
     pub(crate) const END_STREAM: u8 = 0x1;
@@ -72,12 +100,12 @@ pub(super) mod flag {
     pub(crate) const PRIORITY: u8 = 0x20;
 }
 
-/// What stands before a frame's payload.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub struct FrameHeader {
     /// Of the payload, in bytes.
     pub(super) length: usize,
-    /// `None` where it is not known.
+    /// `None` if it is unknown.
     pub(super) kind: Option<Kind>,
     pub(super) flags: u8,
     /// 0 for the connection.
@@ -91,7 +119,7 @@ impl FrameHeader {
             length: u32::from_be_bytes([0, a, b, c]) as usize,
             kind: Kind::from_byte(kind),
             flags,
-            // The highest bit means nothing.
+            // The highest bit is reserved.
             stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
         }
     }
@@ -101,7 +129,7 @@ impl FrameHeader {
     }
 }
 
-/// The header of a frame that is to be sent. Its payload has at most 2^24-1 bytes.
+/// The header of a frame to send. Its payload has at most 2^24-1 bytes.
 pub(super) fn encode_header(
     length: usize,
     kind: Kind,
@@ -115,7 +143,7 @@ pub(super) fn encode_header(
 
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Frame<'a> {
+pub struct Frame<'a> {
     pub(super) header: FrameHeader,
     pub(super) payload: &'a [u8],
 }
@@ -137,37 +165,37 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Cuts the bytes of a connection into frames. Frames that came in one piece are not copied.
+/// Splits the bytes of a connection into frames. Frames that arrive in one piece are not copied.
 #[derive(Debug, Default)]
-pub(super) struct FrameReader {
-    /// A frame that came in several pieces, at most 16,393 bytes.
+pub struct FrameReader {
+    /// A frame that arrived in several pieces, at most 16,393 bytes.
     partial: Vec<u8>,
-    /// Whether that frame was handed out, so that it can be forgotten.
-    handed_out: bool,
+    /// Whether that frame was returned, so that it can be dropped.
+    was_returned: bool,
     begun: bool,
 }
 
 impl FrameReader {
     /// Forgets everything, for a new connection.
-    pub(super) fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.partial.clear();
-        self.handed_out = false;
+        self.was_returned = false;
         self.begun = false;
     }
 
-    /// Whether some of a frame has come and its end has not.
-    pub(super) fn in_frame(&self) -> bool {
-        !self.partial.is_empty() && !self.handed_out
+    /// Whether a frame has begun but not ended.
+    pub fn in_frame(&self) -> bool {
+        !self.partial.is_empty() && !self.was_returned
     }
 
-    /// Takes the next frame off `bytes`. `None` where its end has not come: then all is taken.
-    pub(super) fn next<'a, 'b: 'a>(
+    /// Takes the next frame off `bytes`. If its end has not arrived, takes everything and returns `None`.
+    pub fn next<'a, 'b: 'a>(
         &'a mut self,
         bytes: &mut &'b [u8],
     ) -> Result<Option<Frame<'a>>, Malformed> {
-        if self.handed_out {
+        if self.was_returned {
             self.partial.clear();
-            self.handed_out = false;
+            self.was_returned = false;
         }
         if !self.partial.is_empty() {
             return self.complete(bytes);
@@ -182,7 +210,7 @@ impl FrameReader {
         Ok(None)
     }
 
-    /// Goes on with a frame whose beginning came before.
+    /// Continues a frame that began earlier.
     fn complete(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame<'_>>, Malformed> {
         self.fill(FRAME_HEADER, bytes);
         let Some(header) = read_header(&self.partial, &mut self.begun)? else {
@@ -193,12 +221,12 @@ impl FrameReader {
         if self.partial.len() < length {
             return Ok(None);
         }
-        self.handed_out = true;
+        self.was_returned = true;
         let payload = &self.partial[FRAME_HEADER..];
         Ok(Some(Frame { header, payload }))
     }
 
-    /// Moves bytes over until there are `length` of them, where so many are there.
+    /// Moves bytes to the buffer until it has `length` of them, if there are enough.
     fn fill(&mut self, length: usize, bytes: &mut &[u8]) {
         let lacking = length.saturating_sub(self.partial.len()).min(bytes.len());
         let (taken, rest) = bytes.split_at(lacking);
@@ -207,13 +235,12 @@ impl FrameReader {
     }
 }
 
-/// The header that `bytes` begin with, where all of it is there. `begun` tells whether it is not the
-/// connection's first.
+/// The header at the start of `bytes`, if it is complete. `begun` says whether the connection has had a frame before.
 fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Malformed> {
     let Some(header) = bytes.first_chunk().map(FrameHeader::read) else {
         return Ok(None);
     };
-    // Before the length: what is no frame at all has a senseless one.
+    // Check this before the length, which is meaningless if the bytes are no frame at all.
     if !*begun && header.kind != Some(Kind::Settings) {
         return Err(Malformed::NotHttp2);
     }
@@ -222,4 +249,17 @@ fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Ma
     }
     *begun = true;
     Ok(Some(header))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_codes_are_displayed_by_name() {
+        assert_eq!(ErrorCode::NO_ERROR.to_string(), "NO_ERROR");
+        assert_eq!(ErrorCode::CANCEL.to_string(), "CANCEL");
+        assert_eq!(ErrorCode(0xd).to_string(), "HTTP_1_1_REQUIRED");
+        assert_eq!(ErrorCode(0xe).to_string(), "error code 0xe");
+    }
 }

@@ -3,14 +3,14 @@
 use super::Malformed;
 use super::frame::{FRAME_HEADER, Frame, Kind, flag};
 
-/// The longest header block that is read, in bytes, each of its frames counted with its header: so
-/// empty frames without end are too many as well.
+/// The longest header block in bytes, including the headers of its frames, so that endless empty frames are too long as
+/// well.
 pub const MAX_BLOCK: usize = 64 * 1024;
 
-/// Bytes in which a HEADERS frame tells a priority, which has no meaning any more.
+/// The length of a HEADERS frame's priority, which is obsolete.
 const PRIORITY: usize = 5;
 
-/// A header block whose end has not come.
+/// A header block whose end has not arrived.
 #[derive(Debug, Default)]
 pub(super) struct PartialBlock {
     stream: u32,
@@ -29,7 +29,6 @@ pub(super) struct Block<'a> {
 }
 
 impl PartialBlock {
-    /// Forgets it.
     pub(super) fn clear(&mut self) {
         // Stream 0 has no header blocks.
         self.stream = 0;
@@ -41,7 +40,7 @@ impl PartialBlock {
         self.stream != 0
     }
 
-    /// A HEADERS frame: the block, where it is all of it.
+    /// Takes a HEADERS frame; returns the block if that is all of it.
     pub(super) fn begin<'a>(&mut self, frame: &Frame<'a>) -> Result<Option<Block<'a>>, Malformed> {
         let mut bytes = frame.unpadded(Kind::Headers)?;
         if frame.header.has(flag::PRIORITY) {
@@ -64,9 +63,12 @@ impl PartialBlock {
         Ok(None)
     }
 
-    /// The frame after one that did not end the block: the block, where it is whole now. What was
-    /// handed out must be forgotten with [`PartialBlock::clear`].
-    pub(super) fn go_on(&mut self, frame: &Frame<'_>) -> Result<Option<Block<'_>>, Malformed> {
+    /// Takes the frame after one that did not end the block; returns the block if it is whole now.
+    /// [`PartialBlock::clear`] must follow then.
+    pub(super) fn continue_with(
+        &mut self,
+        frame: &Frame<'_>,
+    ) -> Result<Option<Block<'_>>, Malformed> {
         if frame.header.kind != Some(Kind::Continuation) || frame.header.stream != self.stream {
             return Err(Malformed::BlockInterrupted);
         }

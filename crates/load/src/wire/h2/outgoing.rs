@@ -1,25 +1,25 @@
-//! What is to be sent and is not yet.
+//! The bytes to send.
 
 use super::Malformed;
 use super::frame::{Kind, encode_header};
 
-/// The most that may wait to be sent when a frame wants a response, in bytes, bodies not counted. A
-/// server that does not read must not fill the memory.
+/// The most bytes, without bodies, that may be unsent when a frame needs a response: a server that does not read must
+/// not fill the memory.
 const MOST_UNSENT: usize = 256 * 1024;
 
-/// Frames in flight out. The buffer is used again whenever all is sent.
+/// Queued frames. The buffer is reused whenever everything is sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     bytes: Vec<u8>,
     sent: usize,
-    /// Bytes of bodies that were put in line since it was empty.
+    /// Bytes of bodies queued since it was empty.
     bodies: usize,
-    /// Bytes that were sent before `bytes`, of the whole connection.
+    /// Bytes of the connection that were sent before `bytes`.
     gone: u64,
 }
 
 impl Outgoing {
-    /// Forgets all, for a new connection.
+    /// Forgets everything, for a new connection.
     pub(super) fn restart(&mut self) {
         self.bytes.clear();
         self.sent = 0;
@@ -36,12 +36,12 @@ impl Outgoing {
         self.gone + self.sent as u64
     }
 
-    /// How many bytes of the connection are sent or in line to be.
+    /// How many bytes of the connection are sent or queued.
     pub(super) fn all_bytes(&self) -> u64 {
         self.gone + self.bytes.len() as u64
     }
 
-    /// `length` bytes, at most those unsent, were sent.
+    /// Takes note that `length` bytes, at most those unsent, were sent.
     pub(super) fn sent(&mut self, length: usize) {
         self.sent += length;
         if self.sent >= self.bytes.len() {
@@ -64,13 +64,13 @@ impl Outgoing {
         self.raw(payload);
     }
 
-    /// A frame with a piece of a body.
+    /// Queues a piece of a body.
     pub(super) fn data(&mut self, flags: u8, stream: u32, payload: &[u8]) {
         self.bodies += payload.len();
         self.frame(Kind::Data, flags, stream, payload);
     }
 
-    /// A frame that responds one of the server's.
+    /// Queues a response to a frame of the server.
     pub(super) fn response(
         &mut self,
         kind: Kind,

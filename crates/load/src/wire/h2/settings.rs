@@ -1,4 +1,4 @@
-//! SETTINGS (RFC 9113, section 6.5): what either side tells the other of its limits.
+//! SETTINGS (RFC 9113, section 6.5): the limits of either side.
 
 use super::Malformed;
 use super::flow::{DEFAULT_WINDOW, MAX_WINDOW, ReceiveWindow};
@@ -13,8 +13,8 @@ const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 /// Bytes of one setting: its number and its value.
 const SETTING: usize = 6;
 
-/// What the server is told: the payload of the SETTINGS frame that a connection begins with. The
-/// size of the HPACK table and of frames stay what they are by default.
+/// The payload of the SETTINGS frame that the client sends first. The sizes of the HPACK table and of frames stay at
+/// their defaults.
 pub(super) fn ours() -> [u8; 3 * SETTING] {
     let mut payload = [0; 3 * SETTING];
     let settings = [
@@ -29,13 +29,12 @@ pub(super) fn ours() -> [u8; 3 * SETTING] {
     payload
 }
 
-/// What the server has told, as far as it matters to one who sends small requests one by one and
-/// never uses the HPACK table.
+/// The server's settings that matter to a client that sends small requests one by one and never uses the HPACK table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PeerSettings {
     /// The send window of a new stream, in bytes.
     pub(super) initial_window: u32,
-    /// The longest frame that it takes, in bytes.
+    /// The longest frame that it accepts, in bytes.
     pub(super) max_frame: usize,
 }
 
@@ -57,7 +56,7 @@ impl PeerSettings {
         for &[n0, n1, v0, v1, v2, v3] in settings {
             let value = u32::from_be_bytes([v0, v1, v2, v3]);
             match u16::from_be_bytes([n0, n1]) {
-                // A server cannot be pushed to (section 6.5.2).
+                // Nobody can push to a server (section 6.5.2).
                 ENABLE_PUSH if value != 0 => return Err(Malformed::Setting("ENABLE_PUSH")),
                 INITIAL_WINDOW_SIZE if value > MAX_WINDOW => {
                     return Err(Malformed::Setting("INITIAL_WINDOW_SIZE"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prony_load::{HttpUrl, LoadPlan, Request};
 
-/// A load of `requests` requests on the server at that address.
+/// A load of `requests` requests to the server at that address.
 pub fn plan_to(
     address: SocketAddr,
     method: &str,

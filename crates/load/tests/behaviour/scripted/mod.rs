@@ -1,4 +1,4 @@
-//! A server that responds by a script, and counts what it was asked.
+//! A server that responds by a script, and counts its requests.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What the server does with one request: the number of the request on its connection is given.
+/// What the server does with one request, given the request's number on its connection.
 pub type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
 
 /// What happens to the connection after a response.
@@ -77,7 +77,7 @@ impl ScriptedServer {
         self.connections.load(SeqCst)
     }
 
-    /// Waits until it has come to see what the client has sent and opened: it may be behind.
+    /// Waits until it has seen what the client has sent and opened: it may be behind.
     pub fn catch_up(&self, requests: u64, connections: u64) {
         let give_up = Instant::now() + Duration::from_secs(20);
         while (self.requests() < requests || self.connections() < connections)
@@ -120,7 +120,7 @@ fn converse(mut stream: TcpStream, script: &Script, requests: &AtomicU64) {
     }
 }
 
-/// The length of the request at the beginning of `bytes`, once it is whole.
+/// The length of the request at the start of `bytes`, once it is whole.
 fn request_length(bytes: &[u8]) -> Option<usize> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);

@@ -162,7 +162,7 @@ fn new_is_broken(run: &str, base: &str, new: &ServerRecord, measures: &Measures)
 
 /// Writes the run's reports and says where they are; its tables are in them.
 fn report(folder: &Path, finished: &Finished, record_file: &Path) -> Result<(), Box<dyn Error>> {
-    let comparison = prony_report::Comparison::of(&finished.run, &finished.trials);
+    let comparison = prony_report::RunSummary::of(&finished.run, &finished.trials);
     let written = report_files::write(folder, &finished.run, &finished.trials, &comparison);
     if let Some(error) = &finished.unsaved {
         tell_unsaved(written.is_ok(), folder, finished, &comparison);

@@ -13,6 +13,9 @@ mod schedule;
 mod show;
 mod sleep;
 
+#[cfg(test)]
+mod tests;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -65,29 +65,3 @@ fn row(cells: &[String]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| escaped_markdown(cell)).collect();
     format!("| {} |\n", cells.join(" | "))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_same_words_stand_in_both() {
-        let grid = Grid {
-            title: "hello".into(),
-            headings: vec!["tool".into(), "rate".into()],
-            rows: vec![
-                vec!["wrk".into(), "1".into()],
-                vec!["a|b".into(), "22222".into()],
-            ],
-            notes: vec!["one\ntwo".into()],
-        };
-        assert_eq!(
-            grid.terminal(),
-            "hello\n  tool   rate\n  wrk       1\n  a|b   22222\n  one\ntwo\n"
-        );
-        assert_eq!(
-            grid.markdown(),
-            "**hello**\n\n| tool | rate |\n|---|--:|\n| wrk | 1 |\n| a\\|b | 22222 |\n\n- one two\n"
-        );
-    }
-}

@@ -7,6 +7,9 @@ mod rounds;
 mod tables;
 mod truth;
 
+#[cfg(test)]
+mod tests;
+
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

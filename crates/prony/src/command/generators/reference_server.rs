@@ -38,7 +38,7 @@ impl ReferenceServers {
                 cpus: cpus.to_vec(),
                 host: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 assets: layout.assets(),
-                log: layout.runs().join("generators").join("ceiling.log"),
+                log: layout.runs().join("generators").join("reference.log"),
             },
             folder: layout.root().to_owned(),
         })
@@ -52,7 +52,7 @@ impl ReferenceServers {
         interrupt: &AtomicBool,
     ) -> Result<ReferenceServer, Box<dyn Error>> {
         let program = self.launch.supervisor.path().display().to_string();
-        let mut run = vec![program, "ceiling".to_owned()];
+        let mut run = vec![program, "reference".to_owned()];
         if let Some(freeze) = freeze {
             run.extend(["--freeze".to_owned(), freeze.to_string()]);
         }

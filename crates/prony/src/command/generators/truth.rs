@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_ceiling::script::{self, Latencies, Script, even_arrivals};
+use prony_reference::script::{self, Latencies, Script, even_arrivals};
 
 use crate::arguments;
 

@@ -32,8 +32,8 @@ use crate::view::capacity_summary;
 #[command(next_help_heading = "Capacity")]
 pub struct CapacityArguments {
     /// Find the greatest rate, of an open loop, at which the server keeps the --slo, and the curve
-    /// of latency against rate. -d is then how long each rate is tried at the least [5s], --warmup
-    /// how long before that [1s], and --arrivals are poisson unless said otherwise
+    /// of latency against rate. -d is then how long each rate is tried (default 5s), --warmup
+    /// how long before that (default 1s), and --arrivals are poisson unless said otherwise
     #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency"])]
     find_capacity: bool,
     /// What the server is to keep: p50, p90, p95, p99, p99.9, mean or max below a time, errors below

@@ -113,7 +113,7 @@ struct GeneratorArguments {
     /// Pin the threads to these CPUs, for instance 1 or 2-3
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// The event loop; auto takes io_uring where the kernel allows it, and epoll where it does not
+    /// The event loop; auto takes epoll for long responses or if the kernel forbids io_uring, else io_uring
     #[arg(
         long = "loop",
         value_name = "LOOP",

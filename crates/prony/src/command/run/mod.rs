@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::Args;
 use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
-use prony_report::Comparison;
+use prony_report::RunSummary;
 use prony_server::FreePorts;
 use prony_store::Store;
 use prony_suite::Precision;
@@ -215,7 +215,7 @@ impl Session {
         let finished = run_suite(request, &self.store, &self.interrupt, observe)?;
         view.finish();
         project::restore_state(ground.layout);
-        let comparison = Comparison::of(&finished.run, &finished.trials);
+        let comparison = RunSummary::of(&finished.run, &finished.trials);
         self.report(&folder, &finished, &comparison)?;
         let failures = Failures::of(&finished, &comparison);
         Ok(Done {
@@ -230,7 +230,7 @@ impl Session {
         &self,
         folder: &Path,
         finished: &Finished,
-        comparison: &Comparison,
+        comparison: &RunSummary,
     ) -> Result<(), Box<dyn Error>> {
         report_files::show(&finished.run, comparison);
         // The reports last: their trouble must not hide the table.
@@ -268,7 +268,7 @@ pub(super) fn tell_unsaved(
     written: bool,
     folder: &Path,
     finished: &Finished,
-    comparison: &Comparison,
+    comparison: &RunSummary,
 ) {
     if written {
         errln!("note: all that was measured is in {}", folder.display());
@@ -292,7 +292,7 @@ struct Failures {
 }
 
 impl Failures {
-    fn of(finished: &Finished, comparison: &Comparison) -> Self {
+    fn of(finished: &Finished, comparison: &RunSummary) -> Self {
         let servers = finished.run.servers.iter().filter(|server| {
             matches!(
                 server.status,

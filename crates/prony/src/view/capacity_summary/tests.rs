@@ -4,11 +4,12 @@ use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
 use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
 
 use super::*;
+use crate::tests::golden;
 
-fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> Attempt {
+fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> RateAttempt {
     let mut histogram = LatencyHistogram::new();
     (0..responses).for_each(|_| histogram.record(2_000_000));
-    Attempt {
+    RateAttempt {
         purpose: Purpose::Curve,
         run: 1,
         rate_per_s,
@@ -75,99 +76,7 @@ fn capacity(findings_per_s: &[f64]) -> Found {
     }
 }
 
-#[track_caller]
-fn says(result: &CapacityResult, parts: &[&str]) {
-    let text = text(result, None);
-    for part in parts {
-        assert!(text.contains(part), "no `{part}` in {text}");
-    }
-}
-
-#[test]
-fn a_capacity_has_its_interval_and_its_conditions() {
-    says(
-        &result(capacity(&[1930.0, 1972.4])),
-        &[
-            "GET http://localhost:8080/ (127.0.0.1:8080)\n",
-            "1 thread and 10 to 1,000 connections, open loop, at random (Poisson)\n",
-            "seed 42\n",
-            "asked: p99<10ms,errors<0.1%\n",
-            "Capacity: 1,950/s (95 % interval 1,930/s to 1,972/s, of 2 findings)\n",
-            "1 rate tried in 150 s\n",
-        ],
-    );
-    says(
-        &result(capacity(&[1950.0])),
-        &["from a single finding, so its spread is unknown"],
-    );
-}
-
-#[test]
-fn what_is_no_capacity_is_not_called_one() {
-    let mut limited = result(Found::AtLeast {
-        per_s: Some(5000.0),
-        limited_at_per_s: 5500.0,
-    });
-    let why = vec!["a worker was 99 % busy".into()];
-    limited
-        .attempts
-        .push(attempt(5500.0, Judgement::Limited { why }, 100));
-    says(
-        &limited,
-        &[
-            "Capacity: at least 5,000/s\n",
-            "The generator was the limit at 5,500/s: a worker was 99 % busy. Give it more CPUs",
-        ],
-    );
-    says(
-        &result(Found::Nothing { tried_per_s: 1.0 }),
-        &["Not even 1/s holds: p99 was 20.0 ms, not below 10ms"],
-    );
-    let mut between = result(Found::Between {
-        held_per_s: Some(10.0),
-        failed_per_s: Some(20.5),
-    });
-    between.ended = Ended::Budget;
-    says(
-        &between,
-        &[
-            "not found yet; 10/s held and 20.5/s did not",
-            "The budget of 300 s ended it after 0 of 6 findings.",
-        ],
-    );
-    between.ended = Ended::Unsettled;
-    says(
-        &between,
-        &["After the last of them the server responded no request right"],
-    );
-}
-
-#[test]
-fn the_curve_shows_what_its_responses_support() {
-    let mut found = result(capacity(&[1950.0; 6]));
-    found.curve = vec![
-        attempt(195.0, Judgement::Held, 500),
-        attempt(2145.0, failed(), 2000),
-    ];
-    found.knee_per_s = Some(1900.0);
-    let text = text(&found, None);
-    let line = |start: &str| {
-        text.lines()
-            .find(|line| line.trim().starts_with(start))
-            .unwrap()
-    };
-    assert_eq!(line("195/s").matches(format::NONE).count(), 2, "{text}");
-    assert_eq!(line("2,145/s").matches(format::NONE).count(), 1, "{text}");
-    assert!(line("2,145/s").ends_with("does not hold"), "{text}");
-    assert!(
-        text.contains("Knee: latency rises steeply from 1,900/s on"),
-        "{text}"
-    );
-    let columns = line("due").chars().count();
-    assert_eq!(line("195/s").chars().count(), columns, "{text}");
-}
-
-fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
+fn noisy(attempt: RateAttempt, noisy: Vec<NoiseCause>) -> RateAttempt {
     let noise = AttemptNoise {
         steal_share: 0.0,
         foreign_share: 0.0,
@@ -176,7 +85,7 @@ fn noisy(attempt: Attempt, noisy: Vec<NoiseCause>) -> Attempt {
         server: ServerPlace::Seen,
         noisy,
     };
-    Attempt {
+    RateAttempt {
         noise: Some(noise),
         ..attempt
     }
@@ -190,58 +99,132 @@ fn imprecise() -> CapacityResult {
     })
 }
 
-#[test]
-fn an_interval_that_is_too_wide_is_no_capacity() {
-    let mut disturbed = imprecise();
+/// A search that ended at this, before the budget was spent or because it was.
+fn ended(found: Found, ended: Ended) -> CapacityResult {
+    CapacityResult {
+        ended,
+        ..result(found)
+    }
+}
+
+fn with_curve() -> CapacityResult {
+    let limited = Judgement::Limited {
+        why: vec!["a worker was 99 % busy".into()],
+    };
+    let steal = vec![NoiseCause::Steal { share: 0.12 }];
+    CapacityResult {
+        curve: vec![
+            attempt(195.0, Judgement::Held, 500),
+            noisy(attempt(1072.5, Judgement::Held, 20_000), steal),
+            attempt(2145.0, failed(), 2000),
+            attempt(2200.0, limited, 5),
+        ],
+        knee_per_s: Some(1900.0),
+        ..result(capacity(&[1950.0; 6]))
+    }
+}
+
+/// Attempts that others disturbed, and one that failed for the kernel's reasons.
+fn disturbed() -> CapacityResult {
     let steal = |share| NoiseCause::Steal { share };
     let others = NoiseCause::OtherPrograms { share: 0.31 };
-    disturbed.attempts = vec![
-        noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
-        noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
-        noisy(attempt(6_400.0, Judgement::Held, 100), Vec::new()),
-    ];
-    says(
-        &disturbed,
-        &[
-            "Capacity: too noisy to say: between 6,210/s and 39,504/s (asked for: within 10 %)\n",
-            "Stop other programs, give server and generator CPUs of their own",
-            "2 of 3 attempts were noisy and did not count: 2 lost up to 12 % of the CPU to the hypervisor, 1 lost up to \
-             31 % of the CPU to other programs\n",
+    CapacityResult {
+        attempts: vec![
+            noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
+            noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
+            RateAttempt {
+                slow_because: Some("37 SYNs were sent again".into()),
+                ..attempt(6_400.0, failed(), 100)
+            },
         ],
-    );
-    says(
-        &imprecise(),
-        &[
-            "too noisy to say: between",
-            "Neither other programs nor the hypervisor disturbed it",
-        ],
-    );
-    let mut short = imprecise();
-    short.ended = Ended::Budget;
-    says(
-        &short,
-        &[
-            "Capacity: too little is known after 3 findings: between 6,210/s and 39,504/s",
-            "The budget of 300 s ended it after 3 of 6 findings. More time (--budget) finds more.",
-        ],
-    );
-}
-
-#[test]
-fn a_rate_that_failed_for_the_kernels_reasons_says_so() {
-    let mut slow = result(capacity(&[1950.0; 6]));
-    slow.attempts[0].slow_because = Some("37 SYNs were sent again".into());
-    says(
-        &slow,
-        &["At 1,000/s, latency reached 2.00 ms: 37 SYNs were sent again\n"],
-    );
-}
-
-#[test]
-fn what_was_not_confirmed_says_so() {
-    let mut found = capacity(&[1950.0; 6]);
-    if let Found::Capacity { confirmed, .. } = &mut found {
-        *confirmed = false;
+        ..imprecise()
     }
-    says(&result(found), &["of 6 findings), not confirmed\n"]);
+}
+
+fn limited() -> CapacityResult {
+    let why = vec!["a worker was 99 % busy".into()];
+    let mut limited = result(Found::AtLeast {
+        per_s: Some(5000.0),
+        limited_at_per_s: 5500.0,
+    });
+    let last = attempt(5500.0, Judgement::Limited { why }, 100);
+    limited.attempts.push(last);
+    limited
+}
+
+#[test]
+fn summaries_are_the_golden_ones() {
+    let unconfirmed = match capacity(&[1950.0; 6]) {
+        Found::Capacity {
+            per_s,
+            low_per_s,
+            high_per_s,
+            coverage,
+            findings_per_s,
+            ..
+        } => Found::Capacity {
+            per_s,
+            low_per_s,
+            high_per_s,
+            coverage,
+            findings_per_s,
+            confirmed: false,
+        },
+        other => other,
+    };
+    let between = |held_per_s, failed_per_s| Found::Between {
+        held_per_s,
+        failed_per_s,
+    };
+    let half_open = |low_per_s, high_per_s| Found::Imprecise {
+        low_per_s,
+        high_per_s,
+        findings_per_s: vec![6_400.0],
+    };
+    let nowhere = Found::AtLeast {
+        per_s: None,
+        limited_at_per_s: 5500.0,
+    };
+    let nothing = Found::Nothing { tried_per_s: 1.0 };
+    let mut even = result(capacity(&[1930.0, 1972.4]));
+    even.load.shape = LoadShape::Rate(Schedule::constant(Arrivals::Even, 750.0));
+    let mut short = with_curve();
+    short.ended = Ended::Budget;
+    let texts = [
+        ("capacity, even arrivals", even),
+        ("a single finding", result(capacity(&[1950.0]))),
+        ("not confirmed", result(unconfirmed)),
+        ("with its curve", with_curve()),
+        ("with a part of its curve", short),
+        ("the generator's limit", limited()),
+        ("the generator's limit, from the first", result(nowhere)),
+        ("nothing holds", result(nothing)),
+        ("disturbed", disturbed()),
+        ("too wide an interval", imprecise()),
+        ("too few findings", ended(imprecise().found, Ended::Budget)),
+        ("half open", result(half_open(Some(6_210.0), None))),
+        ("open the other way", result(half_open(None, Some(6_210.0)))),
+        ("open", ended(half_open(None, None), Ended::Interrupted)),
+        (
+            "ended early",
+            ended(between(Some(10.0), Some(20.5)), Ended::Budget),
+        ),
+        (
+            "ended with a rate that held",
+            ended(between(Some(10.0), None), Ended::Interrupted),
+        ),
+        (
+            "ended with one that did not",
+            ended(between(None, Some(20.5)), Ended::Unsettled),
+        ),
+        (
+            "ended at once",
+            ended(between(None, None), Ended::Interrupted),
+        ),
+    ];
+    let requests = Some("2 URLs, in turn");
+    golden(
+        "capacity-summary",
+        &texts.map(|(title, result)| (title, text(&result, requests))),
+    );
 }

@@ -1,11 +1,12 @@
-//! Summaries of results that no server is needed for: what was not measured is not in them.
+//! Summaries of results that no server is needed for.
 
 use prony_model::{
-    Arrivals, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape, LoadSpec,
-    OpenLoop, Outcomes, Schedule, Target,
+    Arrivals, Checked, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape,
+    LoadSpec, OpenLoop, Outcomes, Schedule, Target, WarmupResult, WrongResponse, parse_stages,
 };
 
 use super::*;
+use crate::tests::golden;
 
 fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
     let mut outcomes = Outcomes::default();
@@ -16,7 +17,7 @@ fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
 }
 
 /// 1,000 responses in a closed loop of 2 s, and nothing else.
-fn closed() -> LoadResult {
+pub fn closed() -> LoadResult {
     let outcomes = outcomes(&[(Outcome::Ok, 1000)]);
     LoadResult {
         target: Target {
@@ -65,9 +66,10 @@ fn closed() -> LoadResult {
     }
 }
 
-fn times(nanoseconds: u64) -> Option<prony_model::LatencySummary> {
+/// A thousand times, of which this is the median.
+fn times(median_ns: u64) -> Option<prony_model::LatencySummary> {
     let mut histogram = LatencyHistogram::new();
-    histogram.record(nanoseconds);
+    (1..=1000).for_each(|i| histogram.record(median_ns * i / 500));
     histogram.summary()
 }
 
@@ -89,45 +91,27 @@ fn rate() -> LoadResult {
     }
 }
 
-fn shown(result: &LoadResult) -> String {
-    let shown = Shown {
-        distribution: false,
-        seed: false,
-        requests: None,
-    };
-    text(result, &shown)
-}
-
-#[test]
-fn a_plain_load_shows_nothing_that_was_not_measured() {
-    assert_eq!(
-        shown(&closed()),
-        "GET http://localhost/ (127.0.0.1:80)
-  1 thread and 4 connections, closed loop
-  Latency (closed loop)        Avg     Stdev       Max  +/- Stdev
-                            250 µs      0 ns    250 µs     90.00 %
-  1,000 requests in 2 s, 97.7 KiB read
-  4 connections opened, 0 reconnects
-Requests/sec:       500.00
-Transfer/sec:     48.8 KiB
-Generator:    io_uring, busiest thread 0 % busy, 8.00 µs CPU a request (75 % in the kernel)
-"
-    );
-}
-
-#[test]
-fn what_is_not_all_does_not_look_like_it() {
-    let told = shown(&rate());
-    assert!(
-        told.contains("Schedule: 1,000 requests due, all sent, 0 late"),
-        "{told}"
-    );
-    assert!(!told.contains("when all of these were busy"), "{told}");
-    let nearly = LoadResult {
+/// In an open loop with stages, of which not all was sent.
+fn missed() -> LoadResult {
+    let stages = parse_stages("1k/s:10s,1k/s..5k/s:30s").unwrap();
+    LoadResult {
+        load: LoadSpec {
+            shape: LoadShape::Rate(Schedule {
+                stages,
+                burst: 20,
+                ..Schedule::constant(Arrivals::Poisson, 1.0)
+            }),
+            connections: 10,
+            max_connections: Some(1000),
+            threads: 2,
+            ..rate().load
+        },
         open: Some(OpenLoop {
             asked: 1_000_000,
             sent: 999_999,
             rate_ratio: 0.999_999,
+            queued: 1234,
+            schedule_lag_ns: times(12_000),
             most_connections: 10,
             bound_hits: 12,
             ..OpenLoop::default()
@@ -135,27 +119,43 @@ fn what_is_not_all_does_not_look_like_it() {
         outcomes: outcomes(&[(Outcome::Ok, 999_999), (Outcome::Shed, 1)]),
         requests: 1_000_000,
         ..rate()
-    };
-    let told = shown(&nearly);
-    for part in [
-        "1,000,000 requests due, 999,999 sent (99.99 %), 0 late",
-        "At most 10 connections open at a time, of 10 allowed",
-        "12 requests due when all of these were busy",
-        "Not ok: 1 shed (not sent within 0.1 s of their scheduled arrival)",
-    ] {
-        assert!(told.contains(part), "{part}: {told}");
     }
 }
 
-#[test]
-fn what_was_counted_is_for_each_request_that_was_sent() {
-    let result = LoadResult {
-        outcomes: outcomes(&[
-            (Outcome::Ok, 990),
-            (Outcome::TimedOut, 10),
-            (Outcome::Shed, 5000),
-            (Outcome::Unfinished, 4000),
-        ]),
+/// A closed loop in which all happened that can happen in one.
+fn troubled() -> LoadResult {
+    let kinds = Outcome::ALL.iter().zip(1..);
+    LoadResult {
+        load: LoadSpec {
+            pipeline: 16,
+            requests_per_connection: Some(100),
+            spin: true,
+            seed: 42,
+            ..closed().load
+        },
+        ended: Ended::Interrupted,
+        outcomes: outcomes(
+            &kinds
+                .map(|(one, count)| (*one, count * 1000))
+                .collect::<Vec<_>>(),
+        ),
+        warmup: Some(WarmupResult {
+            duration_s: 0.5,
+            outcomes: outcomes(&[(Outcome::Ok, 250)]),
+        }),
+        resent: 1,
+        port_waits: 2,
+        statuses: [(200, 1000), (404, 3), (500, 1)].into(),
+        first_byte_ns: times(150_000),
+        first_wrong: Some(WrongResponse {
+            outcome: "wrong_status".into(),
+            detail: "404, expected 200".into(),
+        }),
+        checked: Some(Checked {
+            compared: 1180,
+            wrong: 12,
+            every_body: false,
+        }),
         generator: GeneratorCost {
             cpu_user_s: 1.002,
             cpu_system_s: 0.006,
@@ -163,37 +163,23 @@ fn what_was_counted_is_for_each_request_that_was_sent() {
             system_calls: 2500,
             cycles: Some(20_000_000),
             instructions: Some(13_500_000),
+            busy_max: 0.97,
             client_limited: true,
             client_limited_by: Some("a worker was 99 % busy".into()),
             ..closed().generator
         },
-        ..rate()
-    };
-    let told = shown(&result);
-    for part in [
-        "8.00 µs CPU a request (75 % in the kernel), 1.00 s busy-waiting besides",
-        "2.50 system calls, 20.0 k cycles, 13.5 k instructions a request",
-        "CLIENT-LIMITED (a worker was 99 % busy): the generator may have been the limit",
-    ] {
-        assert!(told.contains(part), "{part}: {told}");
+        slow_because: Some("37 segments were sent again".into()),
+        latency_ns: times(230_000_000),
+        ..closed()
     }
-    let nothing_sent = LoadResult {
-        outcomes: outcomes(&[(Outcome::Shed, 5)]),
-        ..result
-    };
-    let told = shown(&nothing_sent);
-    assert!(!told.contains(" a request"), "{told}");
 }
 
-#[test]
-fn streams_tell_what_they_brought() {
-    let events = Events {
-        count: 12_000,
-        per_s: 6000.0,
-        first_ns: times(300_000),
-        gap_ns: times(20_000_000),
-    };
-    let result = LoadResult {
+fn streams() -> LoadResult {
+    LoadResult {
+        load: LoadSpec {
+            streams: 50,
+            ..closed().load
+        },
         events: Some(Events {
             count: 0,
             per_s: 0.0,
@@ -205,36 +191,71 @@ fn streams_tell_what_they_brought() {
             open_at_end: 48,
             requests: 53,
             outcomes: outcomes(&[(Outcome::Unfinished, 48), (Outcome::Reset, 5)]),
-            events,
+            events: Events {
+                count: 12_000,
+                per_s: 6000.0,
+                first_ns: times(300_000),
+                gap_ns: times(20_000_000),
+            },
         }),
         ..closed()
-    };
-    let told = shown(&result);
-    assert!(
-        told.contains(
-            "
-  0 events, 0/s
-  Held open: 48 of 50 streams when the load ended; ended: 5 reset
-    12,000 events, 6.00 k/s
-    First event: p50 300 µs, p99 300 µs, max 300 µs
-    Between events: p50 20.0 ms, p99 20.0 ms, max 20.0 ms
-"
-        ),
-        "{told}"
-    );
+    }
+}
+
+fn users(shape: LoadShape) -> LoadResult {
+    LoadResult {
+        load: LoadSpec {
+            shape,
+            connections: 1500,
+            ..closed().load
+        },
+        ..closed()
+    }
+}
+
+/// Every response was a 404.
+fn nothing_ok() -> LoadResult {
+    LoadResult {
+        outcomes: outcomes(&[(Outcome::WrongStatus, 1000)]),
+        rate_per_s: 0.0,
+        latency_ns: None,
+        statuses: [(404, 1000)].into(),
+        slow_because: Some("37 SYNs were sent again".into()),
+        ..closed()
+    }
 }
 
 #[test]
-fn several_requests_and_the_seed_are_told_where_they_matter() {
-    let told = text(
-        &closed(),
-        &Shown {
-            distribution: true,
-            seed: true,
-            requests: Some("2 URLs, at random".into()),
-        },
+fn summaries_are_the_golden_ones() {
+    let plain = Shown {
+        distribution: false,
+        seed: false,
+        requests: None,
+    };
+    let all = Shown {
+        distribution: true,
+        seed: true,
+        requests: Some("2 URLs, at random".into()),
+    };
+    let open = LoadShape::UsersOpen { think_time_s: 1.0 };
+    let waiting = LoadShape::UsersClosed { think_time_s: 0.5 };
+    let nothing_sent = LoadResult {
+        outcomes: outcomes(&[(Outcome::Shed, 5)]),
+        ..rate()
+    };
+    golden(
+        "load-summary",
+        &[
+            ("closed loop", text(&closed(), &plain)),
+            ("closed loop, --latency", text(&closed(), &all)),
+            ("all that can happen", text(&troubled(), &all)),
+            ("rate", text(&rate(), &plain)),
+            ("stages, not all sent", text(&missed(), &plain)),
+            ("nothing sent", text(&nothing_sent, &plain)),
+            ("users", text(&users(open), &plain)),
+            ("users who wait", text(&users(waiting), &plain)),
+            ("streams", text(&streams(), &plain)),
+            ("every response a 404", text(&nothing_ok(), &plain)),
+        ],
     );
-    assert!(told.contains("\n  2 URLs, at random\n"), "{told}");
-    assert!(told.contains("\n  seed 0\n"), "{told}");
-    assert!(told.contains("\n    99.99 %     250 µs\n"), "{told}");
 }

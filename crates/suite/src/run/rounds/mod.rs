@@ -239,12 +239,10 @@ impl RoundRunner<'_> {
     /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too
     /// short, unless that cannot be any longer.
     fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
-        let TrialResult::Measured(measurement) = &record.result else {
-            return false;
+        let measurement = match record.measurement() {
+            Some(measurement) if !record.noisy.is_empty() => measurement,
+            _ => return false,
         };
-        if record.noisy.is_empty() {
-            return false;
-        }
         let is_worth_it = record.noisy.iter().any(NoiseCause::is_from_outside)
             || self.warm_ups.lengthen(
                 &attempt.trial.server,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{EnoughRounds, RoundsEnd, TrialRecord, TrialResult, baseline};
+use prony_model::{EnoughRounds, Measurement, RoundsEnd, TrialRecord, baseline};
 use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough};
 
 use crate::adaptive::AdaptiveRounds;
@@ -155,12 +155,8 @@ impl<'a> Stopping<'a> {
 }
 
 fn searched(record: &TrialRecord) -> Duration {
-    let TrialResult::Measured(measurement) = &record.result else {
-        return Duration::ZERO;
-    };
-    let searched_s = measurement
-        .warm_up
-        .map_or(0.0, |warm_up| warm_up.searched_s);
+    let warm_up = record.measurement().and_then(|one| one.warm_up);
+    let searched_s = warm_up.map_or(0.0, |warm_up| warm_up.searched_s);
     Duration::try_from_secs_f64(searched_s).unwrap_or_default()
 }
 
@@ -180,10 +176,7 @@ impl Figures {
     pub fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
         let rounds = self.0.entry(trial.server.clone()).or_default();
-        let figure = match &record.result {
-            TrialResult::Measured(measurement) => measurement.headline(),
-            TrialResult::Failed { .. } => None,
-        };
+        let figure = record.measurement().and_then(Measurement::headline);
         match figure {
             Some(figure) => rounds.insert(trial.round, figure),
             None => rounds.remove(&trial.round),
@@ -217,7 +210,7 @@ impl Figures {
 mod tests {
     use super::*;
     use crate::run::testing::record;
-    use prony_model::{FailureKind, NoiseCause};
+    use prony_model::{FailureKind, NoiseCause, TrialResult};
 
     fn names(ids: &[&str]) -> Vec<String> {
         ids.iter().map(|&id| id.to_owned()).collect()

@@ -1,4 +1,4 @@
-//! The wire against a server whose frames are made by hand.
+//! The wire against a server whose frames are handmade.
 
 mod refused;
 
@@ -6,10 +6,11 @@ use proptest::prelude::*;
 
 use super::{Call, CallWire, Malformed};
 use crate::Response;
-use crate::wire::h1::{Collect, OnClose, Whole};
-use crate::wire::h2::testing::*;
+use crate::wire::h1::Collect;
+use crate::wire::h2::tests::frames::*;
 use crate::wire::h2::{self, ErrorCode, Kind};
 use crate::wire::{Fault, Which, Wire};
+use crate::wire::{OnClose, Whole};
 
 const HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "application/grpc")];
 const OK: [(&str, &str); 2] = [("grpc-status", "0"), ("grpc-message", "")];
@@ -20,16 +21,16 @@ fn call(message: &[u8]) -> Call {
     Call::new("/prony.echo.v1.Echo/Unary", "localhost", message).unwrap()
 }
 
-/// A wire that has made its call and sent all it could.
-fn asking_with(message: &[u8]) -> CallWire {
+/// A wire that has begun its call and sent all it could.
+fn calling_with(message: &[u8]) -> CallWire {
     let mut wire = CallWire::new(&call(message));
     wire.request(Which::default());
     flush(&mut wire);
     wire
 }
 
-fn asking() -> CallWire {
-    asking_with(b"\x0a\x01x")
+fn calling() -> CallWire {
+    calling_with(b"\x0a\x01x")
 }
 
 /// Sends everything and returns it.
@@ -52,7 +53,7 @@ fn response(stream: u32) -> Vec<u8> {
     parts.concat()
 }
 
-/// A server's bytes from the first on.
+/// The bytes of a server from the start of the connection.
 fn begun(rest: &[Vec<u8>]) -> Vec<u8> {
     [
         settings(&[]),
@@ -62,11 +63,11 @@ fn begun(rest: &[Vec<u8>]) -> Vec<u8> {
     .concat()
 }
 
-/// What came of pieces of bytes: the response and what was sent besides.
+/// The response read from the pieces, and what was sent meanwhile.
 fn read<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<(Whole, Response, Vec<u8>), Fault> {
-    let (mut wire, mut collect, mut sent) = (asking(), Collect::default(), Vec::new());
+    let (mut wire, mut collect, mut sent) = (calling(), Collect::default(), Vec::new());
     let mut whole = None;
     for piece in pieces {
         whole = wire.eat(piece, Some(&mut collect))?.whole.or(whole);
@@ -84,7 +85,7 @@ fn refuse(rest: &[Vec<u8>]) -> Fault {
     fault
 }
 
-/// Names, bytes, and what they come to: status, RPC status and body.
+/// Name, bytes, and the expected status, RPC status and body.
 type Sample = (&'static str, Vec<u8>, (u16, Option<u32>, &'static [u8]));
 
 fn samples() -> Vec<Sample> {
@@ -189,7 +190,7 @@ fn samples() -> Vec<Sample> {
 }
 
 #[test]
-fn split_at_every_byte_the_response_is_the_same() {
+fn a_response_split_at_every_byte_is_the_same() {
     for (name, bytes, (status, rpc_status, body)) in samples() {
         let expected = read([&bytes[..]]).unwrap();
         let whole = Whole {
@@ -217,7 +218,7 @@ fn split_at_every_byte_the_response_is_the_same() {
 }
 
 #[test]
-fn what_is_kept_has_the_fields_of_head_and_trailers() {
+fn a_kept_response_has_the_fields_of_head_and_trailers() {
     let kept = |name: &str| {
         let samples = samples();
         let (_, bytes, _) = samples.iter().find(|sample| sample.0 == name).unwrap();
@@ -283,7 +284,7 @@ fn a_long_message_waits_for_room() {
 }
 
 #[test]
-fn a_server_that_goes_away_finishes_what_it_has_begun() {
+fn a_server_that_goes_away_finishes_its_response() {
     let going = go_away(1, ErrorCode::NO_ERROR, "graceful");
     let last = go_away(0x7fff_ffff, ErrorCode::NO_ERROR, "");
     let error = go_away(1, ErrorCode(0x1), "");
@@ -300,9 +301,9 @@ fn a_server_that_goes_away_finishes_what_it_has_begun() {
 }
 
 #[test]
-fn a_close_is_never_how_a_response_ends() {
+fn a_close_never_ends_a_response() {
     let close_after = |bytes: &[u8]| {
-        let mut wire = asking();
+        let mut wire = calling();
         wire.eat(bytes, None).unwrap();
         wire.close()
     };
@@ -319,7 +320,7 @@ fn a_close_is_never_how_a_response_ends() {
         close_after(&begun(&[page, data(1, 0, b"to the end")])),
         OnClose::Truncated
     );
-    let mut wire = asking();
+    let mut wire = calling();
     wire.eat(&begun(&[headers(1, 0, &HEAD)]), None).unwrap();
     wire.open();
     wire.request(Which::default());
@@ -327,9 +328,9 @@ fn a_close_is_never_how_a_response_ends() {
 }
 
 proptest! {
-    /// Garbage in place of some bytes of a response, or after its beginning.
+    /// Garbage in place of some bytes of a response, or after its start.
     #[test]
-    fn no_bytes_make_it_panic(
+    fn no_bytes_cause_a_panic(
         sample in 0..9usize,
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         rest in prop::collection::vec(any::<u8>(), 0..100),
@@ -342,7 +343,7 @@ proptest! {
         }
         bytes.extend(rest);
         let (first, second) = bytes.split_at(cut.index(bytes.len()));
-        let mut wire = asking();
+        let mut wire = calling();
         if wire.eat(first, None).is_ok() {
             let _ = wire.eat(second, Some(&mut Collect::default()));
         }

@@ -1,4 +1,4 @@
-//! What is no response, or ends a call without one.
+//! Invalid responses, and calls that end without one.
 
 use super::*;
 
@@ -19,13 +19,13 @@ fn the_server_may_end_a_call_or_the_connection() {
         refuse(std::slice::from_ref(&gone)).to_string(),
         "the server is going away: ENHANCE_YOUR_CALM (too_many_pings\\n)"
     );
-    // Not even looked at.
-    let unseen = go_away(0, ErrorCode::NO_ERROR, "");
-    assert_eq!(refuse(&[unseen]), ended("is going away: NO_ERROR"));
+    // The call was not even processed.
+    let unprocessed = go_away(0, ErrorCode::NO_ERROR, "");
+    assert_eq!(refuse(&[unprocessed]), ended("is going away: NO_ERROR"));
     let long = go_away(0, ErrorCode(99), &"ä".repeat(5000));
     assert!(refuse(&[long]).to_string().len() < 500);
     // Between two calls.
-    let mut wire = asking();
+    let mut wire = calling();
     wire.eat(&begun(&[response(1)]), None)
         .unwrap()
         .whole
@@ -38,7 +38,7 @@ fn the_server_may_end_a_call_or_the_connection() {
 }
 
 #[test]
-fn what_is_no_response_to_a_call_is_refused() {
+fn invalid_responses_are_refused() {
     let head = |fields: &[(&str, &str)]| headers(1, 0, fields);
     let grpc = || headers(1, 0, &HEAD);
     let trailers = |fields: &[(&str, &str)]| headers(1, END_STREAM, fields);
@@ -127,7 +127,7 @@ fn what_is_no_response_to_a_call_is_refused() {
 #[test]
 fn a_response_before_the_message_is_sent_can_only_be_an_error() {
     let message = vec![b'm'; 200_000];
-    let mut wire = asking_with(&message);
+    let mut wire = calling_with(&message);
     let too_early = Fault::Grpc(Malformed::TooEarly);
     assert_eq!(
         wire.eat(&begun(&[response(1)]), None),
@@ -141,7 +141,7 @@ fn a_response_before_the_message_is_sent_can_only_be_an_error() {
     assert!(!wire.unsent().is_empty());
     assert_eq!(wire.eat(&begun(&[response(1)]), None), Err(too_early));
 
-    let mut wire = asking_with(&message);
+    let mut wire = calling_with(&message);
     let refused = [HEAD[0], HEAD[1], ("grpc-status", "8")];
     let bytes = begun(&[
         headers(1, END_STREAM, &refused),

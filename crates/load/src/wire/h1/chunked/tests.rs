@@ -1,9 +1,10 @@
 use proptest::prelude::*;
 
-use crate::wire::h1::{Collect, Malformed, OnClose, RequestKind, ResponseReader};
+use crate::wire::OnClose;
+use crate::wire::h1::{Collect, Malformed, RequestKind, ResponseReader};
 
-/// What a server sends after a head that announces chunks, cut into pieces, and closes: the body if
-/// it is whole, or `Ok(None)` if it is cut short.
+/// The body of a response whose head announces chunks and whose server closes after these pieces; `Ok(None)` if it is
+/// cut short.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Option<Vec<u8>>, Malformed> {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     let mut collect = Collect::default();
@@ -18,7 +19,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Option<Vec<u8>
     Ok(None)
 }
 
-/// The same for one piece, after seeing that no cut makes a difference.
+/// The same for one piece, after checking that no split makes a difference.
 fn read_at_every_cut(text: &str) -> Result<Option<Vec<u8>>, Malformed> {
     let bytes = text.as_bytes();
     let whole = read([bytes]);
@@ -42,7 +43,7 @@ fn chunks_are_read_as_rfc_9112_says() {
         ("5\r\nhello\r\n6\r\n world\r\n000\r\n\r\n", "hello world"),
         ("A\r\n0\r\n\r\n12345\r\n0\r\n\r\n", "0\r\n\r\n12345"),
         (twenty_digits, "hello"),
-        // Extensions: ignored, whitespace around the semicolon borne.
+        // Extensions are ignored, and whitespace around the semicolon is tolerated.
         ("5;a=b\r\nhello\r\n0;z\r\n\r\n", "hello"),
         (
             "5 ; a = \"b; \t\\\" c\"\t;d\r\nhello\r\n0\t;\r\n\r\n",
@@ -61,13 +62,13 @@ fn chunks_are_read_as_rfc_9112_says() {
 }
 
 #[test]
-fn a_chunk_of_another_size_than_it_says_is_refused() {
+fn a_chunk_of_the_wrong_size_is_refused() {
     for text in [
         "4\r\nhello\r\n0\r\n\r\n",
         "6\r\nhello\r\n0\r\n\r\n",
         "7\r\nhello\r\n0\r\n\r\n",
         "6\nhello\n0\n\n",
-        // A line feed alone, which a chunk one byte too long would have as its data.
+        // A lone line feed: a chunk one byte too long would have it as data.
         "5\r\nhello\n0\r\n\r\n",
         "5\r\nhello\r0\r\n\r\n",
         "5\r\nhello0\r\n\r\n",
@@ -79,12 +80,12 @@ fn a_chunk_of_another_size_than_it_says_is_refused() {
         };
         assert_eq!(refused, expected, "{text:?}");
     }
-    // Longer by more than what follows: there is nothing wrong to be seen but that it ends.
+    // A size larger than what follows: the only fault is the early end.
     assert_eq!(read_at_every_cut("5f\r\nhello\r\n0\r\n\r\n"), Ok(None));
 }
 
 #[test]
-fn a_size_line_that_is_none_is_refused() {
+fn invalid_size_lines_are_refused() {
     for line in [
         "",
         "x",
@@ -128,12 +129,12 @@ fn a_size_line_that_is_none_is_refused() {
             "{text:?}"
         );
     }
-    // The longest chunk that 64 bits can tell is a chunk.
+    // The largest size that fits into 64 bits is valid.
     assert_eq!(read_at_every_cut("ffffffffffffffff\r\nhello"), Ok(None));
 }
 
 #[test]
-fn trailers_that_are_no_fields_are_refused() {
+fn invalid_trailers_are_refused() {
     for trailers in [
         "no colon\r\n\r\n",
         ": no name\r\n\r\n",
@@ -153,7 +154,7 @@ fn trailers_that_are_no_fields_are_refused() {
 }
 
 #[test]
-fn size_lines_and_trailers_without_end_are_refused() {
+fn endless_size_lines_and_trailers_are_refused() {
     let too_long = [
         "0".repeat(5000),
         format!("1;{}", "x".repeat(5000)),
@@ -168,10 +169,9 @@ fn size_lines_and_trailers_without_end_are_refused() {
 }
 
 proptest! {
-    /// Whatever byte is changed, there is the same body, none, or a refusal, unless the change is in
-    /// the data.
+    /// Whatever byte changes, the body is the same, missing or refused, unless the change is in the data.
     #[test]
-    fn one_wrong_byte_of_framing_is_never_another_body(at in 0usize..26, byte in any::<u8>()) {
+    fn one_wrong_framing_byte_never_gives_another_body(at in 0usize..26, byte in any::<u8>()) {
         let right = b"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n";
         let in_data = (3..8).contains(&at) || (13..19).contains(&at);
         let mut wrong = right.to_vec();
@@ -185,7 +185,7 @@ proptest! {
             false => b"hello world".to_vec(),
         };
         match read([&wrong[..]]) {
-            Ok(Some(came)) => prop_assert_eq!(came, body),
+            Ok(Some(read)) => prop_assert_eq!(read, body),
             Ok(None) | Err(_) => prop_assert!(wrong != right),
         }
     }

@@ -37,7 +37,7 @@ fn the_body_is_framed_as_rfc_9112_says() {
 }
 
 #[test]
-fn the_connection_stays_or_goes_by_version_and_field() {
+fn version_and_fields_decide_whether_the_connection_stays() {
     let keeps = |text: &str| read(text).unwrap().unwrap().0.keep_alive;
     assert!(keeps("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
     assert!(!keeps("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n"));
@@ -65,7 +65,7 @@ fn a_higher_minor_version_is_read_as_the_highest_known() {
 }
 
 #[test]
-fn a_folded_line_goes_on_with_the_field_before() {
+fn a_folded_line_continues_the_previous_field() {
     let fold = |lines: &str| read(&format!("HTTP/1.1 200 OK\r\n{lines}\r\n\r\n"));
     let framing = |lines: &str| fold(lines).unwrap().unwrap().0.framing;
     assert_eq!(framing("Content-Length:\r\n 5"), Framing::Length(5));
@@ -78,7 +78,7 @@ fn a_folded_line_goes_on_with_the_field_before() {
         framing("Transfer-Encoding: gzip,\r\n  chunked"),
         Framing::Chunked
     );
-    // The fold is a space, so these are no single words.
+    // The fold is a space, so these are several words.
     assert_eq!(
         framing("Transfer-Encoding: chun\r\n ked"),
         Framing::UntilClose
@@ -91,7 +91,7 @@ fn a_folded_line_goes_on_with_the_field_before() {
         fold("Content-Length: 1\r\n 2"),
         Err(Malformed::ContentLength)
     );
-    // What looks like a field there is a part of the value before it.
+    // What looks like a field is part of the value before it.
     assert_eq!(framing("X: y\r\n Content-Length: 5"), Framing::UntilClose);
     assert!(
         !fold("Connection:\r\n close\r\nContent-Length: 1")
@@ -100,7 +100,11 @@ fn a_folded_line_goes_on_with_the_field_before() {
             .0
             .keep_alive
     );
-    assert_eq!(fold(" X: y"), Err(Malformed::HeaderLine), "nothing goes on");
+    assert_eq!(
+        fold(" X: y"),
+        Err(Malformed::HeaderLine),
+        "there is no field to continue"
+    );
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn a_2xx_to_connect_has_no_body_and_opens_a_tunnel() {
 }
 
 #[test]
-fn bytes_that_no_text_holds_are_refused() {
+fn forbidden_bytes_are_refused() {
     for line in ["X: a\rb", "X: a\0b", "X\0: a", "X: a\r\r", "X: a\r\n b\rc"] {
         let text = format!("HTTP/1.1 200 OK\r\n{line}\r\n\r\n");
         assert_eq!(read(&text), Err(Malformed::HeaderLine), "{line:?}");
@@ -147,7 +151,7 @@ fn bytes_that_no_text_holds_are_refused() {
 }
 
 #[test]
-fn what_is_no_head_is_refused_at_once() {
+fn an_invalid_head_is_refused_at_once() {
     assert_eq!(read("SSH-2.0"), Err(Malformed::StatusLine));
     assert_eq!(read("HTTP/2 200\r\n"), Err(Malformed::StatusLine));
     assert_eq!(read("HTTP/1.1 2000 OK\r\n"), Err(Malformed::StatusLine));
@@ -198,9 +202,9 @@ fn field() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Where httparse reads a head, so do we, with the same status and length.
+    /// Heads that httparse reads have the same status and length here.
     #[test]
-    fn it_agrees_with_httparse(
+    fn heads_are_read_as_by_httparse(
         status in 100u16..=999,
         minor in 0u8..=1,
         reason in "[ -~]{0,20}",
@@ -219,14 +223,14 @@ proptest! {
                     prop_assert_eq!(ours, length);
                     prop_assert_eq!(Some(head.status), theirs.code);
                 }
-                // httparse does not look at the values.
+                // httparse does not check the values.
                 other => prop_assert_eq!(other, Err(Malformed::ContentLength)),
             }
         }
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = Head::read(&bytes, RequestKind::Plain);
     }
 }

@@ -15,7 +15,7 @@ const OLD_CHUNKED: &str = "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer
     00000000000000000002\r\nok\r\n0\r\nTrailer: a\r\n folded\n\n";
 const LONE_LINE_FEEDS: &str = "HTTP/1.1 200 OK\nContent-Length: 2\n\nok";
 
-/// Reads `pieces` as they would come from a socket that is closed afterwards.
+/// Reads `pieces` as if from a socket that is closed afterwards.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Response, Whole) {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     let mut collect = Collect::default();
@@ -33,7 +33,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Response, Whole) {
 }
 
 #[test]
-fn split_at_every_byte_the_response_is_the_same() {
+fn a_response_split_at_every_byte_is_the_same() {
     let samples = [
         (CHUNKED, 200, "hello, chunked!", true),
         (INTERIM, 201, "abc", true),
@@ -69,7 +69,7 @@ fn split_at_every_byte_the_response_is_the_same() {
 }
 
 #[test]
-fn each_response_is_read_by_its_own_head_whether_it_is_like_the_last_or_not() {
+fn each_response_is_read_by_its_own_head() {
     let response = |body: &str| {
         let length = body.len();
         format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}")
@@ -97,7 +97,7 @@ fn each_response_is_read_by_its_own_head_whether_it_is_like_the_last_or_not() {
 }
 
 #[test]
-fn what_can_be_skipped_need_not_be_eaten() {
+fn skippable_bytes_need_not_be_eaten() {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nab";
     assert_eq!(reader.eat(head, &mut Ignore).unwrap().whole, None);
@@ -119,7 +119,7 @@ fn what_can_be_skipped_need_not_be_eaten() {
 }
 
 #[test]
-fn it_stops_at_the_end_of_the_response() {
+fn reading_stops_at_the_end_of_the_response() {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     let two = b"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx";
     let first = reader.eat(two, &mut Ignore).unwrap();
@@ -130,7 +130,7 @@ fn it_stops_at_the_end_of_the_response() {
 }
 
 #[test]
-fn a_close_means_what_the_framing_says() {
+fn the_framing_decides_what_a_close_means() {
     let close_after = |bytes: &[u8]| {
         let mut reader = ResponseReader::new(RequestKind::Plain);
         reader.eat(bytes, &mut Ignore).unwrap();
@@ -162,7 +162,7 @@ fn broken_responses_are_refused() {
 }
 
 #[test]
-fn a_folded_field_is_kept_with_spaces_for_its_folds() {
+fn folds_of_a_kept_field_become_spaces() {
     let (response, _) = read([FOLDED.as_bytes()]);
     let fields = [("x", "one two"), ("content-length", "2")];
     let expected = fields.map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()));
@@ -170,7 +170,7 @@ fn a_folded_field_is_kept_with_spaces_for_its_folds() {
 }
 
 #[test]
-fn a_field_is_kept_whatever_bytes_its_value_has() {
+fn a_field_with_any_bytes_is_kept() {
     let (response, _) =
         read([&b"HTTP/1.1 204 No Content\r\nOdd: \x01\xff \r\nPlain:  p\r\n\r\n"[..]]);
     let expected = [("odd", &b"\x01\xff"[..]), ("plain", b"p")];
@@ -182,7 +182,7 @@ fn a_field_is_kept_whatever_bytes_its_value_has() {
     assert_eq!((response.status, kept), (204, expected.to_vec()));
 }
 
-/// Pieces of a head that each make the reader look for a line's end.
+/// How many bytes are scanned if each piece makes the reader look for a line's end.
 fn searched(pieces: &[&[u8]]) -> usize {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     for piece in pieces {
@@ -192,12 +192,12 @@ fn searched(pieces: &[&[u8]]) -> usize {
 }
 
 #[test]
-fn a_head_in_many_pieces_is_searched_once() {
+fn a_head_in_many_pieces_is_scanned_once() {
     let status: &[u8] = b"HTTP/1.1 200 OK\r\n";
     let lines = vec![&b"x: y\r\n"[..]; 10_000];
     let by_line = [&[status][..], &lines].concat();
     assert_eq!(searched(&by_line), by_line.concat().len());
-    // One line that comes byte by byte, too.
+    // Also for one line that arrives byte by byte.
     let long = format!(
         "HTTP/1.1 200 {}\r\nx: {}",
         "r".repeat(20_000),
@@ -208,14 +208,14 @@ fn a_head_in_many_pieces_is_searched_once() {
 }
 
 #[test]
-fn garbage_is_refused_at_once_in_pieces_too() {
+fn garbage_in_pieces_is_refused_at_once() {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     assert_eq!(reader.eat(b"HTT", &mut Ignore).unwrap().whole, None);
     assert_eq!(reader.eat(b"X", &mut Ignore), Err(Malformed::StatusLine));
 }
 
 #[test]
-fn a_head_that_never_ends_is_refused_in_pieces_too() {
+fn an_endless_head_in_pieces_is_refused() {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     reader.eat(b"HTTP/1.1 200 OK\r\n", &mut Ignore).unwrap();
     let line = format!("x: {}\r\n", "y".repeat(500));
@@ -224,7 +224,7 @@ fn a_head_that_never_ends_is_refused_in_pieces_too() {
 }
 
 #[test]
-fn a_body_without_end_does_not_fill_the_memory() {
+fn an_endless_body_does_not_fill_the_memory() {
     let mut reader = ResponseReader::new(RequestKind::Plain);
     let mut collect = Collect::default();
     reader.eat(CLOSING.as_bytes(), &mut collect).unwrap();
@@ -237,7 +237,7 @@ fn a_body_without_end_does_not_fill_the_memory() {
 
 proptest! {
     #[test]
-    fn any_body_in_any_chunks_and_pieces_comes_back(
+    fn any_body_in_any_chunks_and_pieces_is_read(
         chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..60), 0..6),
         piece in 1usize..50,
     ) {
@@ -254,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic_and_pieces_change_nothing(
+    fn no_bytes_cause_a_panic_and_pieces_make_no_difference(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         at in 0usize..200,
     ) {

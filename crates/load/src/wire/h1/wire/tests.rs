@@ -27,7 +27,7 @@ fn whole(wire: &mut H1Wire<'_>, bytes: &[u8]) -> Option<(u16, u64, usize)> {
 }
 
 #[test]
-fn a_request_is_sent_in_pieces_and_again() {
+fn a_request_is_sent_in_pieces_and_repeatedly() {
     let set = set(&["GET"]);
     let request = set.requests()[0].bytes();
     let mut wire = H1Wire::new(&set, false);
@@ -46,7 +46,7 @@ fn a_request_is_sent_in_pieces_and_again() {
 }
 
 #[test]
-fn requests_on_end_are_sent_together_and_responded_in_turn() {
+fn several_requests_are_sent_together_and_their_responses_read_in_order() {
     let set = set(&["GET", "HEAD"]);
     let bytes = |number: usize| set.requests()[number].bytes();
     let mut wire = H1Wire::new(&set, false);
@@ -66,7 +66,7 @@ fn requests_on_end_are_sent_together_and_responded_in_turn() {
     assert_eq!(second, (200, 0, head.len()), "the response to a HEAD");
     let third = whole(&mut wire, &responses[first.2 + second.2..]).unwrap();
     assert_eq!(third, first);
-    // What comes next is sent from where it lies again.
+    // The next one is sent without a copy again.
     wire.request(number(1));
     assert_eq!(wire.unsent(), bytes(1));
 }
@@ -84,7 +84,7 @@ fn the_last_request_of_a_connection_says_so() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_are_a_fault() {
+fn unexpected_bytes_are_a_fault() {
     let excess = Fault::H1(Malformed::ExcessBytes);
     let set = set(&["GET"]);
     let mut wire = H1Wire::new(&set, false);
@@ -101,7 +101,7 @@ fn bytes_that_nobody_asked_for_are_a_fault() {
 }
 
 #[test]
-fn a_408_that_nobody_asked_for_is_an_orderly_end() {
+fn an_unexpected_408_is_an_orderly_end() {
     let set = set(&["GET"]);
     let mut wire = H1Wire::new(&set, false);
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
@@ -114,7 +114,7 @@ fn a_408_that_nobody_asked_for_is_an_orderly_end() {
     assert_eq!(eaten.bytes, RESPONSE.len() + notice.len());
     let response = eaten.whole.unwrap();
     assert_eq!((response.status, response.keep_alive), (200, false));
-    // To a request, it is a response like any other.
+    // After a request, it is a response like any other.
     wire.open();
     wire.request(number(0));
     let notice = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
@@ -122,7 +122,7 @@ fn a_408_that_nobody_asked_for_is_an_orderly_end() {
 }
 
 #[test]
-fn what_follows_a_2xx_to_connect_belongs_to_the_tunnel() {
+fn bytes_after_a_2xx_to_connect_belong_to_the_tunnel() {
     let set = set(&["CONNECT", "GET"]);
     let mut wire = H1Wire::new(&set, false);
     wire.request(number(0));

@@ -1,12 +1,12 @@
-//! Decoding of header blocks (RFC 7541, sections 5 and 6).
+//! Decodes header blocks (RFC 7541, sections 5 and 6).
 
 use super::table::{DynamicTable, STATIC};
 use super::{Fields, HpackError, huffman};
 
-/// The largest dynamic table that the encoder may use, in bytes: what it is by default.
+/// The largest dynamic table that the encoder may use, in bytes: the default.
 pub const TABLE_SIZE: usize = 4096;
 
-/// Decodes the header blocks of one connection, one after the other.
+/// Decodes the header blocks of one connection, in order.
 #[derive(Debug)]
 pub struct Decoder {
     table: DynamicTable,
@@ -26,11 +26,12 @@ impl Decoder {
         self.table.restart(TABLE_SIZE);
     }
 
-    /// Puts the fields of a whole block into `fields`, in place of those that are there.
+    /// Replaces `fields` by the fields of a whole block.
     ///
     /// # Errors
-    /// Where it is no header block, or the list is longer than [`super::MAX_LIST`]. No further
-    /// block of the connection can be decoded then.
+    ///
+    /// If the block is invalid, or the list is longer than [`super::MAX_LIST`]. No further block of the connection can
+    /// be decoded then.
     pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<(), HpackError> {
         fields.clear();
         let rest = &mut { block };
@@ -44,9 +45,9 @@ impl Decoder {
                     }
                 }
                 0b0010_0000.. if fields.last().is_none() => self.resize(rest)?,
-                // Only a block may begin with it (section 4.2).
+                // Allowed only at the start of a block (section 4.2).
                 0b0010_0000.. => return Err(HpackError::TableSize),
-                // Never to be indexed or not to be indexed now: that matters to proxies only.
+                // Never indexed or not indexed now: the difference matters to proxies only.
                 _ => self.literal(rest, 4, fields)?,
             }
         }
@@ -99,7 +100,7 @@ impl Decoder {
     }
 }
 
-/// Takes an integer whose first byte has `prefix` bits of it (section 5.1).
+/// Takes an integer from the last `prefix` bits of its first byte and those after it (section 5.1).
 fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, HpackError> {
     let mask = (1u8 << prefix) - 1;
     let first = byte(rest)? & mask;
@@ -107,7 +108,7 @@ fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, HpackError> {
         return Ok(first.into());
     }
     let mut number = u64::from(mask);
-    // Five bytes hold 35 bits; a sixth could only be a leading zero, or too much.
+    // Five bytes have 35 bits; a sixth could only be a leading zero, or too much.
     for shift in (0..5).map(|place| 7 * place) {
         let next = byte(rest)?;
         number += u64::from(next & 0x7f) << shift;

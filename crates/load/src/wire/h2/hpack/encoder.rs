@@ -1,16 +1,14 @@
-//! Encoding of the header blocks that are sent (RFC 7541, section 6).
+//! Encodes the header blocks to send (RFC 7541, section 6).
 //!
-//! Nothing is ever put into the dynamic table, so a block can be encoded once and sent on any
-//! connection any number of times.
+//! It never uses the dynamic table, so a block can be encoded once and sent on any connection any number of times.
 
 use super::table::STATIC;
 
-/// What the first block of a connection must begin with: the table shrinks to nothing. So a server
-/// that wants a smaller one than it is by default has it already (section 4.2).
+/// The first byte of a connection's first block: shrinks the table to nothing, which satisfies a server that wants a
+/// smaller one than the default (section 4.2).
 pub const EMPTY_TABLE: u8 = 0b0010_0000;
 
-/// Appends `fields` to `block`, names in lower case: as an index where the static table has them,
-/// as text where not.
+/// Appends `fields`, with names in lower case, to `block`: as an index if the static table has them, else as text.
 pub fn encode(fields: &[(&str, &str)], block: &mut Vec<u8>) {
     for &(name, value) in fields {
         if let Some(place) = STATIC.iter().position(|&field| field == (name, value)) {
@@ -33,8 +31,7 @@ fn string(text: &str, block: &mut Vec<u8>) {
     block.extend_from_slice(text.as_bytes());
 }
 
-/// Appends an integer after the `kind` bits of its first byte, of which `prefix` bits are its own
-/// (section 5.1).
+/// Appends an integer: its first `prefix` bits follow the `kind` bits of its first byte (section 5.1).
 pub(super) fn integer(number: usize, prefix: u32, kind: u8, block: &mut Vec<u8>) {
     let mask = (1usize << prefix) - 1;
     if number < mask {
@@ -70,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_static_table_has_is_an_index() {
+    fn fields_of_the_static_table_become_indexes() {
         let mut block = Vec::new();
         encode(
             &[(":method", "POST"), (":path", "/x"), ("te", "trailers")],
@@ -81,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_encoded_is_decoded(
+        fn encoded_fields_are_decoded(
             fields in prop::collection::vec(("[a-z:-]{0,200}", "\\PC{0,300}"), 0..8),
         ) {
             let fields: Vec<(&str, &str)> =

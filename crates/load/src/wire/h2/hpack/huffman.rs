@@ -2,13 +2,13 @@
 
 use super::HpackError;
 
-/// Symbols: the bytes, and the one that ends a string and must not be in it.
+/// The bytes, and the end-of-string symbol, which must not occur.
 const SYMBOLS: usize = 257;
 const END: u16 = 256;
 const LONGEST: usize = 30;
 
-/// How many bits the code of each symbol has. That is all of appendix B: the code is canonical, so
-/// the codes of one length are numbered by symbol, and follow on the shorter ones.
+/// The code length of each symbol in bits. That defines all of appendix B: the code is canonical, so the codes of one
+/// length are numbered by symbol, and follow the shorter ones.
 #[rustfmt::skip]
 const LENGTHS: [u8; SYMBOLS] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -30,14 +30,14 @@ const LENGTHS: [u8; SYMBOLS] = [
     30,
 ];
 
-/// The symbols by length of their code, and by symbol where that is the same.
+/// The symbols ordered by code length, then by symbol.
 const ORDERED: [u16; SYMBOLS] = ordered();
-/// For each length of a code, its first code and the place of its symbol in [`ORDERED`].
+/// For each code length, its first code and the index of its symbol in [`ORDERED`].
 const FIRST: [(u32, usize); LONGEST + 1] = first();
 
-/// Strings are made nearly wholly of codes up to this length, found by one look.
+/// Most codes are at most this long and are found with one lookup.
 const SHORT: u32 = 9;
-/// For each beginning of [`SHORT`] bits the symbol and the length of its code; 0 where it is longer.
+/// For each prefix of [`SHORT`] bits the symbol and its code length; 0 if the code is longer.
 const SHORT_CODES: [(u8, u8); 1 << SHORT] = short_codes();
 
 const fn ordered() -> [u16; SYMBOLS] {
@@ -85,7 +85,7 @@ const fn short_codes() -> [(u8, u8); 1 << SHORT] {
     codes
 }
 
-/// The symbol whose code `bits` begin with, and its length.
+/// The symbol whose code `bits` start with, and its code length.
 const fn search(bits: u32) -> (u16, u32) {
     let mut length = 1;
     while length < LONGEST {
@@ -113,20 +113,19 @@ fn symbol(bits: u32) -> (u16, u32) {
 /// Appends the text of `coded` to `into`.
 pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), HpackError> {
     let mut coded = coded.iter();
-    // The bits that are not decoded yet, from the highest one on; those below are ones, as the
-    // padding is.
+    // The bits to decode, from the highest one on; those below are ones, like the padding.
     let mut bits = u64::MAX;
     let mut count = 0;
     loop {
         while count <= 56 {
             let Some(&byte) = coded.next() else { break };
-            // Clears what the byte has no ones for.
+            // Clears the zero bits of the byte.
             bits &= !(u64::from(!byte) << (56 - count));
             count += 8;
         }
         let (symbol, length) = symbol((bits >> 32) as u32);
         if length > count {
-            // What is left is no whole code: it must be padding, and less than a byte.
+            // The rest is no whole code: it must be padding of less than a byte.
             let padded = count < 8 && bits == u64::MAX;
             return padded.then_some(()).ok_or(HpackError::Huffman);
         }
@@ -134,13 +133,13 @@ pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), HpackError>
             return Err(HpackError::Huffman);
         }
         into.push(symbol as u8);
-        // Ones move in from below.
+        // Shifts in ones.
         bits = !(!bits << length);
         count -= length;
     }
 }
 
-/// Encodes, for tests: what is sent is never coded.
+/// Encodes, for tests: requests are sent uncoded.
 #[cfg(test)]
 pub(super) fn encode(text: &[u8]) -> Vec<u8> {
     let (mut coded, mut bits, mut count) = (Vec::new(), 0u64, 0);
@@ -197,20 +196,20 @@ mod tests {
         assert_eq!(decoded(&[0b0000_0110]), Err(HpackError::Huffman));
         assert_eq!(decoded(&[0b0000_0111, 0xff]), Err(HpackError::Huffman));
         assert_eq!(decoded(&[0xff]), Err(HpackError::Huffman));
-        // The end itself, even where padding follows it.
+        // The end-of-string symbol, even with padding after it.
         assert_eq!(decoded(&[0xff; 4]), Err(HpackError::Huffman));
         assert_eq!(decoded(&[]).unwrap(), b"");
     }
 
     proptest! {
         #[test]
-        fn what_is_coded_is_decoded(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn encoded_text_is_decoded(text in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert_eq!(decoded(&encode(&text)).unwrap(), text);
         }
 
-        /// There is one way to code a text.
+        /// Every text has only one encoding.
         #[test]
-        fn what_is_decoded_was_coded(coded in prop::collection::vec(any::<u8>(), 0..20)) {
+        fn decoded_text_encodes_to_the_same_bytes(coded in prop::collection::vec(any::<u8>(), 0..20)) {
             if let Ok(text) = decoded(&coded) {
                 prop_assert_eq!(encode(&text), coded);
             }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use super::fields::OVERHEAD;
+use super::OVERHEAD;
 
 /// A field of the dynamic table.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Where it begins, counted from the first byte that was ever in the table.
+    /// Where it begins, counted from the first byte ever in the table.
     start: usize,
     name: usize,
     value: usize,
@@ -23,9 +23,9 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct DynamicTable {
     entries: VecDeque<Entry>,
-    /// Names and values from the oldest to the newest, after some that are gone.
+    /// Names and values from the oldest to the newest, after some evicted ones.
     bytes: Vec<u8>,
-    /// How many bytes were there before `bytes`.
+    /// How many bytes there were before `bytes`.
     dropped: usize,
     size: usize,
     limit: usize,
@@ -58,7 +58,7 @@ impl DynamicTable {
         Some(field.split_at(entry.name))
     }
 
-    /// Adds a field. One that is larger than the table leaves it empty (section 4.4).
+    /// Adds a field. One that is larger than the table empties it (section 4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         let mut entry = Entry {
             start: 0,
@@ -77,7 +77,7 @@ impl DynamicTable {
         self.entries.push_front(entry);
     }
 
-    /// Changes how large it may be, in bytes.
+    /// Changes its largest size, in bytes.
     pub(super) fn resize(&mut self, limit: usize) {
         self.limit = limit;
         self.evict(limit);
@@ -92,8 +92,7 @@ impl DynamicTable {
         }
     }
 
-    /// Drops the bytes of fields that are gone, where they are more than the rest: so each byte is
-    /// moved once at most.
+    /// Drops the bytes of evicted fields if they outnumber the rest: so each byte is moved at most once.
     fn reclaim(&mut self) {
         let start = match self.entries.back() {
             Some(oldest) => oldest.start - self.dropped,
@@ -107,67 +106,20 @@ impl DynamicTable {
 }
 
 /// The static table (appendix A), from index 1 on.
+#[rustfmt::skip]
 pub(super) const STATIC: [(&str, &str); 61] = [
-    (":authority", ""),
-    (":method", "GET"),
-    (":method", "POST"),
-    (":path", "/"),
-    (":path", "/index.html"),
-    (":scheme", "http"),
-    (":scheme", "https"),
-    (":status", "200"),
-    (":status", "204"),
-    (":status", "206"),
-    (":status", "304"),
-    (":status", "400"),
-    (":status", "404"),
-    (":status", "500"),
-    ("accept-charset", ""),
-    ("accept-encoding", "gzip, deflate"),
-    ("accept-language", ""),
-    ("accept-ranges", ""),
-    ("accept", ""),
-    ("access-control-allow-origin", ""),
-    ("age", ""),
-    ("allow", ""),
-    ("authorization", ""),
-    ("cache-control", ""),
-    ("content-disposition", ""),
-    ("content-encoding", ""),
-    ("content-language", ""),
-    ("content-length", ""),
-    ("content-location", ""),
-    ("content-range", ""),
-    ("content-type", ""),
-    ("cookie", ""),
-    ("date", ""),
-    ("etag", ""),
-    ("expect", ""),
-    ("expires", ""),
-    ("from", ""),
-    ("host", ""),
-    ("if-match", ""),
-    ("if-modified-since", ""),
-    ("if-none-match", ""),
-    ("if-range", ""),
-    ("if-unmodified-since", ""),
-    ("last-modified", ""),
-    ("link", ""),
-    ("location", ""),
-    ("max-forwards", ""),
-    ("proxy-authenticate", ""),
-    ("proxy-authorization", ""),
-    ("range", ""),
-    ("referer", ""),
-    ("refresh", ""),
-    ("retry-after", ""),
-    ("server", ""),
-    ("set-cookie", ""),
-    ("strict-transport-security", ""),
-    ("transfer-encoding", ""),
-    ("user-agent", ""),
-    ("vary", ""),
-    ("via", ""),
+    (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
+    (":scheme", "http"), (":scheme", "https"), (":status", "200"), (":status", "204"), (":status", "206"),
+    (":status", "304"), (":status", "400"), (":status", "404"), (":status", "500"), ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"), ("accept-language", ""), ("accept-ranges", ""), ("accept", ""),
+    ("access-control-allow-origin", ""), ("age", ""), ("allow", ""), ("authorization", ""), ("cache-control", ""),
+    ("content-disposition", ""), ("content-encoding", ""), ("content-language", ""), ("content-length", ""),
+    ("content-location", ""), ("content-range", ""), ("content-type", ""), ("cookie", ""), ("date", ""), ("etag", ""),
+    ("expect", ""), ("expires", ""), ("from", ""), ("host", ""), ("if-match", ""), ("if-modified-since", ""),
+    ("if-none-match", ""), ("if-range", ""), ("if-unmodified-since", ""), ("last-modified", ""), ("link", ""),
+    ("location", ""), ("max-forwards", ""), ("proxy-authenticate", ""), ("proxy-authorization", ""), ("range", ""),
+    ("referer", ""), ("refresh", ""), ("retry-after", ""), ("server", ""), ("set-cookie", ""),
+    ("strict-transport-security", ""), ("transfer-encoding", ""), ("user-agent", ""), ("vary", ""), ("via", ""),
     ("www-authenticate", ""),
 ];
 

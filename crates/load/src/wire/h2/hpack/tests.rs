@@ -1,4 +1,4 @@
-//! The decoder against the examples of RFC 7541, another decoder, and what no encoder sends.
+//! The decoder against the examples of RFC 7541, another decoder, and invalid blocks.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::{Decoder, EMPTY_TABLE, Fields, HpackError, MAX_LIST, TABLE_SIZE, huff
 
 type List = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Makes the table 256 bytes large, as it is in appendices C.5 and C.6.
+/// Sets the table size to 256 bytes, as in appendices C.5 and C.6.
 const TABLE_OF_256: &str = "3fe101";
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -33,7 +33,7 @@ fn refuse(block: &[u8]) -> HpackError {
     decode(&mut Decoder::default(), block).unwrap_err()
 }
 
-/// Decodes the blocks one after the other and shows each as `name: value` lines.
+/// Decodes the blocks in order and compares each as `name: value` lines.
 fn assert_decoded(blocks: &[(&str, &[&str])]) {
     let mut decoder = Decoder::default();
     for (block, expected) in blocks {
@@ -165,7 +165,7 @@ fn responses_with_evictions_and_huffman_codes_are_those_of_appendix_c_6() {
 }
 
 #[test]
-fn what_is_no_block_is_refused() {
+fn invalid_blocks_are_refused() {
     for cut in [
         "40",
         "4001",
@@ -179,7 +179,7 @@ fn what_is_no_block_is_refused() {
     }
     assert_eq!(refuse(&[0x80]), HpackError::Index(0));
     assert_eq!(refuse(&[0x80 | 62]), HpackError::Index(62));
-    // 2^32, and a number that never ends.
+    // 2^32, and an endless number.
     assert_eq!(refuse(&unhex("ff 81ff ffff 0f")), HpackError::Number);
     assert_eq!(refuse(&unhex("ff 8080 8080 8000")), HpackError::Number);
     assert_eq!(
@@ -192,7 +192,7 @@ fn what_is_no_block_is_refused() {
 }
 
 #[test]
-fn the_table_changes_its_size_at_the_beginning_of_a_block_only() {
+fn the_table_size_changes_only_at_the_start_of_a_block() {
     assert_eq!(refuse(&[0x82, EMPTY_TABLE]), HpackError::TableSize);
     let mut larger = Vec::new();
     super::encoder::integer(TABLE_SIZE + 1, 5, EMPTY_TABLE, &mut larger);
@@ -204,7 +204,7 @@ fn the_table_changes_its_size_at_the_beginning_of_a_block_only() {
         decode(&mut decoder, &[0x80 | 62]).unwrap(),
         [(b"a".into(), b"b".into())]
     );
-    // It shrinks to nothing and grows again, and what was there is gone.
+    // The table shrinks to nothing and grows again, and its fields are gone.
     let shrunk = [&[EMPTY_TABLE][..], &unhex("3fe11f"), &[0x80 | 62]].concat();
     assert_eq!(decode(&mut decoder, &shrunk), Err(HpackError::Index(62)));
 }
@@ -227,7 +227,7 @@ fn a_short_block_cannot_make_a_long_list() {
     assert_eq!(refuse(&[0x82; MAX_LIST / 32]), HpackError::ListTooLong);
 }
 
-/// A piece of a block, as an encoder may choose it.
+/// A piece of a block that an encoder may choose.
 #[derive(Clone, Debug)]
 enum Piece {
     Indexed(usize),
@@ -294,9 +294,9 @@ fn block() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// Blocks as encoders make them, with indexes that may be of no field.
+    /// Plausible blocks, with indexes that may be invalid.
     #[test]
-    fn it_agrees_with_another_decoder(blocks in prop::collection::vec(block(), 1..20)) {
+    fn blocks_are_decoded_as_by_another_decoder(blocks in prop::collection::vec(block(), 1..20)) {
         let (mut ours, mut theirs) = (Decoder::default(), loona_hpack::Decoder::new());
         for block in blocks {
             let expected = theirs.decode(&block).ok();
@@ -307,9 +307,9 @@ proptest! {
         }
     }
 
-    /// Any bytes. The other decoder lets the table's size change everywhere but at the end.
+    /// Any bytes. The other decoder allows size changes everywhere but at the end.
     #[test]
-    fn it_accepts_nothing_that_another_refuses(
+    fn blocks_that_another_decoder_refuses_are_refused(
         blocks in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 1..4),
     ) {
         let (mut ours, mut theirs) = (Decoder::default(), loona_hpack::Decoder::new());

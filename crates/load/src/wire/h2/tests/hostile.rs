@@ -1,4 +1,4 @@
-//! What no server may send.
+//! Frames that no server may send.
 
 use super::*;
 use crate::wire::h2::MAX_BLOCK;
@@ -20,30 +20,31 @@ fn acknowledgements_that_nobody_reads_do_not_pile_up() {
         })
     };
     assert!(flood(&mut connection).unwrap() < 300_000);
-    // Nor where the server reads a little of them, but ever less than there is.
+    // Also if the server reads some of them, but always too few.
     connection = connected(&[]);
     for _ in 0..100 {
         eat(&mut connection, &pings).unwrap();
-        connection.sent(connection.unsent().len() - 1);
+        let unsent = connection.unsent().len();
+        connection.sent(unsent - 1);
     }
     assert!(connection.unsent().len() < 300_000);
 }
 
 #[test]
-fn a_header_block_has_an_end() {
-    let mut connection = asking();
+fn an_endless_header_block_is_refused() {
+    let mut connection = requesting();
     eat(&mut connection, &frame(Kind::Headers, 0, 1, OK)).unwrap();
     let nothing = frame(Kind::Continuation, 0, 1, b"").repeat(MAX_BLOCK / 9);
     assert_eq!(eat(&mut connection, &nothing), Err(Malformed::BlockTooLong));
 
-    let mut connection = asking();
+    let mut connection = requesting();
     let long = frame(Kind::Continuation, 0, 1, &[0; MAX_FRAME]).repeat(4);
     eat(&mut connection, &frame(Kind::Headers, 0, 1, OK)).unwrap();
     assert_eq!(eat(&mut connection, &long), Err(Malformed::BlockTooLong));
 }
 
 #[test]
-fn what_does_not_begin_with_settings_is_not_http_2() {
+fn a_connection_without_settings_is_not_http_2() {
     let refuse = |bytes: &[u8]| eat(&mut Connection::default(), bytes);
     assert_eq!(
         refuse(b"HTTP/1.1 400 Bad Request\r\n"),
@@ -61,7 +62,7 @@ fn what_does_not_begin_with_settings_is_not_http_2() {
 }
 
 #[test]
-fn what_no_server_may_send_is_refused() {
+fn forbidden_frames_are_refused() {
     use Kind::*;
     let overflow = [window_update(1, 0x7fff_ffff), window_update(1, 1)].concat();
     let grown = settings(&[(INITIAL_WINDOW_SIZE, 0x7fff_ffff)]);
@@ -152,8 +153,12 @@ fn what_no_server_may_send_is_refused() {
         ),
     ];
     for (bytes, malformed) in cases {
-        assert_eq!(eat(&mut asking(), &bytes), Err(malformed), "{malformed}");
-        let mut cut = asking();
+        assert_eq!(
+            eat(&mut requesting(), &bytes),
+            Err(malformed),
+            "{malformed}"
+        );
+        let mut cut = requesting();
         let refused = bytes.chunks(1).find_map(|byte| eat(&mut cut, byte).err());
         assert_eq!(refused, Some(malformed), "{malformed}, byte by byte");
     }

@@ -1,10 +1,14 @@
-//! The connection against a server whose frames are made by hand.
+//! The connection against a server whose frames are handmade.
 
+pub(in crate::wire) mod frames;
 mod hostile;
 
+use std::ops::{Deref, DerefMut};
+
+use frames::*;
+
 use super::hpack::{Decoder, EMPTY_TABLE, Fields};
-use super::testing::*;
-use super::{Connection, ErrorCode, Event, Kind, MAX_BLOCK, MAX_FRAME, Malformed};
+use super::{ErrorCode, FrameReader, Kind, MAX_BLOCK, MAX_FRAME, Malformed, StreamEvent};
 
 const INITIAL_WINDOW_SIZE: u16 = 0x4;
 const MAX_FRAME_SIZE: u16 = 0x5;
@@ -12,7 +16,47 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// `:status: 200`.
 const OK: &[u8] = b"\x88";
 
-/// A connection that has said hello and heard it, and sent all that it had to.
+/// A connection with its frame reader.
+#[derive(Default)]
+struct Connection {
+    frames: FrameReader,
+    connection: super::Connection,
+}
+
+impl Connection {
+    fn open(&mut self) {
+        self.frames.restart();
+        self.connection.open();
+    }
+
+    fn in_frame(&self) -> bool {
+        self.frames.in_frame() || self.in_block()
+    }
+
+    fn next<'a, 'b: 'a>(
+        &'a mut self,
+        bytes: &mut &'b [u8],
+    ) -> Result<Option<StreamEvent<'a>>, Malformed> {
+        let frame = self.frames.next(bytes)?;
+        frame.map(|frame| self.connection.take(frame)).transpose()
+    }
+}
+
+impl Deref for Connection {
+    type Target = super::Connection;
+
+    fn deref(&self) -> &super::Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Connection {
+    fn deref_mut(&mut self) -> &mut super::Connection {
+        &mut self.connection
+    }
+}
+
+/// A connection after the initial exchange, with everything sent.
 fn connected(server: &[(u16, u32)]) -> Connection {
     let mut connection = Connection::default();
     eat(&mut connection, &settings(server)).unwrap();
@@ -21,7 +65,7 @@ fn connected(server: &[(u16, u32)]) -> Connection {
 }
 
 /// The same, with stream 1 open.
-fn asking() -> Connection {
+fn requesting() -> Connection {
     let mut connection = connected(&[]);
     connection.begin(OK);
     connection.fill(b"body");
@@ -29,22 +73,22 @@ fn asking() -> Connection {
     connection
 }
 
-/// Takes all that came and shows what it came to, control left out.
+/// Takes all the bytes and shows their meaning, without control frames.
 fn eat(connection: &mut Connection, mut bytes: &[u8]) -> Result<Vec<String>, Malformed> {
     let mut events = Vec::new();
     while let Some(event) = connection.next(&mut bytes)? {
         events.extend(match event {
-            Event::Control => None,
-            Event::Fields {
+            StreamEvent::Control => None,
+            StreamEvent::Fields {
                 stream,
                 fields,
                 end,
             } => Some(format!("{stream} fields {} {end}", shown(fields))),
-            Event::Data { stream, bytes, end } => {
+            StreamEvent::Data { stream, bytes, end } => {
                 Some(format!("{stream} data {} {end}", bytes.escape_ascii()))
             }
-            Event::Reset { stream, code } => Some(format!("{stream} reset {code}")),
-            Event::GoAway {
+            StreamEvent::Reset { stream, code } => Some(format!("{stream} reset {code}")),
+            StreamEvent::GoAway {
                 last_stream,
                 code,
                 debug,
@@ -70,7 +114,7 @@ fn sent(connection: &mut Connection) -> Vec<Sent> {
 }
 
 #[test]
-fn it_begins_with_what_a_client_begins_with() {
+fn a_connection_starts_with_preface_and_settings() {
     let mut connection = Connection::default();
     assert!(connection.unsent().starts_with(PREFACE));
     let begun = sent(&mut connection);
@@ -107,7 +151,7 @@ fn streams_are_numbered_and_the_first_head_empties_the_table() {
 }
 
 #[test]
-fn a_body_goes_as_far_as_the_windows_let_it() {
+fn a_body_is_sent_as_far_as_the_windows_allow() {
     let mut connection = connected(&[(INITIAL_WINDOW_SIZE, 10)]);
     let body: Vec<u8> = (0..100_000u32).map(|number| number as u8).collect();
     let mut arrived = Vec::new();
@@ -128,7 +172,7 @@ fn a_body_goes_as_far_as_the_windows_let_it() {
     assert_eq!(flush(&mut connection), (10, false));
     eat(&mut connection, &window_update(1, 5)).unwrap();
     assert_eq!(flush(&mut connection), (15, false));
-    // Five less for the stream, though it has used all: it owes them.
+    // Five less for the stream, which has used all of its window, so it becomes negative.
     eat(&mut connection, &settings(&[(INITIAL_WINDOW_SIZE, 5)])).unwrap();
     eat(&mut connection, &window_update(1, 5)).unwrap();
     assert_eq!(flush(&mut connection), (15, false));
@@ -137,7 +181,7 @@ fn a_body_goes_as_far_as_the_windows_let_it() {
         &settings(&[(INITIAL_WINDOW_SIZE, 1_000_000)]),
     )
     .unwrap();
-    // Now it is the connection's window that holds it up.
+    // Now the connection's window is the limit.
     assert_eq!(flush(&mut connection), (65_535, false));
     eat(&mut connection, &window_update(0, 34_464)).unwrap();
     assert_eq!(flush(&mut connection), (99_999, false));
@@ -147,7 +191,7 @@ fn a_body_goes_as_far_as_the_windows_let_it() {
 }
 
 #[test]
-fn frames_are_as_long_as_the_server_takes_them() {
+fn frames_are_as_long_as_the_server_accepts() {
     let large = [(INITIAL_WINDOW_SIZE, 0x7fff_ffff), (MAX_FRAME_SIZE, 50_000)];
     let mut connection = connected(&large);
     eat(&mut connection, &window_update(0, 0x7fff_ffff - 65_535)).unwrap();
@@ -164,14 +208,14 @@ fn frames_are_as_long_as_the_server_takes_them() {
 }
 
 #[test]
-fn a_body_is_sent_with_its_last_byte() {
+fn a_body_is_sent_when_its_last_byte_is() {
     let mut connection = connected(&[]);
     assert!(connection.body_is_sent());
     connection.begin(OK);
     connection.fill(b"body");
     let ping = frame(Kind::Ping, 0, 0, &[0; 8]);
     eat(&mut connection, &ping).unwrap();
-    // All but the response to the ping, and a byte.
+    // All but the response to the ping, and one byte.
     let length = connection.unsent().len() - 17 - 1;
     connection.sent(length);
     assert!(!connection.body_is_sent());
@@ -186,14 +230,14 @@ fn settings_and_pings_are_acknowledged() {
     let ping = frame(Kind::Ping, 0, 0, b"12345678");
     let acknowledged = frame(Kind::Ping, ACK, 0, b"abcdefgh");
     let acknowledgement = frame(Kind::Settings, ACK, 0, &[]);
-    let came = [settings(&[]), acknowledgement.clone(), ping, acknowledged].concat();
-    assert_eq!(eat(&mut connection, &came).unwrap(), [""; 0]);
+    let received = [settings(&[]), acknowledgement.clone(), ping, acknowledged].concat();
+    assert_eq!(eat(&mut connection, &received).unwrap(), [""; 0]);
     let responses = [acknowledgement, frame(Kind::Ping, ACK, 0, b"12345678")];
     assert_eq!(sent(&mut connection), frames(&responses.concat()));
 }
 
 #[test]
-fn a_response_is_its_fields_and_its_data() {
+fn a_response_has_fields_and_data() {
     let response = [
         headers(1, 0, &[(":status", "200"), ("a", "b")]),
         data(1, 0, b""),
@@ -206,37 +250,43 @@ fn a_response_is_its_fields_and_its_data() {
         "1 data hello false",
         "1 fields c=d true",
     ];
-    assert_eq!(eat(&mut asking(), &response.concat()).unwrap(), expected);
+    assert_eq!(
+        eat(&mut requesting(), &response.concat()).unwrap(),
+        expected
+    );
 }
 
 #[test]
-fn padding_priorities_and_unknown_frames_change_nothing() {
+fn padding_priorities_and_unknown_frames_make_no_difference() {
     let padded = [&[3][..], &[0, 0, 0, 1, 16], OK, &[0; 3]].concat();
     let response = [
         frame(Kind::Headers, END_HEADERS | PADDED | PRIORITY, 1, &padded),
         frame(Kind::Priority, 0, 1, &[0, 0, 0, 0, 16]),
         frame(Kind::Priority, 0, 9, &[0, 0, 0, 0, 16]),
-        // ORIGIN, and one of no name.
+        // ORIGIN, and an unknown one.
         [&[0, 0, 1, 0xc, 0, 0, 0, 0, 0][..], b"x"].concat(),
         [&[0, 0, 0, 0xff, 0xff, 0x80, 0, 0, 7][..]].concat(),
         frame(Kind::Data, PADDED | END_STREAM, 1, b"\x04hello\0\0\0\0"),
     ];
     let expected = ["1 fields :status=200 false", "1 data hello true"];
-    assert_eq!(eat(&mut asking(), &response.concat()).unwrap(), expected);
+    assert_eq!(
+        eat(&mut requesting(), &response.concat()).unwrap(),
+        expected
+    );
     // All of it is padding.
     let empty = [
         frame(Kind::Headers, END_HEADERS, 1, OK),
         frame(Kind::Data, PADDED, 1, b"\x02\0\0"),
     ];
     let expected = ["1 fields :status=200 false", "1 data  false"];
-    assert_eq!(eat(&mut asking(), &empty.concat()).unwrap(), expected);
+    assert_eq!(eat(&mut requesting(), &empty.concat()).unwrap(), expected);
 }
 
 #[test]
-fn a_header_block_goes_on_in_continuations() {
+fn a_header_block_continues_in_continuation_frames() {
     let block = block(&[(":status", "200"), ("name", "value")]);
     for at in 0..=block.len() {
-        let mut connection = asking();
+        let mut connection = requesting();
         let response = [
             frame(Kind::Headers, END_STREAM, 1, &block[..at]),
             frame(Kind::Continuation, 0, 1, b""),
@@ -254,8 +304,8 @@ fn a_header_block_goes_on_in_continuations() {
 }
 
 #[test]
-fn windows_are_opened_again_when_half_of_them_is_used() {
-    let mut connection = asking();
+fn half_used_windows_are_reopened() {
+    let mut connection = requesting();
     eat(&mut connection, &headers(1, 0, &[(":status", "200")])).unwrap();
     let piece = data(1, 0, &[0; MAX_FRAME]);
     let half = (1usize << 29) - 1;
@@ -271,8 +321,8 @@ fn windows_are_opened_again_when_half_of_them_is_used() {
 }
 
 #[test]
-fn a_stream_that_has_ended_may_still_be_named() {
-    let mut connection = asking();
+fn frames_may_refer_to_an_ended_stream() {
+    let mut connection = requesting();
     eat(
         &mut connection,
         &headers(1, END_STREAM, &[(":status", "200")]),
@@ -292,7 +342,7 @@ fn a_stream_that_has_ended_may_still_be_named() {
 }
 
 #[test]
-fn the_end_before_the_body_is_sent_cancels_the_rest() {
+fn an_early_end_cancels_the_rest_of_the_body() {
     let mut connection = connected(&[(INITIAL_WINDOW_SIZE, 2)]);
     connection.begin(OK);
     connection.fill(b"body");
@@ -310,8 +360,8 @@ fn the_end_before_the_body_is_sent_cancels_the_rest() {
 }
 
 #[test]
-fn the_server_gives_up_a_stream_or_all_of_them() {
-    let mut connection = asking();
+fn the_server_may_reset_a_stream_or_go_away() {
+    let mut connection = requesting();
     let given_up = eat(&mut connection, &reset(1, ErrorCode(0x7))).unwrap();
     assert_eq!(given_up, ["1 reset REFUSED_STREAM"]);
     assert_eq!(connection.stream(), None);
@@ -327,9 +377,9 @@ fn the_server_gives_up_a_stream_or_all_of_them() {
 }
 
 #[test]
-fn a_new_connection_knows_nothing_of_the_last_one() {
-    let mut connection = asking();
-    // Half a frame, a table with a field, and a server that goes.
+fn a_new_connection_starts_from_scratch() {
+    let mut connection = requesting();
+    // Half a frame, a table with a field, and a server that goes away.
     let table = frame(Kind::Headers, END_HEADERS, 1, b"\x88\x40\x01a\x01b");
     let last = [table, go_away(1, ErrorCode::NO_ERROR, ""), vec![0, 0]].concat();
     eat(&mut connection, &last).unwrap();

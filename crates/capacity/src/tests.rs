@@ -1,0 +1,57 @@
+//! Loads that the tests of several files share.
+
+use std::collections::BTreeMap;
+
+use prony_model::{
+    Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
+    Target,
+};
+
+/// A load with ok responses of these latencies, in nanoseconds, and this many errors, that reached its whole rate.
+pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
+    let mut histogram = LatencyHistogram::new();
+    latencies_ns.into_iter().for_each(|ns| histogram.record(ns));
+    let mut outcomes = Outcomes::default();
+    outcomes[Outcome::Ok] = histogram.count();
+    outcomes[Outcome::TimedOut] = errors;
+    LoadResult {
+        target: Target {
+            url: "http://127.0.0.1:8080/".into(),
+            method: "GET".into(),
+            address: "127.0.0.1:8080".into(),
+        },
+        load: LoadSpec::default(),
+        ended: Ended::Duration,
+        duration_s: 1.0,
+        requests: outcomes.total(),
+        outcomes,
+        warmup: None,
+        rate_per_s: histogram.count() as f64,
+        bytes_read: 0,
+        bytes_written: 0,
+        connections_opened: 1,
+        reconnects: 0,
+        resent: 0,
+        port_waits: 0,
+        open: Some(OpenLoop {
+            asked: outcomes.total(),
+            sent: outcomes.total(),
+            rate_ratio: 1.0,
+            ..OpenLoop::default()
+        }),
+        statuses: BTreeMap::new(),
+        latency_ns: histogram.summary(),
+        first_byte_ns: None,
+        events: None,
+        streams: None,
+        connect_ns: None,
+        histogram: histogram.to_base64(),
+        within_stdev: 0.0,
+        first_wrong: None,
+        checked: None,
+        generator: GeneratorCost::default(),
+        timeline: None,
+        tcp: None,
+        slow_because: None,
+    }
+}

@@ -1,0 +1,292 @@
+//! The comparison for a terminal and for a pull request.
+
+use prony_present::markdown::escaped;
+use prony_present::number::{self, change, share};
+use prony_present::table::{Cell, Colour, Head, Row, Table};
+use prony_present::terminal::Paint;
+use prony_stats::Better;
+
+use crate::comparison::Comparison;
+use crate::finding::{Finding, Tally};
+use crate::row::{Basis, Case, Change, MetricRow, What};
+use crate::side::Named;
+
+/// The comparison as text. `colour` allows ANSI colours.
+pub fn terminal(comparison: &Comparison, colour: bool) -> String {
+    let mut lines = vec![
+        format!("BASE  {}", side(&comparison.base)),
+        format!("NEW   {}", side(&comparison.new)),
+        String::new(),
+    ];
+    for case in &comparison.cases {
+        lines.push(case_name(comparison, case));
+        let table = table(
+            comparison,
+            case.rows.iter().map(|row| (case, row)),
+            Medium::Terminal,
+        );
+        let table = table.terminal(usize::MAX / 2, Paint { colour });
+        lines.extend(table.into_iter().map(|line| format!("  {line}")));
+        lines.push(String::new());
+    }
+    lines.extend(bases(comparison).map(str::to_owned));
+    lines.push(comparison.noise.sentence());
+    for (what, texts) in [
+        ("not compared", &comparison.left_out),
+        ("only in NEW", &comparison.only_new),
+        ("differs", &comparison.differences),
+        ("warning", &comparison.warnings),
+    ] {
+        lines.extend(texts.iter().map(|text| format!("{what}: {text}")));
+    }
+    lines.push(format!("result: {}", tally(&comparison.tally)));
+    lines.join("\n") + "\n"
+}
+
+/// The comparison as Markdown: what must be seen on top, the rest folded away.
+pub fn markdown(comparison: &Comparison) -> String {
+    let overall = comparison.tally.overall();
+    let (count, total) = (comparison.tally.count(overall), comparison.tally.total());
+    let mut out = format!(
+        "### Prony: {} ({count} of {total} comparisons)\n\n",
+        overall.words()
+    );
+    let rows = || {
+        comparison
+            .cases
+            .iter()
+            .flat_map(|case| case.rows.iter().map(move |row| (case, row)))
+    };
+    let mut told: Vec<(&Case, &MetricRow)> = rows()
+        .filter(|(_, row)| row.finding != Finding::NoChangeSeen)
+        .collect();
+    told.sort_by_key(|(_, row)| row.finding);
+    if !told.is_empty() {
+        out += &table(comparison, told.into_iter(), Medium::Summary).markdown();
+        out.push('\n');
+    }
+    for (what, texts) in [
+        ("Warning", &comparison.warnings),
+        ("Not compared", &comparison.left_out),
+    ] {
+        out.extend(
+            texts
+                .iter()
+                .map(|text| format!("**{what}:** {}\n\n", escaped(text))),
+        );
+    }
+    if comparison.noise.is_noisy() {
+        out += &format!("{}\n\n", escaped(&comparison.noise.sentence()));
+    }
+    let all = table(comparison, rows(), Medium::Details).markdown();
+    let summary = tally(&comparison.tally);
+    out +=
+        &format!("<details><summary>All comparisons: {summary}</summary>\n\n{all}\n</details>\n\n");
+    let sides = [("base", &comparison.base), ("new", &comparison.new)];
+    let mut conditions: Vec<String> = sides
+        .map(|(name, of)| format!("{name}: {}, {}", side(of), of.started_at))
+        .into();
+    conditions.extend(bases(comparison).map(str::to_owned));
+    conditions.extend(
+        comparison
+            .only_new
+            .iter()
+            .map(|come| format!("only in NEW: {come}")),
+    );
+    conditions.extend(comparison.differences.iter().cloned());
+    conditions.push(comparison.noise.sentence());
+    conditions.push(
+        "A change counts if it is at least the threshold and its p-value, corrected for all comparisons (Holm), is below 0.05.".to_owned(),
+    );
+    let conditions: String = conditions
+        .iter()
+        .map(|line| format!("- {}\n", escaped(line)))
+        .collect();
+    out + &format!("<details><summary>Conditions</summary>\n\n{conditions}\n</details>\n")
+}
+
+/// Where a table is shown.
+#[derive(Clone, Copy, PartialEq)]
+enum Medium {
+    Terminal,
+    Summary,
+    Details,
+}
+
+fn table<'a>(
+    comparison: &Comparison,
+    rows: impl Iterator<Item = (&'a Case, &'a MetricRow)> + Clone,
+    medium: Medium,
+) -> Table {
+    let basis = rows.clone().find_map(|(_, row)| Some(row.change?.basis));
+    // The change is no ratio of the medians beside it.
+    let change_of = match basis {
+        Some(Basis::Paired) => "change within rounds",
+        Some(Basis::ToCeiling) => "change relative to the ceiling",
+        Some(Basis::Unpaired) | None => "change",
+    };
+    let titles = [
+        "verdict",
+        "measured",
+        "metric",
+        "medians: base → new",
+        change_of,
+        "95 % interval",
+        "grounds",
+    ];
+    let left_out = match medium {
+        Medium::Terminal => 1,
+        Medium::Summary => 6,
+        Medium::Details => titles.len(),
+    };
+    let keep = |place: &usize| *place != left_out;
+    let heads = titles
+        .into_iter()
+        .enumerate()
+        .filter(|(place, _)| keep(place));
+    let rows = rows.map(|(case, row)| {
+        let cells = cells(comparison, case, row, medium).into_iter().enumerate();
+        Row {
+            cells: cells
+                .filter(|(place, _)| keep(place))
+                .map(|(_, cell)| cell)
+                .collect(),
+            notes: if medium == Medium::Terminal {
+                row.notes.clone()
+            } else {
+                Vec::new()
+            },
+            ..Row::default()
+        }
+    });
+    Table {
+        heads: heads.map(|(_, title)| Head::words(title)).collect(),
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) -> [Cell; 7] {
+    let medians = format!("{} → {}", figure(row, row.base), figure(row, row.new));
+    let notes = row.notes.join("; ");
+    let figures = match (medium, row.change.is_none() && !notes.is_empty()) {
+        (Medium::Terminal, _) | (_, false) => medians,
+        (_, true) => notes.clone(),
+    };
+    let of = |text: fn(&Change) -> String| row.change.as_ref().map_or_else(String::new, text);
+    let mut grounds = of(grounds);
+    if medium == Medium::Details && !notes.is_empty() {
+        grounds = [grounds, notes]
+            .iter()
+            .filter(|text| !text.is_empty())
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("; ");
+    }
+    let finding = Cell {
+        colour: Some(match row.finding {
+            Finding::Worse => Colour::Bad,
+            Finding::Improved => Colour::Good,
+            Finding::TooNoisy | Finding::Limited => Colour::Warning,
+            Finding::NoChangeSeen => Colour::Soft,
+        }),
+        ..Cell::text(row.finding.words())
+    };
+    let interval = of(|change| {
+        format!(
+            "{} to {}",
+            number::change(change.low),
+            number::change(change.high)
+        )
+    });
+    let texts = [
+        case_name(comparison, case),
+        metric(row.what, medium),
+        figures,
+        of(|it| change(it.ratio)),
+        interval,
+        grounds,
+    ];
+    let [case, metric, figures, change, interval, grounds] = texts.map(Cell::blank);
+    [finding, case, metric, figures, change, interval, grounds]
+}
+
+/// The workload and the load, and before them the server if the sides do not name it.
+fn case_name(comparison: &Comparison, case: &Case) -> String {
+    match comparison.names_servers() {
+        true => case.place(&case.new),
+        false => case.load_words(),
+    }
+}
+
+/// The metric; in a terminal with the way that is better.
+fn metric(what: What, medium: Medium) -> String {
+    match what {
+        What::Metric(metric) if medium == Medium::Terminal => match metric.better() {
+            Better::Higher => format!("{metric} ↑"),
+            Better::Lower => format!("{metric} ↓"),
+        },
+        other => other.name().to_owned(),
+    }
+}
+
+/// A row's figure of one side.
+fn figure(row: &MetricRow, value: Option<f64>) -> String {
+    match (row.what, value) {
+        (_, None) => number::NONE.to_owned(),
+        (What::Metric(metric), Some(value)) => metric.text(value),
+        (What::Errors, Some(of)) => share(of),
+        (What::Failure, Some(rounds)) => format!("{rounds} rounds"),
+    }
+}
+
+/// `1 worse, 2 improved, 5 no change seen`.
+fn tally(tally: &Tally) -> String {
+    let parts = Finding::ALL.into_iter().filter_map(|finding| {
+        let count = tally.count(finding);
+        (count > 0).then(|| format!("{count} {}", finding.words()))
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// `go-nethttp (run 20261121-203000-tour)`.
+fn side(side: &Named) -> String {
+    match &side.server {
+        Some(server) => format!("{server} (run {})", side.run),
+        None => format!("run {}", side.run),
+    }
+}
+
+/// How the rounds were compared, each way once, in a sentence.
+fn bases(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
+    let rows = comparison.cases.iter().flat_map(|case| &case.rows);
+    let mut bases: Vec<Basis> = Vec::new();
+    for basis in rows.filter_map(|row| Some(row.change?.basis)) {
+        if !bases.contains(&basis) {
+            bases.push(basis);
+        }
+    }
+    bases.into_iter().map(|basis| match basis {
+        Basis::Paired => {
+            "Each round of NEW is compared with the same round of BASE, run right beside it; the change is the middle of these ratios, \
+             and may differ from the ratio of the two medians."
+        }
+        Basis::ToCeiling => {
+            "The two were measured in separate sessions. Each round is compared as a ratio to the ceiling (reference server) of its \
+             round, so what a session does to both cancels out; the medians are shown as they were measured."
+        }
+        Basis::Unpaired => {
+            "The two were measured in separate sessions and not interleaved, so the change includes what differs between the sessions."
+        }
+    })
+}
+
+/// `p 0.003, 12 rounds, threshold 2 %`.
+fn grounds(change: &Change) -> String {
+    let p = match change.p_corrected {
+        p if p < 0.001 => "p < 0.001".to_owned(),
+        p => format!("p {p:.3}"),
+    };
+    let threshold = number::short(&share(change.threshold));
+    format!("{p}, {} rounds, threshold {threshold}", change.rounds)
+}

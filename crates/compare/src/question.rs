@@ -1,0 +1,180 @@
+//! What is asked of a comparison: the metrics, and the least changes that matter.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use prony_model::{LoadSpec, parse_percent};
+use serde::Serialize;
+
+use crate::metric::{Metric, UnknownMetric};
+
+/// What is asked of a comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Question {
+    /// The metrics; if there are none, those that say something under the load ([`Metric::usual`]).
+    pub metrics: Vec<Metric>,
+    /// The least changes that matter.
+    pub thresholds: Thresholds,
+}
+
+impl Question {
+    pub(crate) fn metrics(&self, load: &LoadSpec) -> Vec<Metric> {
+        match self.metrics.is_empty() {
+            true => Metric::usual(load).to_vec(),
+            false => {
+                let mut metrics = self.metrics.clone();
+                metrics.retain(|metric| metric.applies_to(load));
+                metrics
+            }
+        }
+    }
+
+    /// Whether the metric was asked for by name.
+    pub(crate) fn asks_for(&self, metric: Metric) -> bool {
+        self.metrics.contains(&metric)
+    }
+}
+
+/// In how many sessions the sides were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sessions {
+    /// In one run, interleaved.
+    One,
+    /// In two runs, one after the other.
+    Two,
+}
+
+/// The least change that matters, as a share, for each metric: as asked for, and the usual ones for the rest.
+///
+/// The same code measured in two sessions differs by more than its intervals say: memory layout, caches and CPU frequency stay
+/// as they are within a session and change from one to the next. So the usual thresholds are wider for two sessions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thresholds {
+    of_all: Option<f64>,
+    of_metric: BTreeMap<Metric, f64>,
+}
+
+/// Why a text gives no thresholds.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ThresholdError {
+    /// It names no metric.
+    #[error(transparent)]
+    Metric(#[from] UnknownMetric),
+    /// It is no share.
+    #[error(
+        "`{0}` is no threshold; write a percentage above 0 and at most 1000 %, for instance 2%"
+    )]
+    Share(String),
+    /// One is given twice.
+    #[error("the threshold of {0} is given twice")]
+    Twice(String),
+}
+
+/// A threshold above this is a typing error.
+const GREATEST: f64 = 10.0;
+
+impl Thresholds {
+    /// The threshold of a metric, as a share.
+    pub fn of(&self, metric: Metric, sessions: Sessions) -> f64 {
+        self.asked(metric)
+            .unwrap_or_else(|| usual(metric, sessions))
+    }
+
+    /// The threshold that was asked for, if it is narrower than what two sessions allow.
+    pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> Option<f64> {
+        self.asked(metric)
+            .filter(|share| *share < usual(metric, sessions) && sessions == Sessions::Two)
+    }
+
+    fn asked(&self, metric: Metric) -> Option<f64> {
+        self.of_metric.get(&metric).copied().or(self.of_all)
+    }
+
+    fn add(&mut self, part: &str) -> Result<(), ThresholdError> {
+        let (earlier, name) = match part.split_once('=') {
+            None => (self.of_all.replace(share(part)?), "all"),
+            Some((name, text)) => {
+                let metric: Metric = name.trim().parse()?;
+                (self.of_metric.insert(metric, share(text)?), metric.name())
+            }
+        };
+        match earlier {
+            None => Ok(()),
+            Some(_) => Err(ThresholdError::Twice(name.to_owned())),
+        }
+    }
+}
+
+/// `2%`, or `rate=2%,cpu=1%`, or both: `2%,p99=10%`.
+impl FromStr for Thresholds {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Self, ThresholdError> {
+        let mut thresholds = Self::default();
+        for part in text.split(',') {
+            thresholds.add(part.trim())?;
+        }
+        Ok(thresholds)
+    }
+}
+
+const fn usual(metric: Metric, sessions: Sessions) -> f64 {
+    match (metric, sessions) {
+        (Metric::Rate, Sessions::One) => 0.02,
+        (Metric::Cpu | Metric::Instructions, Sessions::One) => 0.01,
+        (Metric::P50, Sessions::One) => 0.05,
+        (Metric::P99, Sessions::One) => 0.10,
+        (Metric::Memory, Sessions::One) => 0.05,
+        (Metric::Rate | Metric::Cpu, Sessions::Two) => 0.05,
+        (Metric::Instructions, Sessions::Two) => 0.02,
+        (Metric::P50 | Metric::Memory, Sessions::Two) => 0.10,
+        (Metric::P99, Sessions::Two) => 0.20,
+    }
+}
+
+fn share(text: &str) -> Result<f64, ThresholdError> {
+    let share = parse_percent(text);
+    let share = share.filter(|share| *share > 0.0 && *share <= GREATEST);
+    share.ok_or_else(|| ThresholdError::Share(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_for_all_and_one_for_each() {
+        let thresholds: Thresholds = "4%, p99=12.5%".parse().unwrap();
+        assert_eq!(thresholds.of(Metric::Rate, Sessions::One), 0.04);
+        assert_eq!(thresholds.of(Metric::P99, Sessions::Two), 0.125);
+        assert_eq!(thresholds.too_narrow(Metric::Rate, Sessions::One), None);
+        assert_eq!(
+            thresholds.too_narrow(Metric::Rate, Sessions::Two),
+            Some(0.04)
+        );
+    }
+
+    #[test]
+    fn two_sessions_have_wider_ones_unless_they_were_asked_for() {
+        let usual = Thresholds::default();
+        for metric in Metric::ALL {
+            assert!(usual.of(metric, Sessions::Two) > usual.of(metric, Sessions::One));
+            assert_eq!(usual.too_narrow(metric, Sessions::Two), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_threshold_is_said() {
+        for wrong in ["2", "", "0%", "-1%", "x%", "2000%", "rate=", "nan%"] {
+            let error = wrong.parse::<Thresholds>().unwrap_err();
+            assert!(matches!(error, ThresholdError::Share(_)), "{wrong}");
+        }
+        for twice in ["1%,2%", "cpu=1%,cpu=2%"] {
+            let error = twice.parse::<Thresholds>().unwrap_err();
+            assert!(matches!(error, ThresholdError::Twice(_)), "{twice}");
+        }
+        let error = "speed=1%".parse::<Thresholds>().unwrap_err().to_string();
+        assert!(error.contains("instructions"), "{error}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Handmade frames of a server.
+
+use super::super::frame::{encode_header, flag};
+use super::super::{ErrorCode, Kind, MAX_FRAME, hpack};
+
+pub(in crate::wire) const END_STREAM: u8 = flag::END_STREAM;
+pub(in crate::wire) const END_HEADERS: u8 = flag::END_HEADERS;
+pub(in crate::wire) const ACK: u8 = flag::ACK;
+pub(in crate::wire) const PADDED: u8 = flag::PADDED;
+pub(in crate::wire) const PRIORITY: u8 = flag::PRIORITY;
+
+pub(in crate::wire) fn frame(kind: Kind, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    [
+        &encode_header(payload.len(), kind, flags, stream)[..],
+        payload,
+    ]
+    .concat()
+}
+
+/// SETTINGS with numbers and values.
+pub(in crate::wire) fn settings(settings: &[(u16, u32)]) -> Vec<u8> {
+    let payload: Vec<u8> = settings
+        .iter()
+        .flat_map(|(number, value)| [&number.to_be_bytes()[..], &value.to_be_bytes()].concat())
+        .collect();
+    frame(Kind::Settings, 0, 0, &payload)
+}
+
+pub(in crate::wire) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut block = Vec::new();
+    hpack::encode(fields, &mut block);
+    block
+}
+
+/// A whole HEADERS frame; `flags` are added.
+pub(in crate::wire) fn headers(stream: u32, flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
+    frame(Kind::Headers, flags | END_HEADERS, stream, &block(fields))
+}
+
+pub(in crate::wire) fn data(stream: u32, flags: u8, bytes: &[u8]) -> Vec<u8> {
+    frame(Kind::Data, flags, stream, bytes)
+}
+
+pub(in crate::wire) fn window_update(stream: u32, by: u32) -> Vec<u8> {
+    frame(Kind::WindowUpdate, 0, stream, &by.to_be_bytes())
+}
+
+pub(in crate::wire) fn reset(stream: u32, code: ErrorCode) -> Vec<u8> {
+    frame(Kind::RstStream, 0, stream, &code.0.to_be_bytes())
+}
+
+pub(in crate::wire) fn go_away(last_stream: u32, code: ErrorCode, debug: &str) -> Vec<u8> {
+    let numbers = [last_stream.to_be_bytes(), code.0.to_be_bytes()].concat();
+    frame(Kind::GoAway, 0, 0, &[&numbers, debug.as_bytes()].concat())
+}
+
+/// A frame that a client has sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::wire) struct Sent {
+    pub(in crate::wire) kind: Kind,
+    pub(in crate::wire) flags: u8,
+    pub(in crate::wire) stream: u32,
+    pub(in crate::wire) payload: Vec<u8>,
+}
+
+/// Splits `bytes` into whole frames.
+pub(in crate::wire) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
+    let mut frames = Vec::new();
+    while let Some((&[a, b, c, kind, flags, stream @ ..], rest)) = bytes.split_first_chunk::<9>() {
+        let length = u32::from_be_bytes([0, a, b, c]) as usize;
+        assert!(length <= MAX_FRAME, "a frame of {length} bytes");
+        frames.push(Sent {
+            kind: Kind::from_byte(kind).unwrap(),
+            flags,
+            stream: u32::from_be_bytes(stream),
+            payload: rest[..length].to_vec(),
+        });
+        bytes = &rest[length..];
+    }
+    assert!(bytes.is_empty(), "the last frame is incomplete");
+    frames
+}

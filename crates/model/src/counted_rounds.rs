@@ -1,0 +1,108 @@
+//! The rounds of one server under one load: of each round, the attempt that counts.
+
+use std::collections::BTreeMap;
+
+use crate::{FailureKind, LoadSpec, Measurement, TrialRecord, TrialResult, attempt_that_counts};
+
+/// The rounds of one server with one workload under one load.
+///
+/// A noisy trial is re-run, and the record keeps every attempt. A round's figures are those of the attempt that counts.
+#[derive(Clone, Debug, Default)]
+pub struct CountedRounds<'a> {
+    counted: BTreeMap<u32, &'a TrialRecord>,
+    attempts: Vec<&'a TrialRecord>,
+}
+
+impl TrialRecord {
+    /// What the trial gave; `None` if it failed.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        match &self.result {
+            TrialResult::Measured(measurement) => Some(measurement),
+            TrialResult::Failed { .. } => None,
+        }
+    }
+
+    /// Whether it is a trial of this server with this workload under this load.
+    pub fn is_of(&self, server: &str, workload: &str, load: &LoadSpec) -> bool {
+        let trial = &self.trial;
+        trial.server == server && trial.workload == workload && trial.load.same_load(load)
+    }
+}
+
+impl<'a> CountedRounds<'a> {
+    /// Of all attempts of one server with one workload under one load, in any order.
+    pub fn of(records: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
+        let mut by_round: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
+        for record in records {
+            by_round.entry(record.trial.round).or_default().push(record);
+        }
+        let mut rounds = Self::default();
+        for (round, attempts) in by_round {
+            rounds.attempts.extend(&attempts);
+            let counts = attempt_that_counts(attempts);
+            rounds.counted.extend(counts.map(|record| (round, record)));
+        }
+        rounds
+    }
+
+    /// Whether there is no round, not even a failed one.
+    pub fn is_empty(&self) -> bool {
+        self.counted.is_empty()
+    }
+
+    /// How many rounds there are, failed ones included.
+    pub fn len(&self) -> usize {
+        self.counted.len()
+    }
+
+    /// Every attempt, round by round.
+    pub fn attempts(&self) -> &[&'a TrialRecord] {
+        &self.attempts
+    }
+
+    /// What every attempt gave, also those that do not count.
+    pub fn attempted(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
+        self.attempts
+            .iter()
+            .filter_map(|record| record.measurement())
+    }
+
+    /// The attempts that count although they were noisy, because every attempt at their round was.
+    pub fn noisy(&self) -> impl Iterator<Item = &'a TrialRecord> + '_ {
+        self.counted
+            .values()
+            .copied()
+            .filter(|record| !record.noisy.is_empty())
+    }
+
+    /// The rounds that gave figures, ascending.
+    pub fn measured(&self) -> impl Iterator<Item = (u32, &'a Measurement)> + '_ {
+        let rounds = self.counted.iter();
+        rounds.filter_map(|(round, record)| Some((*round, record.measurement()?)))
+    }
+
+    /// The figures of the rounds that gave some.
+    pub fn measurements(&self) -> Vec<&'a Measurement> {
+        self.measured()
+            .map(|(_, measurement)| measurement)
+            .collect()
+    }
+
+    /// Why the other rounds gave none.
+    pub fn failed(&self) -> impl Iterator<Item = (FailureKind, &'a str)> + '_ {
+        self.counted
+            .values()
+            .filter_map(|record| match &record.result {
+                TrialResult::Measured(_) => None,
+                TrialResult::Failed { kind, message } => Some((*kind, message.as_str())),
+            })
+    }
+
+    /// A figure by round, if it is a finite number.
+    pub fn by_round(&self, figure: impl Fn(&Measurement) -> Option<f64>) -> BTreeMap<u32, f64> {
+        let figures = self
+            .measured()
+            .filter_map(|(round, one)| Some((round, figure(one)?)));
+        figures.filter(|(_, value)| value.is_finite()).collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! The chart kit: scales, axes with titles, a frame, rows with bars and intervals, and curves, as SVG.
+//!
+//! In a page a chart takes its colours from the page's style sheet; alone ([`Chart::document`]) it carries its own, on a light
+//! ground.
+//!
+//! ```
+//! use prony_present::chart::{Axis, Bar, Mark, RowChart, Scale, Series};
+//! use prony_present::number;
+//!
+//! let chart = RowChart {
+//!     title: "Requests per second: hello".into(),
+//!     axis: Axis::new("ok responses per second", Scale::linear(45_312.0, 4), number::count),
+//!     rows: vec![Series {
+//!         label: "go".into(),
+//!         value: "45.3 k".into(),
+//!         marks: vec![Mark::Bar(Bar { value: 45_312.0, ..Bar::default() })],
+//!         ..Series::default()
+//!     }],
+//!     ..RowChart::default()
+//! };
+//! assert!(chart.draw().document().contains("ok responses per second"));
+//! ```
+
+mod curves;
+mod rows;
+mod scale;
+
+pub use curves::{Band, Curve, CurveChart, Level};
+pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
+pub use scale::Scale;
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::colours::light;
+use crate::number;
+
+/// How a chart looks; the page has the colours that it names.
+pub(crate) const STYLE: &str = include_str!("chart/style.css");
+
+/// An axis: what is drawn along it, where each figure lies, and how the ticks are written.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    title: String,
+    scale: Scale,
+    tick: fn(f64) -> String,
+}
+
+impl Default for Axis {
+    fn default() -> Self {
+        Self::new("", Scale::linear(1.0, 4), number::count)
+    }
+}
+
+impl Axis {
+    /// An axis with its title, which should name the unit. A logarithmic one says so by itself.
+    pub fn new(title: &str, scale: Scale, tick: fn(f64) -> String) -> Self {
+        let title = match scale.is_log() {
+            true => format!("{title} (log scale)"),
+            false => title.to_owned(),
+        };
+        Self { title, scale, tick }
+    }
+
+    fn ticks(&self) -> impl Iterator<Item = (f64, String)> + '_ {
+        let ticks = self.scale.ticks.iter();
+        ticks.map(|tick| (self.scale.place(*tick), number::short(&(self.tick)(*tick))))
+    }
+}
+
+/// A chart that is drawn.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    title: String,
+    description: String,
+    width: f64,
+    height: f64,
+    body: Markup,
+}
+
+impl Chart {
+    /// What it shows.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// For a page; `id` is unique in it.
+    pub fn inline(&self, id: &str) -> Markup {
+        html! {
+            svg class="chart" role="img" viewBox=(self.view_box())
+                aria-labelledby={ (id) "-title " (id) "-desc" } {
+                title id={ (id) "-title" } { (self.title) }
+                desc id={ (id) "-desc" } { (self.description) }
+                (self.body)
+            }
+        }
+    }
+
+    /// As an SVG document of its own, on a light ground.
+    pub fn document(&self) -> String {
+        let svg = html! {
+            svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox=(self.view_box())
+                width=(self.width) height=(self.height) aria-labelledby="title desc" {
+                title id="title" { (self.title) }
+                desc id="desc" { (self.description) }
+                style { (PreEscaped(light(STYLE))) }
+                rect class="ground" width=(self.width) height=(self.height) rx="6" {}
+                (self.body)
+            }
+        };
+        svg.into_string() + "\n"
+    }
+
+    fn view_box(&self) -> String {
+        format!("0 0 {} {}", self.width, self.height)
+    }
+}
+
+/// To a tenth of a unit: finer is not seen.
+fn tenth(length: f64) -> f64 {
+    (length * 10.0).round() / 10.0
+}
+
+fn shortened(text: &str, letters: usize) -> String {
+    crate::terminal::cut(text, letters)
+}

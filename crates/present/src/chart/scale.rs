@@ -1,0 +1,170 @@
+//! Scales: from a figure to a place on an axis, with ticks at round figures.
+
+/// From a figure to a place between 0 and 1, and the figures to mark.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scale {
+    kind: Kind,
+    low: f64,
+    high: f64,
+    /// The figures to mark, ascending; all lie on the scale.
+    pub ticks: Vec<f64>,
+}
+
+/// How far a linear scale goes beyond the largest figure.
+const HEADROOM: f64 = 1.04;
+
+/// More ticks than this do not fit on a logarithmic scale.
+const MOST_LOG_TICKS: usize = 6;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Linear,
+    Log,
+}
+
+impl Scale {
+    /// From 0 to a little above `max`, with at most some `count` ticks at decimal steps.
+    pub fn linear(max: f64, count: usize) -> Scale {
+        Self::stepped(max, nice_step, count)
+    }
+
+    /// The same for bytes: steps are powers of two.
+    pub fn binary(max: f64, count: usize) -> Scale {
+        Self::stepped(max, |raw| 2f64.powf(raw.log2().ceil()), count)
+    }
+
+    fn stepped(max: f64, step_of: impl Fn(f64) -> f64, count: usize) -> Scale {
+        let max = if max.is_finite() && max > 0.0 {
+            max
+        } else {
+            1.0
+        };
+        let step = step_of(max / count.max(1) as f64);
+        let high = max * HEADROOM;
+        Scale {
+            kind: Kind::Linear,
+            low: 0.0,
+            high,
+            ticks: (0..=(high / step) as usize)
+                .map(|i| i as f64 * step)
+                .collect(),
+        }
+    }
+
+    /// A logarithmic scale that holds all positive `values`; it ends at 1, 2 or 5 of a decade and
+    /// has its ticks there, or only at whole decades if that would be too many.
+    pub fn log(values: impl IntoIterator<Item = f64>) -> Scale {
+        let (mut min, mut max) = (f64::INFINITY, 0f64);
+        for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
+            (min, max) = (min.min(value), max.max(value));
+        }
+        if max == 0.0 {
+            (min, max) = (1.0, 10.0);
+        }
+        let decades = (min.log10().floor() as i32)..=(max.log10().ceil() as i32 + 1);
+        let marks: Vec<f64> = decades
+            .flat_map(|decade| [1.0, 2.0, 5.0].map(|mark| mark * 10f64.powi(decade)))
+            .collect();
+        let tolerance = 1.0 + 1e-9;
+        let first = marks.iter().rposition(|mark| *mark <= min * tolerance);
+        let first = first.unwrap_or(0);
+        let last = marks
+            .iter()
+            .skip(first + 1)
+            .position(|mark| mark * tolerance >= max);
+        let last = last.map_or(marks.len() - 1, |position| first + 1 + position);
+        let marks = &marks[first..=last];
+        let decade = |mark: &f64| (mark.log10() - mark.log10().round()).abs() < 1e-9;
+        let ticks = match marks.len() <= MOST_LOG_TICKS {
+            true => marks.to_vec(),
+            false => marks.iter().copied().filter(decade).collect(),
+        };
+        Scale {
+            kind: Kind::Log,
+            low: marks[0],
+            high: marks[marks.len() - 1],
+            ticks,
+        }
+    }
+
+    /// Whether it is logarithmic.
+    pub fn is_log(&self) -> bool {
+        self.kind == Kind::Log
+    }
+
+    /// Where a figure lies: 0 at the low end, 1 at the high end; what lies beyond is put at the end.
+    pub fn place(&self, value: f64) -> f64 {
+        let place = match self.kind {
+            Kind::Linear => (value - self.low) / (self.high - self.low),
+            Kind::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+        };
+        if place.is_finite() {
+            place.clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// The smallest of 1, 2, 2.5, 5 or 10 × a power of ten that is at least `raw`.
+fn nice_step(raw: f64) -> f64 {
+    let power = 10f64.powf(raw.log10().floor());
+    [1.0, 2.0, 2.5, 5.0]
+        .into_iter()
+        .map(|mantissa| mantissa * power)
+        .find(|step| *step >= raw * (1.0 - 1e-9))
+        .unwrap_or(10.0 * power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn linear_ticks_are_round() {
+        let scale = Scale::linear(170_000.0, 4);
+        assert_eq!(scale.ticks, [0.0, 50_000.0, 100_000.0, 150_000.0]);
+        assert_eq!(Scale::linear(9.9, 4).ticks, [0.0, 2.5, 5.0, 7.5, 10.0]);
+        assert_eq!(Scale::linear(0.0, 4).ticks.len(), 5);
+    }
+
+    #[test]
+    fn binary_ticks_are_powers_of_two_apart() {
+        let mib = f64::from(1 << 20);
+        let scale = Scale::binary(50.0 * mib, 4);
+        assert_eq!(scale.ticks, [0.0, 16.0 * mib, 32.0 * mib, 48.0 * mib]);
+    }
+
+    #[test]
+    fn log_ticks_enclose_few_values_and_thin_out_to_decades() {
+        let scale = Scale::log([300_000.0, 4_200_000.0]);
+        assert_eq!(scale.ticks, [200_000.0, 500_000.0, 1e6, 2e6, 5e6]);
+        assert_eq!(Scale::log([2e3, 9e5]).ticks, [1e4, 1e5, 1e6]);
+        assert_eq!(Scale::log([2e3, 9e5]).place(2e3), 0.0);
+        assert_eq!(Scale::log([]).ticks, [1.0, 2.0, 5.0, 10.0]);
+        assert!((Scale::log([1e3, 1e5]).place(1e4) - 0.5).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn every_value_is_on_the_scale_and_in_order(
+            values in prop::collection::vec(1e-3f64..1e12, 2..20), count in 2usize..8,
+        ) {
+            let max = values.iter().copied().fold(0.0, f64::max);
+            let log = Scale::log(values.clone());
+            for scale in [Scale::linear(max, count), Scale::binary(max, count), log] {
+                let ticks = &scale.ticks;
+                prop_assert!(!ticks.is_empty() && ticks.len() <= 16, "{ticks:?}");
+                prop_assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]));
+                prop_assert!(scale.low <= ticks[0] && ticks[ticks.len() - 1] <= scale.high);
+                prop_assert!(scale.high >= max * (1.0 - 1e-6));
+                prop_assert_eq!((scale.place(scale.low), scale.place(scale.high)), (0.0, 1.0));
+                for pair in values.windows(2) {
+                    let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
+                    prop_assert!(scale.place(low) <= scale.place(high));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The colours of pages and charts, by name.
+
+/// The colours by name, for a light and for a dark ground. Every text colour has a contrast of at least 4.5:1 on each ground
+/// that it is used on.
+const COLOURS: [(&str, &str, &str); 18] = [
+    ("ground", "#f6f7f9", "#11151a"),
+    ("card", "#ffffff", "#191f26"),
+    ("ink", "#1c2430", "#e3e8ee"),
+    ("soft", "#566170", "#a3aebb"),
+    ("line", "#e2e6eb", "#2c353f"),
+    ("faint", "#eef1f4", "#222a33"),
+    ("accent", "#0f766e", "#3fc2b2"),
+    ("accent-soft", "#cfe4e2", "#21423f"),
+    ("warn", "#8a5000", "#e9b35c"),
+    ("warn-soft", "#fdf0d9", "#3a2e17"),
+    ("bad", "#a32a2a", "#f08a84"),
+    ("bad-soft", "#fbe5e4", "#3d2122"),
+    ("limit", "#a84b05", "#f0a04b"),
+    ("grey", "#8793a1", "#74808d"),
+    ("span", "#c5d0d8", "#3b4753"),
+    ("p90", "#2f8fa3", "#5cb6ce"),
+    ("p99", "#c77d0a", "#edb04a"),
+    ("p999", "#b93a3a", "#ef7d75"),
+];
+
+/// The colours as variables of a style sheet, light or dark as the reader's system has it, and light in print.
+pub fn variables() -> String {
+    let colours =
+        |of: fn(&(&str, &str, &str)) -> String| COLOURS.iter().map(of).collect::<String>();
+    let light = colours(|(name, light, _)| format!("--{name}:{light};"));
+    let dark = colours(|(name, _, dark)| format!("--{name}:{dark};"));
+    format!(
+        ":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    )
+}
+
+/// A style sheet with the light colours in place of the variables.
+pub fn light(style: &str) -> String {
+    let replaced = |style: String, (name, light, _): &(&str, &str, &str)| {
+        style.replace(&format!("var(--{name})"), light)
+    };
+    COLOURS.iter().fold(style.to_owned(), replaced)
+}

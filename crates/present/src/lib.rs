@@ -1,0 +1,13 @@
+//! How Prony shows things. Every other crate says *what* is shown; how a number, a table, a chart or a page looks is decided
+//! here, once, for the terminal, for Markdown and for HTML.
+#![forbid(unsafe_code)]
+
+pub mod chart;
+mod colours;
+pub mod load;
+pub mod markdown;
+pub mod number;
+pub mod page;
+pub mod table;
+pub mod terminal;
+pub mod words;

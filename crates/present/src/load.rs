@@ -1,0 +1,472 @@
+//! A load in words, in a table's name and in a file's name.
+
+use prony_model::{LoadShape, LoadSpec};
+
+use crate::number::{exact, seconds};
+use crate::words::plural;
+
+/// The load in a line: who sends and when, what connections do, and when it ends.
+///
+/// ```
+/// use prony_model::LoadSpec;
+/// let load = LoadSpec { connections: 64, duration_s: Some(2.0), warmup_s: 0.5, ..LoadSpec::default() };
+/// assert_eq!(
+///     prony_present::load::line(&load),
+///     "64 connections, closed loop, 1 thread, 2 s after 0.5 s of warm-up"
+/// );
+/// ```
+pub fn line(load: &LoadSpec) -> String {
+    let mut words = vec![shape(load)];
+    words.extend(traits(load));
+    words.extend(end(load));
+    words.join(", ")
+}
+
+/// The load and how often it was applied: `…, closed loop, 2 s, 5 rounds`.
+pub fn in_rounds(load: &LoadSpec, rounds: usize) -> String {
+    match rounds {
+        0 => line(load),
+        rounds => format!("{}, {}", line(load), plural(rounds, "round")),
+    }
+}
+
+/// Who sends requests and when: `64 connections, closed loop, 1 thread`, `20k/s, open loop, Poisson, 64 connections`.
+pub fn shape(load: &LoadSpec) -> String {
+    let mut words: Vec<String> = arrivals(load).into_iter().map(|part| part.words).collect();
+    words.retain(|words| !words.is_empty());
+    match (&load.shape, load.connections, load.pipeline) {
+        // One connection has one thread, whatever was asked for.
+        (LoadShape::Closed, 1, 1) => words[1] += " (sequential)",
+        (LoadShape::Closed, 1, _) => {}
+        _ => words.push(plural(load.threads, "thread")),
+    }
+    words.join(", ")
+}
+
+/// What distinguishes the load from a plain one, a few words each: `pipelined 16 deep`, `deadline 1 s`.
+pub fn traits(load: &LoadSpec) -> Vec<String> {
+    let parts = trait_parts(load).into_iter();
+    parts
+        .map(|part| part.words)
+        .filter(|words| !words.is_empty())
+        .collect()
+}
+
+/// The load in as few words as name it: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
+pub fn short(load: &LoadSpec) -> String {
+    let connections = plural(load.connections, "connection");
+    let users = |kind: &str, think_time_s: f64| {
+        let users = plural(load.connections, "user");
+        format!("{users}, {kind} loop, think time {}", seconds(think_time_s))
+    };
+    let who = match &load.shape {
+        LoadShape::Closed => connections,
+        LoadShape::Rate(schedule) => format!("{} over {connections}", schedule.stages_text()),
+        LoadShape::UsersClosed { think_time_s } => users("closed", *think_time_s),
+        LoadShape::UsersOpen { think_time_s } => users("open", *think_time_s),
+    };
+    let [churn, pipeline, _, streams, ..] = trait_parts(load);
+    let besides = [pipeline, churn, streams].map(|part| part.words);
+    let besides = besides.into_iter().filter(|words| !words.is_empty());
+    std::iter::once(who)
+        .chain(besides)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// What the latency of this load is, in a few words.
+pub fn latency(load: &LoadSpec) -> &'static str {
+    match load.shape.is_open() {
+        true => "from the scheduled arrival",
+        false => "closed loop",
+    }
+}
+
+/// As few words as tell a load apart from others, for a title and for a file name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distinction {
+    /// For a title: `64 connections, pipelined 16 deep`.
+    pub words: String,
+    /// For a file name: `closed-64 pipeline-16`.
+    pub slug: String,
+}
+
+/// Tells a load apart from all others of `all`: by its first part, and by those in which it differs from one that is still
+/// like it.
+pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
+    let mut alike: Vec<Vec<Part>> = all.iter().map(|other| parts(other)).collect();
+    let mut telling = Vec::new();
+    for (i, part) in parts(load).into_iter().enumerate() {
+        let before = alike.len();
+        alike.retain(|other| other[i] == part);
+        if (i == 0 || alike.len() < before) && !part.words.is_empty() {
+            telling.push(part);
+        }
+    }
+    let (words, slugs): (Vec<_>, Vec<_>) = telling
+        .into_iter()
+        .map(|part| (part.words, part.slug))
+        .unzip();
+    Distinction {
+        words: words.join(", "),
+        slug: slugs.join(" "),
+    }
+}
+
+/// One thing to say of a load; empty if there is nothing to say.
+#[derive(Default, PartialEq)]
+struct Part {
+    words: String,
+    slug: String,
+}
+
+fn part(words: impl Into<String>, slug: impl Into<String>) -> Part {
+    Part {
+        words: words.into(),
+        slug: slug.into(),
+    }
+}
+
+fn part_if(is_there: bool, words: impl Into<String>, slug: impl Into<String>) -> Part {
+    match is_there {
+        true => part(words, slug),
+        false => Part::default(),
+    }
+}
+
+/// Everything that there is to say of a load, the more telling first; the same number of parts for every load.
+fn parts(load: &LoadSpec) -> Vec<Part> {
+    let shape = arrivals(load).into_iter();
+    shape.chain(trait_parts(load)).chain(extent(load)).collect()
+}
+
+/// The shape; what sends, users or connections; and how many of them there may be: five parts.
+fn arrivals(load: &LoadSpec) -> Vec<Part> {
+    let count = load.connections;
+    let connections = plural(count, "connection");
+    let users = plural(count, "user");
+    let think = |s: &f64| part(format!("think time {}", seconds(*s)), format!("think-{s}s"));
+    let mut parts = match &load.shape {
+        LoadShape::Closed => vec![
+            part(connections, format!("closed-{count}")),
+            part("closed loop", "closed"),
+        ],
+        LoadShape::UsersClosed { think_time_s } => {
+            vec![
+                part(
+                    format!("{users}, closed loop"),
+                    format!("users-closed-{count}"),
+                ),
+                think(think_time_s),
+            ]
+        }
+        LoadShape::UsersOpen { think_time_s } => {
+            vec![
+                part(format!("{users}, open loop"), format!("users-{count}")),
+                think(think_time_s),
+            ]
+        }
+        LoadShape::Rate(schedule) => {
+            let stages = schedule.stages_text();
+            let most = load.max_connections.unwrap_or(count);
+            let burst = schedule.burst;
+            // `rate-20k`, `rate-1k-10s-1k..5k-30s`.
+            let slug = stages
+                .replace("/s", "")
+                .replace(", ", "-")
+                .replace(':', "-");
+            let at_most = format!("at most {}", plural(most, "connection"));
+            vec![
+                part(format!("{stages}, open loop"), format!("rate-{slug}")),
+                part(schedule.arrivals.to_string(), schedule.arrivals.name()),
+                part_if(
+                    burst > 1,
+                    format!("bursts of {burst}"),
+                    format!("bursts-{burst}"),
+                ),
+                part(connections, format!("{count}-connections")),
+                part_if(most > count, at_most, format!("most-{most}")),
+            ]
+        }
+    };
+    parts.resize_with(5, Part::default);
+    parts
+}
+
+/// What distinguishes the load from a plain one.
+fn trait_parts(load: &LoadSpec) -> [Part; 7] {
+    let churn = load.requests_per_connection.map(|requests| {
+        let words = match requests {
+            1 => "a new connection for each request".to_owned(),
+            n => format!("a new connection every {} requests", exact(n)),
+        };
+        part(words, format!("anew-{requests}"))
+    });
+    let deadline = load
+        .deadline_s
+        .map(|s| part(format!("deadline {}", seconds(s)), format!("deadline-{s}s")));
+    let (depth, streams) = (load.pipeline, load.streams);
+    [
+        churn.unwrap_or_default(),
+        part_if(
+            depth > 1,
+            format!("pipelined {depth} deep"),
+            format!("pipeline-{depth}"),
+        ),
+        deadline.unwrap_or_default(),
+        part_if(
+            streams > 0,
+            format!("beside {} held streams", exact(streams as u64)),
+            format!("streams-{streams}"),
+        ),
+        part_if(load.events, "events counted", "events"),
+        part_if(load.first_byte, "first byte timed", "first-byte"),
+        part_if(load.spin, "busy-waiting generator", "spin"),
+    ]
+}
+
+/// When the load ends, and what it is sent with.
+fn extent(load: &LoadSpec) -> [Part; 5] {
+    let requests = load.requests.map(|n| format!("{} requests", exact(n)));
+    let duration = load.duration_s.map(seconds);
+    [
+        part(
+            requests.unwrap_or("no end by requests".into()),
+            format!("{}-requests", load.requests.unwrap_or_default()),
+        ),
+        part(
+            duration.unwrap_or("no end by time".into()),
+            format!("{}s", load.duration_s.unwrap_or_default()),
+        ),
+        part(
+            plural(load.threads, "thread"),
+            format!("{}-threads", load.threads),
+        ),
+        part(
+            format!("{} of warm-up", seconds(load.warmup_s)),
+            format!("warmup-{}s", load.warmup_s),
+        ),
+        part(
+            format!("timeout {}", seconds(load.timeout_s)),
+            format!("timeout-{}s", load.timeout_s),
+        ),
+    ]
+}
+
+/// `10,000 requests or 2 s after 0.5 s of warm-up`.
+fn end(load: &LoadSpec) -> Option<String> {
+    let requests = load.requests.map(|n| format!("{} requests", exact(n)));
+    let ends: Vec<String> = requests
+        .into_iter()
+        .chain(load.duration_s.map(seconds))
+        .collect();
+    let warm_up =
+        (load.warmup_s > 0.0).then(|| format!("after {} of warm-up", seconds(load.warmup_s)));
+    let words: Vec<String> = [
+        Some(ends.join(" or ")).filter(|end| !end.is_empty()),
+        warm_up,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_model::{Arrivals, Schedule, parse_stages};
+
+    use super::*;
+
+    fn closed() -> LoadSpec {
+        LoadSpec {
+            shape: LoadShape::Closed,
+            connections: 64,
+            threads: 1,
+            duration_s: Some(2.0),
+            requests: None,
+            warmup_s: 0.5,
+            timeout_s: 2.0,
+            ..LoadSpec::default()
+        }
+    }
+
+    fn rate(stages: &str) -> LoadSpec {
+        LoadSpec {
+            shape: LoadShape::Rate(Schedule {
+                stages: parse_stages(stages).unwrap(),
+                ..Schedule::constant(Arrivals::Poisson, 1.0)
+            }),
+            ..closed()
+        }
+    }
+
+    #[test]
+    fn a_closed_loop_says_when_it_ends() {
+        let mut load = closed();
+        (load.requests, load.warmup_s) = (Some(10_000), 0.0);
+        assert_eq!(
+            line(&load),
+            "64 connections, closed loop, 1 thread, 10,000 requests or 2 s"
+        );
+        (load.connections, load.duration_s) = (1, None);
+        assert_eq!(
+            line(&load),
+            "1 connection, closed loop (sequential), 10,000 requests"
+        );
+        (load.requests, load.warmup_s) = (None, 1.0);
+        assert_eq!(
+            line(&load),
+            "1 connection, closed loop (sequential), after 1 s of warm-up"
+        );
+    }
+
+    #[test]
+    fn an_open_loop_says_how_its_requests_come() {
+        let load = rate("20k/s");
+        assert_eq!(
+            line(&load),
+            "20k/s, open loop, Poisson, 64 connections, 1 thread, 2 s after 0.5 s of warm-up"
+        );
+        assert_eq!(
+            (latency(&load), latency(&closed())),
+            ("from the scheduled arrival", "closed loop")
+        );
+        let moving = LoadSpec {
+            shape: LoadShape::Rate(Schedule {
+                arrivals: Arrivals::Even,
+                burst: 10,
+                stages: parse_stages("1k/s:10s,1k/s..5k/s:30s").unwrap(),
+            }),
+            max_connections: Some(500),
+            threads: 2,
+            deadline_s: Some(1.0),
+            spin: true,
+            duration_s: Some(40.0),
+            warmup_s: 0.0,
+            ..closed()
+        };
+        assert_eq!(
+            line(&moving),
+            "1k/s:10s, 1k/s..5k/s:30s, open loop, evenly spaced, bursts of 10, 64 connections, at most 500 connections, \
+             2 threads, deadline 1 s, busy-waiting generator, 40 s"
+        );
+        assert_eq!(
+            short(&moving),
+            "1k/s:10s, 1k/s..5k/s:30s over 64 connections"
+        );
+        let users = LoadSpec {
+            shape: LoadShape::UsersOpen { think_time_s: 1.0 },
+            connections: 1_500,
+            warmup_s: 0.0,
+            ..closed()
+        };
+        assert_eq!(
+            line(&users),
+            "1,500 users, open loop, think time 1 s, 1 thread, 2 s"
+        );
+        assert_eq!(short(&users), "1,500 users, open loop, think time 1 s");
+    }
+
+    #[test]
+    fn a_load_says_what_its_connections_do() {
+        let load = LoadSpec {
+            pipeline: 16,
+            requests_per_connection: Some(100),
+            streams: 1_000,
+            events: true,
+            first_byte: true,
+            warmup_s: 0.0,
+            ..closed()
+        };
+        assert_eq!(
+            line(&load),
+            "64 connections, closed loop, 1 thread, a new connection every 100 requests, pipelined 16 deep, \
+             beside 1,000 held streams, events counted, first byte timed, 2 s"
+        );
+        assert_eq!(
+            short(&load),
+            "64 connections, pipelined 16 deep, a new connection every 100 requests, beside 1,000 held streams"
+        );
+    }
+
+    fn told_apart(loads: &[LoadSpec]) -> Vec<(String, String)> {
+        let all: Vec<&LoadSpec> = loads.iter().collect();
+        let of = |load: &&LoadSpec| {
+            let Distinction { words, slug } = distinction(load, &all);
+            (words, slug)
+        };
+        all.iter().map(of).collect()
+    }
+
+    fn pair(words: &str, slug: &str) -> (String, String) {
+        (words.into(), slug.into())
+    }
+
+    #[test]
+    fn loads_that_differ_in_little_say_that_little() {
+        let longer = LoadSpec {
+            duration_s: Some(10.0),
+            ..closed()
+        };
+        assert_eq!(
+            told_apart(&[closed(), longer]),
+            [
+                pair("64 connections, 2 s", "closed-64 2s"),
+                pair("64 connections, 10 s", "closed-64 10s")
+            ]
+        );
+        let even = LoadSpec {
+            shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 20_000.0)),
+            ..closed()
+        };
+        let wider = LoadSpec {
+            max_connections: Some(500),
+            ..rate("20k/s")
+        };
+        let names = told_apart(&[rate("20k/s"), even, wider]);
+        let names: Vec<&str> = names.iter().map(|(words, _)| words.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "20k/s, open loop, Poisson",
+                "20k/s, open loop, evenly spaced",
+                "20k/s, open loop, Poisson, at most 500 connections",
+            ]
+        );
+    }
+
+    #[test]
+    fn loads_are_told_apart_by_shape_rate_and_traits() {
+        let with = |change: fn(&mut LoadSpec)| {
+            let mut load = closed();
+            change(&mut load);
+            load
+        };
+        let names = told_apart(&[
+            closed(),
+            with(|load| load.pipeline = 16),
+            with(|load| load.requests_per_connection = Some(1)),
+            with(|load| load.shape = LoadShape::UsersClosed { think_time_s: 1.0 }),
+            rate("40k/s"),
+            rate("1k/s:10s,1k/s..5k/s:30s"),
+        ]);
+        assert_eq!(
+            names,
+            [
+                pair("64 connections", "closed-64"),
+                pair("64 connections, pipelined 16 deep", "closed-64 pipeline-16"),
+                pair(
+                    "64 connections, a new connection for each request",
+                    "closed-64 anew-1"
+                ),
+                pair("64 users, closed loop", "users-closed-64"),
+                pair("40k/s, open loop", "rate-40k"),
+                pair(
+                    "1k/s:10s, 1k/s..5k/s:30s, open loop",
+                    "rate-1k-10s-1k..5k-30s"
+                ),
+            ]
+        );
+    }
+}

@@ -1,0 +1,397 @@
+//! Numbers and units as people read them: three significant digits and the unit that fits.
+//!
+//! ```
+//! use prony_present::number::{count, duration, interval, share};
+//! assert_eq!(count(45_312.0), "45.3 k");
+//! assert_eq!(duration(3_400_000.0), "3.40 ms");
+//! assert_eq!(share(0.042), "4.2 %");
+//! assert_eq!(interval(44_900.0, 46_000.0, count), "44.9–46.0 k");
+//! ```
+
+/// Shown if there is no figure.
+pub const NONE: &str = "–";
+
+/// A space at which no line is broken.
+pub const NO_BREAK: &str = "\u{a0}";
+
+/// A count or rate: `512`, `45.3 k`, `1.20 M`. Whole numbers below a thousand stay whole.
+pub fn count(value: f64) -> String {
+    if value.abs() < 999.5 && value.fract() == 0.0 {
+        return format!("{value:.0}");
+    }
+    scaled(value, 1000.0, &["", " k", " M", " G", " T"])
+}
+
+/// A count of things to the last one: `1,234,567`.
+pub fn exact(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Requests per second: `45.3 k req/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{} req/s", count(per_second))
+}
+
+/// A rate to the last request: `1,234/s`, and `12.3/s` below a hundred.
+pub fn exact_rate(per_second: f64) -> String {
+    match per_second < 100.0 {
+        true => format!("{}/s", (per_second * 10.0).round() / 10.0),
+        false => format!("{}/s", exact(per_second.round() as u64)),
+    }
+}
+
+/// A duration given in nanoseconds: `512 ns`, `45.3 µs`, `3.40 ms`, `1.20 s`.
+pub fn duration(nanoseconds: f64) -> String {
+    scaled(nanoseconds, 1000.0, &[" ns", " µs", " ms", " s"])
+}
+
+/// How long a server took to warm up, in nanoseconds: `at once`, `1.20 s`.
+pub fn time_to_warm(nanoseconds: f64) -> String {
+    match nanoseconds {
+        0.0 => "at once".to_owned(),
+        other => duration(other),
+    }
+}
+
+/// A duration given in seconds, as the user wrote it: `10 s`, `0.5 s`.
+pub fn seconds(seconds: f64) -> String {
+    format!("{} s", (seconds * 1000.0).round() / 1000.0)
+}
+
+/// A size: `640 B`, `12.7 MiB`.
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
+}
+
+/// An energy given in joules: `45.3 µJ`, `3.40 mJ`.
+pub fn joules(joules: f64) -> String {
+    scaled(joules * 1e9, 1000.0, &[" nJ", " µJ", " mJ", " J", " kJ"])
+}
+
+/// A transfer rate: `812 MiB/s`.
+pub fn transfer(bytes_per_second: f64) -> String {
+    format!("{}/s", bytes(bytes_per_second))
+}
+
+/// A share of one: `82 %`, `4.2 %`, `0.05 %`.
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        p if p == 0.0 || p >= 9.95 => format!("{percent:.0} %"),
+        p if p >= 0.095 => format!("{percent:.1} %"),
+        p if p >= 0.01 => format!("{percent:.2} %"),
+        _ => "< 0.01 %".to_owned(),
+    }
+}
+
+/// A change, given as the ratio of the new figure to the old: `+2.3 %`, `−12.4 %`, `±0.0 %`.
+pub fn change(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    let decimals = if percent.abs() >= 99.95 { 0 } else { 1 };
+    let digits = format!("{:.decimals$}", percent.abs());
+    let sign = match digits.chars().any(|c| ('1'..='9').contains(&c)) {
+        false => "±",
+        true if percent < 0.0 => "−",
+        true => "+",
+    };
+    format!("{sign}{digits} %")
+}
+
+/// A ratio to one: `1.00`, `0.79`, `12.4`, `0.0054`.
+pub fn ratio(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return NONE.to_owned();
+    }
+    let decimals = match ratio.abs() {
+        r if r >= 99.95 || r == 0.0 => 0,
+        r if r >= 9.995 => 1,
+        r if r >= 0.0995 => 2,
+        r if r >= 0.00995 => 3,
+        _ => 4,
+    };
+    format!("{ratio:.decimals$}")
+}
+
+/// An interval of counts: `44.9–46.0 k`, `990 k–1.10 M`.
+pub fn count_interval(low: f64, high: f64) -> String {
+    interval(low, high, count)
+}
+
+/// An interval of durations given in nanoseconds: `3.10–3.40 ms`, `812 µs–1.20 ms`.
+pub fn duration_interval(low: f64, high: f64) -> String {
+    interval(low, high, duration)
+}
+
+/// A round figure without its trailing zeros: `50 k` for `50.0 k`.
+pub fn short(figure: &str) -> String {
+    let (number, unit) = match figure.split_once(' ') {
+        Some((number, unit)) => (number, format!(" {unit}")),
+        None => (figure, String::new()),
+    };
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    format!("{number}{unit}")
+}
+
+/// From one figure to another, both written by `shown`: the one rule for the units of an interval.
+///
+/// A unit that both ends share is written once, at the end. Otherwise each end has its own unit: beside `174 M`, 22.5 is
+/// written `0.0225 k`, so that nobody reads it as 22.5 M. Two ends that read alike are written as one figure.
+pub fn interval(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
+    let (mut low_text, mut high_text) = (shown(low), shown(high));
+    if low_text == high_text {
+        return high_text;
+    }
+    if !(low.is_finite() && high.is_finite()) {
+        return NONE.to_owned();
+    }
+    match (unit(&low_text).is_empty(), unit(&high_text).is_empty()) {
+        (true, false) if low != 0.0 => low_text = thousands(low),
+        (false, true) if high != 0.0 => high_text = thousands(high),
+        _ => {}
+    }
+    let (shared, number) = (unit(&high_text), low_text.rsplit_once(' '));
+    match number {
+        Some((number, unit)) if unit == shared => format!("{number}–{high_text}"),
+        _ => format!("{low_text}–{high_text}"),
+    }
+}
+
+/// The unit behind the number; empty for a plain number.
+fn unit(figure: &str) -> &str {
+    figure.rsplit_once(' ').map_or("", |(_, unit)| unit)
+}
+
+/// A number below a thousand in thousands, with three significant digits: `0.0225 k`.
+fn thousands(value: f64) -> String {
+    let thousands = value / 1000.0;
+    let digits = 2 - thousands.abs().log10().floor() as i32;
+    let decimals = digits.clamp(0, 12) as usize;
+    format!("{thousands:.decimals$} k")
+}
+
+/// Three significant digits, in the first unit that leaves less than a full step before the point.
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let mut rest = value;
+    let mut unit = 0;
+    // Against the rounded number, so that 999.7 becomes `1.00 k` and not `1000`; and against 1000
+    // for bytes too, so that there are never four digits.
+    while rounded(rest).abs() >= 1000.0 && unit + 1 < units.len() {
+        rest /= step;
+        unit += 1;
+    }
+    let unit_name = units[unit];
+    if unit == 0 && rest.fract() == 0.0 {
+        return format!("{rest:.0}{unit_name}");
+    }
+    format!("{:.*}{unit_name}", decimals(rounded(rest)), rest)
+}
+
+/// The number to three significant digits, or to whole ones from 100 on.
+fn rounded(value: f64) -> f64 {
+    let factor = 10f64.powi(decimals(value) as i32);
+    (value * factor).round() / factor
+}
+
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn changes_have_a_sign_unless_they_are_none() {
+        let shown = [1.0, 0.9997, 1.023, 0.8761, 2.31].map(change);
+        assert_eq!(shown, ["±0.0 %", "±0.0 %", "+2.3 %", "−12.4 %", "+131 %"]);
+        let rates = [1_234_567.8, 100.0, 12.34].map(exact_rate);
+        assert_eq!(rates, ["1,234,568/s", "100/s", "12.3/s"]);
+    }
+
+    #[test]
+    fn a_server_that_needs_no_warm_up_is_warm_at_once() {
+        let shown = [0.0, 2.5e8].map(time_to_warm);
+        assert_eq!(shown, ["at once", "250 ms"]);
+        assert_eq!(interval(0.0, 0.0, time_to_warm), "at once");
+        assert_eq!(interval(0.0, 1.2e9, time_to_warm), "at once–1.20 s");
+    }
+
+    #[test]
+    fn counts_have_three_digits_and_a_unit() {
+        let cases = [
+            (0.0, "0"),
+            (0.256, "0.26"),
+            (7.0, "7"),
+            (99.97, "100"),
+            (512.0, "512"),
+            (999.4, "999"),
+            (999.7, "1.00 k"),
+            (1_200.0, "1.20 k"),
+            (45_312.0, "45.3 k"),
+            (999_600.0, "1.00 M"),
+            (1_234_567.0, "1.23 M"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(count(value), text);
+        }
+        assert_eq!(rate(45_312.0), "45.3 k req/s");
+        assert_eq!(exact(1_234_567), "1,234,567");
+        assert_eq!((exact(0), exact(100)), ("0".into(), "100".into()));
+    }
+
+    #[test]
+    fn durations_pick_their_unit() {
+        let cases = [
+            (512.0, "512 ns"),
+            (512_000.0, "512 µs"),
+            (3_400_000.0, "3.40 ms"),
+            (999_999.0, "1.00 ms"),
+            (61_000_000_000.0, "61.0 s"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(duration(value), text);
+        }
+        assert_eq!(
+            (seconds(10.0), seconds(0.5)),
+            ("10 s".into(), "0.5 s".into())
+        );
+    }
+
+    #[test]
+    fn sizes_are_binary() {
+        assert_eq!(bytes(640.0), "640 B");
+        assert_eq!(bytes(13_316_915.0), "12.7 MiB");
+        assert_eq!(bytes(1023.9 * 1024.0), "1.00 MiB");
+        assert_eq!(bytes(1016.0 * 1024.0), "0.99 MiB");
+        assert_eq!(transfer(851_443_712.0), "812 MiB/s");
+        assert_eq!([joules(0.000_045_3), joules(2.0)], ["45.3 µJ", "2.00 J"]);
+    }
+
+    #[test]
+    fn shares_keep_small_ones_visible() {
+        let cases = [
+            (0.823, "82 %"),
+            (0.042, "4.2 %"),
+            (0.0005, "0.05 %"),
+            (0.0, "0 %"),
+            (1e-7, "< 0.01 %"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(share(value), text);
+        }
+    }
+
+    #[test]
+    fn ratios_keep_two_digits_however_small() {
+        let cases = [
+            (1.0, "1.00"),
+            (0.786, "0.79"),
+            (0.0993, "0.099"),
+            (0.00537, "0.0054"),
+            (12.44, "12.4"),
+            (20_077.4, "20077"),
+            (0.0, "0"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(ratio(value), text);
+        }
+        assert_eq!(ratio(f64::NAN), NONE);
+    }
+
+    #[test]
+    fn an_interval_leaves_no_unit_to_guess() {
+        let cases = [
+            (44_900.0, 46_000.0, "44.9–46.0 k"),
+            (6_900.0, 217_000.0, "6.90–217 k"),
+            (22_500.0, 174e6, "22.5 k–174 M"),
+            (22.5, 174e6, "0.0225 k–174 M"),
+            (990.0, 1_100.0, "0.990–1.10 k"),
+            (0.0, 1_100.0, "0–1.10 k"),
+            (12.0, 15.0, "12–15"),
+            (500.0, 500.0, "500"),
+            (f64::NAN, 500.0, NONE),
+        ];
+        for (low, high, text) in cases {
+            assert_eq!(count_interval(low, high), text);
+        }
+        assert_eq!(duration_interval(3.1e6, 3.4e6), "3.10–3.40 ms");
+        assert_eq!(duration_interval(8.1e5, 3.4e6), "810 µs–3.40 ms");
+        assert_eq!(interval(0.041, 0.12, share), "4.1–12 %");
+        assert_eq!(interval(0.77, 12.44, ratio), "0.77–12.4");
+        assert_eq!(interval(1e6, 1e9, transfer), "977 KiB/s–954 MiB/s");
+    }
+
+    #[test]
+    fn short_figures_lose_only_empty_zeros() {
+        let cases = [
+            ("50.0 k", "50 k"),
+            ("2.50 ms", "2.5 ms"),
+            ("100", "100"),
+            ("0 B", "0 B"),
+        ];
+        for (figure, text) in cases {
+            assert_eq!(short(figure), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_shown_as_none() {
+        assert_eq!(count(f64::NAN), NONE);
+        assert_eq!(duration(f64::INFINITY), NONE);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_is_within_half_a_percent(value in 1f64..1e12) {
+            let text = count(value);
+            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+            let factor = match unit { "" => 1.0, "k" => 1e3, "M" => 1e6, "G" => 1e9, _ => 1e12 };
+            let shown = number.parse::<f64>().unwrap() * factor;
+            prop_assert!((shown - value).abs() <= value * 0.005_01, "{value} {text}");
+        }
+
+        /// Whoever reads an interval by its rule finds both ends again.
+        #[test]
+        fn an_interval_is_read_as_it_was_meant(low in -1f64..9.0, high in -1f64..9.0) {
+            let (low, high) = (10f64.powf(low.min(high)), 10f64.powf(low.max(high)));
+            let counts = [("k", 1e3), ("M", 1e6), ("G", 1e9)];
+            let durations = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
+            // Below 1 a figure has two decimals.
+            let exact = |shown: f64, value: f64| (shown - value).abs() <= value * 0.005_01 + 0.005_01;
+            for (text, units) in [
+                (count_interval(low, high), &counts[..]),
+                (duration_interval(low, high), &durations[..]),
+            ] {
+                let (a, b) = text.split_once('–').unwrap_or((&text, &text));
+                let (b_number, b_unit) = b.split_once(' ').unwrap_or((b, ""));
+                let (a_number, a_unit) = a.split_once(' ').unwrap_or((a, b_unit));
+                prop_assert_eq!(a_unit.is_empty(), b_unit.is_empty(), "{}", text);
+                let read = |number: &str, unit: &str| {
+                    let factor = units.iter().find(|(name, _)| *name == unit).map_or(1.0, |(_, f)| *f);
+                    number.parse::<f64>().unwrap() * factor
+                };
+                prop_assert!(exact(read(a_number, a_unit), low), "{text} {low}");
+                prop_assert!(exact(read(b_number, b_unit), high), "{text} {high}");
+            }
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A page of sections, written once and shown as HTML, Markdown or text in a terminal.
+//!
+//! ```
+//! use prony_present::page::{Block, Page, Section};
+//! let page = Page {
+//!     title: "Tour".into(),
+//!     sections: vec![Section {
+//!         id: "verdict".into(),
+//!         title: "Verdict".into(),
+//!         blocks: vec![Block::Text("go is fastest.".into())],
+//!         ..Section::default()
+//!     }],
+//!     ..Page::default()
+//! };
+//! assert_eq!(page.markdown(), "# Tour\n\n## Verdict\n\ngo is fastest.\n");
+//! assert!(page.html().contains("<p>go is fastest.</p>"));
+//! ```
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::chart::{self, Chart};
+use crate::colours;
+use crate::markdown::{escaped, fenced};
+use crate::table::{Table, Weight};
+use crate::terminal::{Paint, wrapped};
+
+const STYLE: &str = include_str!("page/style.css");
+
+fn style() -> String {
+    format!("{}{STYLE}{}", colours::variables(), chart::STYLE)
+}
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// What it is of, above the title.
+    pub kicker: String,
+    /// Its title.
+    pub title: String,
+    /// A few facts, name by name.
+    pub facts: Vec<(&'static str, String)>,
+    /// What comes before all sections.
+    pub intro: Vec<Block>,
+    /// Its sections.
+    pub sections: Vec<Section>,
+    /// The last line.
+    pub footer: String,
+}
+
+/// A part of a page with a title.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its place in the page, for links.
+    pub id: String,
+    /// What it is of, above the title.
+    pub kicker: String,
+    /// Its title; a section without one is set without a heading.
+    pub title: String,
+    /// A line beneath the title.
+    pub lead: String,
+    /// What stands in it.
+    pub blocks: Vec<Block>,
+}
+
+/// Something that stands in a section.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A heading.
+    Heading(String),
+    /// A paragraph.
+    Text(String),
+    /// A paragraph in smaller letters, for what belongs to a table.
+    Caption(String),
+    /// What must be read before the figures.
+    Callout(Weight, String),
+    /// Items. What stands before the first `: ` of an item is its term.
+    List(Vec<String>),
+    /// Names and what they stand for.
+    Facts(Vec<(&'static str, String)>),
+    /// A table.
+    Table(Table),
+    /// Charts side by side.
+    Charts(Vec<Figure>),
+    /// Text as it is, line by line.
+    Code(String),
+    /// What is folded away in a page, under its title.
+    Fold(String, Vec<Block>),
+}
+
+/// A chart with the name of its file.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// The name of the file that it is written to, which is also its id in a page.
+    pub file: String,
+    /// The chart.
+    pub chart: Chart,
+}
+
+impl Page {
+    /// As one self-contained HTML page, light or dark as the reader's system has it. It loads nothing and runs nothing.
+    pub fn html(&self) -> String {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) " · Prony" }
+                    style { (PreEscaped(style())) }
+                }
+                body {
+                    header {
+                        @if !self.kicker.is_empty() { p class="kicker" { (self.kicker) } }
+                        h1 { (self.title) }
+                        @if !self.facts.is_empty() {
+                            dl class="facts" { @for (name, value) in &self.facts { div { dt { (name) } dd { (value) } } } }
+                        }
+                        (blocks_html(&self.intro))
+                        nav {
+                            @for section in &self.sections { a href={ "#" (section.id) } { (section.title) } }
+                        }
+                    }
+                    main { @for section in &self.sections { (section.html()) } }
+                    footer { (self.footer) }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    /// As Markdown. Charts are links to files in the folder `charts`.
+    pub fn markdown(&self) -> String {
+        let mut parts = vec![format!("# {}\n", escaped(&self.title))];
+        let facts = self
+            .facts
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", escaped(value)));
+        parts.push(facts.collect::<Vec<_>>().join(" · "));
+        parts.extend(self.intro.iter().map(Block::markdown));
+        for section in &self.sections {
+            parts.push(format!("## {}", escaped(&section.title)));
+            parts.extend([&section.kicker, &section.lead].map(|text| escaped(text)));
+            parts.extend(section.blocks.iter().map(Block::markdown));
+        }
+        let parts: Vec<&str> = parts
+            .iter()
+            .map(|part| part.trim_end())
+            .filter(|part| !part.is_empty())
+            .collect();
+        parts.join("\n\n") + "\n"
+    }
+
+    /// As text with lines of at most `width` characters (but at least 40). Charts are left out.
+    pub fn terminal(&self, width: usize, paint: Paint) -> String {
+        let width = width.max(40);
+        let mut lines: Vec<String> = Vec::new();
+        for block in &self.intro {
+            lines.extend(block.terminal(width, paint));
+        }
+        for section in &self.sections {
+            if !lines.is_empty() {
+                lines.push(String::new());
+            }
+            if !section.title.is_empty() {
+                lines.extend(heading(&section.title, &section.lead, width, paint));
+            }
+            for block in &section.blocks {
+                lines.extend(block.terminal(width, paint));
+            }
+        }
+        lines.join("\n").trim_end().to_owned() + "\n"
+    }
+}
+
+impl Section {
+    fn html(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                @if !self.kicker.is_empty() { p class="kicker" { (self.kicker) } }
+                h2 { (self.title) }
+                @if !self.lead.is_empty() { p class="lead" { (self.lead) } }
+                (blocks_html(&self.blocks))
+            }
+        }
+    }
+}
+
+fn blocks_html(blocks: &[Block]) -> Markup {
+    html! { @for block in blocks { (block.html()) } }
+}
+
+impl Block {
+    fn html(&self) -> Markup {
+        html! {
+            @match self {
+                Self::Heading(text) => h3 { (text) },
+                Self::Text(text) => p { (text) },
+                Self::Caption(text) => p class="caption" { (text) },
+                Self::Callout(weight, text) => p class=(match weight {
+                    Weight::Bad => "note bad",
+                    Weight::Warning => "note warn",
+                    Weight::Note => "note",
+                }) { (text) },
+                Self::List(items) => ul { @for item in items { li { (item_html(item)) } } },
+                Self::Facts(facts) => dl class="conditions" {
+                    @for (name, value) in facts { dt { (name) } dd { (value) } }
+                },
+                Self::Table(table) => (table.html()),
+                Self::Charts(figures) => div class="charts" {
+                    @for figure in figures { figure { (figure.chart.inline(figure.id())) } }
+                },
+                Self::Code(code) => pre { (code) },
+                // The style sheet unfolds it in print.
+                Self::Fold(title, blocks) => details { summary { (title) } (blocks_html(blocks)) },
+            }
+        }
+    }
+
+    fn markdown(&self) -> String {
+        match self {
+            Self::Heading(text) => format!("### {}", escaped(text)),
+            Self::Text(text) | Self::Caption(text) => escaped(text),
+            Self::Callout(_, text) => format!("> {}", escaped(text)),
+            Self::List(items) => items
+                .iter()
+                .map(|item| format!("- {}\n", item_markdown(item)))
+                .collect(),
+            Self::Facts(facts) => {
+                let lines = facts
+                    .iter()
+                    .map(|(name, value)| format!("| {name} | {} |\n", escaped(value)));
+                format!("| | |\n|---|---|\n{}", lines.collect::<String>())
+            }
+            Self::Table(table) => table.markdown(),
+            Self::Charts(figures) => {
+                let images = figures.iter().map(|figure| {
+                    format!(
+                        "![{}](charts/{})",
+                        escaped(figure.chart.title()),
+                        figure.file
+                    )
+                });
+                images.collect::<Vec<_>>().join("\n")
+            }
+            Self::Code(code) => fenced(code),
+            Self::Fold(title, blocks) => {
+                let blocks: Vec<String> = blocks.iter().map(Block::markdown).collect();
+                format!(
+                    "<details>\n<summary>{}</summary>\n\n{}\n\n</details>",
+                    escaped(title),
+                    blocks.join("\n\n")
+                )
+            }
+        }
+    }
+
+    fn terminal(&self, width: usize, paint: Paint) -> Vec<String> {
+        let painted = |text: &str, with: fn(Paint, &str) -> String| -> Vec<String> {
+            wrapped(text, width)
+                .iter()
+                .map(|line| with(paint, line))
+                .collect()
+        };
+        let indented = |texts: &[String], with: fn(Paint, &str) -> String| -> Vec<String> {
+            let lines = texts
+                .iter()
+                .flat_map(|text| wrapped(text, width.saturating_sub(2)));
+            lines
+                .map(|line| format!("  {}", with(paint, &line)))
+                .collect()
+        };
+        match self {
+            Self::Heading(text) => painted(text, Paint::bold),
+            Self::Text(text) => painted(text, |_, line| line.to_owned()),
+            Self::Caption(text) => painted(text, Paint::dim),
+            Self::Callout(Weight::Bad, text) => painted(text, Paint::bad),
+            Self::Callout(Weight::Warning, text) => painted(text, Paint::warn),
+            Self::Callout(Weight::Note, text) => painted(text, Paint::dim),
+            Self::List(items) => indented(items, |_, line| line.to_owned()),
+            Self::Facts(facts) => {
+                let facts: Vec<String> = facts
+                    .iter()
+                    .map(|(name, value)| format!("{name}: {value}"))
+                    .collect();
+                indented(&facts, |_, line| line.to_owned())
+            }
+            Self::Table(table) => table.terminal(width, paint),
+            Self::Code(code) => {
+                let lines: Vec<String> = code.lines().map(str::to_owned).collect();
+                indented(&lines, Paint::dim)
+            }
+            Self::Charts(_) => Vec::new(),
+            Self::Fold(title, blocks) => {
+                let head = painted(title, Paint::bold).into_iter();
+                head.chain(blocks.iter().flat_map(|block| block.terminal(width, paint)))
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Figure {
+    fn id(&self) -> &str {
+        self.file.trim_end_matches(".svg")
+    }
+}
+
+/// The title, and the lead behind it if there is room.
+fn heading(title: &str, lead: &str, width: usize, paint: Paint) -> Vec<String> {
+    if title.chars().count() + 2 + lead.chars().count() <= width {
+        let lead = paint.dim(lead);
+        return vec![
+            format!("{}  {lead}", paint.bold(title))
+                .trim_end()
+                .to_owned(),
+        ];
+    }
+    let titles = wrapped(title, width)
+        .into_iter()
+        .map(|line| paint.bold(&line));
+    titles
+        .chain(wrapped(lead, width).iter().map(|line| paint.dim(line)))
+        .collect()
+}
+
+fn item_html(item: &str) -> Markup {
+    html! {
+        @if let Some((term, rest)) = term(item) { strong { (term) ":" } " " (rest) } @else { (item) }
+    }
+}
+
+fn item_markdown(item: &str) -> String {
+    match term(item) {
+        Some((term, rest)) => format!("**{}:** {}", escaped(term), escaped(rest)),
+        None => escaped(item),
+    }
+}
+
+/// The term of an item: a few words before its first colon.
+fn term(item: &str) -> Option<(&str, &str)> {
+    item.split_once(": ")
+        .filter(|(term, _)| term.chars().count() <= 60)
+}

@@ -1,0 +1,122 @@
+//! A table in Markdown: at most seven columns, figures that do not break, and flags as footnotes.
+
+use super::{Cell, Colour, Head, Row, Table};
+use crate::markdown::escaped;
+use crate::number;
+
+/// More columns than this break their figures on the pages that show Markdown.
+const MOST_COLUMNS: usize = 7;
+
+impl Table {
+    /// The table as Markdown, with its footnotes beneath. Columns for which there is no room are folded away.
+    pub fn markdown(&self) -> String {
+        let shown = match self.is_whole {
+            true => (0..self.heads.len()).collect(),
+            false => self.most_important(MOST_COLUMNS),
+        };
+        let mut text = match self.caption.as_str() {
+            "" => String::new(),
+            caption => format!("**{}**\n\n", escaped(caption)),
+        };
+        let mut notes: Vec<String> = Vec::new();
+        let marks: Vec<String> = self.rows.iter().map(|row| marks(row, &mut notes)).collect();
+        text += &self.grid(&shown, Some(&marks));
+        let numbered = notes.iter().enumerate();
+        let notes: Vec<String> = numbered
+            .map(|(i, note)| format!("{} {}", superscript(i + 1), escaped(note)))
+            .collect();
+        if !notes.is_empty() {
+            text += &format!("\n{}\n", notes.join("  \n"));
+        }
+        let rest: Vec<usize> = (0..self.heads.len())
+            .filter(|i| !shown.contains(i))
+            .collect();
+        let more: String = rest
+            .chunks(MOST_COLUMNS - 1)
+            .map(|rest| self.grid(&[&[self.name()], rest].concat(), None) + "\n")
+            .collect();
+        match more.is_empty() {
+            true => text,
+            false => {
+                format!("{text}\n<details>\n<summary>More columns</summary>\n\n{more}</details>\n")
+            }
+        }
+    }
+
+    fn grid(&self, shown: &[usize], marks: Option<&[String]>) -> String {
+        let heads = || shown.iter().map(|&i| &self.heads[i]);
+        let mut text = line(heads().map(|head| escaped(&head.title)));
+        text += &format!("|{}|\n", heads().map(rule).collect::<Vec<_>>().join("|"));
+        for (place, row) in self.rows.iter().enumerate() {
+            let mark = marks.map_or("", |marks| marks[place].as_str());
+            text += &line(shown.iter().map(|&i| match i == self.name() {
+                true => self.cell(row, i) + mark,
+                false => self.cell(row, i),
+            }));
+        }
+        text
+    }
+
+    fn cell(&self, row: &Row, i: usize) -> String {
+        match (row.cells.get(i), &row.absent) {
+            (Some(cell), _) => cell_text(cell, &self.heads[i]),
+            (None, Some(why)) if i == row.cells.len() => escaped(why),
+            (None, _) => String::new(),
+        }
+    }
+}
+
+/// The figure with its unit, and the detail, may each stand on a line of their own, but neither is broken.
+fn cell_text(cell: &Cell, head: &Head) -> String {
+    let whole = |text: &str| match head.is_words {
+        true => escaped(text),
+        false => escaped(text).replace(' ', number::NO_BREAK),
+    };
+    match cell.detail.as_str() {
+        "" if matches!(cell.colour, Some(Colour::Good | Colour::Bad)) => {
+            format!("**{}**", escaped(&cell.text))
+        }
+        "" => whole(cell.plain().trim_end()),
+        detail => format!("{} ({})", whole(&cell.plain()), whole(detail)),
+    }
+}
+
+/// The marks of a row's flags; what was said of another row already has its number.
+fn marks(row: &Row, notes: &mut Vec<String>) -> String {
+    let mut numbers = row.flags.iter().map(|flag| {
+        let known = notes.iter().position(|note| *note == flag.text);
+        known.unwrap_or_else(|| {
+            notes.push(flag.text.clone());
+            notes.len() - 1
+        })
+    });
+    let marks: Vec<String> = numbers
+        .by_ref()
+        .map(|number| superscript(number + 1))
+        .collect();
+    match marks.is_empty() {
+        true => String::new(),
+        false => format!(" {}", marks.join("⁺")),
+    }
+}
+
+fn superscript(number: usize) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digits = number.to_string();
+    digits
+        .bytes()
+        .map(|digit| DIGITS[usize::from(digit - b'0')])
+        .collect()
+}
+
+fn rule(head: &Head) -> &'static str {
+    match head.is_words {
+        true => "---",
+        false => "---:",
+    }
+}
+
+/// A line of a table; the cells are escaped already.
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}

@@ -1,0 +1,197 @@
+//! A table in a terminal: as many columns as its width allows, the most important ones.
+
+use super::{Colour, Row, Table, Tone, Weight};
+use crate::terminal::{Paint, cut, wrapped};
+
+const GAP: usize = 2;
+/// Words are cut to this, or to a third of the width if that is more, so that figures keep their room.
+const MOST_LETTERS: usize = 28;
+/// How far the flags of a row are moved in.
+const INDENT: usize = 4;
+
+/// A column as it is set: title, cells, and whether it stays to the left.
+struct Set {
+    /// Which column it is.
+    of: usize,
+    lines: Vec<String>,
+    width: usize,
+    is_words: bool,
+    drop: u8,
+}
+
+impl Table {
+    /// The table in lines of at most `width` characters. Columns that may be dropped are, if there is no room for all; those
+    /// that must stay go into a second block beneath, which repeats the names.
+    pub fn terminal(&self, width: usize, paint: Paint) -> Vec<String> {
+        let mut columns: Vec<Set> = (0..self.heads.len())
+            .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
+            .collect();
+        let used = |columns: &[Set]| {
+            columns
+                .iter()
+                .map(|column| column.width + GAP)
+                .sum::<usize>()
+        };
+        while used(&columns) > width + GAP {
+            let least = (0..columns.len()).max_by_key(|&i| (columns[i].drop, i));
+            let Some(least) = least.filter(|&i| columns[i].drop > 0) else {
+                break;
+            };
+            columns.remove(least);
+        }
+        let mut lines = Vec::new();
+        if !self.caption.is_empty() {
+            lines.extend(
+                wrapped(&self.caption, width)
+                    .iter()
+                    .map(|line| paint.bold(line)),
+            );
+        }
+        // The words at the beginning, and a rank before them, stand in every block.
+        let begin = columns
+            .iter()
+            .position(|column| column.is_words)
+            .unwrap_or(0);
+        let words = columns[begin..]
+            .iter()
+            .take_while(|column| column.is_words)
+            .count();
+        let names = (begin + words).max(1).min(columns.len());
+        let mut next = names;
+        loop {
+            let first = next;
+            let mut block: Vec<&Set> = columns[..names].iter().collect();
+            while next < columns.len() {
+                block.push(&columns[next]);
+                if next > first
+                    && block.iter().map(|column| column.width + GAP).sum::<usize>() > width + GAP
+                {
+                    block.pop();
+                    break;
+                }
+                next += 1;
+            }
+            lines.extend(self.block(&block, names, width, paint, first == names));
+            if next >= columns.len() {
+                return lines;
+            }
+        }
+    }
+
+    fn block(
+        &self,
+        columns: &[&Set],
+        names: usize,
+        width: usize,
+        paint: Paint,
+        with_flags: bool,
+    ) -> Vec<String> {
+        let line = |place: usize, columns: &[&Set], paint: Paint| -> String {
+            let cells = columns.iter().map(|column| {
+                let (cell, width) = (&column.lines[place], column.width);
+                let padded = match column.is_words {
+                    true => format!("{cell:<width$}"),
+                    false => format!("{cell:>width$}"),
+                };
+                let colour = place
+                    .checked_sub(1)
+                    .and_then(|row| self.rows[row].cells.get(column.of)?.colour);
+                painted(colour, &padded, paint)
+            });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        let plain = Paint { colour: false };
+        let mut lines = Vec::new();
+        if self.heads.iter().any(|head| !head.title.is_empty()) {
+            lines.push(paint.dim(&cut(&line(0, columns, plain), width)));
+        }
+        let whole: usize = columns.iter().map(|column| column.width + GAP).sum();
+        for (i, row) in self.rows.iter().enumerate() {
+            let begins_aside =
+                row.tone == Tone::Aside && i > 0 && self.rows[i - 1].tone != Tone::Aside;
+            if begins_aside {
+                lines.push(paint.dim(&"╌".repeat((whole - GAP).min(width))));
+            }
+            let text = match &row.absent {
+                Some(why) => format!("{}  {why}", line(i + 1, &columns[..names], plain)),
+                None => line(i + 1, columns, plain),
+            };
+            let text = cut(&text, width);
+            lines.push(match row.tone {
+                Tone::Leading => paint.bold(&text),
+                Tone::Plain if row.absent.is_none() && text.chars().count() < width => {
+                    line(i + 1, columns, paint)
+                }
+                Tone::Plain if row.absent.is_none() => text,
+                Tone::Plain | Tone::Aside => paint.dim(&text),
+            });
+            if with_flags {
+                lines.extend(flags(row, width, paint));
+                lines.extend(row.notes.iter().map(|note| format!("{:INDENT$}{note}", "")));
+            }
+        }
+        lines
+    }
+
+    /// A column with its title, and its details as another one.
+    fn set(&self, i: usize, letters: usize) -> Vec<Set> {
+        let head = &self.heads[i];
+        let cells = |of: fn(&super::Cell) -> String| {
+            let cells = self
+                .rows
+                .iter()
+                .map(move |row| row.cells.get(i).map_or(String::new(), of));
+            cells.map(|cell| cut(&cell, letters))
+        };
+        let set = |title: &str, cells: Vec<String>, drop| {
+            let lines: Vec<String> = std::iter::once(cut(title, letters)).chain(cells).collect();
+            let width = lines
+                .iter()
+                .map(|line| line.chars().count())
+                .max()
+                .unwrap_or(0);
+            Set {
+                of: i,
+                lines,
+                width,
+                is_words: head.is_words,
+                drop,
+            }
+        };
+        let main = set(&head.title, cells(super::Cell::plain).collect(), head.drop);
+        let details: Vec<String> = cells(|cell| cell.detail.clone()).collect();
+        let detail = head
+            .detail
+            .filter(|_| details.iter().any(|detail| !detail.is_empty()));
+        let detail = detail.map(|(title, drop)| set(title, details, drop));
+        std::iter::once(main).chain(detail).collect()
+    }
+}
+
+fn flags(row: &Row, width: usize, paint: Paint) -> Vec<String> {
+    let Some(worst) = row.flags.iter().map(|flag| flag.weight).min() else {
+        return Vec::new();
+    };
+    let words: Vec<&str> = row.flags.iter().map(|flag| flag.text.as_str()).collect();
+    let indent = " ".repeat(INDENT);
+    let lines = wrapped(
+        &format!("↳ {}", words.join(", ")),
+        width.saturating_sub(INDENT),
+    );
+    let painted = lines.iter().map(|line| match worst {
+        Weight::Bad => paint.bad(line),
+        Weight::Warning => paint.warn(line),
+        Weight::Note => paint.dim(line),
+    });
+    painted.map(|line| format!("{indent}{line}")).collect()
+}
+
+fn painted(colour: Option<Colour>, text: &str, paint: Paint) -> String {
+    match colour {
+        None => text.to_owned(),
+        Some(Colour::Good) => paint.with("1;32", text),
+        Some(Colour::Bad) => paint.with("1;31", text),
+        Some(Colour::Warning) => paint.warn(text),
+        Some(Colour::Soft) => paint.dim(text),
+    }
+}

@@ -1,0 +1,113 @@
+//! Text that stays within its line in a terminal, with or without colour.
+
+/// Writes ANSI colours, or none.
+///
+/// ```
+/// use prony_present::terminal::Paint;
+/// assert_eq!(Paint { colour: false }.bold("worse"), "worse");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paint {
+    /// Whether the terminal shows colours.
+    pub colour: bool,
+}
+
+impl Paint {
+    /// The text with the attributes of an ANSI code: `"1;31"`.
+    pub fn with(self, code: &str, text: &str) -> String {
+        match self.colour {
+            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            false => text.to_owned(),
+        }
+    }
+
+    /// In bold.
+    pub fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    /// Less prominent than the rest.
+    pub fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    /// As a warning.
+    pub fn warn(self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    /// As an error.
+    pub fn bad(self, text: &str) -> String {
+        self.with("31", text)
+    }
+}
+
+/// The text in at most `letters` characters, without control characters, which would move the cursor.
+pub fn cut(text: &str, letters: usize) -> String {
+    let clean = text.chars().map(visible);
+    match text.chars().count() > letters {
+        true => clean.take(letters.saturating_sub(1)).chain(['…']).collect(),
+        false => clean.collect(),
+    }
+}
+
+fn visible(c: char) -> char {
+    if c.is_control() { '�' } else { c }
+}
+
+/// The text in lines of at most `width` characters, broken at spaces; only a word that is longer than a line is split.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    let mut line: Vec<char> = Vec::new();
+    for word in text
+        .split([' ', '\n', '\t', '\r'])
+        .filter(|word| !word.is_empty())
+    {
+        let word: Vec<char> = word.chars().map(visible).collect();
+        for (i, piece) in word.chunks(width).enumerate() {
+            let fits = i == 0 && line.len() + 1 + piece.len() <= width;
+            if !line.is_empty() {
+                match fits {
+                    true => line.push(' '),
+                    false => lines.push(line.drain(..).collect()),
+                }
+            }
+            line.extend(piece);
+        }
+    }
+    lines.push(line.into_iter().collect());
+    lines
+}
+
+/// The first line of some output, which says what happened, and its last, which often names the error.
+pub fn ends(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let Some(first) = lines.next() else {
+        return String::new();
+    };
+    let rest = lines.clone().count();
+    match (lines.next_back(), rest) {
+        (None, _) => first.to_owned(),
+        (Some(last), 1) => format!("{first} {last}"),
+        (Some(last), _) => format!("{first} … {last}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_words_and_control_characters_stay_within_the_line() {
+        assert_eq!(wrapped("a bc defghij k", 4), ["a bc", "defg", "hij", "k"]);
+        assert_eq!(wrapped("", 4), [""]);
+        assert_eq!(cut("abcdef", 4), "abc…");
+        assert_eq!(cut("a\u{1b}[2J", 9), "a�[2J");
+    }
+
+    #[test]
+    fn a_non_breaking_space_keeps_a_figure_and_its_unit_together() {
+        assert_eq!(wrapped("at 5\u{a0}ms", 5), ["at", "5\u{a0}ms"]);
+    }
+}

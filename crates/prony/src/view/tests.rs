@@ -1,0 +1,457 @@
+//! What is shown while a load, a search or a run goes on.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use indicatif::{InMemoryTerm, ProgressBar, ProgressDrawTarget};
+use prony_capacity::{
+    AttemptNoise, Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision,
+    Purpose, Question, RateAttempt, ServerPlace,
+};
+use prony_load::{HttpUrl, LoadPlan, Progress, Request};
+use prony_model::*;
+use prony_server::{FreePorts, Logs};
+use prony_suite::run::{Attempt as Trying, Event, RunRequest, Warming};
+use prony_suite::{AdaptiveRounds, Measure, Plan, Suite};
+
+use super::capacity_progress::CapacityProgress;
+use super::load_progress::LoadProgress;
+use super::load_summary::tests::closed;
+use super::run_progress::RunProgress;
+use crate::project;
+use crate::tests::golden;
+
+const WIDTHS: [u16; 2] = [80, 120];
+
+/// A line on a terminal of that width.
+fn terminal(width: u16) -> (InMemoryTerm, ProgressBar) {
+    let terminal = InMemoryTerm::new(100, width);
+    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+    (terminal, ProgressBar::with_draw_target(Some(1000), target))
+}
+
+/// What stands on it, without the time that has passed: that is the clock's.
+fn seen(terminal: &InMemoryTerm) -> String {
+    let contents = terminal.contents();
+    let lines = contents.lines().map(|line| match line.split_at_checked(5) {
+        Some((clock, rest)) if clock.starts_with(' ') && clock.ends_with("s ") => rest,
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn plan() -> LoadPlan {
+    let text = "http://127.0.0.1:8080/";
+    let url: HttpUrl = text.parse().unwrap();
+    let address: std::net::SocketAddr = "127.0.0.1:8080".parse().unwrap();
+    let request = Request::new("GET", &url, &[], b"").unwrap();
+    LoadPlan {
+        duration: Some(Duration::from_secs(10)),
+        warmup: Duration::from_secs(1),
+        ..LoadPlan::new(address.into(), text, request)
+    }
+}
+
+fn measuring(ok: u64, errors: u64) -> Progress {
+    Progress {
+        measuring: true,
+        ok,
+        errors,
+        p50_ns: 1_230_000,
+        p99_ns: 98_700_000,
+        ..Progress::default()
+    }
+}
+
+#[test]
+fn a_load() {
+    let requests = LoadPlan {
+        duration: None,
+        requests: Some(100_000),
+        ..plan()
+    };
+    let rate = LoadPlan {
+        shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 20_000.0)),
+        ..plan()
+    };
+    let mut texts = Vec::new();
+    for width in WIDTHS {
+        for (title, plan, progress) in [
+            ("warming up", plan(), Progress::default()),
+            ("a closed loop", plan(), measuring(50_000, 0)),
+            ("with errors", plan(), measuring(5_000_000, 1_204)),
+            (
+                "every response a 404",
+                plan(),
+                Progress {
+                    p50_ns: 0,
+                    p99_ns: 0,
+                    ..measuring(0, 50_000)
+                },
+            ),
+            ("so many requests", requests.clone(), measuring(50_000, 10)),
+            ("a rate", rate.clone(), measuring(39_000, 1_000_000)),
+        ] {
+            let (terminal, bar) = terminal(width);
+            let begun = Instant::now();
+            let mut view = LoadProgress::on(bar, false, &plan, begun);
+            view.show_at(&Progress::default(), begun);
+            view.show_at(&progress, begun + Duration::from_secs(2));
+            texts.push((format!("{title}, {width} columns"), seen(&terminal)));
+        }
+    }
+    titled("load-progress", &texts);
+}
+
+#[test]
+fn a_search_for_a_capacity() {
+    let question = Question {
+        slo: "p99<10ms".parse().unwrap(),
+        precision: Precision {
+            share: 0.1,
+            repeats: 6,
+        },
+        lengths: Lengths {
+            warmup: Duration::from_secs(1),
+            measured: Duration::from_secs(5),
+        },
+        budget: Duration::from_secs(300),
+        curve_steps: 11,
+        seed: 42,
+    };
+    let attempt = |purpose, judgement, responses| {
+        let mut histogram = LatencyHistogram::new();
+        (0..responses).for_each(|_| histogram.record(2_000_000));
+        RateAttempt {
+            purpose,
+            run: 1,
+            rate_per_s: 12_345.6,
+            seed: 1,
+            duration_s: 5.0,
+            cut_short: false,
+            judgement,
+            requests: responses,
+            ok: responses,
+            errors: 0.0,
+            sent: 1.0,
+            latency_ns: histogram.summary(),
+            histogram: histogram.to_base64(),
+            generator_busy: 0.1,
+            noise: None,
+            tcp: None,
+            slow_because: None,
+        }
+    };
+    let failed = Judgement::Failed {
+        why: vec![
+            "p99 was 20.0 ms, not below 10ms".into(),
+            "errors were 1.2 %, not below 0.1%".into(),
+        ],
+    };
+    let limited = Judgement::Limited {
+        why: vec!["a worker was 99 % busy".into()],
+    };
+    let noise = AttemptNoise {
+        steal_share: 0.12,
+        foreign_share: 0.31,
+        generator_wait_s: None,
+        server_wait_s: None,
+        server: ServerPlace::Seen,
+        noisy: vec![
+            NoiseCause::Steal { share: 0.12 },
+            NoiseCause::OtherPrograms { share: 0.31 },
+        ],
+    };
+    let slow = Some("37 segments were sent again".to_owned());
+    let finding = |number| Purpose::Finding { number };
+    let noisy = |purpose, run| RateAttempt {
+        run,
+        noise: Some(noise.clone()),
+        ..attempt(purpose, Judgement::Held, 2000)
+    };
+    let attempts = [
+        attempt(Purpose::Approach, Judgement::Held, 2000),
+        attempt(Purpose::Approach, Judgement::Held, 900),
+        attempt(finding(1), failed.clone(), 2000),
+        RateAttempt {
+            slow_because: slow.clone(),
+            ..attempt(finding(7), failed, 2000)
+        },
+        RateAttempt {
+            slow_because: slow,
+            ..attempt(Purpose::Confirm, limited, 2000)
+        },
+        noisy(finding(2), 1),
+        noisy(finding(2), MOST_RUNS),
+        noisy(Purpose::Curve, 1),
+    ];
+    let (terminal, bar) = terminal(80);
+    let mut view = CapacityProgress::on_bar(bar, &question);
+    let events = [Found::Guessed(24_680.0)]
+        .into_iter()
+        .chain(attempts.iter().map(Found::Tried));
+    let events = events.chain([Found::Unsettled("404 instead of 200")]);
+    let lines: Vec<String> = events.filter_map(|event| view.line(&event)).collect();
+    view.show(&Progress::default());
+    let guessing = seen(&terminal);
+    view.on(&Found::Tries(&Rate {
+        purpose: finding(2),
+        rate_per_s: 12_345.6,
+        warmup: Duration::from_secs(1),
+        measured: Duration::from_secs(5),
+        seed: 1,
+        ends_by: None,
+    }));
+    view.show(&measuring(1000, 0));
+    golden(
+        "capacity-progress",
+        &[
+            ("lines", lines.join("\n")),
+            ("at first", guessing),
+            ("then", seen(&terminal)),
+        ],
+    );
+}
+
+/// A run of six rounds, and one whose rounds are added as needed.
+#[test]
+fn a_run() {
+    let mut texts = Vec::new();
+    for width in WIDTHS {
+        for (rounds, precision) in [("six rounds", None), ("rounds as needed", Some("3%"))] {
+            texts.push((format!("{rounds}, {width} columns"), run(width, precision)));
+        }
+    }
+    titled("run-progress", &texts);
+}
+
+/// The line that moved at each of its steps, and in the end all that stands above it.
+fn run(width: u16, precision: Option<&str>) -> String {
+    let load = LoadSpec {
+        connections: 64,
+        duration_s: Some(2.0),
+        warmup_s: 0.5,
+        ..LoadSpec::default()
+    };
+    let requests = LoadSpec {
+        requests: Some(10_000),
+        duration_s: None,
+        ..load.clone()
+    };
+    let measure = |workload: &str, load, rounds| Measure {
+        workload: workload.into(),
+        load,
+        rounds,
+        warmup_limit_s: 20.0,
+    };
+    let measures = vec![measure("hello", load, 6), measure("sse-20k", requests, 3)];
+    let ids = ["go-nethttp", "java-helidon-virtual"].map(str::to_owned);
+    let mut plan = Plan::interleaved(&ids, &measures, |_, _| true, 1);
+    let layout = project::layout(None).unwrap();
+    let suite = Suite::read(&layout.suites(), "tour").unwrap();
+    let cpus = CpuAssignment {
+        server: vec![0],
+        load: vec![0],
+    };
+    let bench = project::bench(&layout, cpus, "logs".into(), Duration::from_secs(30));
+    let request = RunRequest {
+        bench: bench.unwrap(),
+        suite: &suite,
+        servers: Vec::new(),
+        tasks: Vec::new(),
+        measures,
+        adaptive: precision.map(|precision| AdaptiveRounds {
+            precision: precision.parse().unwrap(),
+            budget: Duration::from_secs(600),
+            most_rounds: 100,
+        }),
+        baseline: None,
+        alike: Vec::new(),
+        seed: 42,
+        id: "20261121-203000-tour".into(),
+        command: Vec::new(),
+        prony_version: "0.1.0".into(),
+        ports: Box::new(FreePorts),
+        driver: None,
+    };
+    let trials = plan.trials(6);
+    let round = plan.next_round(|_| true);
+    let attempt = Trying {
+        trial: trials[0].clone(),
+        number: 1,
+        measure: 0,
+        warming: Warming::Search,
+        warmup_limit_s: 20.0,
+        warmup_s: 0.5,
+    };
+    let servers = servers();
+    let records = records(&trials[0]);
+    let (terminal, bar) = terminal(width);
+    let mut view = RunProgress::on(bar, true, &request);
+    let mut moving: Vec<String> = Vec::new();
+    let mut show = |event: Event<'_>| {
+        view.show(&event);
+        moving.extend(seen(&terminal).lines().last().map(str::to_owned));
+    };
+    for (server, step) in [
+        ("go-nethttp", "building"),
+        ("java-helidon-virtual", "making its toolchain"),
+    ] {
+        show(Event::Preparing { server, step });
+    }
+    servers
+        .iter()
+        .for_each(|server| show(Event::Prepared { server }));
+    show(Event::Verifying {
+        server: "go-nethttp",
+    });
+    let logs = Logs::at(Path::new("logs/wrong-verify.log"));
+    for server in &servers {
+        let logs = (server.id == "wrong").then_some(&logs);
+        show(Event::Verified { server, logs });
+    }
+    show(Event::Planned { trials: &trials });
+    show(Event::Round { trials: &round });
+    show(Event::WarmingUp {
+        attempt: &attempt,
+        so_far: Duration::from_secs(12),
+    });
+    show(Event::Trial { attempt: &attempt });
+    show(Event::Loading {
+        attempt: &attempt,
+        progress: &measuring(5_000, 0),
+    });
+    show(Event::KeptEnded {
+        attempt: &attempt,
+        exit: "ended with exit code 3",
+    });
+    for (again, record) in records.iter().enumerate() {
+        show(Event::Measured {
+            record,
+            again: again == 1,
+        });
+    }
+    for widest in [Some(2.0), Some(0.051), None] {
+        show(Event::Compared {
+            widest,
+            time_left: Duration::from_secs(425),
+        });
+        show(Event::Trial { attempt: &attempt });
+    }
+    // Those that follow are not told one by one.
+    (0..9).for_each(|_| {
+        show(Event::Measured {
+            record: &records[1],
+            again: false,
+        })
+    });
+    view.finish();
+    moving.dedup();
+    format!("{}\n--\n{}", moving.join("\n"), seen(&terminal))
+}
+
+/// One for each way to be prepared and verified.
+fn servers() -> Vec<ServerRecord> {
+    let server = |id: &str, status| ServerRecord {
+        id: id.into(),
+        language: "Go".into(),
+        framework: "net/http".into(),
+        version: Some("1.26.1".into()),
+        class: "stdlib".into(),
+        source_hash: String::new(),
+        run_command: Vec::new(),
+        artefact_bytes: None,
+        build_s: None,
+        status,
+        serves: vec!["hello".into()],
+        verified: Vec::new(),
+    };
+    let skipped = ServerStatus::Skipped {
+        missing: "zig >= 0.15".into(),
+        install: "apt-get install -y zig".into(),
+    };
+    let output = "main.go:4: no such package\nmore".to_owned();
+    let wrong = VerifyVerdict::Wrong {
+        expected: "the body `hello from prony`".into(),
+        came: "the body `hello`".into(),
+    };
+    vec![
+        server("ready", ServerStatus::Ready),
+        ServerRecord {
+            build_s: Some(4.23),
+            ..server("built", ServerStatus::Ready)
+        },
+        ServerRecord {
+            verified: vec![VerifyResult {
+                workload: "hello".into(),
+                verdict: wrong,
+            }],
+            ..server("wrong", ServerStatus::Ready)
+        },
+        server("skipped", skipped),
+        server(
+            "broken",
+            ServerStatus::BuildFailed {
+                output: output.clone(),
+            },
+        ),
+        server("dead", ServerStatus::StartFailed { reason: output }),
+    ]
+}
+
+/// One for each thing that is said of a trial: nothing, two causes of noise, warm-ups, and a failure twice.
+fn records(trial: &Trial) -> Vec<TrialRecord> {
+    let warm_up = |process, time_to_warm_s| WarmUp {
+        process,
+        loaded_s: 20.2,
+        searched_s: 20.0,
+        limit_s: 20.0,
+        time_to_warm_s,
+        still_improving: time_to_warm_s.is_none(),
+    };
+    let record = |warm_up, noisy| TrialRecord {
+        trial: trial.clone(),
+        started_at: String::new(),
+        attempt: 1,
+        noisy,
+        result: TrialResult::Measured(Measurement {
+            load: closed(),
+            server: ServerCost::default(),
+            startup_ns: None,
+            warm_up,
+            noise: MachineNoise::default(),
+            log_lines: None,
+        }),
+    };
+    let failed = TrialRecord {
+        result: TrialResult::Failed {
+            kind: FailureKind::ServerExited,
+            message: "the server ended with exit code 3\nits last words".into(),
+        },
+        ..record(None, Vec::new())
+    };
+    let noisy = vec![
+        NoiseCause::OtherPrograms { share: 0.23 },
+        NoiseCause::WarmUp { rise: 0.4 },
+    ];
+    vec![
+        record(None, Vec::new()),
+        record(None, noisy),
+        record(None, vec![NoiseCause::Steal { share: 0.3 }]),
+        record(Some(warm_up(ProcessStart::New, Some(8.2))), Vec::new()),
+        record(
+            Some(warm_up(ProcessStart::Restarted, Some(8.0))),
+            Vec::new(),
+        ),
+        record(Some(warm_up(ProcessStart::Kept, None)), Vec::new()),
+        failed.clone(),
+        failed,
+    ]
+}
+
+fn titled(file: &str, texts: &[(String, String)]) {
+    let texts = texts
+        .iter()
+        .map(|(title, text)| (title.as_str(), text.clone()));
+    golden(file, &texts.collect::<Vec<_>>());
+}

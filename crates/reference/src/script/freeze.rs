@@ -1,0 +1,149 @@
+//! A server that stands still at the end of every period.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::ScriptError;
+
+/// The server stands still for some time at the end of every period. The first period begins with the first arrival.
+///
+/// Requests in flight continue when the freeze is over. A response that is due exactly when a freeze begins still leaves;
+/// a request that arrives at that instant waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freeze {
+    length: Duration,
+    period: Duration,
+}
+
+impl Freeze {
+    /// Frozen for `length` at the end of every `period`.
+    ///
+    /// # Errors
+    /// If it takes no time, or the whole period.
+    pub fn new(length: Duration, period: Duration) -> Result<Self, ScriptError> {
+        match Duration::ZERO < length && length < period {
+            true => Ok(Self { length, period }),
+            false => Err(ScriptError::FreezeLength),
+        }
+    }
+
+    /// When `work` that is started at `start` is done.
+    pub fn end_of(&self, start: Duration, work: Duration) -> Duration {
+        let (period, start) = (self.period.as_nanos(), start.as_nanos());
+        let awake = period - self.length.as_nanos();
+        let into_period = start % period;
+        // Work started in a freeze begins at its end.
+        let (start, left) = match into_period < awake {
+            true => (start, awake - into_period),
+            false => (start - into_period + period, awake),
+        };
+        let work = work.as_nanos();
+        if work <= left {
+            return nanoseconds(start + work);
+        }
+        let next_period = start - start % period + period;
+        let rest = work - left;
+        // A rest that fills whole periods exactly is done before the freeze of the last one.
+        let whole_periods = (rest - 1) / awake;
+        nanoseconds(next_period + whole_periods * period + (rest - whole_periods * awake))
+    }
+}
+
+/// At most 584 years.
+fn nanoseconds(count: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(count).unwrap_or(u64::MAX))
+}
+
+impl FromStr for Freeze {
+    type Err = ScriptError;
+
+    /// Reads `1s/10s`: 1 s at the end of every 10 s.
+    fn from_str(text: &str) -> Result<Self, ScriptError> {
+        let parts = text.split_once('/').and_then(|(length, period)| {
+            Some((
+                humantime::parse_duration(length).ok()?,
+                humantime::parse_duration(period).ok()?,
+            ))
+        });
+        let (length, period) = parts.ok_or_else(|| ScriptError::Freeze { text: text.into() })?;
+        Self::new(length, period)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn work_stands_still_in_a_freeze() {
+        let freeze = Freeze::new(ms(200), ms(1000)).unwrap();
+        for (start, work, end) in [
+            (0, 0, 0),
+            (0, 800, 800),
+            (0, 801, 1001),
+            (799, 0, 799),
+            (800, 0, 1000),
+            (900, 5, 1005),
+            (999, 0, 1000),
+            (1000, 0, 1000),
+            (700, 150, 1050),
+            (700, 900, 1800),
+            (700, 901, 2001),
+            (900, 1600, 2800),
+            (900, 1601, 3001),
+        ] {
+            assert_eq!(
+                freeze.end_of(ms(start), ms(work)),
+                ms(end),
+                "{start} {work}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_freeze_is_parsed_from_two_durations() {
+        let freeze: Freeze = "1s/10s".parse().unwrap();
+        assert_eq!(freeze, Freeze::new(ms(1000), ms(10_000)).unwrap());
+        for text in ["", "1s", "1s/", "1s/soon", "1/10", "-1s/10s"] {
+            let error = text.parse::<Freeze>().unwrap_err().to_string();
+            assert!(error.contains("for instance 1s/10s"), "{error}");
+        }
+        for text in ["10s/10s", "11s/10s", "0s/10s"] {
+            let error = text.parse::<Freeze>().unwrap_err();
+            assert!(matches!(error, ScriptError::FreezeLength), "{text}");
+        }
+    }
+
+    /// The end of the work, found one nanosecond at a time.
+    fn step_by_step(length: u64, period: u64, start: u64, mut work: u64) -> u64 {
+        let is_frozen = |at: u64| at % period >= period - length;
+        let mut at = start;
+        while is_frozen(at) {
+            at += 1;
+        }
+        while work > 0 {
+            work -= u64::from(!is_frozen(at));
+            at += 1;
+        }
+        at
+    }
+
+    proptest! {
+        #[test]
+        fn the_end_agrees_with_counting_nanoseconds(
+            (length, period) in (1u64..20).prop_flat_map(|length| (Just(length), length + 1..40)),
+            start in 0u64..200,
+            work in 0u64..200,
+        ) {
+            let freeze =
+                Freeze::new(Duration::from_nanos(length), Duration::from_nanos(period)).unwrap();
+            let end = freeze.end_of(Duration::from_nanos(start), Duration::from_nanos(work));
+            prop_assert_eq!(end.as_nanos(), step_by_step(length, period, start, work).into());
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! One connection: its requests, and its responses, which leave when they are due.
+
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
+
+use crate::framing::{Event, Framer, Link};
+use crate::output::{Output, Sent};
+use crate::responses::{Date, Responses};
+use crate::route::Reply;
+
+/// How many requests of one connection may wait. A client that sends more is an attack, not a measurement.
+const MAX_WAITING: usize = 10_000;
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    socket: TcpStream,
+    framer: Framer,
+    /// The beginning of a request.
+    input: Vec<u8>,
+    /// The reply to the request whose body is being skipped.
+    reply: Option<Reply>,
+    /// How many requests wait for their responses.
+    waiting: usize,
+    /// When the response to the last request leaves.
+    last_leaves: Duration,
+    /// Responses that are due but not yet taken by the socket.
+    output: Output,
+    /// Whether no more requests are read, and the last response ends the connection.
+    closing: bool,
+    /// Whether the client has closed its side.
+    ended: bool,
+}
+
+/// Whether a connection continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays.
+    Stays,
+    /// It is over.
+    Over,
+}
+
+impl Connection {
+    /// The connection of a client that was just accepted.
+    pub fn new(socket: TcpStream) -> Self {
+        Self {
+            socket,
+            framer: Framer::default(),
+            input: Vec::new(),
+            reply: None,
+            waiting: 0,
+            last_leaves: Duration::ZERO,
+            output: Output::default(),
+            closing: false,
+            ended: false,
+        }
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Whether more bytes can come.
+    pub fn wants_input(&self) -> bool {
+        !self.ended
+    }
+
+    /// When the response to the request just read leaves if it is due at `due`: the responses of a connection leave in
+    /// the order of their requests, although one of several workers may finish a later one first.
+    pub fn leaves_after_those_before(&mut self, due: Duration) -> Duration {
+        self.last_leaves = self.last_leaves.max(due);
+        self.last_leaves
+    }
+
+    /// Whether it waits for the socket to take more.
+    pub fn is_blocked(&self) -> bool {
+        !self.output.is_empty()
+    }
+
+    /// Reads up to `buffer`'s length, and passes on each whole request.
+    pub fn read(&mut self, buffer: &mut [u8], on_request: &mut impl FnMut(Reply)) -> Fate {
+        match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(0) => {
+                self.ended = true;
+                self.closing = true;
+                self.fate()
+            }
+            Ok(length) => self.take(&buffer[..length], on_request),
+            Err(Errno::EAGAIN | Errno::EINTR) => Fate::Stays,
+            Err(_) => Fate::Over,
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> Fate {
+        let mut input = std::mem::take(&mut self.input);
+        input.extend_from_slice(bytes);
+        let read = self.find_requests(&input, on_request);
+        if !self.closing {
+            input.drain(..read);
+            self.input = input;
+        }
+        match self.waiting > MAX_WAITING {
+            true => Fate::Over,
+            false => Fate::Stays,
+        }
+    }
+
+    /// Passes on the whole requests at the beginning of `bytes`; returns how many bytes they take.
+    fn find_requests(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> usize {
+        let mut read = 0;
+        while !self.closing {
+            let reply = match self.framer.next(&bytes[read..]) {
+                Ok((length, event)) => {
+                    read += length;
+                    match event {
+                        Event::NeedMore => break,
+                        Event::Head(head) => {
+                            self.reply = Some(Reply::to(&head));
+                            None
+                        }
+                        Event::End => self.reply.take(),
+                    }
+                }
+                Err(refusal) => Some(Reply::refusing(refusal)),
+            };
+            if let Some(reply) = reply {
+                self.waiting += 1;
+                self.closing = reply.link == Link::Closes;
+                on_request(reply);
+            }
+        }
+        read
+    }
+
+    /// Sends the response to the first request that waits.
+    pub fn respond(
+        &mut self,
+        reply: Reply,
+        responses: &Responses,
+        date: &Date,
+        random: &mut fastrand::Rng,
+    ) -> Fate {
+        self.waiting -= 1;
+        responses.write(reply, date, random, &mut self.output);
+        self.send(responses)
+    }
+
+    /// Sends what the socket has not taken yet.
+    pub fn send(&mut self, responses: &Responses) -> Fate {
+        match self.output.send(self.socket.as_raw_fd(), responses.page()) {
+            Ok(Sent::All) => self.fate(),
+            Ok(Sent::Blocked) => Fate::Stays,
+            Err(_) => Fate::Over,
+        }
+    }
+
+    /// After the last response, closes our side and reads on until the client closes its side: closing with bytes unread
+    /// would reset the connection, and the client could lose the response.
+    fn fate(&mut self) -> Fate {
+        let is_done = self.closing && self.waiting == 0 && self.output.is_empty();
+        match is_done && (self.ended || self.socket.shutdown(Shutdown::Write).is_err()) {
+            true => Fate::Over,
+            false => Fate::Stays,
+        }
+    }
+}

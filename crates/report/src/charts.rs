@@ -1,0 +1,498 @@
+//! The charts of a table and of a document's table.
+
+use prony_model::PublishedFigure;
+use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
+use prony_present::page::Figure;
+use prony_present::{load, number};
+use prony_stats::{Estimate, Known};
+
+use crate::columns::band;
+use crate::figures::Percentile;
+use crate::published::words::{shown, summary, tick, title};
+use crate::published::{DocumentRow, DocumentTable};
+use crate::summary::RunSummary;
+use crate::table::{ResultTable, ServerRow, Standing};
+
+/// Which chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChartKind {
+    /// Ok responses a second, with intervals, the ceiling as a line.
+    Throughput,
+    /// Latency from p50 to p99.9, logarithmic.
+    Latency,
+    /// Ok responses for a second of the server's CPU time, with intervals.
+    Cpu,
+    /// Peak memory of the server.
+    Memory,
+    /// The trials in the order in which they were run, and what each lost to others.
+    Course,
+}
+
+/// A figure that lies this share off its row's median is drawn at the edge of its row.
+const EDGE: f64 = 0.2;
+/// A trial that lost this share to others fills its row.
+const FULL_LOSS: f64 = 0.2;
+/// How many ticks an axis has at most.
+const TICKS: usize = 4;
+
+impl ChartKind {
+    /// All of them, in the order of the page.
+    pub const ALL: [ChartKind; 5] = [
+        Self::Throughput,
+        Self::Latency,
+        Self::Cpu,
+        Self::Memory,
+        Self::Course,
+    ];
+
+    /// Those that say something of a table. In an open loop the rate is the offered one, so there is no chart of it.
+    pub fn of(table: &ResultTable) -> impl Iterator<Item = ChartKind> {
+        let (open, has_cpu) = (table.is_open(), table.has_cpu());
+        Self::ALL.into_iter().filter(move |kind| match kind {
+            Self::Throughput => !open,
+            Self::Cpu => has_cpu,
+            Self::Latency | Self::Memory | Self::Course => true,
+        })
+    }
+
+    /// Its name, as in file names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+            Self::Course => "trials",
+        }
+    }
+}
+
+/// A chart as a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartFile {
+    /// The file's name: `hello-throughput.svg`, `published-1-rate.svg`.
+    pub name: String,
+    /// A stand-alone SVG document.
+    pub svg: String,
+}
+
+/// Every chart of a run, for a folder of their own: no two have the same name.
+pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
+    let documents = summary
+        .published
+        .iter()
+        .flat_map(|document| &document.tables);
+    let of_documents = documents.flat_map(document_figures);
+    let of_table = |table| ChartKind::of(table).map(move |kind| figure(kind, table));
+    let figures = of_documents.chain(summary.tables.iter().flat_map(of_table));
+    let file = |Figure { file, chart }: Figure| ChartFile {
+        name: file,
+        svg: chart.document(),
+    };
+    figures.map(file).collect()
+}
+
+/// One chart of one table as a stand-alone SVG document, on a light ground.
+pub fn chart_svg(kind: ChartKind, table: &ResultTable) -> String {
+    chart(kind, table).document()
+}
+
+/// One chart of a table with its file name.
+pub fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
+    Figure {
+        file: format!("{}-{}.svg", table.slug, kind.name()),
+        chart: chart(kind, table),
+    }
+}
+
+/// The charts of a document's table: of the figures that were measured.
+pub fn document_figures(table: &DocumentTable) -> Vec<Figure> {
+    let measured = |figure: &&PublishedFigure| {
+        table
+            .rows
+            .iter()
+            .any(|row| row.measured.contains_key(*figure))
+    };
+    let figures = table.source.charts.iter().filter(measured);
+    figures
+        .map(|figure| Figure {
+            file: format!("published-{}-{}.svg", table.number, figure.name()),
+            chart: document_chart(table, *figure),
+        })
+        .collect()
+}
+
+fn chart(kind: ChartKind, table: &ResultTable) -> Chart {
+    let chart = match kind {
+        ChartKind::Throughput => throughput(table),
+        ChartKind::Latency => latency(table),
+        ChartKind::Cpu => cpu(table),
+        ChartKind::Memory => memory(table),
+        ChartKind::Course => course(table),
+    };
+    chart.draw()
+}
+
+/// The rows in the order of their rates. In an open loop the rate says nothing, and they stay as they are: by latency.
+fn in_order(table: &ResultTable) -> Vec<&ServerRow> {
+    let mut sorted: Vec<&ServerRow> = table.rows.iter().collect();
+    if !table.is_open() {
+        sorted.sort_by(|a, b| b.figures.rate.median.total_cmp(&a.figures.rate.median));
+    }
+    sorted
+}
+
+/// A chart whose description lists what its rows say.
+fn described(chart: RowChart, what: &str) -> RowChart {
+    let row = |row: &Series| {
+        format!("{} {} {}", row.label, row.value, row.note)
+            .trim_end()
+            .to_owned()
+    };
+    let rows: Vec<String> = chart.rows.iter().map(row).collect();
+    RowChart {
+        description: format!("{what}: {}.", rows.join("; ")),
+        ..chart
+    }
+}
+
+fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> Series {
+    Series {
+        label: row.server.id.clone(),
+        value,
+        note,
+        marks: mark.into_iter().collect(),
+    }
+}
+
+/// A chart of bars; `of` gives a row's figure, its interval, and a note.
+fn bars<'t>(
+    rows: Vec<&'t ServerRow>,
+    (title, what): (String, String),
+    axis: impl FnOnce(f64) -> Axis,
+    shown: fn(f64) -> String,
+    of: impl Fn(&'t ServerRow) -> (Option<f64>, Option<(f64, f64)>, String),
+) -> RowChart {
+    let figures: Vec<_> = rows.into_iter().map(|row| (row, of(row))).collect();
+    let highest = figures
+        .iter()
+        .filter_map(|(_, (value, interval, _))| Some(interval.map_or((*value)?, |(_, high)| high)));
+    let axis = axis(highest.fold(0.0, f64::max));
+    let rows = figures.into_iter().map(|(row, (value, interval, note))| {
+        let mark = value.map(|value| {
+            Mark::Bar(Bar {
+                value,
+                interval,
+                // Grey is what is not compared with the others.
+                is_grey: row.is_reference() || row.standing == Standing::WrongResponses,
+            })
+        });
+        series(
+            row,
+            value.map_or(number::NONE.to_owned(), shown),
+            note,
+            mark,
+        )
+    });
+    let chart = RowChart {
+        title,
+        axis,
+        rows: rows.collect(),
+        ..RowChart::default()
+    };
+    described(chart, &what)
+}
+
+fn spread(estimate: Estimate) -> Option<(f64, f64)> {
+    (estimate.n > 1).then_some((estimate.low, estimate.high))
+}
+
+fn throughput(table: &ResultTable) -> RowChart {
+    let title = format!("Requests per second: {}", table.name());
+    let what = format!(
+        "Median and interval over rounds, under {}",
+        load::line(&table.load)
+    );
+    let axis = |most| {
+        Axis::new(
+            "ok responses per second, median and 95 % interval",
+            Scale::linear(most, TICKS),
+            number::count,
+        )
+    };
+    let chart = bars(in_order(table), (title, what), axis, number::count, |row| {
+        (
+            Some(row.figures.rate.median),
+            spread(row.figures.rate),
+            rate_note(row),
+        )
+    });
+    RowChart {
+        limit: table
+            .ceiling()
+            .map(|row| (row.figures.rate.median, row.server.id.clone())),
+        ..chart
+    }
+}
+
+fn rate_note(row: &ServerRow) -> String {
+    let interval = || match row.figures.rate.n {
+        1 => String::new(),
+        _ => number::count_interval(row.figures.rate.low, row.figures.rate.high),
+    };
+    match row.standing {
+        Standing::Ranked(_) => interval(),
+        Standing::Offered => String::new(),
+        Standing::Reference => "reference".to_owned(),
+        Standing::AtLeast(_) => {
+            let bound = row.bounds.iter().find(|bound| bound.binds());
+            bound.map_or_else(interval, |bound| bound.name().to_owned())
+        }
+        Standing::WrongResponses => "wrong responses".to_owned(),
+    }
+}
+
+fn latency(table: &ResultTable) -> RowChart {
+    let dot = |percentile| match percentile {
+        Percentile::P50 => Dot::P50,
+        Percentile::P90 => Dot::P90,
+        Percentile::P99 => Dot::P99,
+        Percentile::P999 => Dot::P999,
+    };
+    let points = |row: &ServerRow| -> Vec<(Dot, f64)> {
+        let all = Percentile::ALL.into_iter();
+        all.filter_map(|percentile| Some((dot(percentile), row.figures.percentile(percentile)?)))
+            .collect()
+    };
+    let values = table.rows.iter().flat_map(points).map(|(_, value)| value);
+    let scale = Scale::log(values);
+    let rows = in_order(table).into_iter().map(|row| {
+        let shown = |percentile: Percentile| {
+            let value = row.figures.percentile(percentile);
+            format!(
+                "{} {}",
+                percentile.name(),
+                value.map_or(number::NONE.to_owned(), number::duration)
+            )
+        };
+        series(
+            row,
+            shown(Percentile::P50),
+            shown(Percentile::P99),
+            Some(Mark::Dots(points(row))),
+        )
+    });
+    let chart = RowChart {
+        title: format!("Latency, {}: {}", load::latency(&table.load), table.name()),
+        axis: Axis::new("latency", scale, number::duration),
+        legend: Percentile::ALL
+            .map(|percentile| (dot(percentile), percentile.name().to_owned()))
+            .into(),
+        rows: rows.collect(),
+        ..RowChart::default()
+    };
+    let what = format!(
+        "Histograms of all rounds merged, under {}",
+        load::line(&table.load)
+    );
+    described(chart, &what)
+}
+
+fn cpu(table: &ResultTable) -> RowChart {
+    let title = format!("Requests per second of server CPU time: {}", table.name());
+    let what =
+        "Median and interval over rounds; user and kernel time, whole process tree".to_owned();
+    let axis = |most| {
+        Axis::new(
+            "ok responses per CPU second, median and 95 % interval",
+            Scale::linear(most, TICKS),
+            number::count,
+        )
+    };
+    bars(table.by_cpu(), (title, what), axis, number::count, |row| {
+        let rate = row.figures.costs.requests_per_cpu_s;
+        let note = match (row.standing, row.cpu_band) {
+            (Standing::WrongResponses, _) => "wrong responses".to_owned(),
+            (_, Some(range)) => format!("rank {}", band(Some(range))),
+            (_, None) if row.is_reference() => "reference".to_owned(),
+            (_, None) => String::new(),
+        };
+        (rate.map(|rate| rate.median), rate.and_then(spread), note)
+    })
+}
+
+fn memory(table: &ResultTable) -> RowChart {
+    let title = format!("Peak memory of the server: {}", table.name());
+    let what = "The most of any round, whole process tree".to_owned();
+    let axis = |most| Axis::new("peak memory", Scale::binary(most, TICKS), number::bytes);
+    bars(in_order(table), (title, what), axis, number::bytes, |row| {
+        (
+            Some(row.figures.peak_memory_bytes as f64),
+            None,
+            String::new(),
+        )
+    })
+}
+
+fn course(table: &ResultTable) -> RowChart {
+    let figure = match table.is_open() {
+        true => "median latency",
+        false => "rate",
+    };
+    let trials = || {
+        let trials = table.course.iter().enumerate();
+        trials.map(|(i, trial)| ((i + 1) as f64, trial))
+    };
+    let most_lost = table
+        .course
+        .iter()
+        .map(|trial| trial.loss)
+        .fold(0.0, f64::max);
+    let mut rows: Vec<Series> = in_order(table)
+        .into_iter()
+        .map(|row| {
+            let own = trials().filter(|(_, trial)| trial.server == row.server.id);
+            let own = own.filter_map(|(at, trial)| {
+                Some(Trial {
+                    at,
+                    height: (trial.relative? - 1.0) / EDGE,
+                    is_noisy: trial.noisy,
+                })
+            });
+            let noisy = match row.figures.attempts.noisy {
+                0 => String::new(),
+                n => format!("{n} noisy"),
+            };
+            series(row, noisy, String::new(), Some(Mark::Trials(own.collect())))
+        })
+        .collect();
+    let losses = trials().map(|(at, trial)| Trial {
+        at,
+        height: trial.loss / FULL_LOSS,
+        is_noisy: trial.noisy,
+    });
+    rows.push(Series {
+        label: "CPU time lost to others".to_owned(),
+        value: number::share(most_lost),
+        note: "at most".to_owned(),
+        marks: vec![Mark::Losses(losses.collect())],
+    });
+    let noisy = table.course.iter().filter(|trial| trial.noisy).count();
+    RowChart {
+        title: format!("Trials in order: {}", table.name()),
+        description: format!(
+            "{} trials from left to right in the order in which they were run, a dot each: its {figure} against the median of \
+             its row. {noisy} were noisy. The lowest row shows the share of their CPU time that server or generator lost to \
+             others: {} at most.",
+            table.course.len(),
+            number::share(most_lost),
+        ),
+        axis: Axis::new(
+            "trials in the order in which they were run",
+            Scale::linear(table.course.len() as f64, 5),
+            number::count,
+        ),
+        legend: vec![
+            (Dot::Plain, format!("{figure} vs. its row's median, ±20 %")),
+            (Dot::Noisy, "noisy".to_owned()),
+        ],
+        rows,
+        limit: None,
+    }
+}
+
+fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
+    // A reference server that the document does not have is a line through all rows.
+    let has_row = |row: &&DocumentRow| row.in_document || !row.is_reference;
+    let rows: Vec<&DocumentRow> = table.rows.iter().filter(has_row).collect();
+    // Only rates have a ceiling, and it is another one for each workload.
+    let is_rate = matches!(figure, PublishedFigure::Rate | PublishedFigure::Transfer)
+        && !table.has_workloads();
+    let ceiling = table.rows.iter().find(|row| is_rate && !has_row(row));
+    let most = rows
+        .iter()
+        .copied()
+        .chain(ceiling)
+        .filter_map(|row| row.measured.get(&figure))
+        .map(|measured| {
+            let high = measured.spread.map_or(measured.value, |(_, high)| high);
+            measured
+                .rounds
+                .iter()
+                .map(|(_, value)| *value)
+                .fold(high.max(measured.value), f64::max)
+        });
+    let most = most.fold(0.0, f64::max);
+    let scale = match figure {
+        PublishedFigure::Transfer
+        | PublishedFigure::ArtefactBytes
+        | PublishedFigure::PeakMemory => Scale::binary(most, TICKS),
+        _ => Scale::linear(most, TICKS),
+    };
+    let name = title(table, figure);
+    let axis = match table.source.each_round {
+        true => format!(
+            "{name}, a bar per round and a line at their {}",
+            summary(table)
+        ),
+        false => name.clone(),
+    };
+    let chart = RowChart {
+        title: format!(
+            "{}: {}",
+            prony_present::words::capital(&name),
+            table.source.title
+        ),
+        axis: Axis::new(&axis, scale, tick(figure)),
+        limit: ceiling.and_then(|row| Some((row.measured.get(&figure)?.value, row.name.clone()))),
+        rows: rows
+            .into_iter()
+            .map(|row| document_series(table, row, figure))
+            .collect(),
+        ..RowChart::default()
+    };
+    let what = format!(
+        "Measured here, in the document's order, under {}",
+        load::line(&table.source.load)
+    );
+    described(chart, &what).draw()
+}
+
+fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFigure) -> Series {
+    let is_grey = !(row.in_document && row.is_exact(figure));
+    let mark = row.measured.get(&figure).map(|measured| {
+        match table.source.each_round && !measured.rounds.is_empty() {
+            true => Mark::Rounds {
+                values: measured.rounds.iter().map(|(_, value)| *value).collect(),
+                middle: measured.value,
+                is_grey,
+            },
+            false => Mark::Bar(Bar {
+                value: measured.value,
+                interval: measured.spread,
+                is_grey,
+            }),
+        }
+    });
+    // A word behind the figure: why there is none, or why it is grey.
+    let note = match (row.absent, row.known.get(&figure)) {
+        (Some(why), _) => why,
+        (None, _) if !row.in_document => "added",
+        (None, Some(Known::AtLeast)) => "limited",
+        (None, Some(Known::Nothing)) => "doubtful",
+        (None, Some(Known::Exactly) | None) => "",
+    };
+    let value = row
+        .measured
+        .get(&figure)
+        .map(|measured| shown(figure, measured.value));
+    Series {
+        label: match table.has_workloads() {
+            true => format!("{}, {}", row.name, row.workload),
+            false => row.name.clone(),
+        },
+        value: value.unwrap_or(number::NONE.to_owned()),
+        note: note.to_owned(),
+        marks: mark.into_iter().collect(),
+    }
+}

@@ -1,0 +1,318 @@
+//! The registry of columns: what stands in each, how important it is, and what its title means.
+
+use prony_present::number::{self, NONE, bytes, count, duration, exact, joules, ratio, share};
+use prony_present::table::{Badge, Cell, Column, Row, Table, Tone};
+use prony_present::words::plural;
+use prony_stats::{Band, Estimate};
+
+use crate::figures::{Figures, Percentile, Relative, WorstRound};
+use crate::table::{ResultTable, ServerRow, Standing};
+
+type Col = Column<ServerRow>;
+
+const SERVER: Col = Col::words("server", |row: &ServerRow| {
+    let made_with = [row.server.title(), row.server.class.clone()];
+    let made_with = made_with.into_iter().filter(|words| !words.is_empty());
+    let name = match row.is_reference() {
+        true => format!("{} (reference)", row.server.id),
+        false => row.server.id.clone(),
+    };
+    Cell::text(name).with(Some(made_with.collect::<Vec<_>>().join(", ")))
+});
+
+/// Rates and latency.
+static SPEED: [Col; 18] = [
+    Col::figure("rank", |row: &ServerRow| {
+        rank(row.band(), String::new(), Cell::default())
+    })
+    .hint("The range of ranks that the data allow"),
+    SERVER,
+    Col::figure("req/s", |row: &ServerRow| {
+        estimate(Some(row.figures.rate), count)
+    })
+    .hint("Ok responses per second: the median of the rounds and its 95 % interval")
+    .detail("interval", 5),
+    Col::figure("of ceiling", |row: &ServerRow| {
+        relative(row.share_of_ceiling, share)
+    })
+    .hint("Ok responses per second as a share of the ceiling's (reference server), within rounds")
+    .drop(3),
+    Col::figure("ratio", |row: &ServerRow| relative(row.of_baseline, ratio))
+        .hint("The figure that rows are compared by as a ratio to the baseline's, within rounds")
+        .drop(4)
+        .detail("interval", 11),
+    Col::figure("p50", |row: &ServerRow| percentile(row, Percentile::P50))
+        .hint("Latency that half of the responses did not exceed")
+        .drop(2),
+    Col::figure("p90", |row: &ServerRow| percentile(row, Percentile::P90))
+        .hint("Latency that 90 % of the responses did not exceed")
+        .drop(20),
+    Col::figure("p99", |row: &ServerRow| percentile(row, Percentile::P99))
+        .hint("Latency that 99 % of the responses did not exceed")
+        .drop(1),
+    Col::figure("p99.9", |row: &ServerRow| percentile(row, Percentile::P999))
+        .hint("Latency that 99.9 % of the responses did not exceed")
+        .drop(8),
+    Col::figure("queued", |row: &ServerRow| {
+        Cell::optional(row.figures.open.map(|open| open.queued as f64), whole)
+    })
+    .hint("Requests that were due before their user or a connection was free, in all rounds")
+    .drop(3),
+    Col::figure("lag p99", |row: &ServerRow| {
+        let lag = row.figures.open.and_then(|open| open.lag);
+        times(lag.map(|lag| (lag.p99_ns, lag.p50_ns)))
+    })
+    .hint("Schedule lag: the generator's own delay, which the latency includes")
+    .drop(7),
+    Col::figure("sent", |row: &ServerRow| kept(&row.figures))
+        .hint("The share of the due requests that were sent, in the worst round")
+        .drop(4),
+    Col::figure("first byte p99", |row: &ServerRow| {
+        worst(row.figures.first_byte)
+    })
+    .hint("Time to the first byte of a response, in the worst round")
+    .drop(9),
+    Col::figure("events/s", |row: &ServerRow| {
+        let events = row.figures.events;
+        Cell::optional(events.map(|events| events.per_s.median), count)
+    })
+    .hint("Events of event streams per second")
+    .drop(3),
+    Col::figure("first event p99", |row: &ServerRow| {
+        worst(row.figures.events.and_then(|events| events.first))
+    })
+    .hint("Time to the first event of a stream, in the worst round")
+    .drop(7),
+    Col::figure("gap p99", |row: &ServerRow| {
+        worst(row.figures.events.and_then(|events| events.gap))
+    })
+    .hint("Time from one event of a stream to the next, in the worst round")
+    .drop(12),
+    Col::figure("transfer", |row: &ServerRow| {
+        Cell::text(number::transfer(row.figures.transfer_per_s))
+    })
+    .hint("Bytes received per second, heads included")
+    .drop(21),
+    Col::figure("reconnects/req", |row: &ServerRow| {
+        let reconnects = row.figures.reconnects_per_request;
+        Cell::optional((reconnects > 0.0).then_some(reconnects), count)
+    })
+    .hint("New connections per request, because the old one was closed")
+    .drop(22),
+];
+
+/// What it cost the server.
+static COST: [Col; 10] = [
+    Col::figure("req/CPU s", |row: &ServerRow| {
+        let cell = estimate(row.figures.costs.requests_per_cpu_s, count);
+        rank(row.cpu_band, String::new(), cell)
+    })
+    .hint("Ok responses per second of server CPU time, with the rank by it")
+    .drop(3),
+    Col::figure("CPU/req", |row: &ServerRow| {
+        estimate(row.figures.costs.cpu_ns_per_request, duration)
+    })
+    .hint("Server CPU time per ok response")
+    .drop(14),
+    Col::figure("instructions/req", |row: &ServerRow| {
+        estimate(row.figures.costs.instructions_per_request, count)
+    })
+    .hint("Server instructions per ok response, user mode and kernel")
+    .drop(15),
+    Col::figure("cycles/req", |row: &ServerRow| {
+        estimate(row.figures.costs.cycles_per_request, count)
+    })
+    .hint("Server CPU cycles per ok response, user mode and kernel")
+    .drop(16),
+    Col::figure("energy/req", |row: &ServerRow| {
+        estimate(row.figures.costs.joules_per_request, joules)
+    })
+    .hint("Joules of the whole processor package per ok response, the rest of the machine included")
+    .drop(17),
+    Col::figure("peak memory", |row: &ServerRow| {
+        Cell::text(bytes(row.figures.peak_memory_bytes as f64))
+    })
+    .hint("The most memory that the process tree held in any round")
+    .drop(6),
+    Col::figure("growth/connection", |row: &ServerRow| {
+        estimate(row.figures.costs.growth_per_connection, bytes)
+    })
+    .hint("Memory growth under load per connection")
+    .drop(18),
+    Col::figure("startup", |row: &ServerRow| {
+        estimate(row.figures.startup_ns, duration)
+    })
+    .hint("From the start of the process to its first expected response")
+    .drop(9),
+    Col::figure("to warm", |row: &ServerRow| {
+        estimate(row.figures.warming.time_to_warm_ns, number::time_to_warm)
+    })
+    .hint("How long a new process was under load until it stopped getting faster")
+    .drop(10),
+    Col::figure("artefact", |row: &ServerRow| {
+        Cell::optional(row.server.artefact_bytes.map(|size| size as f64), bytes)
+    })
+    .hint("Size of what the build makes")
+    .drop(19),
+];
+
+/// What it cost the generator.
+static GENERATOR: [Col; 7] = [
+    SERVER,
+    Col::figure("CPU/req", |row: &ServerRow| {
+        Cell::optional(row.figures.generator.cpu_ns_per_request, duration)
+    }),
+    Col::figure("busiest thread", |row: &ServerRow| {
+        Cell::text(share(row.figures.generator.busy_max))
+    }),
+    Col::figure("system calls/req", |row: &ServerRow| {
+        Cell::optional(row.figures.generator.system_calls_per_request, count)
+    }),
+    Col::figure("cycles/req", |row: &ServerRow| {
+        Cell::optional(row.figures.generator.cycles_per_request, count)
+    }),
+    Col::figure("instructions/req", |row: &ServerRow| {
+        Cell::optional(row.figures.generator.instructions_per_request, count)
+    }),
+    Col::words("event loop", |row: &ServerRow| {
+        Cell::text(row.figures.generator.event_loops.join(", "))
+    }),
+];
+
+/// Rates and latency, with the flags of each row.
+pub fn speed(table: &ResultTable) -> Table {
+    let title = baseline_title(table);
+    Table::of(&SPEED, rows(table, table.rows.iter().collect(), true)).titled("ratio", title)
+}
+
+/// What it cost the server, the cheapest in CPU time first.
+pub fn cost(table: &ResultTable) -> Table {
+    let columns = SPEED[1..2].iter().chain(&COST);
+    let rows = table.by_cpu().into_iter().map(|row| {
+        let is_first = row.cpu_band.is_some_and(|band| band.best == 1);
+        let tone = tone(row, is_first);
+        (
+            row,
+            Row {
+                tone,
+                ..Row::default()
+            },
+        )
+    });
+    Table::of(columns, rows)
+}
+
+/// What it cost the generator.
+pub fn generator(table: &ResultTable) -> Table {
+    Table::of(
+        &GENERATOR,
+        table.rows.iter().map(|row| (row, Row::default())),
+    )
+}
+
+/// The most important of all columns, for a terminal.
+pub fn all(table: &ResultTable) -> Table {
+    let columns = SPEED.iter().chain(&COST);
+    Table::of(columns, rows(table, table.rows.iter().collect(), true))
+}
+
+fn rows<'t>(
+    table: &ResultTable,
+    rows: Vec<&'t ServerRow>,
+    with_errors: bool,
+) -> Vec<(&'t ServerRow, Row)> {
+    let mut above: Option<Option<Band>> = None;
+    let set = |row: &'t ServerRow| {
+        let begins_group = above.is_some_and(|above| above != row.band()) && !table.is_open();
+        above = Some(row.band());
+        let row_set = Row {
+            tone: tone(row, row.may_be_first()),
+            begins_group,
+            flags: row.weighted_flags(with_errors),
+            ..Row::default()
+        };
+        (row, row_set)
+    };
+    rows.into_iter().map(set).collect()
+}
+
+/// Only what is not compared with the others stands back: a ranked row at the ceiling is one of them.
+fn tone(row: &ServerRow, is_first: bool) -> Tone {
+    match row.standing {
+        Standing::Reference | Standing::WrongResponses => Tone::Aside,
+        _ if row.is_reference() => Tone::Aside,
+        _ if is_first => Tone::Leading,
+        _ => Tone::Plain,
+    }
+}
+
+/// The title of a table's ratios to the baseline; `None` if it has none.
+pub fn baseline_title(table: &ResultTable) -> Option<String> {
+    let baseline = table.baseline.as_ref()?;
+    Some(match table.is_open() {
+        true => format!("p50 as ratio to {baseline}"),
+        false => format!("ratio to {baseline}"),
+    })
+}
+
+/// A rank band as it stands in a table: `1`, `2–4`.
+pub fn band(band: Option<Band>) -> String {
+    band.map_or(NONE.to_owned(), |Band { best, worst }| {
+        number::interval(best as f64, worst as f64, |rank| rank.to_string())
+    })
+}
+
+/// A cell with a rank, if there is one.
+pub fn rank(of: Option<Band>, hint: String, cell: Cell) -> Cell {
+    let badge = of.map(|range| Badge {
+        text: band(Some(range)),
+        is_first: range.best == 1,
+        hint,
+    });
+    Cell { badge, ..cell }
+}
+
+fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> Cell {
+    let interval = estimate.filter(|estimate| estimate.n > 1);
+    let interval = interval.map(|it| number::interval(it.low, it.high, shown));
+    Cell::optional(estimate.map(|it| it.median), shown).with(interval)
+}
+
+fn relative(relative: Option<Relative>, shown: fn(f64) -> String) -> Cell {
+    let interval = relative.and_then(|relative| relative.interval);
+    let interval = interval.map(|(low, high)| number::interval(low, high, shown));
+    Cell::optional(relative.map(|relative| relative.ratio), shown).with(interval)
+}
+
+fn percentile(row: &ServerRow, percentile: Percentile) -> Cell {
+    let interval = row.figures.interval(percentile);
+    let interval = interval.map(|(low, high)| number::duration_interval(low, high));
+    Cell::optional(row.figures.percentile(percentile), duration).with(interval)
+}
+
+fn worst(time: Option<WorstRound>) -> Cell {
+    times(time.map(|time| (time.p99_ns, time.p50_ns)))
+}
+
+/// A p99 with its median.
+fn times(times: Option<(f64, f64)>) -> Cell {
+    let (p99, p50) = times.unzip();
+    Cell::optional(p99, duration).with(p50.map(|p50| format!("p50 {}", duration(p50))))
+}
+
+/// The share of the due requests that were sent, and over how many connections.
+fn kept(figures: &Figures) -> Cell {
+    let Some(kept) = figures.open.and_then(|open| open.kept) else {
+        return Cell::default();
+    };
+    let connections = plural(kept.most_connections as usize, "connection");
+    let busy = match kept.bound_hits {
+        0 => String::new(),
+        hits => format!(", {} found all busy", exact(hits)),
+    };
+    Cell::text(kept.rate_ratio_text()).with(Some(format!("{connections}{busy}")))
+}
+
+fn whole(value: f64) -> String {
+    exact(value as u64)
+}

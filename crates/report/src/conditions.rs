@@ -1,0 +1,129 @@
+//! The conditions under which a run was measured.
+
+use prony_model::{Adaptive, Run, RunEnd};
+use prony_present::number::{bytes, seconds, share};
+use prony_present::words::plural;
+
+/// The conditions of a run, name by name. What could not be seen is said to be unknown.
+pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
+    let machine = &run.machine;
+    let known = |text: &str| {
+        if text.is_empty() {
+            "unknown".to_owned()
+        } else {
+            text.to_owned()
+        }
+    };
+    let or = |text: &Option<String>, other: &str| text.clone().unwrap_or_else(|| other.to_owned());
+    let memory = match machine.memory_bytes {
+        0 => "unknown".to_owned(),
+        size => bytes(size as f64),
+    };
+    let shared = match run.cpus.shared() {
+        true => " (server and generator shared a CPU)",
+        false => "",
+    };
+    let (model, online) = (known(&machine.cpu_model), plural(machine.cpus, "CPU"));
+    let rounds = run.adaptive.as_ref();
+    vec![
+        (
+            "Machine",
+            format!("{model}, {online} online, {memory} memory"),
+        ),
+        ("Virtualization", or(&machine.virtualization, "none seen")),
+        (
+            "System",
+            format!("{}, kernel {}", known(&machine.os), known(&machine.kernel)),
+        ),
+        ("Governor", or(&machine.governor, "not visible")),
+        ("Server CPUs", format!("{}{shared}", cpus(&run.cpus.server))),
+        (
+            "Generator CPUs",
+            format!("{}{shared}", cpus(&run.cpus.load)),
+        ),
+        ("Prony", run.prony_version.clone()),
+        ("Command", command(&run.command)),
+        ("Suite", format!("{} ({})", run.suite, run.title)),
+        (
+            "Rounds",
+            rounds.map_or_else(|| run.rounds.to_string(), adaptive),
+        ),
+        (
+            "Baseline",
+            or(&run.baseline, "the ceiling (reference server)"),
+        ),
+        ("Seed of the order", run.seed.to_string()),
+        ("Started", run.started_at.clone()),
+        ("Finished", or(&run.finished_at, "not finished")),
+        ("Run", run.id.clone()),
+    ]
+}
+
+/// How the number of rounds was decided.
+fn adaptive(adaptive: &Adaptive) -> String {
+    format!(
+        "added until every comparison is within ±{}, for at most {}",
+        share(adaptive.precision),
+        time(adaptive.budget_s)
+    )
+}
+
+/// `10 min`, or seconds unless it is a whole number of minutes.
+pub fn time(length_s: f64) -> String {
+    let minutes = length_s / 60.0;
+    match minutes >= 1.0 && minutes.fract() == 0.0 {
+        true => format!("{minutes} min"),
+        false => seconds(length_s),
+    }
+}
+
+/// What must be said of a run that did not complete.
+pub fn end(run: &Run) -> Option<&'static str> {
+    match run.end {
+        RunEnd::Complete => None,
+        RunEnd::Open => {
+            Some("This run is still going on, or Prony was killed: rounds are missing.")
+        }
+        RunEnd::Interrupted => Some("You stopped this run: rounds are missing."),
+        RunEnd::Failed => Some("This run could not continue: rounds are missing."),
+    }
+}
+
+/// A command as it would be typed.
+pub fn command(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn cpus(cpus: &[usize]) -> String {
+    match cpus {
+        [] => "not pinned".to_owned(),
+        cpus => cpus
+            .iter()
+            .map(usize::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = ["prony", "run", "it's", ""].map(String::from);
+        assert_eq!(command(&words), r"prony run 'it'\''s' ''");
+    }
+
+    #[test]
+    fn whole_minutes_are_written_as_such() {
+        assert_eq!((time(600.0), time(90.0)), ("10 min".into(), "90 s".into()));
+    }
+}

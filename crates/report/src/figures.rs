@@ -1,0 +1,271 @@
+//! The figures of one server under one load, over all its rounds.
+
+mod attempts;
+mod costs;
+mod open;
+mod over_rounds;
+
+use std::collections::BTreeMap;
+
+use prony_model::{CountedRounds, LatencySummary, Measurement, Outcome, Outcomes};
+use prony_stats::{Estimate, spearman, supports_percentile};
+
+pub use attempts::{Attempts, WarmingFigures};
+pub use costs::{CostFigures, GeneratorFigures};
+pub(crate) use open::{Awaiting, RATE_MADE};
+pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
+pub use over_rounds::{Relative, WorstRound};
+
+use crate::bound::{self, Bound};
+use over_rounds::{Merged, over};
+
+/// What the measured rounds of one server gave together.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Ok responses a second.
+    pub rate: Estimate,
+    /// What rows are compared by, by round: the rate, in an open loop the median latency.
+    pub(crate) headline: BTreeMap<u32, f64>,
+    /// Latency in nanoseconds, of the histograms of all rounds merged; `None` if no response was ok.
+    pub latency: Option<LatencySummary>,
+    /// The interval of its median over the rounds.
+    p50_interval: Option<(f64, f64)>,
+    /// The interval of its p99 over the rounds.
+    p99_interval: Option<(f64, f64)>,
+    /// Share (0 to 1) of those latencies within one standard deviation of their mean.
+    pub within_stdev: Option<f64>,
+    /// How many responses the latency rests on.
+    pub latency_count: u64,
+    /// Rounds whose histogram could not be read, and so is not in the latency.
+    pub unreadable_histograms: usize,
+    /// Bytes received a second, heads included; the median of the rounds.
+    pub transfer_per_s: f64,
+    /// What became of the requests of all rounds, warm-ups not counted.
+    pub outcomes: Outcomes,
+    /// What a response and a connection cost the server.
+    pub costs: CostFigures,
+    /// The most memory that the server held in any round, in bytes.
+    pub peak_memory_bytes: u64,
+    /// From the spawn of the server to its first expected response, in nanoseconds.
+    pub startup_ns: Option<Estimate>,
+    /// What it took to warm the server up.
+    pub warming: WarmingFigures,
+    /// Reconnects for one request.
+    pub reconnects_per_request: f64,
+    /// Requests sent again over a new connection, because the server had closed the old one in
+    /// order; of all rounds.
+    pub resent: u64,
+    /// How often a connection had to wait for a free local port, in all rounds.
+    pub port_waits: u64,
+    /// What only an open loop has; `None` for a closed one.
+    pub open: Option<OpenFigures>,
+    /// Whether the connections of a closed loop awaited responses all the time; `None` for the other
+    /// shapes.
+    pub(crate) awaiting: Option<Awaiting>,
+    /// From the start of the latency to the first byte of the response, if that was asked for.
+    pub first_byte: Option<WorstRound>,
+    /// What the event streams brought, if responses were read as such.
+    pub events: Option<EventFigures>,
+    /// The streams that were held open beside the load, if there were any.
+    pub held: Option<HeldFigures>,
+    /// What the load cost the generator.
+    pub generator: GeneratorFigures,
+    /// Rounds that gave no figures.
+    pub failed_rounds: usize,
+    /// How often trials were noisy, and what the figures rest on.
+    pub attempts: Attempts,
+    /// How strongly the figure is the worse the more of the machine was lost to others (-1 to 1); `None`
+    /// if that may be chance.
+    pub follows_noise: Option<f64>,
+    /// What limited rounds besides the server, those that are too few to matter too.
+    pub(crate) limits: Vec<Bound>,
+    /// The greatest share of CPU time that the hypervisor gave to others in any round.
+    pub steal_share: f64,
+    /// The responses that were wrong; `None` if none was.
+    pub wrong: Option<WrongResponses>,
+    /// The first wrong response, if there was one.
+    pub first_wrong: Option<String>,
+}
+
+/// How many responses of a row were wrong, in every attempt at a round, warm-ups included: noise makes none wrong. The row's
+/// figures are then of something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongResponses {
+    /// Those with another status, body or framing than expected. Bodies are compared in samples, so one speaks for many.
+    pub wrong: u64,
+    /// All responses, right and wrong.
+    pub of: u64,
+}
+
+impl WrongResponses {
+    fn of(rounds: &[&Measurement]) -> Option<Self> {
+        let wrong = rounds.iter().map(|round| round.wrong()).sum();
+        let right: u64 = rounds.iter().map(|round| round.responses()).sum();
+        (wrong > 0).then(|| Self {
+            wrong,
+            of: wrong + right,
+        })
+    }
+}
+
+impl Figures {
+    /// `None` if there is no measured round.
+    pub(crate) fn of(by_round: &CountedRounds<'_>) -> Option<Figures> {
+        let rounds = &by_round.measurements()[..];
+        let attempted: Vec<&Measurement> = by_round.attempted().collect();
+        let rate = over(rounds, |round| Some(round.load.rate_per_s))?;
+        let merged = Merged::of(rounds.iter().map(|round| round.load.histogram.as_str()));
+        let (histogram, draws) = (&merged.histogram, merged.draws());
+        let mut outcomes = Outcomes::default();
+        for round in rounds {
+            outcomes.merge(&round.load.outcomes);
+        }
+        let transfer = over(rounds, |round| Some(round.load.bytes_read_per_s()));
+        Some(Figures {
+            rate,
+            headline: by_round.by_round(Measurement::headline),
+            p50_interval: draws.interval(0.5),
+            p99_interval: draws.interval(0.99),
+            latency: histogram.summary(),
+            within_stdev: (histogram.count() > 0).then(|| histogram.share_within_one_stdev()),
+            latency_count: histogram.count(),
+            unreadable_histograms: merged.unreadable,
+            transfer_per_s: transfer.map_or(0.0, |estimate| estimate.median),
+            outcomes,
+            costs: CostFigures::of(by_round),
+            peak_memory_bytes: rounds
+                .iter()
+                .map(|round| round.server.peak_memory_bytes)
+                .max()
+                .unwrap_or(0),
+            startup_ns: attempts::startup(by_round),
+            warming: WarmingFigures::of(by_round),
+            reconnects_per_request: reconnects_per_request(rounds),
+            resent: rounds.iter().map(|round| round.load.resent).sum(),
+            port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
+            open: OpenFigures::of(rounds),
+            awaiting: Awaiting::of(rounds, reconnects_per_request(rounds)),
+            first_byte: WorstRound::of(rounds, |load| load.first_byte_ns.as_ref()),
+            events: EventFigures::of(rounds),
+            held: HeldFigures::of(rounds),
+            generator: GeneratorFigures::of(rounds),
+            failed_rounds: by_round.failed().count(),
+            attempts: Attempts::of(by_round),
+            follows_noise: follows_noise(by_round),
+            limits: bound::limits(rounds),
+            steal_share: rounds
+                .iter()
+                .map(|round| round.noise.steal_share)
+                .fold(0.0, f64::max),
+            wrong: WrongResponses::of(&attempted),
+            first_wrong: first_wrong(rounds).or_else(|| {
+                let wrong = attempted.iter().copied().filter(|one| one.wrong() > 0);
+                first_wrong(&wrong.collect::<Vec<_>>())
+            }),
+        })
+    }
+
+    /// Ok responses for one second of server CPU time, the median of the rounds.
+    pub fn requests_per_cpu_s(&self) -> Option<f64> {
+        Some(self.costs.requests_per_cpu_s?.median)
+    }
+
+    /// A latency percentile in nanoseconds, if at least ten responses lie beyond it.
+    pub fn percentile(&self, percentile: Percentile) -> Option<f64> {
+        let (beyond, value) = match (percentile, self.latency.as_ref()?) {
+            (Percentile::P50, latency) => (0.5, latency.p50),
+            (Percentile::P90, latency) => (0.1, latency.p90),
+            (Percentile::P99, latency) => (0.01, latency.p99),
+            (Percentile::P999, latency) => (0.001, latency.p999),
+        };
+        self.has_responses_beyond(beyond).then_some(value as f64)
+    }
+
+    /// The 95 % interval of a percentile over the rounds; `None` if the percentile is not shown, for a single
+    /// round, and for p90 and p99.9.
+    pub fn interval(&self, percentile: Percentile) -> Option<(f64, f64)> {
+        self.percentile(percentile)?;
+        match percentile {
+            Percentile::P50 => self.p50_interval,
+            Percentile::P99 => self.p99_interval,
+            Percentile::P90 | Percentile::P999 => None,
+        }
+    }
+
+    /// Whether enough responses were counted for ten to lie in the slowest `share` (0 to 1).
+    pub(crate) fn has_responses_beyond(&self, share: f64) -> bool {
+        supports_percentile(self.latency_count, share)
+    }
+
+    /// The kinds of errors with their counts, none that is zero.
+    pub fn errors(&self) -> Vec<(Outcome, u64)> {
+        self.outcomes
+            .iter()
+            .filter(|(outcome, count)| outcome.is_error() && *count > 0)
+            .collect()
+    }
+}
+
+/// The percentiles that tables and charts show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// 90 % took no longer.
+    P90,
+    /// 99 % took no longer.
+    P99,
+    /// 99.9 % took no longer.
+    P999,
+}
+
+impl Percentile {
+    /// All of them, ascending.
+    pub const ALL: [Percentile; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
+
+    /// `p99.9` and the like.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::P999 => "p99.9",
+        }
+    }
+}
+
+/// The first wrong response that one of these tells of.
+fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
+    let mut told = rounds
+        .iter()
+        .filter_map(|round| round.load.first_wrong.as_ref());
+    let wrong = told.next()?;
+    Some(format!("{}: {}", wrong.outcome, wrong.detail))
+}
+
+/// Reconnects are counted with the warm-up, so its requests are too.
+fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
+    let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
+    let requests = |round: &&&Measurement| {
+        let warmup = round.load.warmup.as_ref();
+        round.load.requests + warmup.map_or(0, |warmup| warmup.outcomes.total())
+    };
+    let requests: u64 = rounds.iter().map(|round| requests(&round)).sum();
+    reconnects as f64 / requests.max(1) as f64
+}
+
+/// Below this probability of chance a figure is said to follow the noise.
+const FOLLOWS: f64 = 0.01;
+
+/// How strongly a row's figure is the worse the more CPU time was lost to others: Spearman's rank correlation over its
+/// rounds, if chance would seldom make it as strong.
+fn follows_noise(rounds: &CountedRounds<'_>) -> Option<f64> {
+    let pairs = rounds
+        .measured()
+        .filter_map(|(_, round)| Some((round.headline()?, round.loss())));
+    let (figures, losses): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let (rho, p) = spearman(&figures, &losses)?;
+    let is_open = rounds.measured().next()?.1.load.load.shape.is_open();
+    let is_worse = (rho > 0.0) == is_open;
+    (p < FOLLOWS && is_worse).then_some(rho)
+}

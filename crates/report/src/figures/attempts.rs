@@ -1,0 +1,102 @@
+//! How a row's trials came about: how often they were noisy, and how the server was warmed up.
+
+use std::time::Duration;
+
+use prony_model::{CountedRounds, Measurement, NoiseCause, ProcessStart, TrialRecord};
+use prony_stats::Estimate;
+
+use super::over_rounds::over;
+
+/// How often the trials of a row were noisy, and what its figures rest on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Trials that were noisy, every attempt counted.
+    pub noisy: usize,
+    /// Trials that were re-run after a noisy one.
+    pub again: usize,
+    /// Rounds of which every attempt was noisy: their figures are those of the last one.
+    pub rounds_on_noisy: usize,
+    /// What disturbed these rounds, each cause once.
+    pub causes: Vec<&'static str>,
+    /// The longest warm-up of any attempt, if it was longer than the suite's.
+    pub longer_warmup: Option<Duration>,
+}
+
+impl Attempts {
+    pub(super) fn of(rounds: &CountedRounds<'_>) -> Self {
+        let attempts = rounds.attempts();
+        let mut causes: Vec<&str> = Vec::new();
+        for cause in rounds.noisy().flat_map(|record| &record.noisy).map(cause) {
+            if !causes.contains(&cause) {
+                causes.push(cause);
+            }
+        }
+        Self {
+            noisy: attempts
+                .iter()
+                .filter(|record| !record.noisy.is_empty())
+                .count(),
+            again: attempts.len() - rounds.len(),
+            rounds_on_noisy: rounds.noisy().count(),
+            causes,
+            longer_warmup: attempts
+                .iter()
+                .filter_map(|record| longer_warmup(record))
+                .max(),
+        }
+    }
+}
+
+/// The warm-up of a trial, if that of its suite was too short for its server.
+fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
+    let used_s = record.measurement()?.load.load.warmup_s;
+    (used_s > record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
+}
+
+/// What disturbed a trial, in a few words.
+fn cause(cause: &NoiseCause) -> &'static str {
+    match cause {
+        NoiseCause::Steal { .. } => "CPU steal",
+        NoiseCause::OtherPrograms { .. } => "other programs",
+        NoiseCause::WarmUp { .. } => "still warming up",
+    }
+}
+
+/// How a row's server was warmed up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WarmingFigures {
+    /// How long a new process was under load until it stopped getting faster, in nanoseconds: of the processes for
+    /// which a trial measured it.
+    pub time_to_warm_ns: Option<Estimate>,
+    /// How long a process may be under load until it must be warm, in seconds; `None` if no trial waited for that.
+    pub limit_s: Option<f64>,
+    /// Whether the server was kept running from round to round.
+    pub kept: bool,
+    /// How often a kept process was replaced by a new one.
+    pub restarts: usize,
+}
+
+impl WarmingFigures {
+    /// Of every attempt: which process an attempt had does not depend on what counts.
+    pub(super) fn of(rounds: &CountedRounds<'_>) -> Self {
+        let attempted: Vec<&Measurement> = rounds.attempted().collect();
+        let warm_ups = || attempted.iter().filter_map(|one| one.warm_up);
+        let with = |process| warm_ups().filter(move |one| one.process == process);
+        Self {
+            time_to_warm_ns: over(&attempted, |one| Some(one.warm_up?.time_to_warm_s? * 1e9)),
+            limit_s: warm_ups()
+                .filter(|one| one.searched_s > 0.0)
+                .map(|one| one.limit_s)
+                .reduce(f64::max),
+            kept: with(ProcessStart::Kept).next().is_some(),
+            restarts: with(ProcessStart::Restarted).count(),
+        }
+    }
+}
+
+/// From the spawn of a process to its first expected response, of the processes that the trials that count started. A kept
+/// process may have been started by an attempt that does not count: then by any.
+pub(super) fn startup(rounds: &CountedRounds<'_>) -> Option<Estimate> {
+    let own = |one: &Measurement| one.startup_ns.map(|ns| ns as f64);
+    over(&rounds.measurements(), own).or_else(|| over(&rounds.attempted().collect::<Vec<_>>(), own))
+}

@@ -1,0 +1,268 @@
+//! What the reader must know of a row besides its figures, a few words each.
+
+use prony_model::Outcome;
+use prony_present::number::{self, exact, share};
+use prony_present::table::{Flag, Weight};
+use prony_present::words::{counted, plural};
+
+use crate::bound::Bound;
+use crate::figures::{
+    Attempts, Awaiting, Figures, HeldFigures, Kept, OpenFigures, Percentile, RATE_MADE,
+    WarmingFigures, WrongResponses,
+};
+use crate::table::{ServerRow, Standing};
+
+/// More stolen CPU time than this is worth a flag.
+const MOST_STEAL: f64 = 0.02;
+/// If the generator's own delay is more than this share of the latency, it is worth a flag.
+const MOST_LAG: f64 = 0.2;
+/// If a greater share of the requests found every connection busy, it is worth a flag.
+const MOST_BUSY: f64 = 0.001;
+/// If fewer than this share of the connections were being served at a time, the latency is not that of all.
+const LEAST_SERVED: f64 = 0.7;
+
+impl ServerRow {
+    /// What the reader must know of this row, a few words each.
+    pub fn flags(&self) -> Vec<String> {
+        self.weighted_flags(true)
+            .into_iter()
+            .map(|flag| flag.text)
+            .collect()
+    }
+
+    /// The same with their weights; `with_errors` if no column shows the errors.
+    pub(crate) fn weighted_flags(&self, with_errors: bool) -> Vec<Flag> {
+        let mut flags = self.standing_flags();
+        if with_errors {
+            flags.extend(error_words(&self.figures).into_iter().map(bad));
+        }
+        flags.extend(figure_flags(&self.figures));
+        flags
+    }
+
+    fn standing_flags(&self) -> Vec<Flag> {
+        let standing = match self.standing {
+            Standing::WrongResponses => Some(bad(match self.figures.wrong {
+                Some(wrong) => format!("wrong responses: {}", wrong_of(wrong)),
+                None => "wrong responses".to_owned(),
+            })),
+            _ => None,
+        };
+        let mut bounds: Vec<Flag> = self.bounds.iter().map(Bound::words).map(warning).collect();
+        if let (Standing::AtLeast(Some(_)), Some(last)) = (self.standing, bounds.last_mut()) {
+            last.text += &format!(": at least {}", number::rate(self.figures.rate.median));
+        }
+        standing.into_iter().chain(bounds).collect()
+    }
+}
+
+fn bad(text: String) -> Flag {
+    let weight = Weight::Bad;
+    Flag { text, weight }
+}
+
+fn warning(text: String) -> Flag {
+    let weight = Weight::Warning;
+    Flag { text, weight }
+}
+
+fn note(text: String) -> Flag {
+    let weight = Weight::Note;
+    Flag { text, weight }
+}
+
+/// The kinds of errors with their counts: `12 timed out`.
+pub fn error_words(figures: &Figures) -> Vec<String> {
+    let words = |(outcome, count): (Outcome, u64)| {
+        format!(
+            "{} {}",
+            number::count(count as f64),
+            outcome.name().replace('_', " ")
+        )
+    };
+    figures.errors().into_iter().map(words).collect()
+}
+
+/// `122 of 18,204 responses`.
+pub fn wrong_of(wrong: WrongResponses) -> String {
+    format!(
+        "{} of {}",
+        exact(wrong.wrong),
+        counted(wrong.of, "response", "responses")
+    )
+}
+
+fn figure_flags(figures: &Figures) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if figures.failed_rounds > 0 {
+        flags.push(bad(format!(
+            "{} failed",
+            plural(figures.failed_rounds, "round")
+        )));
+    }
+    flags.extend(attempts(&figures.attempts));
+    flags.extend(warming(&figures.warming).into_iter().map(note));
+    if let Some(rho) = figures.follows_noise {
+        flags.push(warning(format!(
+            "follows the noise (rank correlation {rho:.2})"
+        )));
+    }
+    if figures.unreadable_histograms > 0 {
+        let rounds = plural(figures.unreadable_histograms, "round");
+        flags.push(warning(format!("latency of {rounds} unreadable")));
+    }
+    flags.extend(figures.awaiting.and_then(starving).map(warning));
+    if let Some(open) = &figures.open {
+        flags.extend(
+            schedule(open, figures.percentile(Percentile::P50))
+                .into_iter()
+                .map(warning),
+        );
+    }
+    flags.extend(figures.held.and_then(lost_streams).map(warning));
+    if figures.steal_share >= MOST_STEAL {
+        let stolen = share(figures.steal_share);
+        flags.push(warning(format!(
+            "the hypervisor took {stolen} of the CPU in one round"
+        )));
+    }
+    flags
+}
+
+fn attempts(attempts: &Attempts) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if attempts.noisy > 0 {
+        let noisy = counted(
+            attempts.noisy as u64,
+            "trial was noisy",
+            "trials were noisy",
+        );
+        flags.push(note(match attempts.again {
+            0 => format!("{noisy}, none re-run"),
+            n => format!("{noisy}, {n} re-run"),
+        }));
+    }
+    if let Some(warmup) = attempts.longer_warmup {
+        let time = number::duration(warmup.as_nanos() as f64);
+        flags.push(note(format!("warmed up for {time}")));
+    }
+    if attempts.rounds_on_noisy > 0 {
+        let n = attempts.rounds_on_noisy as u64;
+        let rounds = counted(
+            n,
+            "round rests on a noisy trial",
+            "rounds rest on noisy trials",
+        );
+        flags.push(warning(format!(
+            "{rounds} ({})",
+            attempts.causes.join(", ")
+        )));
+    }
+    flags
+}
+
+fn warming(warming: &WarmingFigures) -> Vec<String> {
+    let mut flags = Vec::new();
+    if warming.kept {
+        let after = warming.time_to_warm_ns.map(|warm| match warm.median {
+            0.0 => " (warm at once)".to_owned(),
+            ns => format!(" after {} of warm-up", number::duration(ns)),
+        });
+        flags.push(format!("kept running{}", after.unwrap_or_default()));
+    }
+    if warming.restarts > 0 {
+        let restarts = warming.restarts as u64;
+        flags.push(counted(
+            restarts,
+            "kept process replaced",
+            "kept processes replaced",
+        ));
+    }
+    flags
+}
+
+/// Says so if the latency of a closed loop is that of few connections.
+fn starving(awaiting: Awaiting) -> Option<String> {
+    let served = awaiting.mean.round();
+    if awaiting.possible == 1 || served >= LEAST_SERVED * awaiting.possible as f64 {
+        return None;
+    }
+    let others = match awaiting.reconnecting {
+        true => "the others were reconnecting, which no latency includes",
+        false => "the others starved, so real latencies are worse than shown",
+    };
+    let possible = exact(awaiting.possible as u64);
+    Some(format!(
+        "only about {served} of {possible} {} were served at a time: {others}",
+        awaiting.of
+    ))
+}
+
+fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
+    let mut flags = Vec::new();
+    if let Some(kept) = open.kept {
+        if kept.rate_ratio < RATE_MADE {
+            let sent = kept.rate_ratio_text();
+            flags.push(format!(
+                "the rate was not reached: in one round only {sent} of the due requests were sent"
+            ));
+        }
+        let busy = kept.bound_hits as f64 / kept.asked as f64;
+        if busy > MOST_BUSY {
+            flags.push(format!(
+                "{} of requests found every connection busy",
+                share(busy)
+            ));
+        }
+    }
+    if let (Some(lag), Some(latency)) = (open.lag, median_latency_ns)
+        && lag.p50_ns > MOST_LAG * latency
+    {
+        let (lag, latency) = (number::duration(lag.p50_ns), number::duration(latency));
+        flags.push(format!(
+            "{lag} of the median {latency} are the generator's own delay"
+        ));
+    }
+    flags
+}
+
+impl Kept {
+    /// The share of due requests that was sent, never rounded up to all of them: `99.8 %`.
+    pub fn rate_ratio_text(&self) -> String {
+        match self.rate_ratio >= RATE_MADE {
+            true => "100 %".to_owned(),
+            false => format!("{:.1} %", (self.rate_ratio * 1000.0).floor() / 10.0),
+        }
+    }
+}
+
+fn lost_streams(held: HeldFigures) -> Option<String> {
+    (held.open_at_end < held.asked).then(|| {
+        let (open, asked) = (exact(held.open_at_end), exact(held.asked));
+        format!("{open} of {asked} held streams were open at the end")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_stats::Estimate;
+
+    use super::*;
+
+    #[test]
+    fn a_kept_server_says_how_long_it_took_to_get_warm() {
+        let kept_after = |seconds: Option<f64>| {
+            warming(&WarmingFigures {
+                time_to_warm_ns: seconds.and_then(|s| Estimate::of(&[s * 1e9])),
+                kept: true,
+                ..WarmingFigures::default()
+            })
+        };
+        assert_eq!(
+            kept_after(Some(3.5)),
+            ["kept running after 3.50 s of warm-up"]
+        );
+        assert_eq!(kept_after(Some(0.0)), ["kept running (warm at once)"]);
+        assert_eq!(kept_after(None), ["kept running"]);
+    }
+}

@@ -1,0 +1,330 @@
+//! What must be said of a run and of its tables besides their figures, in sentences.
+
+use prony_model::EnoughRounds;
+use prony_present::number::{self, count, duration, exact, ratio, share};
+use prony_present::words::{counted, plural};
+
+use crate::conditions::time;
+use crate::flags::wrong_of;
+use crate::quiet::Quiet;
+use crate::summary::RunSummary;
+use crate::table::{ResultTable, RoundsReached, ServerRow};
+
+/// What must be said of a table's rows, a sentence each.
+pub fn asides(table: &ResultTable) -> Vec<String> {
+    let mut sentences: Vec<String> = too_few_rounds(table).into_iter().collect();
+    sentences.extend(
+        table
+            .enough
+            .as_ref()
+            .map(|enough| format!("Rounds: {}.", rounds_reached(enough))),
+    );
+    for of in [resent, port_waits, held, first_wrong] {
+        sentences.extend(table.rows.iter().filter_map(of));
+    }
+    sentences
+}
+
+/// Says that a table has too few rounds to be ranked, and how many would do; `None` if its rounds tell apart at least half of
+/// the pairs that nothing else keeps open.
+pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
+    let order = &table.order.as_ref()?.order;
+    let (pairs, told) = (order.pairs(), order.told());
+    let wanted = pairs.div_ceil(2);
+    if told >= wanted {
+        return None;
+    }
+    let rounds = plural(table.rounds, "round");
+    let Some(least) = order.least_ratio() else {
+        return Some(format!(
+            "Too few rounds to rank: {rounds} cannot tell a difference from noise. At least two are needed, and with six or more \
+             the intervals are distribution-free (`--rounds 6`)."
+        ));
+    };
+    let advice = match order.rounds_for(wanted) {
+        Some(enough) => format!("{enough} rounds would tell half of them apart (`--rounds {enough}`)."),
+        None => "100 rounds would not tell half of them apart: their differences are smaller than the noise.".to_owned(),
+    };
+    Some(format!(
+        "Too few rounds to rank: at this noise {rounds} order only servers that differ by {} or more; {told} of {} are told apart. \
+         {advice}",
+        factor(least),
+        plural(pairs, "pair"),
+    ))
+}
+
+/// `12 %`, and from twice on `2.40 times`.
+fn factor(least: f64) -> String {
+    match least < 2.0 {
+        true => share(least - 1.0),
+        false => format!("{} times", ratio(least)),
+    }
+}
+
+/// Why a table has no more rounds: `every comparison is within ±3 % after 12 rounds`.
+fn rounds_reached(enough: &RoundsReached) -> String {
+    let rounds = plural(enough.rounds as usize, "round");
+    let asked = format!("±{}", share(enough.precision));
+    let widest = match enough.widest {
+        Some(widest) => format!("the widest interval is ±{}", share(widest)),
+        None => "there was nothing to compare".to_owned(),
+    };
+    match enough.reason {
+        EnoughRounds::Precise if enough.widest.is_none() => {
+            format!("there was nothing to compare after {rounds}")
+        }
+        EnoughRounds::Precise => format!("every comparison is within {asked} after {rounds}"),
+        EnoughRounds::Budget => {
+            let budget = time(enough.budget_s);
+            format!("the budget of {budget} ended after {rounds}, short of {asked}: {widest}")
+        }
+        EnoughRounds::MostRounds => {
+            format!("the maximum of {rounds} was reached, short of {asked}: {widest}")
+        }
+        EnoughRounds::Interrupted => format!("stopped after {rounds}, short of {asked}: {widest}"),
+    }
+}
+
+/// Why the rows of a table have no rank, if that is the load's doing.
+pub fn unranked(table: &ResultTable) -> Option<String> {
+    let lags = table.rows.iter().filter_map(|row| row.figures.open?.lag);
+    let of = match lags.into_iter().any(|lag| lag.of_worst_round) {
+        true => "of the worst round, because a round has no histogram of it",
+        false => "of all rounds",
+    };
+    table.is_open().then(|| {
+        format!(
+            "No server is ranked: in an open loop the rate is the one that was offered. Rows are ordered by median latency, from \
+             the scheduled arrival. Queued requests are those of all rounds; the schedule lag is the generator's own delay, {of}."
+        )
+    })
+}
+
+fn first_wrong(row: &ServerRow) -> Option<String> {
+    let wrong = row.figures.first_wrong.as_ref()?;
+    Some(format!(
+        "First wrong response of {}: {wrong}",
+        row.server.id
+    ))
+}
+
+fn resent(row: &ServerRow) -> Option<String> {
+    let count = row.figures.resent;
+    (count > 0).then(|| {
+        format!(
+            "{}: {} sent again over a new connection, because the server had closed the old one after a whole response. An orderly \
+             close is no error, and each of them counts once.",
+            row.server.id,
+            counted(count, "request was", "requests were"),
+        )
+    })
+}
+
+fn port_waits(row: &ServerRow) -> Option<String> {
+    let waits = row.figures.port_waits;
+    let often = if waits == 1 {
+        "once".to_owned()
+    } else {
+        format!("{} times", exact(waits))
+    };
+    (waits > 0).then(|| {
+        format!(
+            "{}: {often} a new connection had to wait for a free local port, so its figures also reflect the machine's ports.",
+            row.server.id,
+        )
+    })
+}
+
+/// What the streams brought that were held beside the load.
+fn held(row: &ServerRow) -> Option<String> {
+    let held = row.figures.held?;
+    let streams = counted(held.asked, "stream", "streams");
+    let events = match held.events.per_s.median {
+        1.0 => "1 event".to_owned(),
+        rate => format!("{} events", count(rate)),
+    };
+    let gap = held.events.gap.map_or(String::new(), |gap| {
+        let (p50, p99) = (duration(gap.p50_ns), duration(gap.p99_ns));
+        format!(", {p50} apart in the median and {p99} at p99 (worst round)")
+    });
+    Some(format!(
+        "{}: the {streams} held beside the load brought {events} per second{gap}.",
+        row.server.id
+    ))
+}
+
+/// Which servers sent wrong responses under load, and how many; `None` if none did.
+pub fn wrong(summary: &RunSummary) -> Option<String> {
+    let servers = summary.wrong_servers();
+    let rows = summary.tables.iter().flat_map(|table| &table.rows);
+    let mut all: Vec<&str> = rows.map(|row| row.server.id.as_str()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let told: Vec<String> = servers
+        .iter()
+        .map(|id| wrong_of_server(summary, id))
+        .collect();
+    let are = if servers.len() == 1 { "is" } else { "are" };
+    (!servers.is_empty()).then(|| {
+        format!(
+            "{} of {} servers sent wrong responses under load and {are} not ranked there: {}. Prony compares samples of the bodies, \
+             so more may be wrong.",
+            servers.len(),
+            all.len(),
+            told.join("; ")
+        )
+    })
+}
+
+/// `bun (hello: 122 of 18,204 responses; page: …)`.
+fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
+    let in_table = |table: &ResultTable| {
+        let row = table.rows.iter().find(|row| row.server.id == id)?;
+        Some(format!(
+            "{}: {}",
+            table.name(),
+            wrong_of(row.figures.wrong?)
+        ))
+    };
+    let tables: Vec<String> = summary.tables.iter().filter_map(in_table).collect();
+    format!("{id} ({})", tables.join(", "))
+}
+
+/// What must be read before the figures of a run on a noisy machine.
+pub fn noisy(quiet: &Quiet) -> Option<String> {
+    quiet.disturbance.is_noisy().then(|| {
+        let lost = share(quiet.disturbance.mean_loss);
+        let trials = match quiet.disturbance.noisy {
+            0 => String::new(),
+            _ => format!(" {}", noisy_trials(quiet)),
+        };
+        format!(
+            "This machine was noisy: on average other programs and the hypervisor took {lost} of the CPU time of server or \
+             generator.{trials}"
+        )
+    })
+}
+
+/// What became of the trials, a sentence each; empty if there was none.
+pub fn quiet(quiet: &Quiet) -> Vec<String> {
+    if quiet.disturbance.trials == 0 {
+        return Vec::new();
+    }
+    let noisy = match quiet.noisy {
+        0 => format!(
+            "None of {} was noisy.",
+            plural(quiet.disturbance.trials, "trial")
+        ),
+        _ => format!(
+            "{} Figures rest on trials that were not noisy; if every attempt at a round was, they rest on the last one, and the row \
+             says so.",
+            noisy_trials(quiet)
+        ),
+    };
+    let loss = format!(
+        "On average {} of the CPU time of server or generator, whichever lost more, was lost to others.",
+        share(quiet.disturbance.mean_loss)
+    );
+    let frequency = match quiet.frequency_mhz {
+        Some((low, high)) => {
+            let range = number::interval(low, high, |mhz| format!("{mhz:.0} MHz"));
+            format!("The CPUs ran at {range}.")
+        }
+        None => "The frequency of the CPUs is not visible here.".to_owned(),
+    };
+    vec![noisy, loss, frequency]
+}
+
+/// `21 of 146 trials were noisy and re-run: 12 lost CPU to the hypervisor, 8 to other programs, 3 were still warming up (2 had
+/// more than one cause).`
+fn noisy_trials(quiet: &Quiet) -> String {
+    let mut causes = Vec::new();
+    if quiet.by_steal > 0 {
+        causes.push(format!("{} lost CPU to the hypervisor", quiet.by_steal));
+    }
+    if quiet.by_other_programs > 0 {
+        let lost = if quiet.by_steal > 0 { "" } else { "lost CPU " };
+        causes.push(format!(
+            "{} {lost}to other programs",
+            quiet.by_other_programs
+        ));
+    }
+    if quiet.by_warm_up > 0 {
+        causes.push(counted(
+            quiet.by_warm_up as u64,
+            "was still warming up",
+            "were still warming up",
+        ));
+    }
+    let several = match quiet.by_several {
+        0 => String::new(),
+        n => format!(" ({n} had more than one cause)"),
+    };
+    let re_run = match (quiet.again, quiet.noisy) {
+        (again, noisy) if again == noisy => "and re-run".to_owned(),
+        (0, _) => "and not re-run".to_owned(),
+        (again, _) => format!("and {again} re-run"),
+    };
+    let were = if quiet.noisy == 1 { "was" } else { "were" };
+    format!(
+        "{} of {} {were} noisy {re_run}: {}{several}.",
+        quiet.noisy,
+        plural(quiet.disturbance.trials, "trial"),
+        causes.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_factors_are_percentages() {
+        assert_eq!(factor(1.12), "12 %");
+        assert_eq!(factor(2.4), "2.40 times");
+    }
+
+    #[test]
+    fn causes_that_overlap_say_so() {
+        let mut all = Quiet {
+            noisy: 21,
+            again: 21,
+            by_steal: 12,
+            by_other_programs: 8,
+            by_warm_up: 3,
+            by_several: 2,
+            ..Quiet::default()
+        };
+        all.disturbance.trials = 146;
+        assert_eq!(
+            noisy_trials(&all),
+            "21 of 146 trials were noisy and re-run: 12 lost CPU to the hypervisor, 8 to other programs, 3 were still warming up \
+             (2 had more than one cause)."
+        );
+    }
+
+    #[test]
+    fn every_reason_says_what_was_reached() {
+        let told = |reason, widest| {
+            rounds_reached(&RoundsReached {
+                precision: 0.03,
+                budget_s: 600.0,
+                rounds: 9,
+                reason,
+                widest,
+            })
+        };
+        assert_eq!(
+            told(EnoughRounds::Precise, Some(0.021)),
+            "every comparison is within ±3.0 % after 9 rounds"
+        );
+        assert_eq!(
+            told(EnoughRounds::Budget, Some(0.051)),
+            "the budget of 10 min ended after 9 rounds, short of ±3.0 %: the widest interval is ±5.1 %"
+        );
+        assert_eq!(
+            told(EnoughRounds::Interrupted, None),
+            "stopped after 9 rounds, short of ±3.0 %: there was nothing to compare"
+        );
+    }
+}

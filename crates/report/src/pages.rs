@@ -1,0 +1,511 @@
+//! The whole report as a page, as Markdown and as text in a terminal.
+
+use prony_model::Run;
+use prony_present::load;
+use prony_present::number::{count, duration};
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::{Cell, Head, Row, Table, Tone, Weight};
+use prony_present::terminal::{Paint, ends};
+use prony_present::words::plural;
+
+use crate::absence::{Absence, Why};
+use crate::charts::{self, ChartKind};
+use crate::columns::{self, rank};
+use crate::conditions::{command, conditions, end};
+use crate::figures::Percentile;
+use crate::notes;
+use crate::published::{Document, DocumentTable, tables, words};
+use crate::reading::{self, RANK, RATIOS};
+use crate::summary::RunSummary;
+use crate::table::{ResultTable, ServerLabel};
+use crate::verdict::{servers, verdict};
+
+/// The whole report as one self-contained HTML page, light or dark as the reader's system has it.
+pub fn html(run: &Run, summary: &RunSummary) -> String {
+    let mut page = page(run, summary);
+    let first = page
+        .sections
+        .iter()
+        .position(|section| section.id.starts_with("workload-"));
+    if let (Some(first), true) = (first, summary.tables.len() > 1) {
+        page.sections.insert(first, overview(summary));
+    }
+    page.html()
+}
+
+/// The whole report as Markdown, which refers to the charts in the folder `charts`.
+pub fn markdown(run: &Run, summary: &RunSummary) -> String {
+    page(run, summary).markdown()
+}
+
+/// The results as text with lines of at most `width` characters (but at least 40); the least important columns are left out if
+/// there is no room for all. The verdict comes last, so that a terminal shows it. `colour` allows ANSI colours.
+pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
+    let mut sections = Vec::new();
+    if let Some(document) = &summary.published {
+        sections.extend(document.tables.iter().map(|table| {
+            let section = document_head(document, table);
+            Section {
+                lead: format!("From: {}. {}", section.kicker, section.lead),
+                blocks: std::iter::once(Block::Table(tables::summaries(table)))
+                    .chain(held(table))
+                    .collect(),
+                ..section
+            }
+        }));
+    }
+    sections.extend(summary.tables.iter().map(|table| {
+        let ratio = columns::baseline_title(table)
+            .map(|title| format!("Ratio: {title}, with its interval."));
+        let notes = notes::unranked(table)
+            .into_iter()
+            .chain(ratio)
+            .chain(notes::asides(table));
+        Section {
+            title: table.name(),
+            lead: load::in_rounds(&table.load, table.rounds),
+            blocks: std::iter::once(Block::Table(columns::all(table)))
+                .chain(notes.map(Block::Caption))
+                .collect(),
+            ..Section::default()
+        }
+    }));
+    let titled = |title: &str, items: Vec<String>| Section {
+        title: title.to_owned(),
+        blocks: vec![Block::List(items)],
+        ..Section::default()
+    };
+    if !summary.absences.is_empty() {
+        let line = |absence: &Absence| {
+            let place = summary
+                .missing_from(&absence.why)
+                .map_or(String::new(), |place| format!(" on {place}"));
+            format!(
+                "{}{place}: {}: {}",
+                absence.server.id,
+                absence.why.label(),
+                ends(&absence.why.text())
+            )
+        };
+        sections.push(titled(
+            "Not measured",
+            summary.absences.iter().map(line).collect(),
+        ));
+    }
+    if !summary.tables.is_empty() {
+        let ranks = if summary.has_closed() { RANK } else { "" };
+        let about = [
+            reading::intervals(summary).join(" "),
+            format!("{ranks} {}", reading::latency(summary)),
+            notes::quiet(&summary.quiet).join(" "),
+        ];
+        sections.push(Section {
+            blocks: about
+                .map(Block::Caption)
+                .into_iter()
+                .chain(callouts(summary))
+                .collect(),
+            ..Section::default()
+        });
+        sections.push(titled(
+            "Verdict",
+            summary.tables.iter().map(verdict).collect(),
+        ));
+    }
+    let page = Page {
+        sections,
+        ..Page::default()
+    };
+    page.terminal(width, Paint { colour })
+}
+
+fn page(run: &Run, summary: &RunSummary) -> Page {
+    let machine = &run.machine;
+    let cpu = if machine.cpu_model.is_empty() {
+        "an unknown CPU"
+    } else {
+        &machine.cpu_model
+    };
+    let mut intro = Vec::new();
+    if !summary.tables.is_empty() {
+        intro.push(Block::List(summary.tables.iter().map(verdict).collect()));
+    }
+    // The weightier first.
+    intro.extend(end(run).map(|end| Block::Callout(Weight::Bad, end.to_owned())));
+    intro.extend(callouts(summary));
+    intro.extend(
+        run.notes
+            .iter()
+            .map(|note| Block::Callout(Weight::Note, note.clone())),
+    );
+    let mut sections = Vec::new();
+    if let Some(document) = &summary.published {
+        sections.extend(
+            document
+                .tables
+                .iter()
+                .map(|table| document_section(document, table)),
+        );
+    }
+    sections.extend(summary.tables.iter().map(|table| workload(table, summary)));
+    sections.extend(noise(summary));
+    sections.extend(absences(summary));
+    sections.push(Section {
+        id: "reading".into(),
+        title: "How to read this".into(),
+        blocks: vec![Block::List(reading::reading(summary))],
+        ..Section::default()
+    });
+    sections.push(conditions_section(run));
+    Page {
+        kicker: format!("Prony · {}", run.suite),
+        title: run.title.clone(),
+        facts: vec![
+            (
+                "Servers",
+                servers(summary, run.servers.iter().map(|server| &server.id)),
+            ),
+            ("Workloads", summary.workloads().to_string()),
+            ("Rounds", summary.rounds(run)),
+            ("Machine", format!("{cpu}, {}", plural(machine.cpus, "CPU"))),
+            (
+                "Date",
+                run.started_at.split('T').next().unwrap_or("").to_owned(),
+            ),
+        ],
+        intro,
+        sections,
+        footer: format!("Written by Prony {} · run {}", run.prony_version, run.id),
+    }
+}
+
+/// What must be read before the figures, the weightier first.
+fn callouts(summary: &RunSummary) -> Vec<Block> {
+    let wrong = notes::wrong(summary).map(|wrong| Block::Callout(Weight::Bad, wrong));
+    let noisy = notes::noisy(&summary.quiet).map(|noisy| Block::Callout(Weight::Warning, noisy));
+    wrong.into_iter().chain(noisy).collect()
+}
+
+fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
+    let mut blocks = Vec::new();
+    if table.rows.is_empty() {
+        blocks.push(Block::Text("No server gave figures.".into()));
+    } else {
+        // The course of the trials is shown with the noise.
+        let kinds = ChartKind::of(table).filter(|kind| *kind != ChartKind::Course);
+        blocks.push(Block::Charts(
+            kinds.map(|kind| charts::figure(kind, table)).collect(),
+        ));
+        blocks.push(Block::Table(columns::speed(table)));
+        blocks.push(Block::Caption(format!(
+            "Latency (p50 to p99.9): {}, from the histograms of all rounds merged. The intervals are 95 % intervals.",
+            load::latency(&table.load)
+        )));
+        blocks.extend(notes::unranked(table).map(Block::Caption));
+        blocks.push(Block::Heading("What it cost the server".into()));
+        blocks.push(Block::Table(columns::cost(table)));
+        blocks.extend(notes::asides(table).into_iter().map(Block::Caption));
+        let generator = vec![Block::Table(columns::generator(table))];
+        blocks.push(Block::Fold("What it cost the generator".into(), generator));
+    }
+    let here = summary
+        .absences
+        .iter()
+        .filter(|absence| absence.is_from(table));
+    let missing: Vec<String> = here
+        .map(|absence| format!("{} ({})", absence.server.id, absence.why.label()))
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        blocks.push(Block::Caption(format!(
+            "Not in this table: {missing}. “Not measured” says why."
+        )));
+    }
+    Section {
+        id: format!("workload-{}", table.slug),
+        title: table.name(),
+        lead: load::in_rounds(&table.load, table.rounds),
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn noise(summary: &RunSummary) -> Option<Section> {
+    let quiet = &summary.quiet;
+    let tables = summary.tables.iter().filter(|table| !table.rows.is_empty());
+    let rows = quiet.seen.iter().map(|seen| Row {
+        cells: vec![
+            Cell::text(seen.kind),
+            Cell::text(&seen.median),
+            Cell::text(&seen.worst),
+            Cell::text(seen.worst_in.clone().unwrap_or_default()),
+        ],
+        ..Row::default()
+    });
+    let heads = [
+        Head::words("noise"),
+        Head::figure("median trial"),
+        Head::figure("worst trial"),
+        Head::words("the worst was"),
+    ];
+    let seen = Table {
+        heads: heads.into(),
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    let courses = tables.map(|table| charts::figure(ChartKind::Course, table));
+    (quiet.disturbance.trials > 0).then(|| Section {
+        id: "noise".into(),
+        title: "How quiet the machine was".into(),
+        lead: notes::quiet(quiet).join(" "),
+        blocks: vec![Block::Table(seen), Block::Charts(courses.collect())],
+        ..Section::default()
+    })
+}
+
+fn absences(summary: &RunSummary) -> Option<Section> {
+    let blocks = summary.absences.iter().flat_map(|absence| {
+        let place = summary
+            .missing_from(&absence.why)
+            .map_or(String::new(), |place| format!(", {place}"));
+        let head = format!("{}{place}: {}", absence.server.id, absence.why.label());
+        let (line, code) = match &absence.why {
+            Why::Skipped { missing, install } => (
+                format!("{head}; {missing} is missing. Install:"),
+                Some(install.clone()),
+            ),
+            why if why.text().contains('\n') => (format!("{head}:"), Some(why.text())),
+            why => (format!("{head}: {}", why.text()), None),
+        };
+        std::iter::once(Block::List(vec![line])).chain(code.map(Block::Code))
+    });
+    (!summary.absences.is_empty()).then(|| Section {
+        id: "absent".into(),
+        title: "Not measured".into(),
+        blocks: blocks.collect(),
+        ..Section::default()
+    })
+}
+
+fn conditions_section(run: &Run) -> Section {
+    let lines = |title: &str, lines: &[String]| {
+        let block = match lines.is_empty() {
+            true => Block::Text("None seen.".into()),
+            false => Block::Code(lines.join("\n")),
+        };
+        Block::Fold(format!("{title} ({})", lines.len()), vec![block])
+    };
+    let rows = run.servers.iter().map(|server| {
+        let made_with = ServerLabel::from(server).title();
+        let started_by = command(&server.run_command);
+        let cells = [
+            &server.id,
+            &made_with,
+            &server.class,
+            &started_by,
+            &server.source_hash,
+        ];
+        Row {
+            cells: cells.map(Cell::text).into(),
+            ..Row::default()
+        }
+    });
+    let servers = Table {
+        heads: [
+            "server",
+            "made with",
+            "class",
+            "command",
+            "sources (SHA-256)",
+        ]
+        .map(Head::words)
+        .into(),
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    Section {
+        id: "conditions".into(),
+        title: "Conditions".into(),
+        blocks: vec![
+            Block::Facts(conditions(run)),
+            lines("Mitigations in force", &run.machine.mitigations),
+            lines("Network settings", &run.machine.tcp_settings),
+            Block::Fold(
+                "Servers, commands and sources".into(),
+                vec![Block::Table(servers)],
+            ),
+        ],
+        ..Section::default()
+    }
+}
+
+/// A document's table without what stands in it.
+fn document_head(document: &Document, table: &DocumentTable) -> Section {
+    Section {
+        id: format!("published-{}", table.number),
+        kicker: document.name.clone(),
+        title: table.source.title.clone(),
+        lead: format!(
+            "Measured here: {}",
+            load::in_rounds(&table.source.load, table.rounds.len())
+        ),
+        blocks: Vec::new(),
+    }
+}
+
+fn document_section(document: &Document, table: &DocumentTable) -> Section {
+    let mut blocks: Vec<Block> = tables::measured_here(table)
+        .into_iter()
+        .map(Block::Table)
+        .collect();
+    blocks.push(Block::Caption(words::how(table).join(" ")));
+    blocks.extend(table.source.notes.iter().cloned().map(Block::Caption));
+    blocks.push(Block::Charts(charts::document_figures(table)));
+    blocks.extend(words::overall(table).map(|_| Block::Heading("What held".into())));
+    blocks.extend(held(table));
+    if let Some(ratios) = tables::ratios(table) {
+        blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
+    }
+    let mut published = vec![Block::Facts(vec![
+        ("Document", document.name.clone()),
+        ("Machine", document.machine.clone()),
+        ("Method", document.method.clone()),
+    ])];
+    published.extend(tables::as_published(table).into_iter().map(Block::Table));
+    blocks.push(Block::Fold(
+        "As published, on another machine".into(),
+        published,
+    ));
+    Section {
+        blocks,
+        ..document_head(document, table)
+    }
+}
+
+/// How the document's order held.
+fn held(table: &DocumentTable) -> Vec<Block> {
+    let overall = words::overall(table).map(Block::Text).into_iter();
+    let sentences = words::sentences(table);
+    overall
+        .chain((!sentences.is_empty()).then_some(Block::List(sentences)))
+        .collect()
+}
+
+/// Every server against every workload.
+fn overview(summary: &RunSummary) -> Section {
+    let open = match summary.has_open() {
+        true => {
+            " Of an open loop the median latency is shown: its rate is the one that was offered."
+        }
+        false => "",
+    };
+    let heads = summary.tables.iter().map(|table| match table.is_open() {
+        true => Head::figure(format!("{}, median latency", table.name())),
+        false => Head::figure(table.name()),
+    });
+    let name = |server: &ServerLabel| Cell::text(&server.id).with(Some(server.title()));
+    let rows = by_place(summary).into_iter().map(|server| Row {
+        tone: if server.is_reference() {
+            Tone::Aside
+        } else {
+            Tone::Plain
+        },
+        cells: std::iter::once(name(server))
+            .chain(
+                summary
+                    .tables
+                    .iter()
+                    .map(|table| overview_cell(summary, table, server)),
+            )
+            .collect(),
+        ..Row::default()
+    });
+    let everywhere = summary
+        .absences
+        .iter()
+        .filter(|absence| absence.why.workload().is_none());
+    let absent = everywhere.map(|absence| Row {
+        cells: vec![name(&absence.server)],
+        absent: Some(absence.why.label().to_owned()),
+        ..Row::default()
+    });
+    let table = Table {
+        heads: std::iter::once(Head::words("server"))
+            .chain(heads)
+            .collect(),
+        rows: rows.chain(absent).collect(),
+        ..Table::default()
+    };
+    Section {
+        id: "overview".into(),
+        title: "At a glance".into(),
+        lead: format!(
+            "Requests per second, median of the rounds, with the range of ranks that the data allow. A bar is the share of the \
+             highest rate in its column, usually the ceiling's (reference server).{open}"
+        ),
+        blocks: vec![Block::Table(table)],
+        ..Section::default()
+    }
+}
+
+fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerLabel) -> Cell {
+    let Some(row) = table.rows.iter().find(|row| row.server.id == server.id) else {
+        let mut absences = summary.absences.iter();
+        let absence =
+            absences.find(|absence| absence.server.id == server.id && absence.is_from(table));
+        return absence.map_or_else(Cell::default, |absence| Cell::text(absence.why.label()));
+    };
+    if table.is_open() {
+        return Cell::optional(row.figures.percentile(Percentile::P50), duration);
+    }
+    let rate = row.figures.rate.median;
+    let cell = Cell {
+        bar: Some(rate / highest_rate(table)),
+        ..Cell::text(count(rate))
+    };
+    rank(row.band(), row.flags().join(", "), cell)
+}
+
+fn highest_rate(table: &ResultTable) -> f64 {
+    let rates = table.rows.iter().map(|row| row.figures.rate.median);
+    rates.fold(f64::MIN_POSITIVE, f64::max)
+}
+
+/// Every server with a row: by the first workload that it could be in, then by its mean share of the highest rate; the
+/// reference server last.
+fn by_place(summary: &RunSummary) -> Vec<&ServerLabel> {
+    let mut servers: Vec<&ServerLabel> = Vec::new();
+    for row in summary.tables.iter().flat_map(|table| &table.rows) {
+        if !servers.iter().any(|label| label.id == row.server.id) {
+            servers.push(&row.server);
+        }
+    }
+    servers.sort_by(|a, b| {
+        let first = |label| first_place(summary, label);
+        let by_mean = mean_share(summary, b).total_cmp(&mean_share(summary, a));
+        (a.is_reference(), first(a))
+            .cmp(&(b.is_reference(), first(b)))
+            .then(by_mean)
+    });
+    servers
+}
+
+/// The first table that a server is in, or missing from.
+fn first_place(summary: &RunSummary, label: &ServerLabel) -> Option<usize> {
+    summary.tables.iter().position(|table| {
+        let mut absences = summary.absences.iter();
+        table.rows.iter().any(|row| row.server.id == label.id)
+            || absences.any(|absence| absence.server.id == label.id && absence.is_from(table))
+    })
+}
+
+/// A server's rate as a share of the highest, over all tables that rank by it; 0 if it is in none.
+fn mean_share(summary: &RunSummary, label: &ServerLabel) -> f64 {
+    let ranking = summary.tables.iter().filter(|table| !table.is_open());
+    let share = |table: &ResultTable| {
+        let row = table.rows.iter().find(|row| row.server.id == label.id)?;
+        Some(row.figures.rate.median / highest_rate(table))
+    };
+    let shares: Vec<f64> = ranking.filter_map(share).collect();
+    shares.iter().sum::<f64>() / shares.len().max(1) as f64
+}

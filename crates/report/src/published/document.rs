@@ -1,0 +1,124 @@
+//! The tables of a document, as published and as measured here.
+
+use std::collections::BTreeMap;
+
+use prony_model::{PublishedFigure, PublishedTable};
+use prony_present::table::Flag;
+use prony_stats::Known;
+
+use super::measured::{self, Measured};
+
+/// A document, and its tables with what was measured here.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it is called.
+    pub name: String,
+    /// The machine it was measured on.
+    pub machine: String,
+    /// With which tool and load it was measured.
+    pub method: String,
+    /// Its tables.
+    pub tables: Vec<DocumentTable>,
+}
+
+/// One of its tables.
+#[derive(Clone, Debug)]
+pub struct DocumentTable {
+    /// Its place among the document's tables, from 1.
+    pub number: usize,
+    /// The table as it was published.
+    pub source: PublishedTable,
+    /// The rounds that were tried here, ascending.
+    pub rounds: Vec<u32>,
+    /// The document's rows in its order, then those that it does not have.
+    pub rows: Vec<DocumentRow>,
+    /// How the published order of the rows held, figure by figure and workload by workload.
+    pub held: Vec<Held>,
+}
+
+/// One of its rows.
+#[derive(Clone, Debug)]
+pub struct DocumentRow {
+    /// What the document calls it; the server's id if the document does not have it.
+    pub name: String,
+    /// The server's id.
+    pub server: String,
+    /// What the server is made with; empty if it is unknown here.
+    pub made_with: String,
+    /// The workload.
+    pub workload: String,
+    /// Whether the document has this row.
+    pub in_document: bool,
+    /// Whether it is a reference server.
+    pub is_reference: bool,
+    /// What was published.
+    pub published: BTreeMap<PublishedFigure, Vec<f64>>,
+    /// What was measured here.
+    pub measured: BTreeMap<PublishedFigure, Measured>,
+    /// Why nothing was measured, in a word or two; `None` if something was.
+    pub absent: Option<&'static str>,
+    /// What the measured figures say of the server: some are lower bounds, or of something else, because the
+    /// rate was not reached or responses were wrong.
+    pub known: BTreeMap<PublishedFigure, Known>,
+    /// What the reader must know of it, a few words each.
+    pub flags: Vec<Flag>,
+}
+
+/// How the published order of one figure held on one workload: every pair of rows whose published
+/// figures differ is counted once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// The figure.
+    pub figure: PublishedFigure,
+    /// The workload; `None` for a figure that does not depend on it, and in a table of one workload.
+    pub workload: Option<String>,
+    /// The pairs that stand in the published order.
+    pub in_order: usize,
+    /// The pairs that stand the other way round: the name of the one that is better here, then of
+    /// the one that was better in the document.
+    pub reversed: Vec<(String, String)>,
+    /// The pairs that cannot be told apart here.
+    pub untold: usize,
+    /// The pairs of which one or both were not measured.
+    pub not_measured: usize,
+}
+
+impl Held {
+    /// The pairs that were measured.
+    pub fn pairs(&self) -> usize {
+        self.in_order + self.reversed.len() + self.untold
+    }
+}
+
+impl DocumentTable {
+    /// Whether its rows are of more than one workload, so that it must be said which.
+    pub fn has_workloads(&self) -> bool {
+        self.rows
+            .windows(2)
+            .any(|pair| pair[0].workload != pair[1].workload)
+    }
+
+    /// Its workloads, in the order of the rows.
+    pub fn workloads(&self) -> Vec<&str> {
+        let mut workloads: Vec<&str> = Vec::new();
+        for row in &self.rows {
+            if !workloads.contains(&row.workload.as_str()) {
+                workloads.push(&row.workload);
+            }
+        }
+        workloads
+    }
+
+    /// The published value of a row's figure: its rounds in one.
+    pub fn published(&self, row: &DocumentRow, figure: PublishedFigure) -> Option<f64> {
+        measured::published(figure, self.source.summary, row.published.get(&figure)?)
+    }
+}
+
+impl DocumentRow {
+    /// Whether a figure is its server's own: no lower bound, and of nothing else.
+    pub(crate) fn is_exact(&self, figure: PublishedFigure) -> bool {
+        let known = self.known.get(&figure);
+        known.is_none_or(|known| *known == Known::Exactly)
+    }
+}

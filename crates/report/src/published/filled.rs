@@ -1,0 +1,240 @@
+//! Fills a document's tables with what was measured here.
+
+use std::collections::BTreeMap;
+
+use prony_model::{
+    CountedRounds, Measurement, Published, PublishedFigure, PublishedRow, PublishedTable, Run,
+    TrialRecord,
+};
+use prony_present::table::Flag;
+use prony_stats::Known;
+
+use super::document::{Document, DocumentRow, DocumentTable};
+use super::measured::Measured;
+use super::{held, measured};
+use crate::absence::why_absent;
+use crate::bound::FigureKind;
+use crate::figures::OpenFigures;
+use crate::table::{ResultTable, ServerLabel, ServerRow};
+
+impl Document {
+    /// The document of a run, filled from its trials; `None` if the run has none.
+    pub(crate) fn of(
+        run: &Run,
+        trials: &[TrialRecord],
+        tables: &[ResultTable],
+    ) -> Option<Document> {
+        let Published {
+            document,
+            machine,
+            method,
+            tables: sources,
+        } = run.published.clone()?;
+        let fill = |(i, source)| {
+            Filling {
+                run,
+                trials,
+                tables,
+                source,
+            }
+            .table(i + 1)
+        };
+        Some(Document {
+            name: document,
+            machine,
+            method,
+            tables: sources.into_iter().enumerate().map(fill).collect(),
+        })
+    }
+}
+
+/// What a table is filled from.
+struct Filling<'a> {
+    run: &'a Run,
+    trials: &'a [TrialRecord],
+    tables: &'a [ResultTable],
+    source: PublishedTable,
+}
+
+impl Filling<'_> {
+    fn table(self, number: usize) -> DocumentTable {
+        let mut rows: Vec<DocumentRow> = self
+            .source
+            .rows
+            .iter()
+            .map(|row| self.row(row, true))
+            .collect();
+        rows.extend(self.others().iter().map(|row| self.row(row, false)));
+        let mut table = DocumentTable {
+            number,
+            rounds: self.rounds(),
+            source: self.source,
+            rows,
+            held: Vec::new(),
+        };
+        table.held = held::held(&table, self.tables);
+        table
+    }
+
+    fn row(&self, row: &PublishedRow, in_document: bool) -> DocumentRow {
+        let label = self
+            .run
+            .servers
+            .iter()
+            .find(|server| server.id == row.server);
+        let label = label.map(ServerLabel::from);
+        let summed = self.summed(&row.server, &row.workload);
+        let PublishedRow {
+            name,
+            server,
+            workload,
+            figures,
+        } = row.clone();
+        DocumentRow {
+            absent: summed
+                .is_none()
+                .then(|| why_absent(self.run, self.trials, &server, &workload, &self.source.load)),
+            made_with: label.as_ref().map_or(String::new(), ServerLabel::title),
+            is_reference: label.is_some_and(|label| label.is_reference()),
+            known: self.known(&server, &workload),
+            flags: summed.map_or(Vec::new(), |summed| self.flags(summed)),
+            measured: summed.map_or(BTreeMap::new(), |summed| self.measured(summed, &workload)),
+            published: figures,
+            name,
+            server,
+            workload,
+            in_document,
+        }
+    }
+
+    /// Rows for those who were measured under the same load on the table's workloads, and whom the
+    /// document does not have there.
+    fn others(&self) -> Vec<PublishedRow> {
+        let mut others: Vec<PublishedRow> = Vec::new();
+        for known in &self.source.rows {
+            for server in &self.run.servers {
+                let mut rows = self.source.rows.iter().chain(&others);
+                let here = |row: &PublishedRow| {
+                    (&row.server, &row.workload) == (&server.id, &known.workload)
+                };
+                if !rows.any(here) && self.summed(&server.id, &known.workload).is_some() {
+                    others.push(PublishedRow {
+                        name: server.id.clone(),
+                        server: server.id.clone(),
+                        workload: known.workload.clone(),
+                        figures: BTreeMap::new(),
+                    });
+                }
+            }
+        }
+        others
+    }
+
+    /// The row that sums a server's rounds up.
+    fn summed(&self, server: &str, workload: &str) -> Option<&ServerRow> {
+        let mut tables = self.tables.iter();
+        tables
+            .find(|table| table.workload == workload && table.load.same_load(&self.source.load))?
+            .rows
+            .iter()
+            .find(|row| row.server.id == server)
+    }
+
+    fn measured(&self, summed: &ServerRow, workload: &str) -> BTreeMap<PublishedFigure, Measured> {
+        let base = self
+            .source
+            .share_of
+            .as_deref()
+            .filter(|base| *base != workload);
+        let base = base.and_then(|base| {
+            let summed = self.summed(&summed.server.id, base)?;
+            Some(measured::Own {
+                rounds: self.rounds_of(&summed.server.id, base),
+                summed,
+            })
+        });
+        let own = measured::Own {
+            rounds: self.rounds_of(&summed.server.id, workload),
+            summed,
+        };
+        let figures = self.source.columns.iter().chain(&self.source.charts);
+        figures
+            .filter_map(|&figure| {
+                Some((
+                    figure,
+                    own.measured(figure, self.source.summary, base.as_ref())?,
+                ))
+            })
+            .collect()
+    }
+
+    /// What each figure of a row is worth.
+    fn known(&self, server: &str, workload: &str) -> BTreeMap<PublishedFigure, Known> {
+        let Some(summed) = self.summed(server, workload) else {
+            return BTreeMap::new();
+        };
+        let base = self.source.share_of.as_deref();
+        let base = base.and_then(|base| self.summed(server, base));
+        let figures = self.source.columns.iter().chain(&self.source.charts);
+        figures
+            .map(|&figure| (figure, of_figure(figure, summed, base)))
+            .collect()
+    }
+
+    fn rounds_of(&self, server: &str, workload: &str) -> Vec<(u32, &Measurement)> {
+        let load = &self.source.load;
+        let own = self
+            .trials
+            .iter()
+            .filter(|record| record.is_of(server, workload, load));
+        CountedRounds::of(own).measured().collect()
+    }
+
+    /// The rounds in which any of the table's rows was tried.
+    fn rounds(&self) -> Vec<u32> {
+        let here = |record: &&TrialRecord| {
+            let mut rows = self.source.rows.iter();
+            record.trial.load.same_load(&self.source.load)
+                && rows.any(|row| row.workload == record.trial.workload)
+        };
+        let tried = self.trials.iter().filter(here);
+        let mut rounds: Vec<u32> = tried.map(|record| record.trial.round).collect();
+        rounds.sort_unstable();
+        rounds.dedup();
+        rounds
+    }
+
+    /// The flags of the row; without its errors if a column has them.
+    fn flags(&self, summed: &ServerRow) -> Vec<Flag> {
+        let has_errors = self.source.columns.contains(&PublishedFigure::Errors);
+        summed.weighted_flags(!has_errors)
+    }
+}
+
+/// What a figure of a row says of its server; `base` is what its shares are of.
+fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>) -> Known {
+    let kind = measured::about(figure).kind;
+    if kind == FigureKind::Other {
+        return Known::Exactly;
+    }
+    let own = of_row(row, kind);
+    match (
+        measured::gathering(figure),
+        base.map(|base| of_row(base, kind)),
+    ) {
+        // A ratio of two that may both be higher may be anything.
+        (measured::Gathering::Share, Some(base))
+            if (own, base) != (Known::Exactly, Known::Exactly) =>
+        {
+            Known::Nothing
+        }
+        _ => own,
+    }
+}
+
+fn of_row(row: &ServerRow, kind: FigureKind) -> Known {
+    match row.figures.open.as_ref().is_none_or(OpenFigures::rate_made) {
+        true => row.known(kind),
+        false => Known::Nothing,
+    }
+}

@@ -1,0 +1,299 @@
+//! A document's table as it is shown: with the figures measured here, as published, and both as ratios.
+
+use prony_model::PublishedFigure;
+use prony_present::number;
+use prony_present::table::{Cell, Head, Row, Table, Tone};
+
+use super::document::{DocumentRow, DocumentTable};
+use super::held;
+use super::measured::{Gathering, gathering};
+use super::words::{self, shown, title};
+
+/// Where the figures come from.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    Measured,
+    Published,
+}
+
+/// The table as the document had it, with the figures that were measured here.
+pub fn measured_here(table: &DocumentTable) -> Vec<Table> {
+    let mut tables = tables(table, Source::Measured);
+    // What is to be known of a row is said once.
+    for later in tables.iter_mut().skip(1).flat_map(|table| &mut table.rows) {
+        later.flags.clear();
+    }
+    tables
+}
+
+/// The table as it was published.
+pub fn as_published(table: &DocumentTable) -> Vec<Table> {
+    tables(table, Source::Published)
+}
+
+/// All columns of the measured figures in one, without the rounds.
+pub fn summaries(table: &DocumentTable) -> Table {
+    summary(table, Source::Measured, &table.source.columns)
+}
+
+/// Published and measured ratios side by side; `None` if no column has them.
+pub fn ratios(table: &DocumentTable) -> Option<Table> {
+    let has_ratio = |figure: &&PublishedFigure| {
+        let mut rows = table.rows.iter().filter(|row| row.in_document);
+        figure.more_is_better().is_some()
+            && rows.any(|row| !ratio_cell(table, **figure, row).is_empty())
+    };
+    let columns: Vec<PublishedFigure> = table
+        .source
+        .columns
+        .iter()
+        .filter(has_ratio)
+        .copied()
+        .collect();
+    let titles = columns.iter().map(|figure| title(table, *figure)).collect();
+    let mut set = set(table, Source::Published, titles, |row| {
+        columns
+            .iter()
+            .map(|figure| ratio_cell(table, *figure, row))
+            .collect()
+    });
+    set.caption = "Ratios: published → measured here".to_owned();
+    (!columns.is_empty()).then_some(set)
+}
+
+/// A table for each figure that is shown round by round, and one for the rest.
+fn tables(table: &DocumentTable, source: Source) -> Vec<Table> {
+    let by_round = |figure: &PublishedFigure| {
+        table.source.each_round && gathering(*figure) == Gathering::Summary
+    };
+    let columns = table.source.columns.iter().copied();
+    let (round_by_round, together): (Vec<_>, Vec<_>) = columns.partition(by_round);
+    let mut tables: Vec<Table> = round_by_round
+        .iter()
+        .map(|figure| rounds(table, source, *figure))
+        .collect();
+    if !together.is_empty() {
+        let mut rest = summary(table, source, &together);
+        if !tables.is_empty() {
+            rest.caption = "All rounds together".to_owned();
+        }
+        tables.push(rest);
+    }
+    tables
+}
+
+fn rounds(table: &DocumentTable, source: Source, figure: PublishedFigure) -> Table {
+    let rounds: Vec<u32> = match source {
+        Source::Measured => table.rounds.clone(),
+        Source::Published => {
+            let lists = table
+                .rows
+                .iter()
+                .filter_map(|row| row.published.get(&figure));
+            (1..=lists.map(Vec::len).max().unwrap_or(0) as u32).collect()
+        }
+    };
+    let mut titles: Vec<String> = rounds
+        .iter()
+        .map(|round| format!("round {round}"))
+        .collect();
+    titles.push(words::summary(table).to_owned());
+    let set = set(table, source, titles, |row| {
+        let of_rounds = rounds
+            .iter()
+            .map(|round| of_round(row, source, figure, *round));
+        let mut cells: Vec<Cell> = of_rounds
+            .map(|value| Cell::optional(value, words::tick(figure)))
+            .collect();
+        cells.push(figure_cell(table, row, source, figure).with(None));
+        cells
+    });
+    Table {
+        caption: prony_present::words::capital(&title(table, figure)),
+        ..set
+    }
+}
+
+fn summary(table: &DocumentTable, source: Source, columns: &[PublishedFigure]) -> Table {
+    let titles = columns.iter().map(|figure| title(table, *figure)).collect();
+    set(table, source, titles, |row| {
+        columns
+            .iter()
+            .map(|figure| figure_cell(table, row, source, *figure))
+            .collect()
+    })
+}
+
+/// The rows of a table: only those of the document if its own figures are shown.
+fn set(
+    table: &DocumentTable,
+    source: Source,
+    titles: Vec<String>,
+    cells: impl Fn(&DocumentRow) -> Vec<Cell>,
+) -> Table {
+    let mut system = Head::words("system");
+    system.detail = Some(("server here", 1));
+    let workload = table.has_workloads().then(|| Head::words("workload"));
+    let heads = std::iter::once(system)
+        .chain(workload)
+        .chain(titles.into_iter().map(Head::figure));
+    let shown = table
+        .rows
+        .iter()
+        .filter(|row| row.in_document || source == Source::Measured);
+    let mut above: Option<&DocumentRow> = None;
+    let rows = shown.map(|row| {
+        let begins_group = above.is_some_and(|above| {
+            above.in_document != row.in_document
+                || (table.has_workloads() && above.name != row.name)
+        });
+        above = Some(row);
+        let absent = row.absent.filter(|_| source == Source::Measured);
+        let lead = std::iter::once(name(row, source))
+            .chain(table.has_workloads().then(|| Cell::text(&row.workload)));
+        let figures = if absent.is_some() {
+            Vec::new()
+        } else {
+            cells(row)
+        };
+        Row {
+            tone: if row.in_document {
+                Tone::Plain
+            } else {
+                Tone::Aside
+            },
+            begins_group,
+            flags: if source == Source::Measured {
+                row.flags.clone()
+            } else {
+                Vec::new()
+            },
+            cells: lead.chain(figures).collect(),
+            absent: absent.map(|why| format!("not measured: {why}")),
+            notes: Vec::new(),
+        }
+    });
+    Table {
+        rows: rows.collect(),
+        heads: heads.collect(),
+        is_whole: true,
+        ..Table::default()
+    }
+}
+
+/// The document's name of the system, and what stands for it here. The published figures were not made with that.
+fn name(row: &DocumentRow, source: Source) -> Cell {
+    let here = match (source, row.in_document, row.made_with.as_str()) {
+        (Source::Published, ..) | (_, true, "") => row.server.clone(),
+        (_, true, made_with) => format!("{}, {made_with}", row.server),
+        (_, false, _) => "not in the document".to_owned(),
+    };
+    Cell::text(&row.name).with(Some(here))
+}
+
+fn of_round(row: &DocumentRow, source: Source, figure: PublishedFigure, round: u32) -> Option<f64> {
+    match source {
+        Source::Measured => {
+            let mut rounds = row.measured.get(&figure)?.rounds.iter();
+            rounds
+                .find(|(other, _)| *other == round)
+                .map(|(_, value)| *value)
+        }
+        Source::Published => row.published.get(&figure)?.get(round as usize - 1).copied(),
+    }
+}
+
+fn figure_cell(
+    table: &DocumentTable,
+    row: &DocumentRow,
+    source: Source,
+    figure: PublishedFigure,
+) -> Cell {
+    if source == Source::Published {
+        return Cell::optional(table.published(row, figure), words::tick(figure));
+    }
+    let Some(measured) = row.measured.get(&figure) else {
+        return Cell::default();
+    };
+    let is_sum = gathering(figure) == Gathering::Sum;
+    let spread = measured.spread.filter(|_| !is_sum || measured.value > 0.0);
+    let spread = spread.map(|(low, high)| {
+        let ends = number::interval(low, high, words::tick(figure));
+        if is_sum {
+            format!("{ends} a round")
+        } else {
+            ends
+        }
+    });
+    let detail = Some(measured.detail.clone()).filter(|detail| !detail.is_empty());
+    let details: Vec<String> = spread.into_iter().chain(detail).collect();
+    Cell::text(shown(figure, measured.value)).with(Some(details.join("; ")))
+}
+
+/// `0.79 → 0.81`: published, and here. What is a share already is shown as it is.
+fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Cell {
+    let Some(published) = table.published(row, figure) else {
+        return Cell::default();
+    };
+    let measured = row.measured.get(&figure).map(|measured| measured.value);
+    let (published, measured, text): (_, _, fn(f64) -> String) = match gathering(figure) {
+        Gathering::Share => (Some(published), measured, number::share),
+        _ => {
+            let base = base(table, figure, row);
+            let ratio =
+                |value: f64, base: f64| Some(value / base).filter(|ratio| ratio.is_finite());
+            let published = base
+                .as_ref()
+                .and_then(|base| ratio(published, base.published));
+            let measured = base
+                .as_ref()
+                .zip(measured)
+                .and_then(|(base, value)| ratio(value, base.measured));
+            (published, measured, number::ratio)
+        }
+    };
+    if published.is_none() && measured.is_none() {
+        return Cell::default();
+    }
+    let [published, measured] =
+        [published, measured].map(|value| value.map_or(number::NONE.to_owned(), text));
+    let exact = row.is_exact(figure) && base_is_exact(table, figure, row);
+    let doubt = if exact { "" } else { "?" };
+    Cell::text(format!("{published} → {measured}{doubt}"))
+}
+
+fn base_is_exact(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> bool {
+    let is_share = gathering(figure) == Gathering::Share;
+    is_share || base(table, figure, row).is_none_or(|base| base.is_exact)
+}
+
+/// What ratios are taken to.
+struct Base {
+    published: f64,
+    measured: f64,
+    is_exact: bool,
+}
+
+/// The row that the document has first among those that were measured here, under the row's own
+/// workload.
+fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<Base> {
+    let more_is_better = figure.more_is_better()?;
+    let groups = held::groups(table, figure);
+    let (_, group) = groups
+        .iter()
+        .find(|(workload, _)| workload.is_none_or(|workload| workload == row.workload))?;
+    let both = group.iter().filter_map(|row| {
+        Some(Base {
+            published: table.published(row, figure)?,
+            measured: row.measured.get(&figure)?.value,
+            is_exact: row.is_exact(figure),
+        })
+    });
+    both.reduce(|best, next| {
+        let differs = next.published != best.published;
+        match (next.published > best.published) == more_is_better && differs {
+            true => next,
+            false => best,
+        }
+    })
+}

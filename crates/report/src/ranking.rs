@@ -1,0 +1,83 @@
+//! Ranks: bands by the rate and by requests per CPU second, and what keeps a row from having one.
+
+use std::collections::BTreeMap;
+
+use prony_stats::{Band, Competitor, Order, bands};
+
+use crate::bound::{self, FigureKind};
+use crate::table::{RateOrder, ServerRow, Standing};
+
+/// Says what bounds each row's figures, and what keeps it from having a rank. Bands are assigned later.
+pub fn assess(rows: &mut [ServerRow], open: bool) {
+    for row in rows {
+        let rounds = row.figures.rate.n;
+        row.bounds = row.figures.limits.clone();
+        if !row.is_reference() {
+            let share = row.share_of_ceiling.map(|share| share.ratio);
+            row.bounds.extend(bound::at_ceiling(rounds, share));
+        }
+        row.standing = standing(row, open);
+    }
+}
+
+fn standing(row: &ServerRow, open: bool) -> Standing {
+    if row.figures.wrong.is_some() {
+        Standing::WrongResponses
+    } else if row.bounds.iter().any(|bound| bound.hides(FigureKind::Pace)) {
+        Standing::AtLeast(None)
+    } else if row.is_reference() {
+        Standing::Reference
+    } else if open {
+        Standing::Offered
+    } else {
+        Standing::Ranked(Band { best: 1, worst: 1 })
+    }
+}
+
+/// Assigns the rows of a closed loop their bands, by the rates of the rounds.
+pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
+    let mut ranked: Vec<&mut ServerRow> = rows.iter_mut().filter(|row| competes(row)).collect();
+    let competitors: Vec<Competitor> = ranked
+        .iter()
+        .map(|row| competitor(row, &row.figures.headline, FigureKind::Pace))
+        .collect();
+    let order = Order::of(&competitors);
+    for (row, band) in ranked.iter_mut().zip(order.bands()) {
+        row.standing = match row.standing {
+            Standing::AtLeast(_) => Standing::AtLeast(Some(band)),
+            _ => Standing::Ranked(band),
+        };
+    }
+    RateOrder {
+        servers: ranked.iter().map(|row| row.server.id.clone()).collect(),
+        order,
+    }
+}
+
+/// Assigns the rows their bands by ok responses per second of CPU time.
+pub fn rank_by_cpu(rows: &mut [ServerRow]) {
+    let by_round = |row: &ServerRow| row.figures.costs.requests_per_cpu_s_by_round.clone();
+    let mut ranked: Vec<&mut ServerRow> = rows
+        .iter_mut()
+        .filter(|row| competes(row) && !by_round(row).is_empty())
+        .collect();
+    let competitors: Vec<Competitor> = ranked
+        .iter()
+        .map(|row| competitor(row, &by_round(row), FigureKind::Cost))
+        .collect();
+    for (row, band) in ranked.iter_mut().zip(bands(&competitors)) {
+        row.cpu_band = Some(band);
+    }
+}
+
+fn competitor(row: &ServerRow, rounds: &BTreeMap<u32, f64>, kind: FigureKind) -> Competitor {
+    Competitor {
+        rounds: rounds.clone(),
+        known: row.known(kind),
+    }
+}
+
+/// Reference servers and those that sent wrong responses do not compete.
+fn competes(row: &ServerRow) -> bool {
+    !row.is_reference() && row.standing != Standing::WrongResponses
+}

@@ -1,0 +1,202 @@
+//! How to read a report: a paragraph for each term that it uses.
+
+use prony_present::number::seconds;
+
+use crate::summary::RunSummary;
+use crate::table::{ResultTable, ServerRow};
+
+/// What a rank is, in a line.
+pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is certainly faster. Every two \
+     servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
+
+/// What the ratios beside a document's table are.
+pub const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
+     row is 1.00. Shares are shown as they are. A question mark: the figure of the row, or of the one that is 1.00, is a lower \
+     bound here, or the row did not reach its rate or sent wrong responses, so the ratio is not that of the servers.";
+
+/// How to read the tables: the paragraphs that this report needs.
+pub fn reading(summary: &RunSummary) -> Vec<String> {
+    let any = |has: fn(&ResultTable) -> bool| summary.tables.iter().any(has);
+    let counted: fn(&ResultTable) -> bool = |table| {
+        table.has_cost(|costs| {
+            costs.instructions_per_request.is_some() || costs.cycles_per_request.is_some()
+        })
+    };
+    let grew: fn(&ResultTable) -> bool =
+        |table| table.has_cost(|costs| costs.growth_per_connection.is_some());
+    let has_energy: fn(&ResultTable) -> bool =
+        |table| table.has_cost(|costs| costs.joules_per_request.is_some());
+    let if_so =
+        |is_so: bool, paragraphs: &'static [&'static str]| if is_so { paragraphs } else { &[] };
+    let paragraphs = [
+        if_so(summary.published.is_some(), &PUBLISHED),
+        &RANKS,
+        if_so(summary.has_closed(), &[CLOSED]),
+        if_so(summary.has_users_closed(), &[USERS_CLOSED]),
+        if_so(summary.has_open(), &OPEN),
+        if_so(any(ResultTable::has_events), &[EVENTS]),
+        &[PERCENTILES],
+        &CPU,
+        if_so(any(counted), &[COUNTERS]),
+        if_so(any(grew), &[GROWTH]),
+        if_so(any(has_energy), &[ENERGY]),
+        &[TRANSFER, GENERATOR],
+        &NOISE,
+    ];
+    let paragraphs = paragraphs.concat().into_iter().map(str::to_owned);
+    paragraphs
+        .chain(warming(summary))
+        .chain(intervals(summary))
+        .collect()
+}
+
+const PUBLISHED: [&str; 2] = [
+    "The document's tables: the rows are the document's, the figures were measured here. Another machine gives other figures, \
+     so only relations within one table are compared with the document: each row as a ratio to the document's best row that was \
+     measured here, and the order of the rows.",
+    "The order: a pair of rows whose published figures differ is in the published order, reversed, or not told apart here. Rates of \
+     a closed loop are told apart as they are ranked; other figures by their ratio within the rounds that both have, corrected for \
+     all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not overlap. A pair is not told apart after a \
+     single round, if the row that is behind is a lower bound, or if a row did not reach its rate or sent wrong responses.",
+];
+
+const RANKS: [&str; 4] = [
+    "Rank: the range of ranks that the data allow. 2–4: one server is certainly faster, and this one could be anywhere from 2nd to \
+     4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels out. The \
+     comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
+     Servers whose ranges overlap are listed by median; that order is not a result.",
+    "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what this machine can do \
+     and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
+    "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. Still warming up: the \
+     server was still getting faster when its warm-up reached its limit. At the ceiling: within 10 % of the reference server, so the \
+     machine may be the bottleneck; the server may be faster than shown, and none is ranked above it.",
+    "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the ceiling, is ahead of the rows \
+     that it leads, and no row is ranked above it.",
+];
+
+const CLOSED: &str = "Latency: from the send of a request to the last byte of its response, ok responses only, from the histograms \
+     of all rounds merged. Each connection waits for a full response before it sends again (closed loop), so these are the latencies \
+     of a saturated server, and a server that stalls gets fewer requests meanwhile. Compare them between rows of one table; they are \
+     not what independently arriving users would see.";
+
+const OPEN: [&str; 3] = [
+    "Open loop: requests are due on a schedule regardless of response times. Latency runs from the scheduled arrival to the last byte \
+     of the response, so it includes the time that a request waited for its user or for a free connection. A queued request was due \
+     before there was one. The requests per second are those that were offered, so they rank no server.",
+    "Sent: the share of the due requests that were sent, in the worst round. Below 99.9 % the rate was not reached, and the row says \
+     so: its latencies are those of another rate.",
+    "Schedule lag: the generator's own delay, from the instant at which a request was due and its user free to the one at which it \
+     was sent, from the histograms of all rounds merged. The latency includes it; if the two are close, the figure is the \
+     generator's.",
+];
+
+const EVENTS: &str = "Events: of responses that are event streams. The first event is timed from the start of the latency, the gap \
+     from one event of a stream to the next; both are of the worst round, as their histograms are not on record. Rows are ranked by \
+     whole responses, not by events.";
+
+const USERS_CLOSED: &str = "Users with think time: each waits for a response, thinks, and sends again. Think time sets most of the \
+     pace, so requests per second tell servers apart only if these are slow beside it; latency does.";
+
+const PERCENTILES: &str = "Percentiles: from the histograms of all rounds merged, never averaged. One is shown only if at least 10 \
+     responses lie beyond it: p99 takes 1,000 responses, p99.9 10,000. The p50 and p99 intervals are bootstrapped over rounds. Every \
+     response counts alike, so a round with more responses weighs more.";
+
+const CPU: [&str; 2] = [
+    "Requests per CPU second: ok responses per second of user and kernel time of the server's whole process tree, warm-up included on \
+     both sides. It has a ranking of its own: what a server costs, however much the generator could send. Other programs disturb it \
+     far less than the rate.",
+    "Memory: the most that the process tree held at once in any round.",
+];
+
+const COUNTERS: &str = "Instructions and cycles: of the server's process tree per ok response, in user mode and in the kernel, warm-up \
+     included on both sides, as the processor counted them. Instructions hardly change with what else the machine does.";
+
+const GROWTH: &str = "Memory growth per connection: peak memory less the memory before the load, per connection. It includes caches and \
+     garbage that was not collected yet: for a server with a garbage collector it shows when that ran as much as what a connection \
+     takes. With few connections it is mostly the former.";
+
+const ENERGY: &str = "Joules: what the processor's packages used per ok response, for server, generator and everything else on the \
+     machine together. Compare it between rows of one table only.";
+
+const TRANSFER: &str = "Transfer: every byte received, heads included. Rates count ok responses only; an error is never throughput.";
+
+const GENERATOR: &str = "The generator's cost: CPU time, system calls, cycles and instructions of the load's own threads per request, in \
+     user mode and in the kernel, measured part only, the median of the rounds; the busiest thread is that of the worst round. What the \
+     machine cannot count is left out.";
+
+const NOISE: [&str; 2] = [
+    "Noisy trials: a trial is noisy if the hypervisor or other programs took too much of the CPUs of server or generator, or if the \
+     rate was still changing when measuring began. Prony judges that by the machine alone, never by the figures; it re-runs the trial \
+     as often as the run's limits allow, and keeps both on record.",
+    "Follows the noise: over the rounds of a row its figure is the worse the more CPU time was lost to others (Spearman's rank \
+     correlation, p below 0.01). Such a figure also reflects what else the machine did.",
+];
+
+/// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was
+/// warm.
+fn warming(summary: &RunSummary) -> Option<String> {
+    let rows = || summary.tables.iter().flat_map(|table| &table.rows);
+    let limit_s = rows().filter_map(|row| row.figures.warming.limit_s);
+    let limit = seconds(limit_s.reduce(f64::max)?);
+    let mut text = format!(
+        "Warm-up: before the first trial of a server under a load, Prony loads it until its rate and its CPU time per response \
+         stop improving, for at most {limit}, unless the command line or the suite fixes the warm-up. A server that took a second or \
+         less is restarted for each later trial and warmed up for as long again, or for the load's own warm-up if that is longer. \
+         Time to warm is how long a new process was under load until it stopped improving; startup comes before it."
+    );
+    let kept = rows().filter(|row| row.figures.warming.kept);
+    let mut kept: Vec<&str> = kept.map(|row: &ServerRow| row.server.id.as_str()).collect();
+    kept.sort_unstable();
+    kept.dedup();
+    if !kept.is_empty() {
+        text += &format!(
+            " Servers that took longer keep running from round to round: {}. Before each later trial they get only the load's own \
+             warm-up. Their intervals do not show how much another process of the same server would differ, and their peak memory is \
+             that of the process's whole life.",
+            kept.join(", ")
+        );
+    }
+    Some(text)
+}
+
+/// What the intervals mean with as many rounds as there were.
+pub fn intervals(summary: &RunSummary) -> Vec<String> {
+    let counts = summary.round_counts();
+    let few: Vec<String> = counts
+        .iter()
+        .filter(|n| (2..6).contains(*n))
+        .map(usize::to_string)
+        .collect();
+    let mut sentences = Vec::new();
+    if counts.contains(&1) {
+        sentences.push(
+            "With one round there is no interval, and no server can be ranked above another."
+                .to_owned(),
+        );
+    }
+    if counts.iter().any(|count| *count > 1) {
+        sentences.push("Intervals are 95 % intervals over the rounds.".to_owned());
+    }
+    if counts.iter().any(|count| *count >= 6) {
+        sentences.push("With six or more rounds the intervals are distribution-free.".to_owned());
+    }
+    if !few.is_empty() {
+        sentences.push(format!(
+            "With fewer than six rounds (here {}) they are as wide as Student's, which assumes that rounds are about normally \
+             distributed.",
+            few.join(" and ")
+        ));
+    }
+    sentences
+}
+
+/// What the latency of these tables is, in a line.
+pub fn latency(summary: &RunSummary) -> &'static str {
+    match (summary.has_closed(), summary.has_open()) {
+        (_, false) => "Latency is of a closed loop.",
+        (false, true) => "Latency is of an open loop: from the scheduled arrival.",
+        (true, true) => {
+            "Latency of a closed loop runs from the send, of an open loop from the scheduled arrival."
+        }
+    }
+}

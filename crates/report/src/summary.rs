@@ -1,0 +1,107 @@
+//! What can be said of a run: a table for each workload and load, and which servers are missing from it and why.
+
+use prony_model::{LoadShape, Run, TrialRecord};
+
+use crate::absence::{self, Absence, Why};
+use crate::published::Document;
+use crate::quiet::Quiet;
+use crate::table::ResultTable;
+use crate::tables;
+
+/// A run, summed up.
+#[derive(Clone, Debug)]
+pub struct RunSummary {
+    /// The document that the suite grew from, its tables filled with what was measured here; `None` if the suite has none.
+    pub published: Option<Document>,
+    /// A table for each workload and load, in the suite's order.
+    pub tables: Vec<ResultTable>,
+    /// Which servers are missing from which table, and why.
+    pub absences: Vec<Absence>,
+    /// How quiet the machine was.
+    pub quiet: Quiet,
+}
+
+impl RunSummary {
+    /// Sums up the trials of a run.
+    pub fn of(run: &Run, trials: &[TrialRecord]) -> RunSummary {
+        let tables = tables::tables(run, trials);
+        RunSummary {
+            published: Document::of(run, trials, &tables),
+            absences: absence::absences(run, trials, &tables),
+            quiet: Quiet::of(trials),
+            tables,
+        }
+    }
+
+    /// The servers that sent wrong responses under load, each once, by id.
+    pub fn wrong_servers(&self) -> Vec<&str> {
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        let wrong = rows.filter(|row| row.figures.wrong.is_some());
+        let mut servers: Vec<&str> = wrong.map(|row| row.server.id.as_str()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        servers
+    }
+
+    /// Whether a table is of a closed loop.
+    pub fn has_closed(&self) -> bool {
+        self.tables.iter().any(|table| !table.is_open())
+    }
+
+    /// Whether a table is of users who wait for their responses and think.
+    pub fn has_users_closed(&self) -> bool {
+        let thinks =
+            |table: &ResultTable| matches!(table.load.shape, LoadShape::UsersClosed { .. });
+        self.tables.iter().any(thinks)
+    }
+
+    /// Whether a table is of an open loop.
+    pub fn has_open(&self) -> bool {
+        self.tables.iter().any(ResultTable::is_open)
+    }
+
+    /// How many rounds there were: `6`, or `3 to 20` if tables differ.
+    pub(crate) fn rounds(&self, run: &Run) -> String {
+        let rounds = || self.tables.iter().map(|table| table.rounds);
+        let most = match run.adaptive {
+            Some(_) => rounds().max().unwrap_or(0),
+            None => run.rounds as usize,
+        };
+        match rounds().min().filter(|fewest| *fewest < most) {
+            Some(fewest) => format!("{fewest} to {most}"),
+            None => most.to_string(),
+        }
+    }
+
+    /// How many workloads were tried.
+    pub(crate) fn workloads(&self) -> usize {
+        let first = |(i, table): &(usize, &ResultTable)| {
+            let mut before = self.tables[..*i].iter();
+            before.all(|other| other.workload != table.workload)
+        };
+        self.tables.iter().enumerate().filter(first).count()
+    }
+
+    /// What a server is missing from: the name of the table or of the workload; `None` for all.
+    pub fn missing_from(&self, why: &Why) -> Option<String> {
+        let load = match why {
+            Why::Failed { load, .. } | Why::NotTried { load, .. } => Some(load),
+            _ => None,
+        };
+        let workload = why.workload()?;
+        let mut tables = self.tables.iter();
+        let table = tables.find(|table| {
+            table.workload == workload && load.is_some_and(|load| load.same_load(&table.load))
+        });
+        Some(table.map_or(workload.to_owned(), ResultTable::name))
+    }
+
+    /// The numbers of rounds that the rows rest on, ascending, each once.
+    pub fn round_counts(&self) -> Vec<usize> {
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        let mut counts: Vec<_> = rows.map(|row| row.figures.rate.n).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+}

@@ -1,0 +1,276 @@
+//! Builds the tables: groups trials by workload and load, sums each server up, ranks, and names each table.
+
+use std::cmp::Ordering;
+
+use prony_model::{CEILING, CountedRounds, LoadShape, LoadSpec, Run, Stage, TrialRecord};
+use prony_present::load::{Distinction, distinction};
+
+use crate::course::course;
+use crate::figures::{Figures, Percentile, Relative};
+use crate::ranking;
+use crate::table::{RateOrder, ResultTable, RoundsReached, ServerLabel, ServerRow, Standing};
+
+/// The tables of a run, in the suite's order.
+pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
+    let mut tables: Vec<ResultTable> = groups(run, trials)
+        .into_iter()
+        .map(|(workload, load)| {
+            let here: Vec<_> = trials
+                .iter()
+                .filter(|record| {
+                    record.trial.workload == workload && record.trial.load.same_load(&load)
+                })
+                .collect();
+            let open = load.shape.is_open();
+            let (rows, order) = rows(run, &here, open);
+            ResultTable {
+                baseline: baseline(run, &rows),
+                rows,
+                order,
+                rounds: rounds(&here),
+                course: course(&here),
+                enough: RoundsReached::of(run, &workload, &load),
+                slug: slug(&workload),
+                apart: None,
+                workload,
+                load,
+            }
+        })
+        .collect();
+    tell_apart(&mut tables);
+    tables
+}
+
+fn rounds(trials: &[&TrialRecord]) -> usize {
+    let mut rounds: Vec<u32> = trials.iter().map(|record| record.trial.round).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    rounds.len()
+}
+
+/// Every workload and load that was tried. Trials are shuffled; the servers' lists of verified
+/// workloads have the suite's order.
+fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
+    let mut groups: Vec<(String, LoadSpec)> = Vec::new();
+    for record in trials {
+        let (workload, load) = (&record.trial.workload, &record.trial.load);
+        if !groups
+            .iter()
+            .any(|(w, l)| w == workload && l.same_load(load))
+        {
+            let unseeded = LoadSpec {
+                seed: 0,
+                ..load.clone()
+            };
+            groups.push((workload.clone(), unseeded));
+        }
+    }
+    let order = workloads(run);
+    let place = |workload: &str| {
+        let place = order.iter().position(|w| *w == workload);
+        place.unwrap_or(usize::MAX)
+    };
+    groups.sort_by(|(a, a_load), (b, b_load)| {
+        let by_workload = (place(a), a).cmp(&(place(b), b));
+        by_workload.then_with(|| by_load(a_load, b_load))
+    });
+    groups
+}
+
+/// Few connections before many, and of the same number closed loops before open ones, low rates
+/// before high ones.
+fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
+    let counts = |load: &LoadSpec| {
+        let anew = load.requests_per_connection.is_some();
+        (load.shape.is_open(), load.pipeline, anew, load.streams)
+    };
+    let rate = |load: &LoadSpec| match &load.shape {
+        LoadShape::Rate(schedule) => {
+            let peaks = schedule.stages.iter().map(Stage::peak_per_s);
+            peaks.fold(0.0, f64::max)
+        }
+        _ => 0.0,
+    };
+    let by_connections = a.connections.cmp(&b.connections);
+    by_connections
+        .then_with(|| counts(a).cmp(&counts(b)))
+        .then_with(|| rate(a).total_cmp(&rate(b)))
+}
+
+/// The suite's workloads: those of the server that has the most, then what others have besides.
+fn workloads(run: &Run) -> Vec<&str> {
+    let mut lists: Vec<_> = run.servers.iter().map(|s| &s.verified).collect();
+    lists.sort_by_key(|verified| std::cmp::Reverse(verified.len()));
+    let mut order: Vec<&str> = Vec::new();
+    for verified in lists.into_iter().flatten() {
+        if !order.contains(&verified.workload.as_str()) {
+            order.push(&verified.workload);
+        }
+    }
+    order
+}
+
+fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<ServerRow>, Option<RateOrder>) {
+    let mut rows: Vec<ServerRow> = run
+        .servers
+        .iter()
+        .filter_map(|server| {
+            let label = ServerLabel::from(server);
+            let own = trials.iter().filter(|r| r.trial.server == server.id);
+            let figures = Figures::of(&CountedRounds::of(own.copied()))?;
+            Some(ServerRow {
+                standing: Standing::Offered,
+                bounds: Vec::new(),
+                is_ceiling: server.id == CEILING,
+                server: label,
+                figures,
+                share_of_ceiling: None,
+                of_baseline: None,
+                cpu_band: None,
+            })
+        })
+        .collect();
+    relate(run, &mut rows, open);
+    ranking::assess(&mut rows, open);
+    ranking::rank_by_cpu(&mut rows);
+    if open {
+        rows.sort_by(|a, b| median_latency(a).total_cmp(&median_latency(b)));
+        return (rows, None);
+    }
+    let order = ranking::rank(&mut rows);
+    rows.sort_by(|a, b| {
+        let unranked = |row: &ServerRow| row.band().is_none();
+        let by_rate = b.figures.rate.median.total_cmp(&a.figures.rate.median);
+        unranked(a).cmp(&unranked(b)).then(by_rate)
+    });
+    (rows, Some(order))
+}
+
+/// Those without a response come last.
+fn median_latency(row: &ServerRow) -> f64 {
+    let latency = row.figures.percentile(Percentile::P50);
+    latency.unwrap_or(f64::INFINITY)
+}
+
+/// The server that the others are compared with, unless it is the ceiling, which has a column anyway.
+fn baseline(run: &Run, rows: &[ServerRow]) -> Option<String> {
+    let ids = run.servers.iter().map(|server| server.id.as_str());
+    let has_row = |id: &str| rows.iter().any(|row| row.server.id == id);
+    let baseline = prony_model::baseline(run.baseline.as_deref(), ids, has_row)?;
+    (baseline != CEILING && rows.len() > 1).then(|| baseline.to_owned())
+}
+
+/// Takes the ratios to the ceiling and to the baseline. In an open loop the rate is the offered one, which has no share of
+/// the ceiling's.
+fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
+    let by_round = |row: &ServerRow| row.figures.headline.clone();
+    let ceiling = rows
+        .iter()
+        .find(|row| row.is_ceiling && !open)
+        .map(by_round);
+    let baseline = baseline(run, rows);
+    let base = rows
+        .iter()
+        .find(|row| Some(&row.server.id) == baseline.as_ref());
+    let base = base.map(by_round);
+    for row in rows {
+        let to = |base: &_| Relative::of(&row.figures.headline, base);
+        if !row.is_ceiling {
+            row.share_of_ceiling = ceiling.as_ref().and_then(to);
+        }
+        if Some(&row.server.id) != baseline.as_ref() {
+            row.of_baseline = base.as_ref().and_then(to);
+        }
+    }
+}
+
+/// Names each table that shares its workload with another by what tells it apart, and gives every table a slug of its own.
+fn tell_apart(tables: &mut [ResultTable]) {
+    for i in 0..tables.len() {
+        let same = |other: &&ResultTable| other.workload == tables[i].workload;
+        let loads: Vec<&LoadSpec> = tables
+            .iter()
+            .filter(same)
+            .map(|other| &other.load)
+            .collect();
+        if loads.len() > 1 {
+            let Distinction { words, slug: own } = distinction(&tables[i].load, &loads);
+            tables[i].slug = slug(&format!("{} {own}", tables[i].workload));
+            tables[i].apart = Some(words);
+        }
+        tables[i].slug = free(&tables[..i], &tables[i].slug);
+    }
+}
+
+/// The slug, with a number if another table has it already.
+fn free(others: &[ResultTable], slug: &str) -> String {
+    let is_free = |slug: &String| !others.iter().any(|other| other.slug == *slug);
+    let numbered = (2..).map(|n| format!("{slug}-{n}"));
+    let mut slugs = std::iter::once(slug.to_owned()).chain(numbered);
+    slugs.find(is_free).unwrap_or_default()
+}
+
+/// The text as it can stand in a file name and an anchor.
+fn slug(text: &str) -> String {
+    let plain = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => c,
+        _ => '-',
+    };
+    let slug: String = text.chars().map(plain).collect();
+    // Neither a hidden file nor a folder.
+    match slug.starts_with('.') {
+        true => format!("-{slug}"),
+        false => slug,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(workloads: [&str; 2], loads: [usize; 2]) -> Vec<(String, String)> {
+        let table = |(workload, connections): (&str, usize)| ResultTable {
+            workload: workload.into(),
+            load: LoadSpec {
+                connections,
+                ..LoadSpec::default()
+            },
+            rounds: 1,
+            apart: None,
+            slug: slug(workload),
+            rows: Vec::new(),
+            baseline: None,
+            order: None,
+            course: Vec::new(),
+            enough: None,
+        };
+        let mut tables: Vec<ResultTable> = workloads.into_iter().zip(loads).map(table).collect();
+        tell_apart(&mut tables);
+        let pair = |table: &ResultTable| (table.name(), table.slug.clone());
+        tables.iter().map(pair).collect()
+    }
+
+    fn pair(name: &str, slug: &str) -> (String, String) {
+        (name.into(), slug.into())
+    }
+
+    #[test]
+    fn only_tables_of_the_same_workload_are_told_apart() {
+        let names = named(["hello", "page"], [64, 64]);
+        assert_eq!(names, [pair("hello", "hello"), pair("page", "page")]);
+        assert_eq!(
+            named(["byte", "byte"], [1, 64]),
+            [
+                pair("byte, 1 connection", "byte-closed-1"),
+                pair("byte, 64 connections", "byte-closed-64")
+            ]
+        );
+    }
+
+    #[test]
+    fn slugs_are_file_names_and_never_the_same() {
+        let names = named(["a/b", "a b"], [1, 1]);
+        assert_eq!([&names[0].1, &names[1].1], ["a-b", "a-b-2"]);
+        assert_eq!(slug("../x"), "-..-x");
+    }
+}

@@ -1,0 +1,146 @@
+//! The verdict in sentences: which server is fastest, what cannot be told apart, and what was limited.
+
+use prony_present::number::{self, count, duration};
+use prony_present::words::list;
+
+use crate::figures::Percentile;
+use crate::notes::too_few_rounds;
+use crate::summary::RunSummary;
+use crate::table::{ResultTable, ServerRow};
+
+/// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
+pub fn verdict(table: &ResultTable) -> String {
+    let first = match table.is_open() {
+        true => lowest_latency(table),
+        false => fastest(table),
+    };
+    let untold = untold(table).into_iter().chain(limited(table));
+    let sentences: Vec<String> = std::iter::once(first).chain(untold).collect();
+    format!("{}: {}", table.name(), sentences.join(" "))
+}
+
+/// How many servers there are of each kind: `6 ranked, 1 reference, 2 skipped`.
+pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
+    let mut kinds: Vec<(&str, usize)> = ["ranked", "measured", "reference"]
+        .map(|kind| (kind, 0))
+        .into();
+    for id in ids {
+        let rows = || {
+            summary
+                .tables
+                .iter()
+                .flat_map(|table| &table.rows)
+                .filter(|row| row.server.id == *id)
+        };
+        let absence = || {
+            summary
+                .absences
+                .iter()
+                .find(|absence| absence.server.id == *id)
+        };
+        let kind = match rows().next() {
+            Some(row) if row.is_reference() => "reference",
+            Some(_) if rows().any(|row| row.band().is_some()) => "ranked",
+            Some(_) => "measured",
+            None => absence().map_or("not tried", |absence| absence.why.label()),
+        };
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((kind, 1)),
+        }
+    }
+    let told = kinds.iter().filter(|(_, count)| *count > 0);
+    told.map(|(kind, count)| format!("{count} {kind}"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn fastest(table: &ResultTable) -> String {
+    let ranked = table.rows.iter().filter(|row| row.band().is_some()).count();
+    let first: Vec<&ServerRow> = table.rows.iter().filter(|row| row.may_be_first()).collect();
+    let rate = |row: &ServerRow| format!("{} requests per second", count(row.figures.rate.median));
+    match first.as_slice() {
+        [] => "no server could be ranked.".to_owned(),
+        [only] if ranked == 1 => format!("only {} was ranked, at {}.", only.server.id, rate(only)),
+        [only] => format!("{} is fastest at {}.", only.server.id, rate(only)),
+        several => {
+            let names: Vec<&str> = several.iter().map(|row| row.server.id.as_str()).collect();
+            let rates = several.iter().map(|row| row.figures.rate.median);
+            let (low, high) = (
+                rates.clone().fold(f64::MAX, f64::min),
+                rates.fold(0.0, f64::max),
+            );
+            let which = match several.len() == ranked {
+                true => "cannot be told apart",
+                false => "lead and cannot be told apart",
+            };
+            let rates = number::count_interval(low, high);
+            format!("{} {which}, at {rates} requests per second.", list(&names))
+        }
+    }
+}
+
+fn lowest_latency(table: &ResultTable) -> String {
+    let rows = table
+        .rows
+        .iter()
+        .filter(|row| !row.is_reference() && row.is_sound());
+    let latencies = rows.filter_map(|row| Some((row, row.figures.percentile(Percentile::P50)?)));
+    match latencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((row, latency)) => format!(
+            "{} has the lowest median latency, {}. No server is ranked, because the rate is the one that was offered.",
+            row.server.id,
+            duration(latency)
+        ),
+        None => "no latency is known.".to_owned(),
+    }
+}
+
+/// How many pairs the rounds cannot order.
+fn untold(table: &ResultTable) -> Option<String> {
+    if too_few_rounds(table).is_some() {
+        return Some("There are too few rounds to rank them all.".to_owned());
+    }
+    let order = &table.order.as_ref()?.order;
+    let (pairs, told) = (order.pairs(), order.told());
+    (told < pairs).then(|| {
+        format!(
+            "{} of {pairs} comparable pairs cannot be told apart.",
+            pairs - told
+        )
+    })
+}
+
+/// Whose figures are lower bounds or worthless, a sentence for each cause.
+fn limited(table: &ResultTable) -> Vec<String> {
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in table.rows.iter().filter(|row| !row.is_reference()) {
+        let wrong = row.figures.wrong.map(|_| "wrong");
+        let bounds = row
+            .bounds
+            .iter()
+            .filter(|bound| bound.binds())
+            .map(|bound| bound.name());
+        for cause in bounds.chain(wrong) {
+            match causes.iter_mut().find(|(known, _)| *known == cause) {
+                Some((_, rows)) => rows.push(&row.server.id),
+                None => causes.push((cause, vec![&row.server.id])),
+            }
+        }
+    }
+    let sentence = |(cause, rows): &(&str, Vec<&str>)| {
+        let were = if rows.len() == 1 { "was" } else { "were" };
+        match *cause {
+            "wrong" => format!("{} sent wrong responses and is not ranked.", list(rows)),
+            "at the ceiling" => format!(
+                "{} {were} at the ceiling (reference server) and may be faster than shown.",
+                list(rows)
+            ),
+            cause => format!(
+                "{} {were} {cause} and may be faster than shown.",
+                list(rows)
+            ),
+        }
+    };
+    causes.iter().map(sentence).collect()
+}
