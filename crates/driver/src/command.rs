@@ -1,14 +1,82 @@
-//! From a load to the command that makes it.
+//! A load, and the command with which a tool makes it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
-use crate::load::{Arrivals, End, Load};
-use crate::manifest::Manifest;
-use crate::manifest::template::{Placeholder, Template, Values};
+use crate::manifest::Placeholder::{self, *};
+use crate::manifest::{Manifest, Word};
+
+/// One request over and over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// The URL.
+    pub url: String,
+    /// When its requests are sent.
+    pub arrivals: Arrivals,
+    /// How many connections, over all threads.
+    pub connections: usize,
+    /// How many threads.
+    pub threads: usize,
+    /// What ends it.
+    pub end: End,
+    /// How many requests are in flight over one connection at a time; 1 for no pipelining.
+    pub pipeline: usize,
+    /// Whether every request has a connection of its own.
+    pub close: bool,
+    /// The request's method; `None` for GET.
+    pub method: Option<String>,
+    /// Headers, `Name: value`.
+    pub headers: Vec<String>,
+    /// The request's body.
+    pub body: Vec<u8>,
+    /// How long a response may take.
+    pub timeout: Duration,
+}
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// Each when the previous response is complete.
+    Closed,
+    /// At this rate, in requests a second.
+    Rate(f64),
+}
+
+/// What ends a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Its time is up.
+    After(Duration),
+    /// This many requests were sent.
+    Requests(u64),
+}
+
+impl Load {
+    /// GET in a closed loop over one connection of one thread, for a second.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            arrivals: Arrivals::Closed,
+            connections: 1,
+            threads: 1,
+            end: End::After(Duration::from_secs(1)),
+            pipeline: 1,
+            close: false,
+            method: None,
+            headers: Vec::new(),
+            body: Vec::new(),
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What the placeholders stand for in one load; those that it has nothing for are not there.
+pub type Values = BTreeMap<Placeholder, String>;
 
 /// A command that makes a load.
 #[derive(Debug)]
@@ -25,10 +93,10 @@ pub struct Invocation {
 #[derive(Debug, thiserror::Error)]
 pub enum CannotMake {
     /// It has no arguments for a property of the load.
-    #[error("it makes no {0}")]
+    #[error("it does not support {0}")]
     Property(&'static str),
-    /// It takes whole seconds alone.
-    #[error("it takes a duration in whole seconds alone")]
+    /// It only takes whole seconds.
+    #[error("it only takes durations in whole seconds")]
     WholeSeconds,
     /// The body could not be put into a file for it.
     #[error("cannot write the request's body for it: {0}")]
@@ -36,7 +104,7 @@ pub enum CannotMake {
 }
 
 impl From<&'static str> for CannotMake {
-    /// It makes none of these.
+    /// It does not support this property.
     fn from(property: &'static str) -> Self {
         CannotMake::Property(property)
     }
@@ -46,7 +114,7 @@ impl Manifest {
     /// The command's arguments for a load; `prony` is Prony's own program.
     ///
     /// # Errors
-    /// Where the tool cannot make that load.
+    /// If the tool cannot make that load.
     pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, CannotMake> {
         let body = (!load.body.is_empty())
             .then(|| file_with(&load.body))
@@ -57,17 +125,17 @@ impl Manifest {
         Ok(Invocation {
             arguments: self.words(load, &values)?,
             environment: environment
-                .filter_map(|(name, value)| Some((name.clone(), value.fill(&values)?)))
+                .filter_map(|(name, value)| Some((name.clone(), value.fill(value_of(&values))?)))
                 .collect(),
             _body: body,
         })
     }
 
-    /// The program that it runs, where it is not one of those in `PATH`.
+    /// The program that it runs, if it is not one of those in `PATH`.
     pub(crate) fn program_with(&self, prony: &Path) -> String {
         let values = self.places(prony);
         // The manifest's reader has seen to it that there is nothing else to fill in.
-        self.program.fill(&values).unwrap_or_default()
+        self.program.fill(value_of(&values)).unwrap_or_default()
     }
 
     fn places(&self, prony: &Path) -> Values {
@@ -79,7 +147,6 @@ impl Manifest {
     }
 
     fn values(&self, load: &Load, prony: &Path, body: Option<&Path>) -> Values {
-        use Placeholder::*;
         let mut values = self.places(prony);
         let mut set = |placeholder, value: String| values.insert(placeholder, value);
         set(Url, load.url.clone());
@@ -127,47 +194,51 @@ impl Manifest {
 
     fn words(&self, load: &Load, values: &Values) -> Result<Vec<String>, CannotMake> {
         let all = &self.arguments;
-        let need =
-            |part: &Option<Vec<Template>>, what| part.clone().ok_or(CannotMake::Property(what));
+        let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(CannotMake::Property(what));
         let mut parts = all.before.clone();
         parts.extend(match load.arrivals {
-            Arrivals::Closed => need(&all.closed, "closed loop")?,
-            Arrivals::Rate(_) => need(&all.rate, "load of a given rate")?,
+            Arrivals::Closed => need(&all.closed, "a closed loop")?,
+            Arrivals::Rate(_) => need(&all.rate, "a fixed rate")?,
         });
         parts.extend(match load.close {
-            true => need(&all.close, "new connection for every request")?,
+            true => need(&all.close, "a new connection for every request")?,
             false => all.keep.clone(),
         });
         if load.pipeline > 1 {
-            parts.extend(need(&all.pipeline, "pipelined requests")?);
+            parts.extend(need(&all.pipeline, "pipelining")?);
         }
         parts.extend(match load.end {
-            End::After(_) => need(&all.duration, "load of a given duration")?,
-            End::Requests(_) => need(&all.requests, "given number of requests")?,
+            End::After(_) => need(&all.duration, "a fixed duration")?,
+            End::Requests(_) => need(&all.requests, "a fixed number of requests")?,
         });
         if load.method.is_some() {
-            parts.extend(need(&all.method, "request with another method than GET")?);
+            parts.extend(need(&all.method, "methods other than GET")?);
         }
         if !load.body.is_empty() {
-            parts.extend(need(&all.body, "request with a body")?);
+            parts.extend(need(&all.body, "a request body")?);
         }
         let mut words = filled(&parts, values)?;
         for header in &load.headers {
             let mut values = values.clone();
             values.insert(Placeholder::Header, header.clone());
-            words.extend(filled(
-                &need(&all.header, "request with headers")?,
-                &values,
-            )?);
+            words.extend(filled(&need(&all.header, "request headers")?, &values)?);
         }
         words.extend(filled(&all.after, values)?);
         Ok(words)
     }
 }
 
+fn value_of(values: &Values) -> impl Fn(Placeholder) -> Option<String> {
+    |placeholder| values.get(&placeholder).cloned()
+}
+
 /// The only value that a part which is asked for may lack is a duration in whole seconds.
-fn filled(templates: &[Template], values: &Values) -> Result<Vec<String>, CannotMake> {
-    let word = |template: &Template| template.fill(values).ok_or(CannotMake::WholeSeconds);
+fn filled(templates: &[Word], values: &Values) -> Result<Vec<String>, CannotMake> {
+    let word = |template: &Word| {
+        template
+            .fill(value_of(values))
+            .ok_or(CannotMake::WholeSeconds)
+    };
     templates.iter().map(word).collect()
 }
 

@@ -1,29 +1,21 @@
 //! Other load generators: what each can do, how it is run, and how its output is read.
 //!
 //! A driver is a folder with a `driver.toml`: the program, its arguments for each property of a load,
-//! and where its output tells what. A tool that has no arguments for a property cannot make that
-//! load; what it does not tell is absent, never guessed.
+//! and where its output has each figure. A tool that has no arguments for a property does not support that
+//! load; what it does not report is absent, never guessed.
 //!
 //! This room knows nothing of suites or records.
 #![forbid(unsafe_code)]
 
-mod catalogue;
 mod command;
-mod counters;
-mod group;
-mod load;
+mod field;
 mod manifest;
+mod output;
 mod process;
-mod reading;
-mod result;
 mod tool;
 
-pub use catalogue::{Catalogue, CatalogueError};
-pub use command::{CannotMake, Invocation};
-pub use counters::{Counters, Counts};
-pub use load::{Arrivals, End, Load};
-pub use manifest::{MANIFEST_FILE, Manifest, ManifestError};
+pub use command::{Arrivals, CannotMake, End, Invocation, Load};
+pub use manifest::{Catalogue, CatalogueError, MANIFEST_FILE, Manifest};
+pub use output::{Latency, RateLatency, ReadError, Reported};
 pub use process::{RunError, Usage};
-pub use reading::{Latency, RateLatency, ReadError, Told};
-pub use result::DriverResult;
-pub use tool::{DriveError, FindError, Limits, Tool};
+pub use tool::{Counters, Counts, DriveError, DriverResult, FindError, Resources, Tool};

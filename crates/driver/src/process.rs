@@ -2,19 +2,21 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use prony_system::pin_current_thread;
 use serde::Serialize;
 use wait4::{ResUse, Wait4};
 
-use crate::group::Group;
-
-/// How often it is looked whether the process has ended. The tool tells its own duration, so
+/// How often Prony checks whether the process has ended. The tool reports its own duration, so
 /// nothing is measured by this.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
@@ -64,7 +66,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// It failed.
-    #[error("it ended with {status}; its last lines:\n{tail}")]
+    #[error("it ended with {status}; its last lines of output:\n{tail}")]
     Failed {
         /// How it ended.
         status: ExitStatus,
@@ -72,7 +74,7 @@ pub enum RunError {
         tail: String,
     },
     /// It was still running when its time was up, and was killed.
-    #[error("it was not over after {limit:?} and was killed; its last lines:\n{tail}")]
+    #[error("it was still running after {limit:?} and was killed; its last lines:\n{tail}")]
     TimeLimit {
         /// Its time.
         limit: Duration,
@@ -84,16 +86,16 @@ pub enum RunError {
     Interrupted,
 }
 
-/// Runs a command to its end on `cpus` (all of them where the list is empty).
+/// Runs a command to its end on `cpus` (all of them if the list is empty).
 ///
 /// The figures are its own as long as this process waits for no other child meanwhile: the context
 /// switches are the difference of those of all children.
 ///
 /// # Errors
-/// Where it cannot be started, fails, is not over within `limit`, or `interrupt` is set.
+/// If it cannot be started, fails, is not over within `limit`, or `interrupt` is set.
 ///
-/// In every case its whole process group is killed, and so it is where this process ends without
-/// a word.
+/// In every case its whole process group is killed, even if this process ends without
+/// notice.
 pub fn run(
     command: &mut Command,
     cpus: &[usize],
@@ -187,7 +189,7 @@ fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
         });
         starting
             .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the thread that starts it has failed")))
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that starts it panicked")))
     })
 }
 
@@ -201,7 +203,7 @@ fn switches() -> nix::Result<(u64, u64)> {
     ))
 }
 
-/// A tool in its process group, which is killed with this: what a tool has started goes with it.
+/// A tool in its process group, which is killed when this is dropped, with everything that the tool has started.
 struct Running {
     /// `None` once it was reaped.
     tool: Option<Child>,
@@ -209,7 +211,7 @@ struct Running {
 }
 
 impl Running {
-    /// What it used, where it has ended.
+    /// What it used, if it has ended.
     fn look(&mut self) -> io::Result<Option<ResUse>> {
         let Some(tool) = &mut self.tool else {
             return Ok(None);
@@ -226,7 +228,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.group.kill();
         if let Some(tool) = &mut self.tool {
-            // It was killed, so this does not wait long; there is nobody to tell of a failure.
+            // It was killed, so this does not wait long; a failure could not be reported.
             let _ = tool.wait();
         }
     }
@@ -239,7 +241,7 @@ fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines of standard error, or of standard output where nothing is there.
+/// The last lines of standard error, or of standard output if standard error is empty.
 fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
     let mut said = text(stderr)?;
     if said.trim().is_empty() {
@@ -248,6 +250,71 @@ fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
     let lines: Vec<&str> = said.trim_end().lines().collect();
     let from = lines.len().saturating_sub(TAIL_LINES);
     Ok(lines[from..].join("\n"))
+}
+
+/// What the watcher does: it says that it is there, and waits.
+const WATCH: &str = "trap '' HUP INT TERM; echo; read -r nothing; kill -KILL 0";
+
+/// A process group. Dropping it kills all that is in it.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// It holds Prony's end of the pipe.
+    watcher: Child,
+}
+
+impl Group {
+    /// A group with nothing in it but its watcher, which already waits.
+    ///
+    /// # Errors
+    /// If the watcher cannot be started.
+    pub(crate) fn new() -> io::Result<Group> {
+        let mut watcher = Command::new("/bin/sh")
+            .args(["-c", WATCH])
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let said = watcher.stdout.take();
+        // From here on it is killed and reaped, whatever happens.
+        let group = Group { watcher };
+        let said = said.ok_or_else(|| io::Error::other("the watcher has no output"))?;
+        await_line(said).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("/bin/sh did not start watching: {error}"),
+            )
+        })?;
+        Ok(group)
+    }
+
+    /// Has a command start in this group.
+    pub(crate) fn take(&self, command: &mut Command) {
+        command.process_group(self.id().as_raw());
+    }
+
+    /// Kills all that is in it.
+    pub(crate) fn kill(&self) {
+        // It cannot fail: the watcher is in it until it is reaped.
+        let _ = killpg(self.id(), Signal::SIGKILL);
+    }
+
+    fn id(&self) -> Pid {
+        // Linux keeps process ids below 2^22.
+        Pid::from_raw(self.watcher.id() as i32)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+        // It was killed, so this does not wait long; a failure could not be reported.
+        let _ = self.watcher.wait();
+    }
+}
+
+fn await_line(mut from: impl Read) -> io::Result<()> {
+    from.read_exact(&mut [0])
 }
 
 #[cfg(test)]
@@ -261,5 +328,51 @@ mod tests {
         let mut command = Command::new("sleep");
         let error = run(command.arg("600"), &[], limit, &interrupt).unwrap_err();
         assert!(matches!(error, RunError::TimeLimit { .. }), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod group_tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    /// Something that stays, in the group.
+    fn member(group: &Group) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("600");
+        group.take(&mut command);
+        command.spawn().unwrap()
+    }
+
+    fn killed(mut member: Child) -> bool {
+        member.wait().unwrap().signal() == Some(Signal::SIGKILL as i32)
+    }
+
+    #[test]
+    fn what_is_in_it_goes_with_it() {
+        let group = Group::new().unwrap();
+        let members = [member(&group), member(&group)];
+        drop(group);
+        assert!(members.into_iter().all(killed));
+    }
+
+    #[test]
+    fn what_is_in_it_goes_when_the_pipe_closes() {
+        let mut group = Group::new().unwrap();
+        let member = member(&group);
+        drop(group.watcher.stdin.take());
+        assert!(killed(member));
+    }
+
+    #[test]
+    fn a_signal_to_all_of_it_does_not_end_the_watch() {
+        let mut group = Group::new().unwrap();
+        let mut first = member(&group);
+        killpg(group.id(), Signal::SIGTERM).unwrap();
+        assert_eq!(first.wait().unwrap().signal(), Some(Signal::SIGTERM as i32));
+        let second = member(&group);
+        drop(group.watcher.stdin.take());
+        assert!(killed(second));
     }
 }

@@ -1,22 +1,19 @@
 //! A tool that is installed.
 
-use std::env;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use prony_system::{is_program, on_path};
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use crate::command::CannotMake;
-use crate::counters::{self, Counters};
-use crate::load::{End, Load};
+use crate::command::{CannotMake, End, Load};
 use crate::manifest::Manifest;
-use crate::process::{self, RunError};
-use crate::reading::ReadError;
-use crate::result::DriverResult;
+use crate::output::{ReadError, Reported};
+use crate::process::{self, RunError, Usage};
 
 /// How much longer than its load a tool may take.
 const SPARE_TIME: Duration = Duration::from_secs(30);
@@ -30,7 +27,7 @@ pub struct Tool {
     pub id: String,
     /// What its manifest says.
     pub manifest: Manifest,
-    /// Its version, where it tells it.
+    /// Its version, if it reports one.
     pub version: Option<String>,
     program: PathBuf,
     prony: PathBuf,
@@ -46,13 +43,57 @@ pub struct FindError {
     pub install: String,
 }
 
-/// On what a tool runs.
+/// The CPUs that a tool runs on, and what counts its work.
 #[derive(Clone, Debug, Default)]
-pub struct Limits {
+pub struct Resources {
     /// The CPUs that it is pinned to; empty for all.
     pub cpus: Vec<usize>,
-    /// What counts its cycles and instructions, where something can.
+    /// What counts its cycles and instructions, if something can.
     pub counters: Option<Counters>,
+}
+
+/// What one run of a tool gave: its own word, and what it cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DriverResult {
+    /// The driver's id.
+    pub driver: String,
+    /// The tool's version, if it reports one.
+    pub version: Option<String>,
+    /// The command.
+    pub command: Vec<String>,
+    /// What it reported.
+    pub reported: Reported,
+    /// What it used, its start and end included.
+    pub usage: Usage,
+    /// Cycles and instructions, if they were counted.
+    pub counts: Option<Counts>,
+}
+
+impl DriverResult {
+    /// CPU time an expected response, in nanoseconds; `None` without one.
+    pub fn cpu_ns_per_request(&self) -> Option<f64> {
+        self.per_request(self.usage.cpu_s() * 1e9)
+    }
+
+    /// Cycles an expected response, if they were counted.
+    pub fn cycles_per_request(&self) -> Option<f64> {
+        self.per_request(self.counts?.cycles as f64)
+    }
+
+    /// Instructions an expected response, if they were counted.
+    pub fn instructions_per_request(&self) -> Option<f64> {
+        self.per_request(self.counts?.instructions as f64)
+    }
+
+    /// The share (0 to 1) of its CPU time that was in the kernel; `None` if it used none.
+    pub fn kernel_share(&self) -> Option<f64> {
+        let cpu_s = self.usage.cpu_s();
+        (cpu_s > 0.0).then(|| self.usage.cpu_system_s / cpu_s)
+    }
+
+    fn per_request(&self, whole: f64) -> Option<f64> {
+        (self.reported.ok > 0).then(|| whole / self.reported.ok as f64)
+    }
 }
 
 /// Why a tool gave no result.
@@ -77,10 +118,10 @@ impl DriveError {
 }
 
 impl Tool {
-    /// Looks for a driver's program in `PATH` and asks for its version; `prony` is Prony's own.
+    /// Looks for a driver's program in `PATH` and asks it for its version; `prony` is Prony's own.
     ///
     /// # Errors
-    /// Where it is not installed.
+    /// If it is not installed.
     pub fn find(id: &str, manifest: &Manifest, prony: &Path) -> Result<Tool, FindError> {
         let name = manifest.program_with(prony);
         let program = find_program(&name).ok_or_else(|| FindError {
@@ -96,7 +137,7 @@ impl Tool {
         })
     }
 
-    /// `wrk 4.1.0`, or its name alone where its version is not known.
+    /// `wrk 4.1.0`, or its name alone if its version is unknown.
     pub fn name_and_version(&self) -> String {
         match &self.version {
             Some(version) => format!("{} {version}", self.manifest.title),
@@ -104,15 +145,15 @@ impl Tool {
         }
     }
 
-    /// Why it cannot make a load; `None` where it can.
+    /// Why it does not support a load; `None` if it does.
     pub fn cannot_make(&self, load: &Load) -> Option<CannotMake> {
         self.manifest.invocation(load, &self.prony).err()
     }
 
-    /// Makes a load.
+    /// Runs a load.
     ///
     /// # Errors
-    /// Where it cannot make that load, fails, takes too long, writes something else than its
+    /// If it cannot make that load, fails, takes too long, writes something else than its
     /// manifest says, or `interrupt` is set.
     ///
     /// However it ends, and should this process be killed meanwhile, nothing is left running of its
@@ -120,11 +161,11 @@ impl Tool {
     pub fn run(
         &self,
         load: &Load,
-        limits: &Limits,
+        resources: &Resources,
         interrupt: &AtomicBool,
     ) -> Result<DriverResult, DriveError> {
         let invocation = self.manifest.invocation(load, &self.prony)?;
-        let counted = limits.counters.as_ref().and_then(|counters| {
+        let counted = resources.counters.as_ref().and_then(|counters| {
             let file = NamedTempFile::new().ok()?;
             Some((counters.prefix(file.path()), file))
         });
@@ -138,17 +179,17 @@ impl Tool {
         command
             .args(&words[1..])
             .envs(invocation.environment.iter().cloned());
-        let ended = process::run(&mut command, &limits.cpus, time_limit(load), interrupt)?;
+        let ended = process::run(&mut command, &resources.cpus, time_limit(load), interrupt)?;
         let told = self.manifest.output().read(&ended.stdout);
         let counts = counted.and_then(|(_, file)| {
             let text = std::fs::read_to_string(file.path()).ok()?;
-            counters::read(&text)
+            read_counts(&text)
         });
         Ok(DriverResult {
             driver: self.id.clone(),
             version: self.version.clone(),
             command: self.shown_command(invocation.arguments),
-            told: told.map_err(|error| DriveError::Read(error, last_lines(&ended.stdout)))?,
+            reported: told.map_err(|error| DriveError::Read(error, last_lines(&ended.stdout)))?,
             usage: ended.usage,
             counts,
         })
@@ -177,19 +218,13 @@ fn last_lines(text: &str) -> String {
 
 /// The program of that name in `PATH`, or at that path.
 fn find_program(name: &str) -> Option<PathBuf> {
-    let is_program = |path: &PathBuf| {
-        let found = path.metadata();
-        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
-    if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(is_program);
+    match name.contains('/') {
+        true => Some(PathBuf::from(name)).filter(|path| is_program(path)),
+        false => on_path(name).into_iter().next(),
     }
-    let folders = env::var_os("PATH")?;
-    let mut programs = env::split_paths(&folders).map(|folder| folder.join(name));
-    programs.find(is_program)
 }
 
-/// Many tools end with an error code where they are asked for their version, so that does not
+/// Many tools end with an error code when they are asked for their version, so that does not
 /// matter.
 fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     let command = manifest.version.as_ref()?;
@@ -199,6 +234,84 @@ fn version(manifest: &Manifest, program: &Path) -> Option<String> {
         .ok()?;
     let said = [asked.stdout, asked.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    let captures = command.pattern.captures(&said)?;
+    let captures = command.pattern.0.captures(&said)?;
     Some(captures.get(1)?.as_str().to_owned())
+}
+
+/// Two modes of two events.
+const EVENTS: &str = "cycles:u,cycles:k,instructions:u,instructions:k";
+
+/// `perf stat`, which counts here.
+#[derive(Clone, Debug)]
+pub struct Counters(());
+
+/// What was counted over a command and all that it started, in user mode and in the kernel together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// CPU cycles.
+    pub cycles: u64,
+    /// Instructions.
+    pub instructions: u64,
+}
+
+impl Counters {
+    /// Tries them once; `None` if there is no `perf`, or it may not or cannot count.
+    pub fn probe() -> Option<Counters> {
+        let tried = Command::new("perf")
+            .args(["stat", "-x,", "-e", EVENTS, "--", "true"])
+            .stdin(Stdio::null())
+            .output()
+            .ok()?;
+        let counted = read_counts(&String::from_utf8_lossy(&tried.stderr));
+        (tried.status.success() && counted.is_some()).then_some(Counters(()))
+    }
+
+    /// The words before a command that have it counted; the figures go to `file`.
+    pub(crate) fn prefix(&self, file: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> = ["perf", "stat", "-x,", "-e", EVENTS, "-o"]
+            .map(OsString::from)
+            .into();
+        words.push(file.into());
+        words.push("--".into());
+        words
+    }
+}
+
+/// What `perf stat -x,` wrote; `None` if an event was not counted.
+pub(crate) fn read_counts(text: &str) -> Option<Counts> {
+    let event = |name: &str| {
+        text.lines().find_map(|line| {
+            let mut fields = line.split(',');
+            let count = fields.next()?.parse::<u64>().ok()?;
+            (fields.nth(1)? == name).then_some(count)
+        })
+    };
+    Some(Counts {
+        cycles: event("cycles:u")? + event("cycles:k")?,
+        instructions: event("instructions:u")? + event("instructions:k")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_perf_writes_is_read() {
+        let counted = "# started on a day\n\n\
+             100,,cycles:u,5000,100.00,,\n\
+             20,,cycles:k,5000,100.00,,\n\
+             300,,instructions:u,5000,100.00,3.00,insn per cycle\n\
+             4,,instructions:k,5000,100.00,,\n";
+        assert_eq!(
+            read_counts(counted),
+            Some(Counts {
+                cycles: 120,
+                instructions: 304
+            })
+        );
+        let refused = counted.replace("20,,cycles:k", "<not supported>,,cycles:k");
+        assert_eq!(read_counts(&refused), None);
+        assert_eq!(read_counts(""), None);
+    }
 }

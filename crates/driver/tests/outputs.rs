@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prony_driver::{Arrivals, Catalogue, Latency, Load, Told};
+use prony_driver::{Arrivals, Catalogue, Latency, Load, Reported};
 
 fn drivers() -> Catalogue {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
@@ -11,7 +11,7 @@ fn drivers() -> Catalogue {
 }
 
 /// Reads `outputs/<file>` as the driver that its name begins with says.
-fn told(file: &str) -> Told {
+fn told(file: &str) -> Reported {
     let id = file.split(['.', '-']).next().unwrap();
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/outputs")
@@ -20,7 +20,7 @@ fn told(file: &str) -> Told {
     drivers().get(id).unwrap().output().read(&text).unwrap()
 }
 
-fn errors(told: &Told) -> BTreeMap<&str, u64> {
+fn errors(told: &Reported) -> BTreeMap<&str, u64> {
     let there = told.errors.iter().filter(|(_, count)| **count > 0);
     there.map(|(kind, count)| (kind.as_str(), *count)).collect()
 }

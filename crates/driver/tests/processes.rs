@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_driver::{DriveError, End, Limits, Load, Manifest, RunError, Tool};
+use prony_driver::{DriveError, End, Load, Manifest, Resources, RunError, Tool};
 use tempfile::TempDir;
 
 /// A tool that is a shell script.
@@ -81,7 +81,7 @@ fn run(tool: &Tool) -> Result<prony_driver::DriverResult, DriveError> {
         connections: 7,
         ..Load::new("http://a/")
     };
-    tool.run(&load, &Limits::default(), &AtomicBool::new(false))
+    tool.run(&load, &Resources::default(), &AtomicBool::new(false))
 }
 
 #[test]
@@ -94,7 +94,7 @@ echo "$CONNECTIONS responses in $1ms of $2""#,
     let tool = script.tool();
     assert_eq!(tool.name_and_version(), "Script 1.2");
     let result = run(&tool).unwrap();
-    assert_eq!((result.told.ok, result.told.duration_s), (7, 1.0));
+    assert_eq!((result.reported.ok, result.reported.duration_s), (7, 1.0));
     assert_eq!(result.command, ["tool", "1000", "http://a/"]);
     assert!(result.usage.cpu_s() > 0.0 && result.usage.wall_s > 0.0);
     assert!(result.cpu_ns_per_request().unwrap() > 0.0);
@@ -111,7 +111,7 @@ fn a_tool_that_fails_gives_its_last_lines() {
     let error = run(&Script::new("echo something else").tool()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "its output does not tell `duration`: something else"
+        "its output does not report `duration`: something else"
     );
 }
 
@@ -166,7 +166,7 @@ fn long_load() -> Load {
 #[test]
 fn what_a_tool_leaves_in_the_background_ends_with_it() {
     let script = with_child("echo 1 responses in 1s");
-    assert_eq!(run(&script.tool()).unwrap().told.ok, 1);
+    assert_eq!(run(&script.tool()).unwrap().reported.ok, 1);
     assert_goes(&id_in(&script.file("child")));
 
     let script = with_child("exit 3");
@@ -181,7 +181,7 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
     let (tool, child) = (script.tool(), script.file("child"));
     let interrupt = Arc::new(AtomicBool::new(false));
     let stop = interrupt.clone();
-    let running = thread::spawn(move || tool.run(&long_load(), &Limits::default(), &stop));
+    let running = thread::spawn(move || tool.run(&long_load(), &Resources::default(), &stop));
     let child = id_in(&child);
     assert!(is_there(&child));
     interrupt.store(true, Relaxed);
@@ -200,7 +200,7 @@ fn runs_a_tool_until_it_is_killed() {
         return;
     };
     let ended =
-        tool(Path::new(&folder)).run(&long_load(), &Limits::default(), &AtomicBool::new(false));
+        tool(Path::new(&folder)).run(&long_load(), &Resources::default(), &AtomicBool::new(false));
     panic!("the tool ended: {ended:?}");
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use prony_driver::{Catalogue, Limits, Load, Tool};
+use prony_driver::{Catalogue, Load, Resources, Tool};
 
 /// What came to a server.
 #[derive(Default)]
@@ -41,7 +41,7 @@ fn server() -> (String, Shared) {
     (address, seen)
 }
 
-/// `None` where no more comes, or the client wants none.
+/// `None` if no more comes, or the client wants none.
 fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -100,9 +100,9 @@ fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str
             assert!(cannot.contains(&id), "{id}: {why}");
             continue;
         }
-        let result = tool.run(&load, &Limits::default(), &AtomicBool::new(false));
+        let result = tool.run(&load, &Resources::default(), &AtomicBool::new(false));
         let result = result.unwrap_or_else(|error| panic!("{id}: {error}"));
-        assert!(result.told.ok > 0, "{id}: {result:?}");
+        assert!(result.reported.ok > 0, "{id}: {result:?}");
         check(id, &seen.lock().unwrap());
     }
 }

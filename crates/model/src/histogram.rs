@@ -70,7 +70,7 @@ impl LatencyHistogram {
             .map(|bucket| (bucket.value_iterated_to(), bucket.count_at_value()))
     }
 
-    /// The usual figures, or `None` where nothing was counted.
+    /// The usual figures; `None` if nothing was counted.
     pub fn summary(&self) -> Option<LatencySummary> {
         let histogram = &self.0;
         (!histogram.is_empty()).then(|| LatencySummary {
@@ -89,7 +89,7 @@ impl LatencyHistogram {
     }
 
     /// The share (0 to 1) of durations within one standard deviation of the mean: wrk's
-    /// `+/- Stdev` column. 0 where nothing was counted.
+    /// `+/- Stdev` column. 0 if nothing was counted.
     pub fn share_within_one_stdev(&self) -> f64 {
         if self.0.is_empty() {
             return 0.0;

@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Vis
 /// Reads a text in which no object has a key twice.
 ///
 /// # Errors
-/// If it is not JSON, has a key twice, or is no `T`.
+/// If it is not JSON, has a key twice, or is not a `T`.
 pub fn from_json_str<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     from_json_slice(text.as_bytes())
 }
@@ -20,7 +20,7 @@ pub fn from_json_str<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
 /// Reads bytes in which no object has a key twice.
 ///
 /// # Errors
-/// If they are not JSON, have a key twice, or are no `T`.
+/// If they are not JSON, have a key twice, or are not a `T`.
 pub fn from_json_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice::<UniqueKeys>(bytes)?;
     serde_json::from_slice(bytes)

@@ -4,9 +4,6 @@
 //! other crate writes or reads these types.
 #![forbid(unsafe_code)]
 
-mod attempt;
-mod baseline;
-mod checked;
 mod counted_rounds;
 mod disturbance;
 mod headline;
@@ -15,21 +12,18 @@ mod json;
 mod load;
 #[cfg(test)]
 mod load_json;
+mod named;
 mod noise;
 mod outcome;
-mod percent;
 mod published;
 mod run;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 mod schedule;
-mod schedule_text;
 mod tcp;
+mod text;
 mod trial;
 
-pub use attempt::attempt_that_counts;
-pub use baseline::baseline;
-pub use checked::Checked;
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
@@ -39,19 +33,19 @@ pub use load::{
     Scheduling, Target, Timeline, WarmupResult, WrongResponse,
 };
 pub use noise::{
-    CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, Outside, OutsideServer, noisy, worst_of,
+    CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
+    Outside, OutsideServer, noisy, worst_of,
 };
-pub use outcome::{Outcome, Outcomes};
-pub use percent::parse_percent;
+pub use outcome::{Checked, Outcome, Outcomes};
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, ServerRecord,
-    ServerStatus, VerifyResult, VerifyVerdict,
+    ServerStatus, VerifyResult, VerifyVerdict, baseline,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
-pub use schedule_text::{RateError, parse_rate, parse_stages};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
+pub use text::{RateError, parse_percent, parse_rate, parse_stages};
 pub use trial::{
-    CpuNoise, FailureKind, LogLines, MachineNoise, Measurement, NoiseCause, ProcessStart,
-    ServerCost, Trial, TrialRecord, TrialResult, WarmUp,
+    FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial, TrialRecord, TrialResult,
+    WarmUp, attempt_that_counts,
 };

@@ -55,21 +55,21 @@ pub struct LoadSpec {
     pub shape: LoadShape,
     /// How many connections, over all threads.
     pub connections: usize,
-    /// How many connections there may be at the most where a rate needs more than `connections`;
-    /// `None` where no more are opened.
+    /// How many connections there may be at most, if a rate needs more than `connections`;
+    /// `None` if no more are opened.
     #[serde(default)]
     pub max_connections: Option<usize>,
     /// How many requests are in flight over one connection at a time.
     #[serde(default = "one")]
     pub pipeline: usize,
-    /// After how many responses a connection is closed and made anew; `None` to keep it.
+    /// After how many responses a connection is closed and replaced; `None` to keep it.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
     /// How many threads make the load.
     pub threads: usize,
-    /// How long it is measured, in seconds; `None` where only `requests` ends it.
+    /// How long it is measured, in seconds; `None` if only `requests` ends it.
     pub duration_s: Option<f64>,
-    /// How many requests are started at the most, warm-up not counted.
+    /// How many requests are started at most, warm-up not counted.
     pub requests: Option<u64>,
     /// How long requests are sent before measuring begins, in seconds.
     pub warmup_s: f64,
@@ -194,15 +194,15 @@ pub struct GeneratorCost {
     /// System calls of all workers, measured part only; 0 in records from before they were counted.
     #[serde(default)]
     pub system_calls: u64,
-    /// CPU cycles of all workers, in user mode and in the kernel, measured part only; `None` where the
+    /// CPU cycles of all workers, in user mode and in the kernel, measured part only; `None` if the
     /// machine has no counters for it.
     #[serde(default)]
     pub cycles: Option<u64>,
-    /// Instructions of all workers, in user mode and in the kernel, measured part only; `None` where
+    /// Instructions of all workers, in user mode and in the kernel, measured part only; `None` if
     /// the machine has no counters for it.
     #[serde(default)]
     pub instructions: Option<u64>,
-    /// What made the load: the event loop that ran, `io_uring` or `epoll`, or the other generator that
+    /// What generated the load: the event loop that ran, `io_uring` or `epoll`, or the other generator that
     /// did (`prony run --driver`), such as `wrk 4.1.0`.
     #[serde(rename = "loop")]
     pub event_loop: String,
@@ -211,9 +211,9 @@ pub struct GeneratorCost {
     /// What shows that: a worker above 90 % busy, or a schedule that it fell ever further behind.
     #[serde(default)]
     pub client_limited_by: Option<String>,
-    /// The CPUs that the workers were pinned to; empty where they were not.
+    /// The CPUs that the workers were pinned to; empty if they were not.
     pub cpus: Vec<usize>,
-    /// How the kernel scheduled the workers, all of them together, measured part only; `None` where it
+    /// How the kernel scheduled the workers, all of them together, measured part only; `None` if it
     /// does not say.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
@@ -231,7 +231,7 @@ pub struct Scheduling {
 }
 
 /// How a load went in the course of time: its ok responses, counted in intervals of one length from the
-/// first instant of the warm-up on (of the measured part, where there is none).
+/// first instant of the warm-up on (of the measured part, if there is none).
 ///
 /// Only whole intervals are in it. Its memory is fixed: a load that lasts longer has longer intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -242,7 +242,7 @@ pub struct Timeline {
     pub measured_from_s: f64,
     /// Ok responses that came in each interval.
     pub ok: Vec<u64>,
-    /// The mean latency of these responses, in nanoseconds; 0 where none came.
+    /// The mean latency of these responses, in nanoseconds; 0 if none came.
     pub latency_mean_ns: Vec<f64>,
 }
 
@@ -263,14 +263,14 @@ pub struct OpenLoop {
     /// Of these, the ones that were begun.
     #[serde(default)]
     pub sent: u64,
-    /// `sent` / `asked`: 1 where the rate that was asked for was made.
+    /// `sent` / `asked`: 1 if the requested rate was reached.
     #[serde(default)]
     pub rate_ratio: f64,
     /// Ok requests whose scheduled instant had passed when their user (or, in a rate, any
     /// connection) became free.
     pub queued: u64,
     /// The generator's own delay: from the instant at which a request was due and its user free
-    /// to the one at which it was begun; `None` where none was begun.
+    /// to the one at which it was begun; `None` if none was begun.
     pub schedule_lag_ns: Option<LatencySummary>,
     /// The histogram behind `schedule_lag_ns`: HdrHistogram V2, base64.
     #[serde(default)]
@@ -290,9 +290,9 @@ pub struct Events {
     pub count: u64,
     /// Events a second.
     pub per_s: f64,
-    /// From the start of a request's latency to its first event; `None` where none came.
+    /// From the start of a request's latency to its first event; `None` if none came.
     pub first_ns: Option<LatencySummary>,
-    /// From one event of a stream to its next; `None` where no stream brought two.
+    /// From one event of a stream to its next; `None` if no stream brought two.
     pub gap_ns: Option<LatencySummary>,
 }
 
@@ -328,7 +328,7 @@ pub struct LoadResult {
     pub requests: u64,
     /// What became of each.
     pub outcomes: Outcomes,
-    /// What the warm-up gave, where there was one.
+    /// What the warm-up gave, if there was one.
     pub warmup: Option<WarmupResult>,
     /// Responses counted as ok, a second.
     pub rate_per_s: f64,
@@ -338,7 +338,7 @@ pub struct LoadResult {
     pub bytes_written: u64,
     /// Connections made for the load, warm-up included.
     pub connections_opened: u64,
-    /// Of these, the ones re-run after a server or an error had closed one.
+    /// Of these, the ones that replaced a connection closed by the server or an error.
     pub reconnects: u64,
     /// Requests sent again over a new connection, because the server had closed the one that it had
     /// responded on before, warm-up included. Each still has one outcome.
@@ -354,24 +354,24 @@ pub struct LoadResult {
     #[serde(deserialize_with = "counts_by_status")]
     pub statuses: BTreeMap<u16, u64>,
     /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
-    /// byte of its response, ok responses only; `None` where there was none.
+    /// byte of its response, ok responses only; `None` if there was none.
     pub latency_ns: Option<LatencySummary>,
-    /// From the same instant to the first byte of the response, where that was asked for.
+    /// From the same instant to the first byte of the response, if that was asked for.
     #[serde(default)]
     pub first_byte_ns: Option<LatencySummary>,
-    /// The events of the responses, where they are event streams and were read as such.
+    /// The events of the responses, if they are event streams and were read as such.
     #[serde(default)]
     pub events: Option<Events>,
     /// The streams that were held open beside the load.
     #[serde(default)]
     pub streams: Option<HeldStreams>,
-    /// From the start of a connection to its end of set-up; `None` where none was made.
+    /// From the start of a connection to its end of set-up; `None` if none was made.
     pub connect_ns: Option<LatencySummary>,
     /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
     pub histogram: String,
     /// Share (0 to 1) of latencies within one standard deviation of their mean.
     pub within_stdev: f64,
-    /// The first wrong response, where there was one.
+    /// The first wrong response, if there was one.
     pub first_wrong: Option<WrongResponse>,
     /// How many responses were compared with the expected one; `None` if nothing is expected of them, if another
     /// generator made the load, and in records from before Prony counted.
@@ -379,7 +379,7 @@ pub struct LoadResult {
     pub checked: Option<Checked>,
     /// What it cost the generator.
     pub generator: GeneratorCost,
-    /// How it went in the course of time; `None` where that was not recorded.
+    /// Its course over time; `None` if that was not recorded.
     #[serde(default)]
     pub timeline: Option<Timeline>,
     /// What the kernel's TCP had to repair meanwhile; `None` if the kernel does not say.
@@ -396,7 +396,7 @@ impl LoadResult {
         self.duration_s + self.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s)
     }
 
-    /// Bytes received a second in the measured part, heads included; 0 where nothing was measured.
+    /// Bytes received a second in the measured part, heads included; 0 if nothing was measured.
     pub fn bytes_read_per_s(&self) -> f64 {
         if self.duration_s > 0.0 {
             self.bytes_read as f64 / self.duration_s

@@ -19,7 +19,7 @@ fn shapes() -> Vec<LoadShape> {
     ]
 }
 
-/// A load of which nothing is as it is by default.
+/// A load in which no field has its default.
 fn whole(shape: LoadShape) -> LoadSpec {
     LoadSpec {
         shape,

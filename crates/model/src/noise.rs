@@ -1,9 +1,83 @@
 //! When a trial was noisy: how much of the measured programs' CPU time others may take.
 //!
-//! The rule looks at the machine alone, never at the figures that a trial gave: who runs trials again because they look
+//! The rule looks at the machine alone, never at the figures that a trial gave: who re-runs trials because they look
 //! bad, or good, measures what they wish for.
 
-use crate::{CpuNoise, LoadResult, MachineNoise, NoiseCause, Scheduling};
+use serde::{Deserialize, Serialize};
+
+use crate::{LoadResult, Scheduling};
+
+/// What disturbed a trial. The machine and the course of the load decide, never whether a figure is
+/// high or low, so re-running a trial favours no server.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum NoiseCause {
+    /// The hypervisor gave the CPUs of server or generator to others.
+    Steal {
+        /// That share (0 to 1) of the CPU time of the group that lost more.
+        share: f64,
+    },
+    /// Other programs of this machine used the CPUs of server or generator.
+    OtherPrograms {
+        /// That share (0 to 1) of the CPU time of the group that lost more.
+        share: f64,
+    },
+    /// The rate was still rising when measuring began.
+    WarmUp {
+        /// By how much the measured rate rose, as a share of where it settled.
+        rise: f64,
+    },
+}
+
+impl NoiseCause {
+    /// Whether it came from outside of the trial, and so may be over when the trial is re-run.
+    pub fn is_from_outside(&self) -> bool {
+        match self {
+            NoiseCause::Steal { .. } | NoiseCause::OtherPrograms { .. } => true,
+            NoiseCause::WarmUp { .. } => false,
+        }
+    }
+
+    /// The name used in JSON and CSV.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            NoiseCause::Steal { .. } => "steal",
+            NoiseCause::OtherPrograms { .. } => "other-programs",
+            NoiseCause::WarmUp { .. } => "warm-up",
+        }
+    }
+}
+
+/// What else happened on the machine during a trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineNoise {
+    /// Share (0 to 1) of all CPU time that the hypervisor gave to others.
+    pub steal_share: f64,
+    /// Share (0 to 1) of all CPU time that the machine was idle.
+    pub idle_share: f64,
+    /// On the server's CPUs; `None` in records from before Prony looked at it, and if the generator shares them.
+    #[serde(default)]
+    pub server_cpus: Option<CpuNoise>,
+    /// On the generator's CPUs.
+    #[serde(default)]
+    pub load_cpus: Option<CpuNoise>,
+    /// The lowest and the highest frequency at which the CPUs of both were seen, in MHz; `None` if the system does
+    /// not show it.
+    #[serde(default)]
+    pub frequency_mhz: Option<(f64, f64)>,
+    /// What the processor's packages used meanwhile, in joules; `None` if it does not say.
+    #[serde(default)]
+    pub energy_j: Option<f64>,
+}
+
+/// What happened on some CPUs besides what was measured there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuNoise {
+    /// Share (0 to 1) of their time that the hypervisor gave to others.
+    pub steal_share: f64,
+    /// Share (0 to 1) of their time that programs other than the measured one used.
+    pub foreign_share: f64,
+}
 
 /// The greatest share of the CPU time of server or generator that the hypervisor may have given to others.
 pub const MOST_STEAL: f64 = 0.05;
@@ -26,9 +100,9 @@ impl MachineNoise {
     /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
     ///
     /// A program beside costs no more than the time in which server or generator waited for a CPU: what it uses of an
-    /// idle one harms nobody, and on a CPU that wakes up often the clocks do not account for all of the time. So a
-    /// group's `foreign_share` is here no greater than the wait of its threads, where that is known. Of a generator
-    /// whose wait is not known nothing is said, unless the kernel tells no waits at all.
+    /// idle one does no harm, and on a CPU that wakes up often the clocks do not account for all of the time. So a
+    /// group's `foreign_share` is here no greater than the wait of its threads, if that is known. Of a generator
+    /// whose wait is unknown nothing is said, unless the kernel reports no waits at all.
     pub fn losses(&self, waits: CpuWaits) -> Vec<CpuNoise> {
         let CpuWaits { server, generator } = waits;
         let of_generator = match (generator, self.server_cpus) {
@@ -65,7 +139,7 @@ pub struct Outside {
 pub enum OutsideServer {
     /// On another machine: whatever uses the generator's CPUs is not the server.
     Elsewhere,
-    /// On this machine, but its processes cannot be seen: what it uses cannot be told from what others use.
+    /// On this machine, but its processes cannot be seen: what it uses cannot be told apart from what others use.
     Unseen,
     /// On this machine, with how the kernel scheduled its threads, if the kernel says.
     Seen(Option<Scheduling>),

@@ -5,67 +5,37 @@ use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What became of one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
-    /// The whole response came, with an expected status and, where it was compared, the right body.
-    Ok,
-    /// The whole response came, with a status that was not expected.
-    WrongStatus,
-    /// The whole response came, with a body that is not the right one.
-    WrongBody,
-    /// What came is not an HTTP response, more came than the response says it has, or it was whole
-    /// before the request was sent whole.
-    Malformed,
-    /// The connection was closed in the middle of a response.
-    Truncated,
-    /// The connection could not be made.
-    Refused,
-    /// The connection was closed or reset before any byte of the response came.
-    Reset,
-    /// No whole response came within the timeout; counted when the timeout passes.
-    TimedOut,
-    /// The TLS handshake or a TLS record failed.
-    TlsFailure,
-    /// Not sent, because its deadline had passed before a connection was free.
-    Shed,
-    /// Still in flight when the load ended.
-    Unfinished,
+crate::named! {
+    /// What became of one request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Outcome {
+        /// The whole response came, with an expected status and, if it was compared, the right body.
+        Ok = "ok",
+        /// The whole response came, with a status that was not expected.
+        WrongStatus = "wrong_status",
+        /// The whole response came, with a body that is not the right one.
+        WrongBody = "wrong_body",
+        /// What came is not an HTTP response, more came than the response says it has, or it was whole
+        /// before the request was sent whole.
+        Malformed = "malformed",
+        /// The connection was closed in the middle of a response.
+        Truncated = "truncated",
+        /// The connection could not be made.
+        Refused = "refused",
+        /// The connection was closed or reset before any byte of the response came.
+        Reset = "reset",
+        /// No whole response came within the timeout; counted when the timeout passes.
+        TimedOut = "timed_out",
+        /// The TLS handshake or a TLS record failed.
+        TlsFailure = "tls_failure",
+        /// Not sent, because its deadline had passed before a connection was free.
+        Shed = "shed",
+        /// Still in flight when the load ended.
+        Unfinished = "unfinished",
+    }
 }
 
 impl Outcome {
-    /// Every outcome, in the order of the tables.
-    pub const ALL: [Outcome; 11] = [
-        Outcome::Ok,
-        Outcome::WrongStatus,
-        Outcome::WrongBody,
-        Outcome::Malformed,
-        Outcome::Truncated,
-        Outcome::Refused,
-        Outcome::Reset,
-        Outcome::TimedOut,
-        Outcome::TlsFailure,
-        Outcome::Shed,
-        Outcome::Unfinished,
-    ];
-
-    /// The name used in JSON, CSV and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Outcome::Ok => "ok",
-            Outcome::WrongStatus => "wrong_status",
-            Outcome::WrongBody => "wrong_body",
-            Outcome::Malformed => "malformed",
-            Outcome::Truncated => "truncated",
-            Outcome::Refused => "refused",
-            Outcome::Reset => "reset",
-            Outcome::TimedOut => "timed_out",
-            Outcome::TlsFailure => "tls_failure",
-            Outcome::Shed => "shed",
-            Outcome::Unfinished => "unfinished",
-        }
-    }
-
     /// Whether this outcome speaks against the server: neither an expected response nor a request
     /// that the end of the load cut off.
     pub const fn is_error(self) -> bool {
@@ -146,13 +116,55 @@ impl<'de> Deserialize<'de> for Outcomes {
         let counts = BTreeMap::<String, u64>::deserialize(deserializer)?;
         let mut outcomes = Outcomes::default();
         for (name, count) in counts {
-            let outcome = Outcome::ALL
-                .into_iter()
-                .find(|outcome| outcome.name() == name)
+            let outcome = Outcome::from_name(&name)
                 .ok_or_else(|| serde::de::Error::custom(format!("unknown outcome `{name}`")))?;
             outcomes[outcome] = count;
         }
         Ok(outcomes)
+    }
+}
+
+/// Responses of the measured part that the load engine compared with the expected response, drawn at random from
+/// all. Status and length are looked at in every response, so those are not what is counted here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Responses compared whole: status, header fields and body.
+    pub compared: u64,
+    /// Of these, the wrong ones.
+    pub wrong: u64,
+    /// Whether, besides, the body of every response was compared, as it is if the one expected body is short.
+    pub every_body: bool,
+}
+
+impl Checked {
+    /// Counts one comparison.
+    #[inline]
+    pub fn count(&mut self, is_wrong: bool) {
+        self.compared += 1;
+        self.wrong += u64::from(is_wrong);
+    }
+
+    /// Adds those of another worker.
+    pub fn merge(&mut self, other: &Checked) {
+        self.compared += other.compared;
+        self.wrong += other.wrong;
+        self.every_body |= other.every_body;
+    }
+
+    /// An estimate of the share (0 to 1) of all responses that were wrong; `None` if none was compared.
+    pub fn wrong_share(&self) -> Option<f64> {
+        (self.compared > 0).then(|| self.wrong as f64 / self.compared as f64)
+    }
+
+    /// `about 1.0 % of responses were wrong (12 of 1180 compared)`; `None` if no wrong one was found.
+    pub fn finding(&self) -> Option<String> {
+        let percent = self.wrong_share().filter(|&share| share > 0.0)? * 100.0;
+        // Rounded to nothing, a share would say that none was wrong.
+        let decimals = if percent < 0.1 { 3 } else { 1 };
+        Some(format!(
+            "about {percent:.decimals$} % of responses were wrong ({} of {} compared)",
+            self.wrong, self.compared
+        ))
     }
 }
 
@@ -179,5 +191,37 @@ mod tests {
         assert!(json.contains("\"timed_out\":3") && json.contains("\"ok\":0"));
         assert_eq!(serde_json::from_str::<Outcomes>(&json).unwrap(), outcomes);
         assert!(serde_json::from_str::<Outcomes>("{\"fine\":1}").is_err());
+    }
+}
+
+#[cfg(test)]
+mod checked_tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_estimates_the_share_and_says_what_it_rests_on() {
+        let mut checked = Checked::default();
+        assert_eq!((checked.wrong_share(), checked.finding()), (None, None));
+        (0..1180).for_each(|number| checked.count(number % 100 == 99));
+        assert_eq!((checked.compared, checked.wrong), (1180, 11));
+        assert_eq!(
+            checked.finding().unwrap(),
+            "about 0.9 % of responses were wrong (11 of 1180 compared)"
+        );
+        let mut rare = Checked {
+            compared: 99_999,
+            ..Checked::default()
+        };
+        assert_eq!((rare.wrong_share(), rare.finding()), (Some(0.0), None));
+        rare.merge(&Checked {
+            compared: 1,
+            wrong: 1,
+            every_body: true,
+        });
+        assert!(rare.every_body);
+        assert_eq!(
+            rare.finding().unwrap(),
+            "about 0.001 % of responses were wrong (1 of 100000 compared)"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What a document published that a suite grew from: its tables as data, to be shown beside what is
+//! What the document behind a suite published: its tables as data, to be shown beside what is
 //! measured here.
 
 use std::collections::BTreeMap;
@@ -69,89 +69,49 @@ pub enum RoundSummary {
     Mean,
 }
 
-/// A figure of a published table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PublishedFigure {
-    /// Ok responses a second.
-    Rate,
-    /// Bytes received a second, heads included.
-    Transfer,
-    /// Mean latency, in nanoseconds.
-    LatencyMean,
-    /// Standard deviation of the latency, in nanoseconds.
-    LatencyStdev,
-    /// The longest latency, in nanoseconds.
-    LatencyMax,
-    /// Latency that 95 % do not exceed, in nanoseconds.
-    LatencyP95,
-    /// Latency that 99 % do not exceed, in nanoseconds.
-    LatencyP99,
-    /// Share (0 to 1) of latencies within one standard deviation of their mean.
-    WithinStdev,
-    /// Time for one request with everything between two of them, reconnects for instance, in
-    /// nanoseconds: the measured time over the number of requests.
-    TimePerRequest,
-    /// Successful requests whose scheduled instant had passed when their user became free.
-    QueuedRequests,
-    /// Requests that failed.
-    Errors,
-    /// From the spawn of the server to its first expected response, in nanoseconds.
-    Startup,
-    /// Size of what the build makes, in bytes.
-    ArtefactBytes,
-    /// The most memory that the server held, in bytes.
-    PeakMemory,
-    /// Requests a second as a share (0 to 1) of those of the table's `share_of`.
-    RateShare,
-    /// Bytes a second as a share (0 to 1) of those of the table's `share_of`.
-    TransferShare,
+crate::named! {
+    /// A figure of a published table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PublishedFigure {
+        /// Ok responses a second.
+        Rate = "rate",
+        /// Bytes received a second, heads included.
+        Transfer = "transfer",
+        /// Mean latency, in nanoseconds.
+        LatencyMean = "latency-mean",
+        /// Standard deviation of the latency, in nanoseconds.
+        LatencyStdev = "latency-stdev",
+        /// The longest latency, in nanoseconds.
+        LatencyMax = "latency-max",
+        /// Latency that 95 % do not exceed, in nanoseconds.
+        LatencyP95 = "latency-p95",
+        /// Latency that 99 % do not exceed, in nanoseconds.
+        LatencyP99 = "latency-p99",
+        /// Share (0 to 1) of latencies within one standard deviation of their mean.
+        WithinStdev = "within-stdev",
+        /// Time for one request with everything between two of them, reconnects for instance, in
+        /// nanoseconds: the measured time over the number of requests.
+        TimePerRequest = "time-per-request",
+        /// Successful requests whose scheduled instant had passed when their user became free.
+        QueuedRequests = "queued-requests",
+        /// Requests that failed.
+        Errors = "errors",
+        /// From the spawn of the server to its first expected response, in nanoseconds.
+        Startup = "startup",
+        /// Size of what the build makes, in bytes.
+        ArtefactBytes = "artefact-bytes",
+        /// The most memory that the server held, in bytes.
+        PeakMemory = "peak-memory",
+        /// Requests a second as a share (0 to 1) of those of the table's `share_of`.
+        RateShare = "rate-share",
+        /// Bytes a second as a share (0 to 1) of those of the table's `share_of`.
+        TransferShare = "transfer-share",
+    }
 }
 
 impl PublishedFigure {
-    /// Every figure.
-    pub const ALL: [PublishedFigure; 16] = [
-        Self::Rate,
-        Self::Transfer,
-        Self::LatencyMean,
-        Self::LatencyStdev,
-        Self::LatencyMax,
-        Self::LatencyP95,
-        Self::LatencyP99,
-        Self::WithinStdev,
-        Self::TimePerRequest,
-        Self::QueuedRequests,
-        Self::Errors,
-        Self::Startup,
-        Self::ArtefactBytes,
-        Self::PeakMemory,
-        Self::RateShare,
-        Self::TransferShare,
-    ];
-
-    /// The name used in suites and in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Transfer => "transfer",
-            Self::LatencyMean => "latency-mean",
-            Self::LatencyStdev => "latency-stdev",
-            Self::LatencyMax => "latency-max",
-            Self::LatencyP95 => "latency-p95",
-            Self::LatencyP99 => "latency-p99",
-            Self::WithinStdev => "within-stdev",
-            Self::TimePerRequest => "time-per-request",
-            Self::QueuedRequests => "queued-requests",
-            Self::Errors => "errors",
-            Self::Startup => "startup",
-            Self::ArtefactBytes => "artefact-bytes",
-            Self::PeakMemory => "peak-memory",
-            Self::RateShare => "rate-share",
-            Self::TransferShare => "transfer-share",
-        }
-    }
-
-    /// Whether more of it is better; `None` where neither is (a share within a deviation), or where
+    /// Whether more of it is better; `None` if neither is (a share within a deviation), or if
     /// documents count something else by that name: wrk's errors are mostly orderly closes.
     pub const fn more_is_better(self) -> Option<bool> {
         match self {

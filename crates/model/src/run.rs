@@ -16,17 +16,17 @@ pub struct Run {
     pub suite: String,
     /// The suite's title.
     pub title: String,
-    /// What the reader of its report must know, a sentence each (for instance that trials are short).
+    /// What a reader of its report must know, a sentence each (for instance that trials are short).
     pub notes: Vec<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// RFC 3339, UTC; `None` while it runs or where Prony was killed.
+    /// RFC 3339, UTC; `None` while it runs, or if Prony was killed.
     pub finished_at: Option<String>,
     /// How it ended.
     pub end: RunEnd,
     /// Prony's own version.
     pub prony_version: String,
-    /// The command line that made it.
+    /// The command line that started it.
     pub command: Vec<String>,
     /// The seed of the shuffled order.
     pub seed: u64,
@@ -38,14 +38,14 @@ pub struct Run {
     pub cpus: CpuAssignment,
     /// The servers that were asked for, in the suite's order, whatever became of them.
     pub servers: Vec<ServerRecord>,
-    /// The document that the suite grew from, with what it published, where there is one.
+    /// The document behind the suite, with what it published, if there is one.
     #[serde(default)]
     pub published: Option<Published>,
-    /// The server that was chosen for the others' ratios to be taken to; `None` for the reference server, or where that
+    /// The server chosen as the baseline of all ratios; `None` for the reference server, or if that
     /// took no part the first server.
     #[serde(default)]
     pub baseline: Option<String>,
-    /// How the rounds were decided on, where they were added as needed; `None` where their number was set.
+    /// How the rounds were decided on, if they were added as needed; `None` if their number was set.
     #[serde(default)]
     pub adaptive: Option<Adaptive>,
 }
@@ -55,7 +55,7 @@ pub struct Run {
 pub struct Adaptive {
     /// How far an interval's ends may be from its ratio, as a share of it: 0.03 for ±3 %.
     pub precision: f64,
-    /// How long the trials may take altogether, in seconds.
+    /// How long all trials together may take, in seconds.
     pub budget_s: f64,
     /// Why no more rounds were added, for each workload under each load that was measured.
     pub ends: Vec<RoundsEnd>,
@@ -72,7 +72,7 @@ pub struct RoundsEnd {
     pub rounds: u32,
     /// Why it had no more.
     pub reason: EnoughRounds,
-    /// How far the ends of the widest interval are from its ratio, as a share of it; `None` where there was nothing
+    /// How far the ends of the widest interval are from its ratio, as a share of it; `None` if there was nothing
     /// to compare.
     pub widest: Option<f64>,
 }
@@ -83,50 +83,27 @@ pub struct RoundsEnd {
 pub enum EnoughRounds {
     /// Every comparison is as precise as was asked.
     Precise,
-    /// The time was spent.
+    /// The budget was spent.
     Budget,
-    /// There were as many as there may be.
+    /// The maximum was reached.
     MostRounds,
     /// The run was stopped.
     Interrupted,
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RunEnd {
-    /// It is not over, or Prony was killed in it.
-    Open,
-    /// Every planned trial was tried.
-    Complete,
-    /// The user stopped it; the trials up to then are kept.
-    Interrupted,
-    /// It could not go on (for instance a full disk); the trials up to then are kept.
-    Failed,
-}
-
-impl RunEnd {
-    /// Every way a run can end.
-    pub const ALL: [RunEnd; 4] = [
-        RunEnd::Open,
-        RunEnd::Complete,
-        RunEnd::Interrupted,
-        RunEnd::Failed,
-    ];
-
-    /// The name used in JSON, CSV and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            RunEnd::Open => "open",
-            RunEnd::Complete => "complete",
-            RunEnd::Interrupted => "interrupted",
-            RunEnd::Failed => "failed",
-        }
-    }
-
-    /// The end of that name.
-    pub fn from_name(name: &str) -> Option<RunEnd> {
-        RunEnd::ALL.into_iter().find(|end| end.name() == name)
+crate::named! {
+    /// How a run ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum RunEnd {
+        /// It is not over, or Prony was killed in it.
+        Open = "open",
+        /// Every planned trial was run.
+        Complete = "complete",
+        /// The user stopped it; the trials up to then are kept.
+        Interrupted = "interrupted",
+        /// It could not continue (for instance because the disk was full); the trials up to then are kept.
+        Failed = "failed",
     }
 }
 
@@ -135,7 +112,7 @@ impl RunEnd {
 pub struct CpuAssignment {
     /// Where the server ran.
     pub server: Vec<usize>,
-    /// Where the load was made.
+    /// Where the load generator ran.
     pub load: Vec<usize>,
 }
 
@@ -146,7 +123,7 @@ impl CpuAssignment {
     }
 }
 
-/// The machine a run was made on.
+/// The machine of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The CPU's model name.
@@ -159,9 +136,9 @@ pub struct Machine {
     pub os: String,
     /// Kernel release.
     pub kernel: String,
-    /// Whether it is a virtual machine, and under what, where that can be seen.
+    /// Whether it is a virtual machine, and under what, if that can be seen.
     pub virtualization: Option<String>,
-    /// CPU frequency governor, where visible.
+    /// CPU frequency governor, if visible.
     pub governor: Option<String>,
     /// Vulnerability mitigations in force, a line each: `name: state`.
     pub mitigations: Vec<String>,
@@ -186,9 +163,9 @@ pub struct ServerRecord {
     pub source_hash: String,
     /// The command that ran it.
     pub run_command: Vec<String>,
-    /// Size of what its build made, in bytes, where it names artefacts.
+    /// Size of what its build made, in bytes, if it names artefacts.
     pub artefact_bytes: Option<u64>,
-    /// How long its build took, in seconds; `None` where an earlier build was used or there is none.
+    /// How long its build took, in seconds; `None` if an earlier build was used or there is none.
     pub build_s: Option<f64>,
     /// Whether it took part.
     pub status: ServerStatus,
@@ -205,7 +182,7 @@ pub struct ServerRecord {
 pub enum ServerStatus {
     /// It was built and could be measured.
     Ready,
-    /// Its toolchain is not here.
+    /// Its toolchain is not installed.
     Skipped {
         /// What is missing.
         missing: String,
@@ -247,4 +224,36 @@ pub enum VerifyVerdict {
         /// What came.
         came: String,
     },
+}
+
+/// The server that the others' ratios are taken to in a measure: the one that was chosen for the
+/// run, else the ceiling, else the first of `servers`; of these the first that was `measured` there.
+pub fn baseline<'a>(
+    chosen: Option<&'a str>,
+    servers: impl IntoIterator<Item = &'a str>,
+    measured: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
+    let preferred = chosen.into_iter().chain([CEILING]);
+    preferred.chain(servers).find(|server| measured(server))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_chosen_one_or_the_ceiling_or_the_first_of_those_that_were_measured() {
+        let servers = ["bun", "go", "ceiling"];
+        let of = |chosen, measured: &[&str]| {
+            let measured: Vec<String> = measured.iter().map(|&one| one.to_owned()).collect();
+            baseline(chosen, servers, move |one| {
+                measured.iter().any(|id| id == one)
+            })
+        };
+        assert_eq!(of(Some("go"), &servers), Some("go"));
+        assert_eq!(of(Some("go"), &["bun", "ceiling"]), Some("ceiling"));
+        assert_eq!(of(None, &servers), Some("ceiling"));
+        assert_eq!(of(None, &["go", "bun"]), Some("bun"));
+        assert_eq!(of(Some("go"), &[]), None);
+    }
 }

@@ -13,17 +13,19 @@ pub struct Schedule {
     pub stages: Vec<Stage>,
 }
 
-/// How the requests of a rate are spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Arrivals {
-    /// Evenly.
-    Even,
-    /// At random, each independent of the others: a Poisson process.
-    Poisson,
+crate::named! {
+    /// How the requests of a rate are spaced.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Arrivals {
+        /// Evenly.
+        Even = "even",
+        /// At random, each independent of the others: a Poisson process.
+        Poisson = "poisson",
+    }
 }
 
-/// A part of a schedule, in which the rate moves evenly from one value to another.
+/// A part of a schedule, in which the rate changes evenly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
     /// The rate at its beginning, in requests a second.
@@ -34,16 +36,6 @@ pub struct Stage {
     pub duration_s: Option<f64>,
 }
 
-impl Arrivals {
-    /// The name used in JSON, CSV and suite files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Arrivals::Even => "even",
-            Arrivals::Poisson => "poisson",
-        }
-    }
-}
-
 impl Stage {
     /// The highest rate in it, in requests a second.
     pub fn peak_per_s(&self) -> f64 {
@@ -52,7 +44,7 @@ impl Stage {
 }
 
 impl Schedule {
-    /// The highest rate, in requests a second: one a nanosecond, which is as finely as instants are told.
+    /// The highest rate, in requests a second: one per nanosecond, the resolution of the clock.
     pub const MOST_PER_S: f64 = 1e9;
     /// The most requests that are due at one instant.
     pub const MOST_BURST: u64 = 1_000_000;
@@ -75,7 +67,7 @@ impl Schedule {
 }
 
 impl Stage {
-    /// How many requests are due in it: the area under its rate. Without end, there is no end of them.
+    /// How many requests are due in it: the area under its rate. Infinite for a stage without an end.
     pub fn requests(&self) -> f64 {
         let duration_s = self.duration_s.unwrap_or(f64::INFINITY);
         (self.from_per_s + self.to_per_s) / 2.0 * duration_s
@@ -83,7 +75,7 @@ impl Stage {
 
     /// How long into it, in seconds, that many requests have been due, at most [`Stage::requests`].
     ///
-    /// Where the rate grows evenly, the area under it is `from * t + slope * t^2 / 2`. Solved so that a
+    /// If the rate grows evenly, the area under it is `from * t + slope * t^2 / 2`. Solved so that a
     /// slope of 0 is no special case.
     pub fn seconds_until(&self, requests: f64) -> f64 {
         let duration_s = self.duration_s.unwrap_or(f64::INFINITY);

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuWaits, LoadResult, LoadSpec, Outcome, Scheduling};
+use crate::{
+    CpuNoise, CpuWaits, LoadResult, LoadSpec, MachineNoise, NoiseCause, Outcome, Scheduling,
+};
 
 /// One server × workload × load × round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +21,7 @@ pub struct Trial {
     pub round: u32,
 }
 
-/// A trial and what came of it.
+/// A trial and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// The trial.
@@ -29,10 +31,10 @@ pub struct TrialRecord {
     /// Which attempt at the trial this was, from 1: a noisy trial is re-run, and both are kept.
     #[serde(default = "first")]
     pub attempt: u32,
-    /// What noisy it; empty where nothing did.
+    /// What disturbed it; empty if nothing did.
     #[serde(default)]
     pub noisy: Vec<NoiseCause>,
-    /// What came of it.
+    /// Its result.
     pub result: TrialResult,
 }
 
@@ -40,48 +42,7 @@ const fn first() -> u32 {
     1
 }
 
-/// What noisy a trial. It is judged by the machine, or by the course of the load, and never by whether a figure is
-/// high or low, so that making the trial again favours nobody.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "by")]
-pub enum NoiseCause {
-    /// The hypervisor gave the CPUs of server or generator to others.
-    Steal {
-        /// That share (0 to 1) of the CPU time of the group that lost more.
-        share: f64,
-    },
-    /// Other programs of this machine used the CPUs of server or generator.
-    OtherPrograms {
-        /// That share (0 to 1) of the CPU time of the group that lost more.
-        share: f64,
-    },
-    /// The rate had not come to rest when measuring began.
-    WarmUp {
-        /// By how much the measured rate rose, as a share of where it came to rest.
-        rise: f64,
-    },
-}
-
-impl NoiseCause {
-    /// Whether something outside of the trial did it, which may be over when it is re-run.
-    pub fn is_from_outside(&self) -> bool {
-        match self {
-            NoiseCause::Steal { .. } | NoiseCause::OtherPrograms { .. } => true,
-            NoiseCause::WarmUp { .. } => false,
-        }
-    }
-
-    /// The name used in JSON and CSV.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            NoiseCause::Steal { .. } => "steal",
-            NoiseCause::OtherPrograms { .. } => "other-programs",
-            NoiseCause::WarmUp { .. } => "warm-up",
-        }
-    }
-}
-
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "result")]
 #[allow(clippy::large_enum_variant)] // Nearly every trial is a measurement.
@@ -92,43 +53,30 @@ pub enum TrialResult {
     Failed {
         /// What kind of failure.
         kind: FailureKind,
-        /// What went wrong, with the last lines of the server's output where that helps.
+        /// What went wrong, with the last lines of the server's output if they help.
         message: String,
     },
 }
 
-/// Why a trial gave no figures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailureKind {
-    /// The server failed verification of this workload, so it was not loaded.
-    NotVerified,
-    /// The server could not be started, or never gave an expected response.
-    NotReady,
-    /// The server's process ended during the load.
-    ServerExited,
-    /// The load could not be made.
-    Load,
-    /// What the server counted and what the client counted do not agree.
-    NotReconciled,
-    /// Under load no response was ok.
-    NoResponse,
-    /// Under load, lines that are to be drawn at random for each request were not.
-    NotDrawn,
-}
-
-impl FailureKind {
-    /// The name used in JSON, CSV and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FailureKind::NotVerified => "not-verified",
-            FailureKind::NotReady => "not-ready",
-            FailureKind::ServerExited => "server-exited",
-            FailureKind::Load => "load",
-            FailureKind::NotReconciled => "not-reconciled",
-            FailureKind::NoResponse => "no-response",
-            FailureKind::NotDrawn => "not-drawn",
-        }
+crate::named! {
+    /// Why a trial gave no figures.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum FailureKind {
+        /// The server failed verification of this workload, so it was not loaded.
+        NotVerified = "not-verified",
+        /// The server could not be started, or never gave an expected response.
+        NotReady = "not-ready",
+        /// The server's process ended during the load.
+        ServerExited = "server-exited",
+        /// The load could not be run.
+        Load = "load",
+        /// What the server counted and what the client counted do not agree.
+        NotReconciled = "not-reconciled",
+        /// Under load no response was ok.
+        NoResponse = "no-response",
+        /// Under load, lines that are to be drawn at random for each request were not.
+        NotDrawn = "not-drawn",
     }
 }
 
@@ -170,7 +118,7 @@ impl Measurement {
         self.load.outcomes.wrong() + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
     }
 
-    /// What one ok response cost of `cost`, which is counted with the warm-up; `None` where no response was ok.
+    /// The part of `cost` (warm-up included) that one ok response took; `None` if no response was ok.
     pub fn per_response(&self, cost: f64) -> Option<f64> {
         let responses = self.responses();
         (responses > 0).then(|| cost / responses as f64)
@@ -210,13 +158,13 @@ pub struct WarmUp {
     /// How long a process may be under load until it must be warm, in seconds.
     pub limit_s: f64,
     /// How long this process was under load until its rate and its CPU time per response stopped improving, in
-    /// seconds. Only the trial that found out has it: `None` if another did, or nobody looked, or they still improve.
+    /// seconds. Only the trial that measured it has it: `None` if another did, if it was not measured, or if they still improve.
     pub time_to_warm_s: Option<f64>,
     /// Whether they still improve although the limit is reached.
     pub still_improving: bool,
 }
 
-/// A server that takes longer to warm up, in seconds, is kept running from round to round: to start it anew for each
+/// A server that takes longer to warm up, in seconds, is kept running from round to round: to restart it for each
 /// trial would cost more than the trials.
 const KEPT_FROM_S: f64 = 1.0;
 
@@ -227,26 +175,17 @@ impl WarmUp {
     }
 }
 
-/// When the process of a trial's server was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProcessStart {
-    /// For this trial.
-    New,
-    /// For an earlier trial of the same server, workload and load.
-    Kept,
-    /// For this trial, in place of a kept one that had ended or was stopped to make room.
-    Restarted,
-}
-
-impl ProcessStart {
-    /// The name used in JSON and CSV.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ProcessStart::New => "new",
-            ProcessStart::Kept => "kept",
-            ProcessStart::Restarted => "restarted",
-        }
+crate::named! {
+    /// When the process of a trial's server was started.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ProcessStart {
+        /// For this trial.
+        New = "new",
+        /// For an earlier trial of the same server, workload and load.
+        Kept = "kept",
+        /// For this trial, in place of a kept one that had ended or was stopped to make room.
+        Restarted = "restarted",
     }
 }
 
@@ -260,11 +199,11 @@ pub struct ServerCost {
     pub cpu_user_s: f64,
     /// CPU time in the kernel during the load (warm-up included), in seconds.
     pub cpu_system_s: f64,
-    /// CPU time as a share of the load's time on all CPUs that it was given: 1 where it kept them
+    /// CPU time as a share of the load's time on all CPUs that it was given: 1 if it kept them
     /// all busy.
     pub busy_share: f64,
     /// The most memory it held at once since its start, in bytes: resident set of a single process;
-    /// sum of the proportional sets where it has several.
+    /// sum of the proportional sets of several.
     pub peak_memory_bytes: u64,
     /// The most processes it had at once.
     pub processes: u32,
@@ -273,14 +212,14 @@ pub struct ServerCost {
     #[serde(default)]
     pub memory_before_bytes: Option<u64>,
     /// CPU cycles of the process tree, in user mode and in the kernel, during the load (warm-up included); `None`
-    /// where the machine has no counters for it.
+    /// if the machine has no counters for it.
     #[serde(default)]
     pub cycles: Option<u64>,
     /// Instructions of the process tree, likewise.
     #[serde(default)]
     pub instructions: Option<u64>,
     /// How the kernel scheduled its threads during the load (warm-up included), those that were there at
-    /// its end; `None` where it does not say, or where threads that have ended did much of the work.
+    /// its end; `None` if it does not say, or if threads that have ended did much of the work.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
 }
@@ -290,37 +229,6 @@ impl ServerCost {
     pub fn cpu_s(&self) -> f64 {
         self.cpu_user_s + self.cpu_system_s
     }
-}
-
-/// What else happened on the machine during a trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineNoise {
-    /// Share (0 to 1) of all CPU time that the hypervisor gave to others.
-    pub steal_share: f64,
-    /// Share (0 to 1) of all CPU time that the machine was idle.
-    pub idle_share: f64,
-    /// On the server's CPUs; `None` in records from before it was looked at, and where the generator shares them.
-    #[serde(default)]
-    pub server_cpus: Option<CpuNoise>,
-    /// On the generator's CPUs.
-    #[serde(default)]
-    pub load_cpus: Option<CpuNoise>,
-    /// The lowest and the highest frequency at which the CPUs of both were seen, in MHz; `None` where the system does
-    /// not show it.
-    #[serde(default)]
-    pub frequency_mhz: Option<(f64, f64)>,
-    /// What the processor's packages used meanwhile, in joules; `None` where it does not say.
-    #[serde(default)]
-    pub energy_j: Option<f64>,
-}
-
-/// What happened on some CPUs besides what was measured there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuNoise {
-    /// Share (0 to 1) of their time that the hypervisor gave to others.
-    pub steal_share: f64,
-    /// Share (0 to 1) of their time that programs other than the measured one used.
-    pub foreign_share: f64,
 }
 
 /// Log lines of a workload that asks the server for one line a request.
@@ -338,5 +246,39 @@ impl LogLines {
     /// Whether both sides agree.
     pub fn reconciled(&self) -> bool {
         (self.least..=self.most).contains(&self.written)
+    }
+}
+
+/// The attempt at a round that counts: the last undisturbed one, or if all were noisy the last one. `None` if there are no
+/// attempts.
+pub fn attempt_that_counts<'a>(
+    attempts: impl IntoIterator<Item = &'a TrialRecord>,
+) -> Option<&'a TrialRecord> {
+    let weight = |one: &&TrialRecord| (one.noisy.is_empty(), one.attempt, one.trial.sequence);
+    attempts.into_iter().max_by_key(weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoiseCause;
+    use crate::sample::failed;
+
+    #[test]
+    fn an_undisturbed_attempt_counts_whenever_it_ran() {
+        let attempt = |number, is_noisy: bool| TrialRecord {
+            attempt: number,
+            noisy: is_noisy
+                .then_some(NoiseCause::Steal { share: 0.5 })
+                .into_iter()
+                .collect(),
+            ..failed("bun", "")
+        };
+        let counts =
+            |attempts: &[TrialRecord]| attempt_that_counts(attempts).map(|one| one.attempt);
+        assert_eq!(counts(&[]), None);
+        assert_eq!(counts(&[attempt(1, true), attempt(2, true)]), Some(2));
+        assert_eq!(counts(&[attempt(1, false), attempt(2, true)]), Some(1));
+        assert_eq!(counts(&[attempt(2, false), attempt(1, true)]), Some(2));
     }
 }

@@ -43,7 +43,7 @@ pub fn suite(layout: &Layout, suite: &str) -> Result<Suite, Box<dyn Error>> {
 /// Why servers cannot be selected: an unknown name is the command line's fault, a faulty manifest is not.
 pub fn not_selected(error: SelectError) -> Box<dyn Error> {
     match error {
-        SelectError::Unknown { .. } => usage(error),
+        SelectError::Unknown(_) => usage(error),
         SelectError::Broken { .. } => error.into(),
     }
 }

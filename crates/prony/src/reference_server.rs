@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prony_load::{HttpUrl, Request, exchange};
 use prony_server::{
-    Built, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer, SupervisorProgram,
+    Built, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer, SupervisorProgram, Word,
     bring_up,
 };
 
@@ -58,15 +58,8 @@ impl ReferenceServers {
             }
             None => responds,
         };
-        let built = Built {
-            run,
-            env: Vec::new(),
-            folder: self.folder.clone(),
-            artefact_bytes: None,
-            version: None,
-            build_s: None,
-            log: self.launch.log.clone(),
-        };
+        let run = run.into_iter().map(Word::from).collect();
+        let built = Built::ready_made(run, &self.folder);
         let (server, _) = bring_up(
             &built,
             &self.launch,

@@ -49,7 +49,7 @@ fn unknown_names_are_reported_with_the_nearest() {
         ),
         (
             &["run", "--only", "ceiling", "--server-cpus", "one"],
-            &["`one` is no CPU"],
+            &["`one` is neither a CPU"],
         ),
         (
             &["verify", "python-httpsever"],
@@ -57,7 +57,7 @@ fn unknown_names_are_reported_with_the_nearest() {
         ),
         (
             &["verify", "zzz"],
-            &["known are ceiling, python-httpserver"],
+            &["known ones are ceiling, python-httpserver"],
         ),
         (
             &["verify", "--workloads", "pages"],
@@ -80,7 +80,7 @@ fn an_unknown_run_is_reported_with_the_nearest() {
     let project = Project::new().with(&["ceiling"]);
     let none = project.run(&["report"]).with(1);
     none.says("there is no record file")
-        .says("`prony run` makes one");
+        .says("`prony run` creates one");
     run(project.measure("ceiling", "hello", &["--rounds", "1"])).with(0);
     let record = project.export();
     let id = record["run"]["id"].as_str().unwrap();

@@ -14,9 +14,9 @@ const TIMEOUT: &str = "it must be from 1ms to 1h";
 const SEED: &str = "is not a whole number from 0 to 18446744073709551615";
 const ROUNDS: &str = "is not a whole number from 1 to 10000";
 const CPUS: &str = "CPU 1000 is not available to Prony, which may use ";
-const NO_CPU: &str = "is no CPU and no range of CPUs; write for instance 0-1,3";
+const NO_CPU: &str = "is neither a CPU nor a range of CPUs; write for instance 0-1,3";
 const NO_NAME: &str = "a name is empty; `prony list` shows the available names";
-const NO_PRECISION: &str = "is no precision; ";
+const NO_PRECISION: &str = "is not a precision; ";
 
 /// Each value of the flag must be refused, after the other arguments.
 fn refused(project: &Project, command: &[&str], flag: &str, values: &[&str], told: &str) {
@@ -125,19 +125,19 @@ fn values_of_load() {
             load,
             "--rate",
             &["-5", "NaN", "inf", "", "5k/x"],
-            "is no rate; write one like",
+            "is not a rate; write one like",
         ),
         (
             load,
             "--stages",
             &["-1/s:5s", "x:5s"],
-            "is no rate; write one like",
+            "is not a rate; write one like",
         ),
         (
             load,
             "--stages",
             &["5/s:-1s", "5/s:NaN"],
-            "is no time for a stage; write one like",
+            "is not a duration for a stage; write one like",
         ),
         (rate, "--burst", &["0"], "it must be at least 1"),
         (rate, "--burst", &["-1"], NO_COUNT),

@@ -98,5 +98,5 @@ fn what_was_measured_before_a_signal_is_shown() {
 fn cpus_that_are_none_are_the_command_lines_fault() {
     let arguments = ["calibrate", "--load-cpus", "one"];
     let ended = Project::new().run(&arguments).with(2);
-    ended.says("`one` is no CPU");
+    ended.says("`one` is neither a CPU");
 }

@@ -255,7 +255,7 @@ fn a_server_has_variants() {
     there.with(0).prints("right    speaks@rude × byte");
     let path = format!("{folder}@rud");
     let unknown = project.run(&["verify", &path]).with(1);
-    unknown.says("the server `speaks` has no variant `rud`; did you mean `rude`?");
+    unknown.says("server `speaks`: there is no variant `rud`; did you mean `rude`?");
 }
 
 /// A user's own suite.

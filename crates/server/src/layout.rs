@@ -1,10 +1,10 @@
-//! Where things lie: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
+//! Where things are: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-
-use crate::Server;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The folders that mark the root.
 const MARKS: [&str; 3] = ["servers", "suites", "workloads"];
@@ -27,7 +27,7 @@ pub enum LayoutError {
         source: io::Error,
     },
     /// The folder for what Prony makes cannot be created.
-    #[error("cannot create the folder {state}, where Prony keeps all it makes: {source}")]
+    #[error("cannot create the folder {state}, where Prony keeps all its files: {source}")]
     State {
         /// The folder.
         state: PathBuf,
@@ -36,7 +36,7 @@ pub enum LayoutError {
     },
     /// No folder up to the top has them.
     #[error(
-        "no folder from {start} upwards holds servers/, suites/ and workloads/; run prony inside of them, or name their folder with --project"
+        "neither {start} nor a folder above it contains servers/, suites/ and workloads/; run prony inside of such a folder, or give it with --project"
     )]
     NotFound {
         /// Where the search began.
@@ -53,7 +53,7 @@ impl Layout {
     /// The nearest folder from `start` upwards that holds `servers/`, `suites/` and `workloads/`.
     ///
     /// # Errors
-    /// Where `start` does not exist, or no such folder is found.
+    /// If `start` does not exist, or no such folder is found.
     pub fn find(start: &Path) -> Result<Layout, LayoutError> {
         let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
             start: start.to_owned(),
@@ -131,13 +131,13 @@ impl Layout {
         self.state().join("cargo-target")
     }
 
-    /// That of one server. A variant, and a server that lies elsewhere, may build a program of the same name as
+    /// That of the server `id`, which lies in `folder`. A variant, and a server that lies elsewhere, may build a program of the same name as
     /// another: in the shared folder the later build would write over the earlier one, and both would be measured as it.
-    pub fn cargo_target_of(&self, server: &Server) -> PathBuf {
-        let own = self.servers().join(&server.id);
-        match own.canonicalize().is_ok_and(|own| own == server.folder) {
+    pub fn cargo_target_of(&self, id: &str, folder: &Path) -> PathBuf {
+        let own = self.servers().join(id);
+        match own.canonicalize().is_ok_and(|own| own == folder) {
             true => self.cargo_target(),
-            false => self.state().join("cargo-targets").join(&server.id),
+            false => self.state().join("cargo-targets").join(id),
         }
     }
 }
@@ -149,6 +149,25 @@ fn ignored_folder(folder: &Path) -> io::Result<()> {
         Ok(mut file) => file.write_all(b"*\n"),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+/// Takes the lock on `file`, which is created if it does not exist, and holds it until the returned value
+/// is dropped; `None` if `interrupt` is set before it is free. Another thread or program may hold it for minutes.
+pub fn lock_unless(interrupt: &AtomicBool, file: &Path) -> io::Result<Option<File>> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let lock = File::create(file)?;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(50)),
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
     }
 }
 
@@ -195,5 +214,27 @@ mod tests {
             Layout::find(&folder.path().join("none")),
             Err(LayoutError::Start { .. })
         ));
+    }
+}
+
+#[cfg(test)]
+mod lock_tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_unless_interrupted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("below/lock");
+        let [go_on, interrupted] = [false, true].map(AtomicBool::new);
+        let held = lock_unless(&interrupted, &file).unwrap();
+        assert!(held.is_some());
+        assert!(lock_unless(&interrupted, &file).unwrap().is_none());
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| lock_unless(&go_on, &file).unwrap().is_some());
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(!waits.is_finished());
+            drop(held);
+            assert!(waits.join().unwrap());
+        });
     }
 }

@@ -6,14 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod build;
-mod catalogue;
-mod contract;
-mod digest;
 mod layout;
-mod lock;
 mod logs;
 mod manifest;
-mod nearest;
 mod port;
 mod readiness;
 mod running;
@@ -21,27 +16,22 @@ mod sampling;
 mod server;
 mod sources;
 mod supervisor;
-mod tail;
 mod toolchain;
 
 pub use build::{BuildError, Built, Freshness, build};
-pub use catalogue::{BrokenServer, Catalogue, SelectError};
 pub use layout::{Layout, LayoutError};
-pub use logs::Logs;
+pub use logs::{Logs, tail};
 pub use manifest::{
-    Class, Input, MANIFEST_FILE, Manifest, ManifestError, ManifestProblem, Pattern, Places,
-    Template, Variant, VersionSource, Wire,
+    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, Variant, VersionSource, Wire, Word,
 };
-pub use nearest::nearest;
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
 pub use running::{Launch, RunningServer, StartError};
 pub use sampling::{OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage};
-pub use server::{Server, ServerError};
+pub use server::{BrokenServer, Catalogue, SelectError, Server, ServerError};
 pub use supervisor::{
     Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
 };
-pub use tail::tail;
 pub use toolchain::{
     Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, Part, Program,
     ProvideError, Source, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,

@@ -5,14 +5,17 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
-use crate::sampling::processes;
+use procfs_core::net::{TcpNetEntries, TcpState};
+use procfs_core::{ExplicitSystemInfo, FromReadSI};
+
+use crate::sampling::process;
 
 /// Where ports for servers come from.
 pub trait PortSource {
     /// A port of `host` that should be free.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     fn next_port(&mut self, host: IpAddr) -> io::Result<u16>;
 }
 
@@ -88,7 +91,7 @@ pub fn listeners_on(port: u16) -> Vec<i32> {
     if listening.is_empty() {
         return Vec::new();
     }
-    let pids = processes::ids().unwrap_or_default().into_iter();
+    let pids = process::ids().unwrap_or_default().into_iter();
     pids.filter(|&pid| {
         // Those of other users cannot be looked into.
         let inodes = socket_inodes(pid).unwrap_or_default();
@@ -120,40 +123,20 @@ fn listening_inodes(port: u16) -> HashSet<u64> {
 
 /// Every TCP socket that listens, with its inode.
 fn listening() -> Vec<(SocketAddr, u64)> {
+    // Of these only the byte order matters here.
+    let system = ExplicitSystemInfo {
+        boot_time_secs: 0,
+        ticks_per_second: 0,
+        page_size: 0,
+        is_little_endian: cfg!(target_endian = "little"),
+    };
     ["/proc/self/net/tcp", "/proc/self/net/tcp6"]
         .into_iter()
-        .filter_map(|table| fs::read_to_string(table).ok())
-        .flat_map(|table| table.lines().filter_map(listener).collect::<Vec<_>>())
+        .filter_map(|table| TcpNetEntries::from_file(table, &system).ok())
+        .flat_map(|table| table.0)
+        .filter(|socket| socket.state == TcpState::Listen)
+        .map(|socket| (socket.local_address, socket.inode))
         .collect()
-}
-
-/// The address and the inode of a line of `/proc/net/tcp` or `tcp6`, if its socket listens.
-fn listener(line: &str) -> Option<(SocketAddr, u64)> {
-    const LISTEN: &str = "0A";
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let (ip, port) = fields.get(1)?.rsplit_once(':')?;
-    if *fields.get(3)? != LISTEN {
-        return None;
-    }
-    let port = u16::from_str_radix(port, 16).ok()?;
-    Some((
-        SocketAddr::new(ip_of(ip)?, port),
-        fields.get(9)?.parse().ok()?,
-    ))
-}
-
-/// An address as `/proc/net` has it: words of 32 bits, each in the byte order of the machine.
-fn ip_of(hexadecimal: &str) -> Option<IpAddr> {
-    let mut bytes = Vec::with_capacity(16);
-    for at in (0..hexadecimal.len()).step_by(8) {
-        let word = u32::from_str_radix(hexadecimal.get(at..at + 8)?, 16).ok()?;
-        bytes.extend(word.to_ne_bytes());
-    }
-    match bytes.len() {
-        4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
-        16 => <[u8; 16]>::try_from(bytes).ok().map(IpAddr::from),
-        _ => None,
-    }
 }
 
 fn socket_inodes(pid: i32) -> io::Result<Vec<u64>> {

@@ -33,7 +33,7 @@ const PORT_TAIL_LINES: usize = 100;
 /// How many ports are tried.
 const PORTS: u32 = 3;
 
-/// What came of one try.
+/// The result of one try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// The expected response.
@@ -59,7 +59,7 @@ pub enum NotReady {
     ExitedEarly {
         /// How it ended.
         exit: Exit,
-        /// What it wrote, and where all of that is.
+        /// What it wrote, and the paths of its logs.
         output: String,
     },
     /// No whole response.
@@ -67,9 +67,9 @@ pub enum NotReady {
     NeverResponded {
         /// How long was waited.
         timeout: Duration,
-        /// Where it listens instead, or what came of the last try.
+        /// Where it listens instead, or the result of the last try.
         why: String,
-        /// What it wrote, and where all of that is.
+        /// What it wrote, and the paths of its logs.
         output: String,
     },
     /// Only wrong responses.
@@ -77,7 +77,7 @@ pub enum NotReady {
     WrongResponse {
         /// What was expected and what came last.
         mismatch: String,
-        /// What it wrote, and where all of that is.
+        /// What it wrote, and the paths of its logs.
         output: String,
     },
     /// The responses come from another program.
@@ -116,7 +116,7 @@ pub enum BringUpError {
     NotReady(#[from] NotReady),
     /// Every port that was tried was taken when the server came to use it.
     #[error(
-        "{tries} ports that were free a moment before were taken when the server came to use them; is another program taking ports? Last: {last}"
+        "{tries} ports that were free were taken before the server could use them; is another program taking ports? Last: {last}"
     )]
     PortsTaken {
         /// How many were tried.
@@ -128,10 +128,10 @@ pub enum BringUpError {
 
 /// Probes a server until it gives its first expected response.
 ///
-/// A probe must bound its own time. Of an expected response it is made sure that the server itself gave it.
+/// A probe must bound its own time. Prony checks that an expected response came from the server itself.
 ///
 /// # Errors
-/// Where the server ends, does not respond within `timeout` or responds wrongly, or `interrupt` is set.
+/// If the server ends, does not respond within `timeout` or responds wrongly, or `interrupt` is set.
 pub fn wait_ready(
     server: &mut RunningServer,
     probe: &mut dyn FnMut(SocketAddr) -> Probe,
@@ -173,7 +173,7 @@ pub fn wait_ready(
     }
 }
 
-/// Starts a server and waits for its first expected response; where its port was taken meanwhile, again
+/// Starts a server and waits for its first expected response; if its port was taken meanwhile, again
 /// with another, three times in all.
 ///
 /// # Errors
@@ -247,7 +247,7 @@ fn why_silent(address: SocketAddr, listens_on: &[SocketAddr], last: &str) -> Str
         other.port() == address.port() && (other.ip() == address.ip() || any(other.ip()))
     };
     if listens_on.is_empty() {
-        return format!("it listens on no TCP port ({last})");
+        return format!("it does not listen on a TCP port ({last})");
     }
     if listens_on.iter().any(reached) {
         return last.to_owned();

@@ -1,17 +1,21 @@
 //! A server that runs.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prony_system::allowed_cpus;
+use tempfile::TempDir;
+
 use crate::build::Built;
-use crate::contract::Contract;
 use crate::logs::Logs;
+use crate::manifest::{Place, Word};
 use crate::port::PortSource;
 use crate::sampling::{ProcessTree, TreeUsage};
-use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram};
+use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
 
 /// How a server is to be started.
 #[derive(Clone, Debug)]
@@ -76,7 +80,7 @@ impl RunningServer {
     /// Starts a server on a port of `ports`. It may need a while to listen: see [`crate::wait_ready`].
     ///
     /// # Errors
-    /// Where there is no port, no log or no process; a server that ends at once is seen when waiting for it.
+    /// If there is no port, no log or no process; a server that ends at once is seen when waiting for it.
     pub fn start(
         built: &Built,
         launch: &Launch,
@@ -124,7 +128,7 @@ impl RunningServer {
         self.process.started_at_ns()
     }
 
-    /// How it ended, where it has. Then no process of its tree is left.
+    /// How it ended, if it has. Then no process of its tree is left.
     pub fn exited(&mut self) -> Option<Exit> {
         self.exits_within(Duration::ZERO)
     }
@@ -137,7 +141,7 @@ impl RunningServer {
     /// How many lines it has written to standard output so far.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn log_lines(&mut self) -> io::Result<u64> {
         self.output.count()
     }
@@ -145,7 +149,7 @@ impl RunningServer {
     /// How many lines it has written to standard error so far.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn error_lines(&mut self) -> io::Result<u64> {
         self.errors.count()
     }
@@ -163,7 +167,7 @@ impl RunningServer {
     /// What its process tree has used since its start and holds now.
     ///
     /// # Errors
-    /// Where it has ended, or the system does not say.
+    /// If it has ended, or the system does not say.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         self.tree().usage()
     }
@@ -201,6 +205,97 @@ impl LineCounter {
             }
         }
     }
+}
+
+/// What a server gets when it starts, in variables and in the placeholders of its command.
+pub struct Contract {
+    host: String,
+    port: String,
+    cpus: String,
+    assets: PathBuf,
+    /// Its own folder, if its command names `{tmp}`.
+    scratch: Option<TempDir>,
+}
+
+impl Contract {
+    /// What `built` gets when it is to listen on `address`.
+    ///
+    /// # Errors
+    /// If the folder for `{tmp}` cannot be created.
+    pub fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
+        let cpus = match launch.cpus.len() {
+            0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
+            pinned => pinned,
+        };
+        let assets = std::path::absolute(&launch.assets);
+        Ok(Contract {
+            host: address.ip().to_string(),
+            port: address.port().to_string(),
+            cpus: cpus.to_string(),
+            assets: assets.unwrap_or_else(|_| launch.assets.clone()),
+            scratch: wants_scratch(built).then(new_scratch).transpose()?,
+        })
+    }
+
+    /// The task that starts it.
+    pub fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
+        Task {
+            command: built.run.iter().map(|word| self.fill(word)).collect(),
+            folder: built.folder.clone(),
+            env: self.env(built),
+            log: logs.output.clone(),
+            error_log: Some(logs.errors.clone()),
+            scratch: self.scratch().map(Path::to_owned),
+            cpus: launch.cpus.clone(),
+        }
+    }
+
+    /// Says that a supervisor has taken over: it removes the folder for `{tmp}` when the server has ended.
+    pub fn taken_over(self) {
+        self.scratch.map(TempDir::keep);
+    }
+
+    /// The server's own variables, then those of the contract, which win.
+    fn env(&self, built: &Built) -> Vec<(OsString, OsString)> {
+        let own = built.env.iter();
+        let own = own.map(|(name, value)| (name.into(), self.fill(value).into()));
+        let contract = [
+            ("HOST", OsString::from(&self.host)),
+            ("PORT", OsString::from(&self.port)),
+            ("CPUS", OsString::from(&self.cpus)),
+            ("ASSETS", self.assets.clone().into_os_string()),
+        ];
+        let contract = contract.map(|(name, value)| (OsString::from(name), value));
+        let toolchains = built.toolchain_env.iter().cloned();
+        toolchains.chain(own).chain(contract).collect()
+    }
+
+    fn fill(&self, word: &Word) -> String {
+        let value = |place| match place {
+            Place::Host => Some(self.host.clone()),
+            Place::Port => Some(self.port.clone()),
+            Place::Cpus => Some(self.cpus.clone()),
+            Place::Assets => Some(self.assets.to_string_lossy().into_owned()),
+            Place::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
+            // The build has filled these in.
+            _ => None,
+        };
+        word.fill_known(value).to_string()
+    }
+
+    fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_ref().map(TempDir::path)
+    }
+}
+
+fn wants_scratch(built: &Built) -> bool {
+    let mut words = built.run.iter().chain(built.env.values());
+    words.any(|word| word.placeholders().any(|place| place == Place::Tmp))
+}
+
+/// It lies in the system's folder for such things because the path of a socket in it must be short.
+fn new_scratch() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("prony-").tempdir()
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
-use crate::nearest::{nearest, offer};
+use prony_manifest::{FileError, UnknownName};
+
+use crate::Layout;
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::sources::{Unreadable, hash_files, source_files};
 
 /// A server that can be measured.
@@ -21,12 +23,12 @@ pub struct Server {
     pub source_hash: String,
 }
 
-/// Why a folder is no server.
+/// Why a folder is not a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Its manifest is faulty.
     #[error(transparent)]
-    Manifest(#[from] ManifestError),
+    Manifest(#[from] FileError),
     /// Something of it cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
@@ -35,40 +37,29 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
-    /// Its folder has a name that is no id.
+    /// The name of its folder is not an id.
     #[error("{0}: a server's folder is named in lower-case letters, digits and hyphens")]
     Name(PathBuf),
-    /// A name given to it is no id.
+    /// A name given to it is not an id.
     #[error(
         "`{0}` is not a valid server name: use lower-case letters, digits and hyphens, for instance new=../my-server"
     )]
     BadName(String),
     /// Its manifest has no variant of that name.
-    #[error("the server `{id}` has no variant `{name}`{}{}", offer(.nearest), variants_text(.known))]
+    #[error("server `{id}`: {unknown}")]
     NoVariant {
         /// The server's id.
         id: String,
-        /// The name.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-        /// All its variants.
-        known: Vec<String>,
+        /// The name, and the variants that there are.
+        unknown: UnknownName,
     },
-}
-
-fn variants_text(known: &[String]) -> String {
-    match known {
-        [] => "; its manifest has no [[variant]]".to_owned(),
-        _ => format!("; it has {}", known.join(", ")),
-    }
 }
 
 impl Server {
     /// Reads the server in `folder`, wherever that is.
     ///
     /// # Errors
-    /// Where its manifest is faulty or something of it cannot be read.
+    /// If its manifest is faulty or something of it cannot be read.
     pub fn open(folder: &Path) -> Result<Server, ServerError> {
         let folder = folder
             .canonicalize()
@@ -98,12 +89,10 @@ impl Server {
     pub fn variant(&self, name: &str) -> Result<Server, ServerError> {
         let Some(manifest) = self.manifest.variant(name) else {
             let known = self.manifest.variants.iter();
-            let known: Vec<String> = known.map(|variant| variant.name.clone()).collect();
+            let known = known.map(|variant| variant.name.as_str());
             return Err(ServerError::NoVariant {
                 id: self.id.clone(),
-                name: name.to_owned(),
-                nearest: nearest(name, known.iter().map(String::as_str)),
-                known,
+                unknown: UnknownName::new("variant", name, known),
             });
         };
         Ok(Server {
@@ -153,5 +142,190 @@ fn read_error(path: &Path, source: io::Error) -> ServerError {
     ServerError::Read {
         path: path.to_owned(),
         source,
+    }
+}
+
+/// A folder that was meant to be a server.
+#[derive(Debug)]
+pub struct BrokenServer {
+    /// The name of its folder.
+    pub id: String,
+    /// What is wrong.
+    pub error: ServerError,
+}
+
+/// All servers of a layout, in the order of their ids.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// Those that can be used.
+    pub servers: Vec<Server>,
+    /// Those that cannot.
+    pub broken: Vec<BrokenServer>,
+}
+
+/// Why servers cannot be selected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectError {
+    /// There is none of that id.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// There is one, but its manifest is faulty.
+    #[error("the server `{id}` cannot be used: {reason}")]
+    Broken {
+        /// The id.
+        id: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Catalogue {
+    /// Reads every folder of `servers/` that holds a manifest. One that is faulty does not stop the others.
+    ///
+    /// # Errors
+    /// If `servers/` itself cannot be read.
+    pub fn read(layout: &Layout) -> Result<Catalogue, ServerError> {
+        let mut catalogue = Catalogue::default();
+        for folder in server_folders(layout)? {
+            match Server::open(&folder) {
+                Ok(server) => catalogue.add(server),
+                Err(error) => catalogue.broken.push(BrokenServer {
+                    id: folder
+                        .file_name()
+                        .map(|name| name.to_string_lossy().into_owned())
+                        .unwrap_or_default(),
+                    error,
+                }),
+            }
+        }
+        Ok(catalogue)
+    }
+
+    /// Takes a server, and after it its variants.
+    fn add(&mut self, server: Server) {
+        let variants: Vec<Server> = server.variants().collect();
+        self.servers.push(server);
+        self.servers.extend(variants);
+    }
+
+    /// The servers of these ids, in this order, each once; all usable ones if `ids` is empty.
+    ///
+    /// # Errors
+    /// If one is unknown, with the nearest id, or faulty.
+    pub fn select<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<&Server>, SelectError> {
+        if ids.is_empty() {
+            return Ok(self.servers.iter().collect());
+        }
+        let mut selected: Vec<&Server> = Vec::new();
+        for id in ids {
+            let server = self.get(id.as_ref())?;
+            if !selected.iter().any(|chosen| chosen.id == server.id) {
+                selected.push(server);
+            }
+        }
+        Ok(selected)
+    }
+
+    /// The server of this id.
+    ///
+    /// # Errors
+    /// If it is unknown, with the nearest id, or faulty.
+    pub fn get(&self, id: &str) -> Result<&Server, SelectError> {
+        if let Some(server) = self.servers.iter().find(|server| server.id == id) {
+            return Ok(server);
+        }
+        if let Some(broken) = self.broken.iter().find(|broken| broken.id == id) {
+            return Err(SelectError::Broken {
+                id: id.to_owned(),
+                reason: broken.error.to_string(),
+            });
+        }
+        let known = self.servers.iter().map(|server| server.id.as_str());
+        Err(UnknownName::new("server", id, known).into())
+    }
+}
+
+fn server_folders(layout: &Layout) -> Result<Vec<PathBuf>, ServerError> {
+    let path = layout.servers();
+    let read_error = |source| ServerError::Read {
+        path: path.clone(),
+        source,
+    };
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(&path).map_err(read_error)? {
+        let folder = entry.map_err(read_error)?.path();
+        if folder.join(MANIFEST_FILE).is_file() {
+            folders.push(folder);
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: &str = r#"
+title = "A"
+language = "sh"
+framework = "none"
+class = "stdlib"
+wire = "http/1.1"
+workloads = ["hello"]
+run = ["sh"]
+"#;
+
+    fn layout(servers: &[(&str, &str)]) -> (tempfile::TempDir, Layout) {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::at(folder.path());
+        for (id, manifest) in servers {
+            let path = layout.servers().join(id);
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join(MANIFEST_FILE), manifest).unwrap();
+        }
+        (folder, layout)
+    }
+
+    #[test]
+    fn a_broken_manifest_does_not_stop_the_others() {
+        let (_folder, layout) = layout(&[("good-one", MANIFEST), ("bad-one", "title = 1")]);
+        let catalogue = Catalogue::read(&layout).unwrap();
+        assert_eq!(catalogue.servers.len(), 1);
+        let error = catalogue.get("bad-one").unwrap_err();
+        assert!(error.to_string().contains("server.toml:1"), "{error}");
+        let error = catalogue.select(&["good-oen"]).unwrap_err();
+        assert!(error.to_string().contains("mean `good-one`?"), "{error}");
+        assert_eq!(catalogue.select::<&str>(&[]).unwrap().len(), 1);
+        let twice = catalogue.select(&["good-one", "good-one"]).unwrap();
+        assert_eq!(twice.len(), 1);
+    }
+
+    #[test]
+    fn the_hash_follows_the_sources_and_not_what_is_made_of_them() {
+        let (_folder, layout) = layout(&[("one", MANIFEST)]);
+        let path = layout.servers().join("one");
+        let hash = || Server::open(&path).unwrap().source_hash;
+        let before = hash();
+        for made in ["target", ".cache", "node_modules", "__pycache__"] {
+            fs::create_dir(path.join(made)).unwrap();
+            fs::write(path.join(made).join("x"), "made").unwrap();
+        }
+        assert_eq!(hash(), before);
+        fs::create_dir(path.join("src")).unwrap();
+        fs::write(path.join("src/a"), "b").unwrap();
+        let with_source = hash();
+        assert_ne!(with_source, before);
+        fs::rename(path.join("src/a"), path.join("src/b")).unwrap();
+        assert_ne!(hash(), with_source);
+    }
+
+    #[test]
+    fn a_folder_without_a_manifest_says_what_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty");
+        fs::create_dir(&path).unwrap();
+        let error = Server::open(&path).unwrap_err().to_string();
+        assert!(error.contains(MANIFEST_FILE), "{error}");
     }
 }

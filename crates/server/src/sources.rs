@@ -1,4 +1,4 @@
-//! Files that something is made from: which files of a folder are sources, and one hash of them all.
+//! Which files of a folder are sources, and one hash of them all.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::digest::hexadecimal;
-
-/// Folders that builds make; they are no sources.
+/// Folders that builds create; they are not sources.
 const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "zig-out"];
 /// How deep folders of sources may lie in each other: more is taken for a loop of links.
 const DEEPEST: usize = 32;
 /// How many files and folders are looked through.
 const MOST_ENTRIES: usize = 100_000;
-/// How many bytes are read altogether.
+/// How many bytes are read in all.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Something that cannot be read.
@@ -125,4 +123,10 @@ fn read_at_most(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
         return Err(unreadable(io::Error::other(too_much)));
     }
     Ok(content)
+}
+
+/// The digest of `hash`, hexadecimal.
+fn hexadecimal(hash: Sha256) -> String {
+    let digest = hash.finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

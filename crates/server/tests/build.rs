@@ -66,8 +66,11 @@ fn a_build_is_made_once_for_the_same_sources() {
     assert!(built.build_s.is_some());
     assert_eq!(built.version, Some(found(&layout)[0].version.to_string()));
     let out = layout.builds().join(format!("one-{}", one.short_hash()));
-    assert_eq!(built.run[0], out.join("server").to_string_lossy());
-    assert_eq!(Path::new(&built.run[1]), supervisor().path());
+    assert_eq!(
+        built.run[0].to_string(),
+        out.join("server").to_string_lossy()
+    );
+    assert_eq!(Path::new(&built.run[1].to_string()), supervisor().path());
     let log = fs::read_to_string(&built.log).unwrap();
     assert_eq!(log.trim(), layout.cargo_target().to_string_lossy());
 
@@ -141,7 +144,7 @@ fn an_input_outside_the_folder_counts_as_a_source() {
     assert!(matches!(error, BuildError::NoInput { .. }), "{error}");
     let text = error.to_string();
     assert!(
-        text.contains("workloads/echo.proto, which the manifest names"),
+        text.contains("workloads/echo.proto does not exist, but the manifest lists"),
         "{text}"
     );
 
@@ -150,11 +153,11 @@ fn an_input_outside_the_folder_counts_as_a_source() {
         run(&layout, &one).unwrap()
     };
     let built = build_with("old");
-    assert_eq!(fs::read_to_string(&built.run[0]).unwrap(), "old");
+    assert_eq!(fs::read_to_string(built.run[0].to_string()).unwrap(), "old");
     assert_eq!(build_with("old").build_s, None);
     let built = build_with("new");
     assert!(built.build_s.is_some());
-    assert_eq!(fs::read_to_string(&built.run[0]).unwrap(), "new");
+    assert_eq!(fs::read_to_string(built.run[0].to_string()).unwrap(), "new");
 }
 
 #[test]
@@ -230,7 +233,7 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
     let begin = format!("{}\n{}:", home.display(), bin.display());
     assert!(log.starts_with(&begin), "{log}");
     let variable = ("MADE_UP_HOME".into(), home.into_os_string());
-    assert!(built.env.contains(&variable), "{:?}", built.env);
+    assert!(built.toolchain_env.contains(&variable), "{built:?}");
 }
 
 #[test]
@@ -267,10 +270,13 @@ fn a_server_under_another_name_or_elsewhere_has_a_cargo_target_folder_of_its_own
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let own = server(&layout, "true", "");
-    assert_eq!(layout.cargo_target_of(&own), layout.cargo_target());
+    assert_eq!(
+        layout.cargo_target_of(&own.id, &own.folder),
+        layout.cargo_target()
+    );
     let elsewhere = server_in(&folder.path().join("elsewhere/one"), "true", "");
     let named = own.clone().named("new").unwrap();
-    let folders = [&elsewhere, &named].map(|it| layout.cargo_target_of(it));
+    let folders = [&elsewhere, &named].map(|it| layout.cargo_target_of(&it.id, &it.folder));
     assert!(!folders.contains(&layout.cargo_target()), "{folders:?}");
     assert_ne!(folders[0], folders[1]);
 }

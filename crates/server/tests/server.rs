@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use prony_model::CpuAssignment;
 use prony_server::{
-    BringUpError, Exit, FreePorts, NotReady, PortSource, Probe, RunningServer, Sampler, StartError,
-    TreeUsage, bring_up, wait_ready,
+    BringUpError, Exit, FreePorts, NotReady, Place, PortSource, Probe, RunningServer, Sampler,
+    StartError, TreeUsage, Word, bring_up, wait_ready,
 };
 use prony_system::allowed_cpus;
 use support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
@@ -130,7 +130,7 @@ fn a_server_that_does_not_listen_is_told_with_what_it_had_buffered() {
         open(\"up\", \"w\").close()\ntime.sleep(600)";
     let text = silent(folder.path(), &["python3", "-c", code]);
     assert!(
-        text.contains("it listens on no TCP port (refused)"),
+        text.contains("it does not listen on a TCP port (refused)"),
         "{text}"
     );
     assert!(text.ends_with("\n  no database"), "{text}");
@@ -189,7 +189,11 @@ fn a_command_is_told_where_to_listen_and_has_a_folder_while_it_runs() {
         "{tmp}",
     ];
     let mut built = built(folder.path(), &words);
-    built.env = vec![("OWN".into(), "on-{port}".into())];
+    built.env = [(
+        "OWN".to_owned(),
+        Word::new("on-{port}", &Place::ALL).unwrap(),
+    )]
+    .into();
     let mut launch = launch(folder.path());
     launch.cpus = vec![allowed_cpus().unwrap()[0]];
     let tmp = |server: &mut RunningServer| {

@@ -62,7 +62,7 @@ workloads = ["hello"]
     /// Whether it was built anew, and what the program that was built says.
     fn built(&self) -> (bool, String) {
         let built = self.build();
-        let output = Command::new(&built.run[0]).output().unwrap();
+        let output = Command::new(built.run[0].to_string()).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         (built.build_s.is_some(), said.trim().to_owned())
     }
@@ -267,7 +267,7 @@ fn an_input_that_is_not_there_is_named() {
     for (input, named) in [
         (
             "../gone",
-            "/gone, which the manifest names among its inputs",
+            "/gone does not exist, but the manifest lists it under `inputs`",
         ),
         ("../gone/*.c", "/gone, which"),
         ("../lib/*.c", "/lib/*.c, which"),

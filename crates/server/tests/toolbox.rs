@@ -71,7 +71,7 @@ fn a_toolchain_that_cannot_be_made_is_missing_with_the_last_lines() {
     let layout = Layout::at(folder.path());
     match Toolbox::new(&layout, &supervisor()).provide(&need, &GO_ON) {
         Err(ProvideError::Missing(missing)) => {
-            assert!(missing.what.contains("making it failed"), "{missing}");
+            assert!(missing.what.contains("installing it failed"), "{missing}");
             assert!(missing.what.contains("broken-1.0"), "{missing}");
             assert_eq!(missing.install, "it cannot be installed");
         }

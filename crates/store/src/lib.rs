@@ -1,10 +1,15 @@
 //! What keeps measurements: one SQLite file for runs and trials, and their export as JSON and CSV.
 #![forbid(unsafe_code)]
 
+mod error;
 mod export;
 #[cfg(test)]
 mod published_schema;
+mod read;
 mod store;
+mod write;
 
-pub use export::{CSV_COLUMNS, RUN_SCHEMA, export_csv, export_json};
-pub use store::{RunSummary, Store, StoreError};
+pub use error::StoreError;
+pub use export::{RUN_SCHEMA, export_csv, export_json};
+pub use read::RunSummary;
+pub use store::Store;

@@ -3,24 +3,12 @@
 //! It is in WAL mode with full synchronisation, and every trial is a transaction of its own:
 //! what [`Store::add_trial`] has returned from survives the death of the process and of the machine.
 
-mod error;
-mod identity;
-mod read;
-mod schema;
-mod write;
-
-#[cfg(test)]
-mod tests;
-
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, OpenFlags};
-
-pub use error::StoreError;
-use identity::Identity;
-pub use read::RunSummary;
-use schema::Owner;
+use crate::error::StoreError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 /// How long to wait for another process that writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -28,8 +16,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// A record file that is open.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
-    path: PathBuf,
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
     /// Which file it is; `None` if it was not opened for writing.
     identity: Option<Identity>,
 }
@@ -59,19 +47,17 @@ impl Store {
     /// written by a run. Writing to what this returns gives [`StoreError::ReadOnly`].
     ///
     /// # Errors
-    /// Where it is not there, holds nothing yet, is not a record file, or is a newer Prony's.
+    /// If it is not there, holds nothing yet, is not a record file, or is a newer Prony's.
     pub fn open_read(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if !path.exists() {
-            return Err(StoreError::Missing {
-                path: path.to_owned(),
-            });
+            return Err(StoreError::Missing(path.to_owned()));
         }
         let store = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let (store, owner) = match store.known_owner() {
-            // A WAL needs files beside it; where none can be made and none is there, nobody
-            // writes, and SQLite may be told so.
-            Err(StoreError::ReadOnly { .. }) if !has_open_wal(path) => {
+            // A WAL needs files beside it; if there are none and none can be created, no process
+            // writes, and SQLite may open the file as immutable.
+            Err(StoreError::ReadOnly(_)) if !has_open_wal(path) => {
                 let store = Self::connect_immutable(path)?;
                 let owner = store.known_owner()?;
                 (store, owner)
@@ -80,9 +66,7 @@ impl Store {
         };
         match owner {
             Owner::Prony(_) => Ok(store),
-            Owner::Nobody | Owner::Other => Err(StoreError::NoRuns {
-                path: path.to_owned(),
-            }),
+            Owner::Nobody | Owner::Other => Err(StoreError::NoRuns(path.to_owned())),
         }
     }
 
@@ -93,9 +77,7 @@ impl Store {
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         if path.is_dir() {
-            return Err(StoreError::NotARecord {
-                path: path.to_owned(),
-            });
+            return Err(StoreError::NotARecord(path.to_owned()));
         }
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .and_then(|connection| {
@@ -125,48 +107,46 @@ impl Store {
         })
     }
 
-    /// Whose file it is, where this program may use it.
+    /// Whose file it is, if this program may use it.
     fn known_owner(&self) -> Result<Owner, StoreError> {
-        match self.sqlite(schema::owner(&self.connection))? {
-            Owner::Other => Err(StoreError::NotARecord {
-                path: self.path.clone(),
-            }),
-            Owner::Prony(found) if found > schema::VERSION => Err(StoreError::NewerSchema {
+        match self.sqlite(owner(&self.connection))? {
+            Owner::Other => Err(StoreError::NotARecord(self.path.clone())),
+            Owner::Prony(found) if found > VERSION => Err(StoreError::NewerSchema {
                 path: self.path.clone(),
                 found,
-                known: schema::VERSION,
+                known: VERSION,
             }),
-            Owner::Prony(found) if found < schema::VERSION => Err(StoreError::OlderSchema {
-                path: self.path.clone(),
-            }),
+            Owner::Prony(found) if found < VERSION => {
+                Err(StoreError::OlderSchema(self.path.clone()))
+            }
             owner => Ok(owner),
         }
     }
 
     fn prepare_for_writing(&mut self) -> Result<(), StoreError> {
         let prepared = set_durability(&self.connection)
-            .and_then(|()| schema::create_tables(&mut self.connection))
-            .and_then(|()| write::trial_write(&self.connection));
+            .and_then(|()| create_tables(&mut self.connection))
+            .and_then(|()| trial_write(&self.connection));
         self.sqlite(prepared)
     }
 
-    /// What came of a write. SQLite goes on writing to a file that was deleted, where nobody could
+    /// The result of a write. SQLite continues to write to a file that was deleted, which nobody could
     /// read it again, or fails in ways that do not tell why.
-    fn kept<T>(&self, written: rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn kept<T>(&self, written: rusqlite::Result<T>) -> Result<T, StoreError> {
         match self.identity {
-            Some(opened) if Identity::of(&self.path) != Some(opened) => Err(StoreError::Gone {
-                path: self.path.clone(),
-            }),
+            Some(opened) if Identity::of(&self.path) != Some(opened) => {
+                Err(StoreError::Gone(self.path.clone()))
+            }
             _ => self.sqlite(written),
         }
     }
 
     /// Gives an error of SQLite its meaning for this file.
-    fn sqlite<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn sqlite<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| StoreError::of_sqlite(&self.path, error))
     }
 
-    fn json<T>(&self, result: serde_json::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn json<T>(&self, result: serde_json::Result<T>) -> Result<T, StoreError> {
         result.map_err(|source| StoreError::Record {
             path: self.path.clone(),
             source,
@@ -202,3 +182,80 @@ fn has_open_wal(path: &Path) -> bool {
     wal.push("-wal");
     std::fs::metadata(wal).is_ok_and(|metadata| metadata.len() > 0)
 }
+
+/// A file among all files of the machine: two paths with the same identity are one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    /// The identity of the file at `path`; `None` if there is none.
+    fn of(path: &Path) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self {
+            device: found.dev(),
+            inode: found.ino(),
+        })
+    }
+}
+
+/// Marks an SQLite file as Prony's (`file(1)` and SQLite read it as `application_id`).
+const APPLICATION_ID: i64 = 0x5072_6e79;
+
+/// The schema version of this program, kept in `user_version`. Version 1 used another vocabulary; no migration exists.
+const VERSION: i64 = 2;
+
+const TABLES: &str = include_str!("schema.sql");
+
+/// Whose file it is.
+#[derive(Debug, PartialEq, Eq)]
+enum Owner {
+    /// It is empty.
+    Nobody,
+    /// Prony's, of that schema version.
+    Prony(i64),
+    /// Another program's.
+    Other,
+}
+
+/// Finds out whose file it is. Changes nothing in it.
+fn owner(connection: &Connection) -> rusqlite::Result<Owner> {
+    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(match pragma("application_id")? {
+        APPLICATION_ID => Owner::Prony(pragma("user_version")?),
+        0 if tables == 0 => Owner::Nobody,
+        _ => Owner::Other,
+    })
+}
+
+/// Creates the tables in one transaction, unless they exist.
+fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Read inside the transaction: another process may have created them meanwhile.
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found == 0 {
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}
+
+/// Writes one row that says when.
+fn trial_write(connection: &Connection) -> rusqlite::Result<()> {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    connection
+        .execute(
+            "INSERT INTO opened (only_row, at) VALUES (1, ?1)
+             ON CONFLICT (only_row) DO UPDATE SET at = excluded.at",
+            [now],
+        )
+        .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests;

@@ -12,16 +12,16 @@ use serde::{Deserialize, Deserializer, de::Error};
 pub struct AdaptiveRounds {
     /// How precise every comparison is to be.
     pub precision: Precision,
-    /// How long the trials may take altogether. The least rounds are made all the same.
+    /// How long all trials together may take. Two rounds are run even so.
     pub budget: Duration,
     /// How many rounds there may be.
     pub most_rounds: u32,
 }
 
 impl AdaptiveRounds {
-    /// The budget where none was asked for.
+    /// The default budget.
     pub const BUDGET: Duration = Duration::from_secs(30 * 60);
-    /// How many rounds there may be where nothing else was asked for, and how many may be asked for.
+    /// The default and the greatest maximum of rounds.
     pub const MOST_ROUNDS: u32 = 200;
 }
 
@@ -43,14 +43,14 @@ impl fmt::Display for Precision {
     }
 }
 
-/// Why a text is no precision.
+/// Why a text is not a precision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPrecision {
     /// It is not a number of percent.
-    #[error("`{0}` is no precision; write one in percent, for instance 3%")]
+    #[error("`{0}` is not a precision; write one in percent, for instance 3%")]
     NotInPercent(String),
-    /// It asks for what cannot be had, or for nothing.
-    #[error("`{0}` is no precision; it must be more than 0% and at most 50%")]
+    /// It is 0 or less, or more than anyone needs.
+    #[error("`{0}` is not a precision; it must be more than 0% and at most 50%")]
     OutOfRange(String),
 }
 

@@ -8,14 +8,22 @@ mod plan;
 mod response;
 pub mod run;
 mod suite;
-mod toml_file;
-mod unknown_name;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
-pub use plan::{Measure, Plan, Planned};
+pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
 pub use response::{AssetError, ExpectedResponse};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
-pub use toml_file::FileError;
-pub use unknown_name::UnknownName;
 pub use workload::{DeclaredResponse, ExpectedBody, Request, Workload, Workloads};
+
+/// An error of a file without the field that its reader names: what this crate says of it.
+#[cfg(test)]
+fn without_field(error: &str) -> String {
+    let parts = error
+        .split_once(": field `")
+        .map(|(place, rest)| (place, rest.split_once("`: ")));
+    match parts {
+        Some((place, Some((_, message)))) => format!("{place}: {message}"),
+        _ => error.to_owned(),
+    }
+}

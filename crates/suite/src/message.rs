@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Message {
             .map(|(number, text)| match number.parse() {
                 Ok(field @ 1..=GREATEST_FIELD) => Ok((field, text)),
                 _ => Err(D::Error::custom(format!(
-                    "`{number}` is no field number; write a message like {{ 1 = \"text\" }}"
+                    "`{number}` is not a field number; write a message like {{ 1 = \"text\" }}"
                 ))),
             });
         fields.collect::<Result<_, _>>().map(Self)
@@ -76,7 +76,7 @@ mod tests {
     fn what_is_no_field_number_is_refused() {
         for number in ["0", "payload", "-1", "536870912"] {
             let error = encoded(&format!("message = {{ {number} = \"r\" }}")).unwrap_err();
-            assert!(error.contains("is no field number"), "{error}");
+            assert!(error.contains("is not a field number"), "{error}");
         }
     }
 }

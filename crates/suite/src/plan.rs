@@ -1,4 +1,4 @@
-//! The interleaved plan: in which order the trials are made.
+//! The interleaved plan, which gives the order of the trials; and an attempt at one of them.
 
 use prony_model::{LoadSpec, Trial};
 
@@ -29,7 +29,7 @@ pub struct Plan {
     round: u32,
 }
 
-/// A trial that is to be made.
+/// A trial that is to be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     /// The trial. Its sequence counts from the beginning of its round.
@@ -40,8 +40,8 @@ pub struct Planned {
 
 impl Plan {
     /// Every server with every measure that it takes part in once a round, as long as the measure
-    /// has rounds left, in an order drawn anew for each round, so that what drifts on the machine
-    /// hits all alike. No server opens two rounds running (where the second has another). The loads
+    /// has rounds left, in a new random order for each round, so that drift on the machine
+    /// affects all alike. No server opens two rounds in a row (if the second has another). The loads
     /// of a round all have one seed, so that every server meets the same arrivals, and each round
     /// has another. All of that is drawn from `seed`.
     pub fn interleaved(
@@ -67,13 +67,13 @@ impl Plan {
         }
     }
 
-    /// What is measured, and in how many rounds at the most.
+    /// What is measured, and in how many rounds at most.
     pub fn measures(&self) -> &[Measure] {
         &self.measures
     }
 
     /// The next round, of the measures that have rounds left and that `goes_on` does not end; empty
-    /// where there is none. A measure that was ended once stays so.
+    /// if there is none. A measure that has ended does not resume.
     pub fn next_round(&mut self, goes_on: impl Fn(usize) -> bool) -> Vec<Planned> {
         let (measures, round) = (&self.measures, self.round + 1);
         self.order
@@ -102,7 +102,7 @@ impl Plan {
         self.order.iter().enumerate().map(planned).collect()
     }
 
-    /// The trials of the rounds that are left, of `most` rounds at the most, in order.
+    /// The trials of the rounds that are left, of at most `most` rounds, in order.
     pub fn trials(&self, most: u32) -> Vec<Trial> {
         let mut plan = self.clone();
         let rounds = (0..most).map(|_| plan.next_round(|_| true));
@@ -115,7 +115,7 @@ impl Plan {
     }
 }
 
-/// Swaps the first trial with one of another server, where `last` would open again.
+/// Swaps the first trial with one of another server if `last` would open again.
 fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &mut fastrand::Rng) {
     if order.first().map(|(server, _)| server) != last {
         return;
@@ -125,6 +125,46 @@ fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &
         .collect();
     if let Some(other) = random.choice(others) {
         order.swap(0, other);
+    }
+}
+
+/// One go at a trial: a noisy one is re-run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrialAttempt {
+    /// The trial.
+    pub trial: Trial,
+    /// Which attempt at it this is, from 1.
+    pub number: u32,
+    /// Which of the plan's measures it is of.
+    pub measure: usize,
+    /// What process the server has.
+    pub warming: Warming,
+    /// How long it may be under load until it must be warm, in seconds.
+    pub warmup_limit_s: f64,
+    /// How long requests are sent before measuring begins, in seconds: as long as the trial's load
+    /// says, or longer if that turned out too short.
+    pub warmup_s: f64,
+}
+
+/// What process the server of a trial has, and how it is warmed up before the trial's own load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warming {
+    /// A new process. The load's own warm-up is all that it gets.
+    Fixed,
+    /// A new process, which is warmed up until it is steady, to learn how long that takes.
+    Search,
+    /// The process that is kept for this server under this measure. If there is none, a new one is warmed up until it
+    /// is steady, and kept.
+    Keep,
+}
+
+impl TrialAttempt {
+    /// The load as it is put on the server.
+    pub fn load(&self) -> LoadSpec {
+        LoadSpec {
+            warmup_s: self.warmup_s,
+            ..self.trial.load.clone()
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::message::Message;
-use crate::toml_file::{self, FileError};
-use crate::unknown_name::UnknownName;
+use prony_manifest::FileError;
+use prony_manifest::UnknownName;
 
 /// A request and its one expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl TryFrom<RequestFields> for Request {
             }
             RequestFields { method: None, .. } => Err("missing field `method`"),
             RequestFields { path: None, .. } => Err("missing field `path`"),
-            _ => Err("`message` is there for gRPC only; name the call with `grpc`"),
+            _ => Err("`message` is only for gRPC; name the call with `grpc`"),
         }
     }
 }
@@ -139,7 +139,7 @@ struct WorkloadFile {
 impl Workload {
     /// Reads `<folder>/<id>.toml`.
     fn read(folder: &Path, id: String) -> Result<Self, FileError> {
-        let file: WorkloadFile = toml_file::read(&folder.join(format!("{id}.toml")))?;
+        let file: WorkloadFile = prony_manifest::read(&folder.join(format!("{id}.toml")))?;
         Ok(Self {
             id,
             title: file.title,
@@ -158,7 +158,7 @@ pub struct Workloads(BTreeMap<String, Workload>);
 impl Workloads {
     /// Reads every TOML file of `folder`.
     pub fn read(folder: &Path) -> Result<Self, FileError> {
-        let ids = toml_file::ids(folder)?.into_iter();
+        let ids = prony_manifest::ids(folder)?.into_iter();
         ids.map(|id| Ok((id.clone(), Workload::read(folder, id)?)))
             .collect::<Result<_, _>>()
             .map(Self)
@@ -195,7 +195,7 @@ fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D
     match !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         true => Ok(Some(method)),
         false => Err(D::Error::custom(format!(
-            "`{method}` is no method; write one like `GET`"
+            "`{method}` is not a method; write one like `GET`"
         ))),
     }
 }
@@ -210,7 +210,7 @@ fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     match parts.len() == 2 && parts.iter().all(is_name) {
         true => Ok(Some(call)),
         false => Err(D::Error::custom(format!(
-            "`{call}` is no call; write one like `package.Service/Method`"
+            "`{call}` is not a call; write one like `package.Service/Method`"
         ))),
     }
 }
@@ -220,7 +220,7 @@ fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     match path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
         true => Ok(Some(path)),
         false => Err(D::Error::custom(format!(
-            "`{path}` is no path; begin it with `/` and leave no blank in it"
+            "`{path}` is not a path; it must begin with `/` and contain no blanks"
         ))),
     }
 }
@@ -229,7 +229,7 @@ fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
     match u16::deserialize(deserializer)? {
         status @ 200..=599 => Ok(status),
         other => Err(D::Error::custom(format!(
-            "{other} is no final status; write one from 200 to 599"
+            "{other} is not a final status; write one from 200 to 599"
         ))),
     }
 }
@@ -237,6 +237,7 @@ fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::without_field;
     use tempfile::TempDir;
 
     const SSE: &str = r#"title = "Server-sent page"
@@ -259,7 +260,7 @@ log_lines = 1
         std::fs::write(folder.path().join("README.md"), "no workload").unwrap();
         Workloads::read(folder.path()).map_err(|error| {
             let path = format!("{}/", folder.path().display());
-            error.to_string().replace(&path, "")
+            without_field(&error.to_string().replace(&path, ""))
         })
     }
 
@@ -301,9 +302,9 @@ log_lines = 1
             ),
             ("method = \"GET\"\n", "", "missing field `method`"),
             ("method = \"GET\"\n", "", "sse.toml:4: "),
-            ("\"/sse\"", "\"sse\"", "sse.toml:6: `sse` is no path"),
-            ("\"GET\"", "\"G T\"", "sse.toml:5: `G T` is no method"),
-            ("200", "99", "sse.toml:8: 99 is no final status"),
+            ("\"/sse\"", "\"sse\"", "sse.toml:6: `sse` is not a path"),
+            ("\"GET\"", "\"G T\"", "sse.toml:5: `G T` is not a method"),
+            ("200", "99", "sse.toml:8: 99 is not a final status"),
             (
                 "200",
                 "\"ok\"",
@@ -343,7 +344,7 @@ body = { message = { 1 = "r" } }
             (
                 "Echo/Unary",
                 "Echo.Unary",
-                "sse.toml:5: `prony.echo.v1.Echo.Unary` is no call",
+                "sse.toml:5: `prony.echo.v1.Echo.Unary` is not a call",
             ),
             (
                 "message = { 1 = \"r\" }\n[",
@@ -363,7 +364,7 @@ body = { message = { 1 = "r" } }
             (
                 "message = { 1",
                 "message = { one",
-                "sse.toml:6: `one` is no field number",
+                "sse.toml:6: `one` is not a field number",
             ),
         ] {
             let error = read(&CALL.replacen(from, to, 1)).unwrap_err();

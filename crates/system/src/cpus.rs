@@ -8,22 +8,22 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use prony_model::CpuAssignment;
 
-/// Why text is no list of CPUs such as `0-1,3`.
+/// Why text is not a list of CPUs such as `0-1,3`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
-    /// Nothing in it.
+    /// It is empty.
     #[error("the list of CPUs is empty; write for instance 0-1,3")]
     Empty,
-    /// A part that is no number and no range.
-    #[error("`{0}` is no CPU and no range of CPUs; write for instance 0-1,3")]
+    /// A part that is neither a number nor a range.
+    #[error("`{0}` is neither a CPU nor a range of CPUs; write for instance 0-1,3")]
     NotANumber(String),
     /// A range whose end comes before its start.
-    #[error("the range of CPUs `{0}` runs backwards")]
+    #[error("the range of CPUs `{0}` ends before it starts")]
     Backwards(String),
     /// A number beyond what the kernel's affinity call can name.
     #[error("there is no CPU {0}; the highest that can be named is {highest}", highest = CpuSet::count() - 1)]
     TooHigh(usize),
-    /// A CPU that is not there, or that this process may not use.
+    /// A CPU that does not exist, or that this process may not use.
     #[error("CPU {cpu} is not available to Prony, which may use {}", format_cpu_list(.allowed))]
     Unusable {
         /// The CPU.
@@ -39,7 +39,7 @@ pub enum CpuListError {
 /// Reads a list such as `0-1,3`: sorted, each CPU once.
 ///
 /// # Errors
-/// Where it is empty, or a part is no CPU and no range.
+/// If it is empty, or a part is neither a CPU nor a range.
 pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, CpuListError> {
     if text.trim().is_empty() {
         return Err(CpuListError::Empty);
@@ -68,7 +68,7 @@ pub fn parse_cpu_list(text: &str) -> Result<Vec<usize>, CpuListError> {
 /// Reads a list such as `0-1,3` of CPUs that this process may use.
 ///
 /// # Errors
-/// If it is no such list, or names a CPU that is not there.
+/// If it is not such a list, or names a CPU that does not exist.
 pub fn usable_cpus(text: &str) -> Result<Vec<usize>, CpuListError> {
     let cpus = parse_cpu_list(text)?;
     let allowed = allowed_cpus().map_err(|error| CpuListError::Unknown(error.to_string()))?;
@@ -94,7 +94,7 @@ pub fn format_cpu_list(cpus: &[usize]) -> String {
 /// The CPUs that this process may run on, sorted.
 ///
 /// # Errors
-/// Where the kernel does not say.
+/// If the kernel does not say.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(0))?;
     Ok((0..CpuSet::count())
@@ -109,7 +109,7 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
 /// do not compete for a core.
 ///
 /// # Errors
-/// Where the kernel does not say what CPUs there are.
+/// If the kernel does not say what CPUs there are.
 pub fn default_assignment() -> io::Result<CpuAssignment> {
     let system = Path::new("/sys/devices/system/cpu");
     Ok(halves(&allowed_cpus()?, |cpu| {
@@ -135,7 +135,7 @@ fn halves(cpus: &[usize], core_of: impl Fn(usize) -> Option<usize>) -> CpuAssign
 /// Lets the calling thread (and what it spawns) run on `cpus` only; an empty list leaves it as it is.
 ///
 /// # Errors
-/// Where none of them is a CPU that this process may use.
+/// If none of them is a CPU that this process may use.
 pub fn pin_current_thread(cpus: &[usize]) -> io::Result<()> {
     if cpus.is_empty() {
         return Ok(());

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use prony_model::Machine;
 
+use crate::cpus::parse_cpu_list;
+
 /// The settings under `/proc/sys` that bear on the figures.
 const SYSCTLS: [&str; 17] = [
     "net.core.somaxconn",
@@ -55,7 +57,7 @@ impl Files {
         }
     }
 
-    /// A file's text without white space around it; `None` where there is nothing to read.
+    /// A file's text without white space around it; `None` if there is nothing to read.
     fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.0.join(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -86,7 +88,7 @@ impl Files {
 
     fn cpus(&self, cpuinfo: &str) -> usize {
         self.read("sys/devices/system/cpu/online")
-            .and_then(|list| count_list(&list))
+            .and_then(|list| Some(parse_cpu_list(&list).ok()?.len()))
             .unwrap_or_else(|| cpuinfo.matches("processor\t").count())
     }
 
@@ -202,18 +204,6 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         let (key, value) = line.split_once(':')?;
         (key.trim() == name).then(|| value.trim())
     })
-}
-
-/// How many numbers a list like `0-3,8` names; `None` where it is no such list.
-fn count_list(list: &str) -> Option<usize> {
-    list.split(',')
-        .map(|part| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last): (usize, usize) =
-                (first.trim().parse().ok()?, last.trim().parse().ok()?);
-            last.checked_sub(first)?.checked_add(1)
-        })
-        .sum()
 }
 
 #[cfg(test)]

@@ -40,27 +40,27 @@ fn faults_are_told_with_their_line() {
         (
             "title = \"small\"",
             "title = \"\"",
-            "driver.toml:1: `title` must not be empty",
+            "driver.toml:1: field `title`: it must not be empty",
         ),
         (
             "{seconds}",
             "{secnds}",
-            "driver.toml:7: there is no placeholder `{secnds}` here; did you mean `seconds`?",
+            "driver.toml:7: field `duration`: there is no placeholder `{secnds}` here; did you mean `seconds`?",
         ),
         (
             "{url}",
             "{rate}",
-            "driver.toml:8: there is no placeholder `{rate}` here",
+            "driver.toml:8: field `after`: there is no placeholder `{rate}` here",
         ),
         (
             r"(\d+) responses",
             r"(\d+ responses",
-            "driver.toml:12: this is no regular expression",
+            "driver.toml:12: field `pattern`: this is not a regular expression",
         ),
         (
             r"(\d+) responses",
             r"\d+ responses",
-            "driver.toml:12: this pattern needs a group",
+            "driver.toml:12: field `pattern`: this pattern needs a group",
         ),
         (
             "\"text\"",
@@ -76,7 +76,7 @@ fn faults_are_told_with_their_line() {
         (
             "closed = []",
             "rate = [\"{rate}\"]",
-            "`[output]` lacks `rate_latency_from`",
+            "`[output]` needs `rate_latency_from`",
         ),
         (
             "duration = [\"-d\", \"{seconds}\"]",
@@ -86,12 +86,12 @@ fn faults_are_told_with_their_line() {
         (
             "responses = ",
             "wrong_status = ",
-            "`[output]` must have one of `ok`",
+            "`[output]` must have exactly one of `ok`",
         ),
         (
             "responses = ",
-            "ok = { pattern = '(a)' }\nanswers = ",
-            "`[output]` must have one of `ok`",
+            "ok = { pattern = '(a)' }\nresponses = ",
+            "`[output]` must have exactly one of `ok`",
         ),
         (
             "\"written\"",
@@ -116,56 +116,56 @@ fn what_a_tool_has_no_arguments_for_it_cannot_make() {
                 arrivals: Arrivals::Rate(5.0),
                 ..load.clone()
             },
-            "it makes no load of a given rate",
+            "it does not support a fixed rate",
         ),
         (
             Load {
                 pipeline: 2,
                 ..load.clone()
             },
-            "it makes no pipelined requests",
+            "it does not support pipelining",
         ),
         (
             Load {
                 close: true,
                 ..load.clone()
             },
-            "it makes no new connection for every request",
+            "it does not support a new connection for every request",
         ),
         (
             Load {
                 headers: vec!["A: b".into()],
                 ..load.clone()
             },
-            "it makes no request with headers",
+            "it does not support request headers",
         ),
         (
             Load {
                 method: Some("PUT".into()),
                 ..load.clone()
             },
-            "it makes no request with another method than GET",
+            "it does not support methods other than GET",
         ),
         (
             Load {
                 body: b"x".to_vec(),
                 ..load.clone()
             },
-            "it makes no request with a body",
+            "it does not support a request body",
         ),
         (
             Load {
                 end: crate::End::Requests(5),
                 ..load.clone()
             },
-            "it makes no given number of requests",
+            "it does not support a fixed number of requests",
         ),
         (
             Load {
                 end: crate::End::After(std::time::Duration::from_millis(1500)),
                 ..load
             },
-            "it takes a duration in whole seconds alone",
+            "it only takes durations in whole seconds",
         ),
     ];
     for (load, why) in refused {

@@ -13,7 +13,8 @@ use prony_model::{
 use prony_present::number;
 use prony_present::words::plural;
 use prony_store::Store;
-use prony_suite::run::{Attempt, Event, Finished, RunRequest, run as run_suite};
+use prony_suite::TrialAttempt;
+use prony_suite::run::{Finished, RunEvent, RunRequest, run as run_suite};
 use prony_suite::{AdaptiveRounds, Planned};
 
 use super::live_line::LiveLine;
@@ -35,8 +36,8 @@ pub fn run(
 }
 
 /// Says which server is built now, for commands without the live view.
-pub fn say_what_is_built(event: Event<'_>) {
-    if let Event::Preparing {
+pub fn say_what_is_built(event: RunEvent<'_>) {
+    if let RunEvent::Preparing {
         server,
         step: "building",
     } = event
@@ -112,20 +113,20 @@ impl RunProgress {
     }
 
     /// Shows an event.
-    pub(super) fn show(&mut self, event: &Event<'_>) {
+    pub(super) fn show(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Preparing { server, step } => {
+            RunEvent::Preparing { server, step } => {
                 self.preparing
                     .insert((*server).to_owned(), (*step).to_owned());
                 self.show_preparing();
             }
-            Event::Prepared { server } => {
+            RunEvent::Prepared { server } => {
                 self.preparing.remove(&server.id);
                 self.line.print(&prepared(server));
                 self.show_preparing();
             }
-            Event::Verifying { server } => self.line.show(&[format!("verifying {server}")]),
-            Event::Verified { server, logs } => {
+            RunEvent::Verifying { server } => self.line.show(&[format!("verifying {server}")]),
+            RunEvent::Verified { server, logs } => {
                 for line in verified(server) {
                     self.line.print(&line);
                 }
@@ -134,16 +135,16 @@ impl RunProgress {
                         .print(&format!("logs     {}: {}", server.id, logs.paths()));
                 }
             }
-            Event::Planned { trials } => self.planned(trials),
-            Event::Round { trials } => self.round(trials),
-            Event::Trial { attempt } => self.trial(attempt),
-            Event::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
-            Event::KeptEnded { attempt, exit } => {
+            RunEvent::Planned { trials } => self.planned(trials),
+            RunEvent::Round { trials } => self.round(trials),
+            RunEvent::Trial { attempt } => self.trial(attempt),
+            RunEvent::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
+            RunEvent::KeptEnded { attempt, exit } => {
                 self.line.print(&kept_ended(&attempt.trial, exit));
             }
-            Event::Loading { attempt, progress } => self.loading(attempt, progress),
-            Event::Measured { record, again } => self.measured(record, *again),
-            Event::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
+            RunEvent::Loading { attempt, progress } => self.loading(attempt, progress),
+            RunEvent::Measured { record, again } => self.measured(record, *again),
+            RunEvent::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
         }
     }
 
@@ -232,13 +233,13 @@ impl RunProgress {
         })
     }
 
-    fn trial(&mut self, attempt: &Attempt) {
+    fn trial(&mut self, attempt: &TrialAttempt) {
         self.trial_since = Instant::now();
         self.show_trial(&attempt.trial);
     }
 
     /// The progress of a load is that of its requests or its time, whichever is further.
-    fn loading(&mut self, attempt: &Attempt, progress: &Progress) {
+    fn loading(&mut self, attempt: &TrialAttempt, progress: &Progress) {
         let load = &attempt.trial.load;
         let by_requests = load
             .requests
@@ -254,7 +255,7 @@ impl RunProgress {
     }
 
     /// Without a terminal, only the result of a warm-up is shown.
-    fn warming_up(&mut self, attempt: &Attempt, so_far: Duration) {
+    fn warming_up(&mut self, attempt: &TrialAttempt, so_far: Duration) {
         // The trial's own load is still to come.
         self.trial_since = Instant::now();
         let Trial {

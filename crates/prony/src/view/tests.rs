@@ -11,8 +11,8 @@ use prony_capacity::{
 use prony_load::{HttpUrl, LoadPlan, Progress, Request};
 use prony_model::*;
 use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
-use prony_suite::run::{Attempt as Trying, Bench, Event, RunRequest, Warming};
-use prony_suite::{AdaptiveRounds, Measure, Plan, Suite};
+use prony_suite::run::{Bench, RunEvent as Event, RunRequest};
+use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 
 use super::capacity_progress::CapacityProgress;
 use super::live_line::{LiveLine, STEPS};

@@ -28,7 +28,7 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         (&["-d", "soon", url], "`soon` is not a duration"),
         (&["-d0s", url], "it must be from 1ms to 30 days"),
         (&["-n", "many", url], "`many` is not a count"),
-        (&["--cpus", "x", url], "`x` is no CPU"),
+        (&["--cpus", "x", url], "`x` is neither a CPU"),
         (&["--latncy", url], "--latency"),
         (&[], "<URL>"),
         (&["--rate", "fast", url], "`fast` is no"),

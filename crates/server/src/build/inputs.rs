@@ -1,75 +1,222 @@
 //! What a build reads outside of its folder, each with the hash of its content: what its manifest names, and the
-//! packages beside it that its package manager takes from there.
+//! packages beside it that its `package.json` takes from there: `file:` and `link:`, and the members of an npm workspace,
+//! which are linked into `node_modules`, where nobody looks for sources.
 
-mod packages;
-
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{BuildError, io_error};
-use crate::Server;
-use crate::manifest::{Input, Pattern, Places};
+use serde::Deserialize;
+
+use crate::manifest::Pattern;
 use crate::sources::{Unreadable, hash_file, hash_files, source_files};
 
-/// The hash of every input, by its path or pattern.
-pub fn inputs(server: &Server, places: &Places) -> Result<BTreeMap<PathBuf, String>, BuildError> {
-    let named = server.manifest.inputs.iter();
-    let mut inputs: BTreeMap<PathBuf, String> = named
-        .map(|input| hash_input(input, server, places))
-        .collect::<Result<_, _>>()?;
-    for package in packages::beside(&server.folder).map_err(unreadable)? {
+/// The hash of every input of the server in `folder`, by its path or pattern; `named` are those that its manifest names,
+/// each with the part of its path that is no pattern.
+pub fn inputs(
+    folder: &Path,
+    named: Vec<(PathBuf, Option<&Pattern>)>,
+) -> Result<BTreeMap<PathBuf, String>, Unreadable> {
+    let mut inputs = BTreeMap::new();
+    for (path, pattern) in named {
+        let (input, hash) = match pattern {
+            None => (path.clone(), hash_path(&path)?),
+            Some(pattern) => (path.join(pattern.as_str()), hash_matches(&path, pattern)?),
+        };
+        inputs.insert(input, hash);
+    }
+    for package in beside(folder)? {
         let hash = hash_path(&package)?;
         inputs.insert(package, hash);
     }
     Ok(inputs)
 }
 
-fn hash_input(
-    input: &Input,
-    server: &Server,
-    places: &Places,
-) -> Result<(PathBuf, String), BuildError> {
-    let path = server.folder.join(input.path.fill(places));
-    if !path.exists() {
-        return Err(BuildError::NoInput { input: path });
-    }
-    match &input.pattern {
-        None => {
-            let hash = hash_path(&path)?;
-            Ok((path, hash))
-        }
-        Some(pattern) => {
-            let hash = hash_matches(&path, pattern)?;
-            Ok((path.join(pattern.as_str()), hash))
-        }
-    }
-}
-
 /// Of a file, or of all source files of a folder.
-fn hash_path(path: &Path) -> Result<String, BuildError> {
-    if !path.is_dir() {
-        return hash_file(path).map_err(unreadable);
+fn hash_path(path: &Path) -> Result<String, Unreadable> {
+    match path.is_dir() {
+        true => hash_files(path, &source_files(path)?),
+        false => hash_file(path),
     }
-    let files = source_files(path).map_err(unreadable)?;
-    hash_files(path, &files).map_err(unreadable)
 }
 
-fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, BuildError> {
+fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, Unreadable> {
     let matcher = pattern.matcher();
-    let mut files = source_files(folder).map_err(unreadable)?;
+    let mut files = source_files(folder)?;
     files.retain(|file| matcher.is_match(file.strip_prefix(folder).unwrap_or(file)));
     if files.is_empty() {
-        return Err(BuildError::NoInput {
-            input: folder.join(pattern.as_str()),
-        });
+        let pattern = folder.join(pattern.as_str());
+        return Err(Unreadable::new(&pattern, io::ErrorKind::NotFound.into()));
     }
-    hash_files(folder, &files).map_err(unreadable)
+    hash_files(folder, &files)
 }
 
-fn unreadable(Unreadable { path, source }: Unreadable) -> BuildError {
-    match source.kind() {
-        io::ErrorKind::NotFound => BuildError::NoInput { input: path },
-        _ => io_error(&path, source),
+const FILE: &str = "package.json";
+/// A larger one is no package.json that a person writes.
+const MOST_BYTES: u64 = 1 << 20;
+/// How many folders up the root of a workspace is looked for.
+const MOST_UP: usize = 16;
+
+/// What matters of a package.json.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Package {
+    name: Option<String>,
+    dependencies: BTreeMap<String, String>,
+    dev_dependencies: BTreeMap<String, String>,
+    optional_dependencies: BTreeMap<String, String>,
+    workspaces: Option<Workspaces>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Workspaces {
+    List(Vec<String>),
+    /// As Yarn has it.
+    Table {
+        packages: Vec<String>,
+    },
+}
+
+/// The folders (of archives: the files) outside of `folder` that its package, or one of those, depends on.
+///
+/// # Errors
+/// If a workspace cannot be looked through.
+pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
+    let mut found = BTreeSet::new();
+    if read(folder).is_none() {
+        return Ok(found);
+    }
+    let members = workspace_members(folder)?;
+    let mut open = vec![folder.to_owned()];
+    while let Some(package) = open.pop() {
+        for path in dependencies(&package, &members) {
+            if !path.starts_with(folder) && found.insert(path.clone()) {
+                open.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `None` if there is none that can be read: the build says more of that.
+fn read(folder: &Path) -> Option<Package> {
+    let file = folder.join(FILE);
+    let is_small = file.metadata().ok()?.len() <= MOST_BYTES;
+    serde_json::from_slice(&fs::read(&file).ok().filter(|_| is_small)?).ok()
+}
+
+/// What the package in `folder` takes from this machine.
+fn dependencies(folder: &Path, members: &BTreeMap<String, PathBuf>) -> Vec<PathBuf> {
+    let package = read(folder).unwrap_or_default();
+    let all = package
+        .dependencies
+        .iter()
+        .chain(&package.dev_dependencies)
+        .chain(&package.optional_dependencies);
+    let paths = all.filter_map(|(name, version)| match local_path(version) {
+        Some(path) => folder.join(path).canonicalize().ok(),
+        None => members.get(name).cloned(),
+    });
+    paths.collect()
+}
+
+/// `file:../x`, `link:../x` or a bare path.
+fn local_path(version: &str) -> Option<&str> {
+    let prefixed = ["file:", "link:", "portal:"];
+    let path = prefixed
+        .iter()
+        .find_map(|prefix| version.strip_prefix(prefix));
+    let is_path = |version: &&str| {
+        ["./", "../", "/"]
+            .iter()
+            .any(|begin| version.starts_with(begin))
+    };
+    path.or_else(|| Some(version).filter(is_path))
+}
+
+/// The members of the workspace that `folder` belongs to, by name.
+fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreadable> {
+    for root in folder.ancestors().take(MOST_UP) {
+        let Some(workspaces) = read(root).and_then(|package| package.workspaces) else {
+            continue;
+        };
+        let patterns = match workspaces {
+            Workspaces::List(patterns) | Workspaces::Table { packages: patterns } => patterns,
+        };
+        let members = members(root, &patterns)?;
+        if root == folder || members.iter().any(|member| member == folder) {
+            let named = members.into_iter().filter_map(|member| {
+                let name = read(&member)?.name?;
+                Some((name, member))
+            });
+            return Ok(named.collect());
+        }
+    }
+    Ok(BTreeMap::new())
+}
+
+/// The folders below `root` with a package.json that match one of the patterns and none that begins with `!`.
+fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable> {
+    let matcher = |pattern: &str| {
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        Some(Pattern::new(pattern).ok()?.matcher())
+    };
+    let (out, within): (Vec<&String>, Vec<&String>) = patterns
+        .iter()
+        .partition(|pattern| pattern.starts_with('!'));
+    let within: Vec<_> = within
+        .iter()
+        .filter_map(|pattern| matcher(pattern))
+        .collect();
+    let out: Vec<_> = out
+        .iter()
+        .filter_map(|pattern| matcher(&pattern[1..]))
+        .collect();
+    let packages = source_files(root)?
+        .into_iter()
+        .filter(|file| file.ends_with(FILE));
+    let folders = packages.filter_map(|file| Some(file.parent()?.to_owned()));
+    let is_member = |folder: &PathBuf| {
+        let path = folder.strip_prefix(root).unwrap_or(folder);
+        within.iter().any(|one| one.is_match(path)) && !out.iter().any(|one| one.is_match(path))
+    };
+    Ok(folders.filter(is_member).collect())
+}
+
+/// Whether running these commands again, with nothing changed, is both right and quick. Cargo and Go find a path
+/// dependency, a `replace` and an included file by themselves, and do nothing if none has changed; whatever else the
+/// build runs beside them runs again too, for it may use what they made.
+pub fn is_incremental(commands: &[Vec<String>]) -> bool {
+    commands.iter().any(|words| is_incremental_tool(words))
+}
+
+fn is_incremental_tool(words: &[String]) -> bool {
+    let mut words = words.iter().map(String::as_str);
+    let program = words.next().map(Path::new).and_then(Path::file_name);
+    let first = words.next();
+    match program.and_then(|name| name.to_str()) {
+        Some("cargo" | "go" | "make" | "ninja" | "dotnet") => true,
+        // `zig build-exe` compiles everything each time.
+        Some("zig") => first == Some("build"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_the_tool_that_says_so() {
+        let is = |commands: &[&str]| {
+            let words = |command: &&str| command.split(' ').map(str::to_owned).collect();
+            is_incremental(&commands.iter().map(words).collect::<Vec<_>>())
+        };
+        assert!(is(&["cargo build --release"]) && is(&["/usr/bin/go build ."]));
+        assert!(is(&["zig build"]) && !is(&["zig build-exe main.zig"]));
+        assert!(is(&["npm ci", "make"]));
+        assert!(!is(&["sh -c make", "javac Server.java"]) && !is(&[]));
     }
 }

@@ -1,6 +1,5 @@
 //! Building a server, unless the same build is there already.
 
-mod incremental;
 mod inputs;
 mod version;
 
@@ -14,11 +13,11 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lock::lock_unless;
-use crate::manifest::{Places, Template, names_at_start};
+use crate::layout::lock_unless;
+use crate::logs::tail_or_note;
+use crate::manifest::{Place, Word};
 use crate::sources::{Unreadable, hash_file};
 use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
-use crate::tail::tail_or_note;
 use crate::toolchain::{Found, environment};
 use crate::{Layout, Server};
 
@@ -28,20 +27,38 @@ const TAIL_LINES: usize = 20;
 /// A server that can be started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// The command that runs it.
-    pub run: Vec<String>,
-    /// Variables that it gets beside those of the contract.
-    pub env: Vec<(OsString, OsString)>,
+    /// The command that runs it, with all filled in that is known before it starts.
+    pub run: Vec<Word>,
+    /// Variables that lead it to its toolchains.
+    pub toolchain_env: Vec<(OsString, OsString)>,
+    /// Its manifest's own variables, filled in likewise.
+    pub env: BTreeMap<String, Word>,
     /// The folder it runs in.
     pub folder: PathBuf,
-    /// Size of its artefacts in bytes, where its manifest names any.
+    /// Size of its artefacts in bytes, if its manifest names any.
     pub artefact_bytes: Option<u64>,
-    /// The version of its framework or toolchain, where it could be read.
+    /// The version of its framework or toolchain, if it could be read.
     pub version: Option<String>,
-    /// How long the build took, in seconds; `None` where an earlier one was used or there is nothing to build.
+    /// How long the build took, in seconds; `None` if an earlier one was used or there is nothing to build.
     pub build_s: Option<f64>,
     /// The output of the build.
     pub log: PathBuf,
+}
+
+impl Built {
+    /// A server that needs no build: `run` is run in `folder`.
+    pub fn ready_made(run: Vec<Word>, folder: &Path) -> Self {
+        Self {
+            run,
+            toolchain_env: Vec::new(),
+            env: BTreeMap::new(),
+            folder: folder.to_owned(),
+            artefact_bytes: None,
+            version: None,
+            build_s: None,
+            log: folder.join("build.log"),
+        }
+    }
 }
 
 /// Why a server could not be built.
@@ -69,7 +86,7 @@ pub enum BuildError {
     },
     /// The commands succeeded but did not make what the manifest names.
     #[error(
-        "the build did not make {artefact}, which the manifest names as artefact; last lines of its output:\n{tail}"
+        "the build did not create {artefact}, which the manifest lists under `artefacts`; last lines of its output:\n{tail}"
     )]
     NoArtefact {
         /// The file.
@@ -78,7 +95,7 @@ pub enum BuildError {
         tail: String,
     },
     /// A file that the build reads is not there.
-    #[error("there is no {input}, which the manifest names among its inputs")]
+    #[error("{input} does not exist, but the manifest lists it under `inputs`")]
     NoInput {
         /// The file, the folder, or the pattern.
         input: PathBuf,
@@ -99,7 +116,7 @@ pub enum BuildError {
 /// When an earlier build is used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// If nothing that it was made from has changed. Tools that know that best, such as Cargo and Go, are run each time.
+    /// If nothing that it was built from has changed. Tools that know that best, such as Cargo and Go, are run each time.
     #[default]
     IfUnchanged,
     /// Never: what the last build left in its folder is removed, and the commands are run.
@@ -109,7 +126,7 @@ pub enum Freshness {
 /// Builds `server` with the toolchains `found` for its needs, unless an earlier build may be used again.
 ///
 /// # Errors
-/// Where a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
+/// If a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
 pub fn build(
     server: &Server,
     layout: &Layout,
@@ -121,17 +138,54 @@ pub fn build(
     let build = Build::new(server, layout, found, supervisor)?;
     let build_s = build.bring_up_to_date(freshness, supervisor, interrupt)?;
     Ok(Built {
-        run: build.filled(&server.manifest.run),
+        run: build.places.fill_all(&server.manifest.run),
         artefact_bytes: build.artefact_bytes()?,
         version: version::read(server, found),
         folder: server.folder.clone(),
+        toolchain_env: build.toolchain_env,
         env: build.env,
         log: build.log,
         build_s,
     })
 }
 
-/// What an earlier build was made from and what it made. The same stamp means the same build.
+/// What the placeholders stand for that are known before the build.
+struct BuildPlaces {
+    out: PathBuf,
+    cargo_target: PathBuf,
+    packages: PathBuf,
+    workloads: PathBuf,
+    prony: PathBuf,
+}
+
+impl BuildPlaces {
+    fn value(&self, place: Place) -> Option<String> {
+        let path = match place {
+            Place::Out => &self.out,
+            Place::CargoTarget => &self.cargo_target,
+            Place::Packages => &self.packages,
+            Place::Workloads => &self.workloads,
+            Place::Prony => &self.prony,
+            _ => return None,
+        };
+        Some(path.to_string_lossy().into_owned())
+    }
+
+    fn fill(&self, word: &Word) -> Word {
+        word.fill_known(|place| self.value(place))
+    }
+
+    fn fill_all(&self, words: &[Word]) -> Vec<Word> {
+        words.iter().map(|word| self.fill(word)).collect()
+    }
+
+    /// A word that names nothing that is known later.
+    fn text(&self, word: &Word) -> String {
+        self.fill(word).to_string()
+    }
+}
+
+/// What an earlier build was built from and what it created. The same stamp means the same build.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     source_hash: String,
@@ -159,13 +213,26 @@ impl Stamp {
 struct Build<'a> {
     server: &'a Server,
     found: &'a [Found],
-    places: Places,
-    env: Vec<(OsString, OsString)>,
+    places: BuildPlaces,
+    toolchain_env: Vec<(OsString, OsString)>,
+    env: BTreeMap<String, Word>,
     inputs: BTreeMap<PathBuf, String>,
     artefacts: Vec<PathBuf>,
     commands: Vec<Vec<String>>,
     log: PathBuf,
     stamp: PathBuf,
+}
+
+fn inputs(server: &Server, places: &BuildPlaces) -> Result<BTreeMap<PathBuf, String>, BuildError> {
+    let named = server.manifest.inputs.iter().map(|input| {
+        let path = server.folder.join(places.text(&input.path));
+        (path, input.pattern.as_ref())
+    });
+    let hashes = inputs::inputs(&server.folder, named.collect());
+    hashes.map_err(|Unreadable { path, source }| match source.kind() {
+        io::ErrorKind::NotFound => BuildError::NoInput { input: path },
+        _ => io_error(&path, source),
+    })
 }
 
 impl<'a> Build<'a> {
@@ -179,9 +246,9 @@ impl<'a> Build<'a> {
             |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
         let name = format!("{}-{}", server.id, server.short_hash());
         let out = absolute(&layout.builds().join(name))?;
-        let places = Places {
+        let places = BuildPlaces {
             prony: absolute(supervisor.path())?,
-            cargo_target: absolute(&layout.cargo_target_of(server))?,
+            cargo_target: absolute(&layout.cargo_target_of(&server.id, &server.folder))?,
             packages: absolute(&layout.packages())?,
             workloads: absolute(&layout.workloads())?,
             out,
@@ -190,13 +257,18 @@ impl<'a> Build<'a> {
         let artefacts = manifest.artefacts.iter();
         let commands = manifest.build.iter();
         Ok(Build {
-            env: env(server, found, &places),
-            inputs: inputs::inputs(server, &places)?,
+            toolchain_env: toolchain_env(found, &places),
+            env: manifest
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), places.fill(value)))
+                .collect(),
+            inputs: inputs(server, &places)?,
             artefacts: artefacts
-                .map(|artefact| server.folder.join(artefact.fill(&places)))
+                .map(|artefact| server.folder.join(places.text(artefact)))
                 .collect(),
             commands: commands
-                .map(|words| words.iter().map(|word| word.fill(&places)).collect())
+                .map(|words| words.iter().map(|word| places.text(word)).collect())
                 .collect(),
             log: places.out.join("build.log"),
             stamp: places.out.join("stamp.json"),
@@ -206,21 +278,16 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn filled(&self, words: &[Template]) -> Vec<String> {
-        words.iter().map(|word| word.fill(&self.places)).collect()
-    }
-
     /// The variables, without those that name what is known only when the server starts.
     fn env_of_build(&self) -> Vec<(OsString, OsString)> {
-        let mut env = self.env.clone();
-        env.retain(|(_, value)| {
-            let text = value.to_string_lossy();
-            names_at_start(&text).next().is_none()
+        let own = self.env.iter().filter_map(|(name, value)| {
+            let value = value.fill(|_| None)?;
+            Some((name.into(), value.into()))
         });
-        env
+        self.toolchain_env.iter().cloned().chain(own).collect()
     }
 
-    /// Runs the build where it must be run. How long that took, if it made anything.
+    /// Runs the build if it must be run. Returns how long that took, if it created anything.
     fn bring_up_to_date(
         &self,
         freshness: Freshness,
@@ -228,7 +295,7 @@ impl<'a> Build<'a> {
         interrupt: &AtomicBool,
     ) -> Result<Option<f64>, BuildError> {
         let earlier = self.earlier_stamp();
-        let is_incremental = incremental::is_incremental(&self.commands);
+        let is_incremental = inputs::is_incremental(&self.commands);
         let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
         match freshness {
             Freshness::Rebuild => self.remove_what_was_made()?,
@@ -301,7 +368,7 @@ impl<'a> Build<'a> {
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let manifest = &self.server.manifest;
         let mut words = manifest.build.iter().flatten().chain(manifest.env.values());
-        if !words.any(Template::shares_packages) {
+        if !words.any(|word| word.placeholders().any(|place| place == Place::Packages)) {
             return Ok(None);
         }
         let file = folder.with_extension("lock");
@@ -344,7 +411,7 @@ impl<'a> Build<'a> {
     /// The stamp of what is there now.
     fn current_stamp(&self) -> Result<Stamp, BuildError> {
         let toolchains = self.found.iter();
-        let env = self.server.manifest.env.iter();
+        let env = self.env.iter();
         Ok(Stamp {
             source_hash: self.server.source_hash.clone(),
             inputs: self.inputs.clone(),
@@ -356,7 +423,7 @@ impl<'a> Build<'a> {
                 .collect(),
             commands: self.commands.clone(),
             env: env
-                .map(|(name, value)| (name.clone(), value.fill(&self.places)))
+                .map(|(name, value)| (name.clone(), value.to_string()))
                 .collect(),
             artefacts: self
                 .artefacts
@@ -374,7 +441,7 @@ impl<'a> Build<'a> {
     }
 
     fn made(&self) -> Result<Vec<String>, BuildError> {
-        if !incremental::is_incremental(&self.commands) {
+        if !inputs::is_incremental(&self.commands) {
             return Ok(Vec::new());
         }
         let unreadable = |Unreadable { path, source }| io_error(&path, source);
@@ -404,15 +471,11 @@ impl<'a> Build<'a> {
     }
 }
 
-/// The variables of the manifest, and those that make the server's tools be found.
-fn env(server: &Server, found: &[Found], places: &Places) -> Vec<(OsString, OsString)> {
-    let own = server.manifest.env.iter();
+/// The variables with which the server's tools are found.
+fn toolchain_env(found: &[Found], places: &BuildPlaces) -> Vec<(OsString, OsString)> {
     let mut variables = environment(found);
-    variables.push((
-        "CARGO_TARGET_DIR".into(),
-        places.cargo_target.clone().into(),
-    ));
-    variables.extend(own.map(|(name, value)| (name.into(), value.fill(places).into())));
+    let target = places.cargo_target.clone();
+    variables.push(("CARGO_TARGET_DIR".into(), target.into()));
     variables
 }
 

@@ -8,7 +8,7 @@ use crate::Server;
 use crate::manifest::VersionSource;
 use crate::toolchain::Found;
 
-/// The version that the manifest asks for, where it can be read.
+/// The version that the manifest asks for, if it can be read.
 pub fn read(server: &Server, found: &[Found]) -> Option<String> {
     let file = |name| fs::read_to_string(server.folder.join(name)).ok();
     match server.manifest.version.as_ref()? {
@@ -87,7 +87,7 @@ fn same_package(one: &str, other: &str) -> bool {
     plain(one) == plain(other)
 }
 
-/// The value of a property of a `pom.xml`, where it is written there and not made of others.
+/// The value of a property of a `pom.xml`, if it is written there and not made of others.
 fn property(text: &str, name: &str) -> Option<String> {
     let text = without_comments(text);
     let (start, end) = (format!("<{name}>"), format!("</{name}>"));

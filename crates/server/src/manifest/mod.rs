@@ -1,84 +1,46 @@
 //! A server's manifest, `server.toml`.
 
-mod error;
-mod input;
-mod locate;
-mod needs;
-mod raw;
-mod template;
+mod read;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-pub use error::{ManifestError, ManifestProblem};
-pub use input::{Input, Pattern};
-pub use template::{Places, StartPlace, Template};
-pub(crate) use template::{fill_at_start, names_at_start};
+use globset::{Glob, GlobBuilder, GlobMatcher};
+use prony_manifest::{Placeholder, Template};
 
 use crate::toolchain::Need;
 
 /// The manifest's file name.
 pub const MANIFEST_FILE: &str = "server.toml";
 
-/// What kind of server it is, for the reader of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Only what the language brings.
-    Stdlib,
-    /// A framework or library as its users use it.
-    Framework,
-    /// Tuned beyond how it is commonly used.
-    Tuned,
-    /// No server to use, but a measure of the others.
-    Reference,
-}
-
-impl Class {
-    /// Every class.
-    pub const ALL: [Class; 4] = [
-        Class::Stdlib,
-        Class::Framework,
-        Class::Tuned,
-        Class::Reference,
-    ];
-
-    /// Its name in manifests and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Class::Stdlib => "stdlib",
-            Class::Framework => "framework",
-            Class::Tuned => "tuned",
-            Class::Reference => "reference",
-        }
+prony_model::named! {
+    /// What kind of server it is, for the reader of a table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Class {
+        /// Only what the language brings.
+        Stdlib = "stdlib",
+        /// A framework or library as its users use it.
+        Framework = "framework",
+        /// Tuned beyond how it is commonly used.
+        Tuned = "tuned",
+        /// Not for use: the others are measured against it.
+        Reference = "reference",
     }
 }
 
-/// The protocol that a server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Wire {
-    /// HTTP/1.1 with connections kept alive, unless the manifest says otherwise (`keep_alive = false`).
-    Http11,
-    /// HTTP/1.0, a connection for each request.
-    Http10,
-    /// gRPC over HTTP/2.
-    Grpc,
-}
-
-impl Wire {
-    /// Every wire.
-    pub const ALL: [Wire; 3] = [Wire::Http11, Wire::Http10, Wire::Grpc];
-
-    /// Its name in manifests and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Wire::Http11 => "http/1.1",
-            Wire::Http10 => "http/1.0",
-            Wire::Grpc => "grpc",
-        }
+prony_model::named! {
+    /// The protocol that a server speaks.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Wire {
+        /// HTTP/1.1 with connections kept alive, unless the manifest says otherwise (`keep_alive = false`).
+        Http11 = "http/1.1",
+        /// HTTP/1.0, a connection for each request.
+        Http10 = "http/1.0",
+        /// gRPC over HTTP/2.
+        Grpc = "grpc",
     }
 }
 
-/// Where the version of a server's framework is read.
+/// Where Prony reads the version of a server's framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionSource {
     /// It is the version of this toolchain, one of the manifest's needs.
@@ -116,17 +78,17 @@ pub struct Manifest {
     pub needs: Vec<Need>,
     /// Where its version is read, if anywhere.
     pub version: Option<VersionSource>,
-    /// What its build reads outside of its folder.
+    /// What its build reads outside its folder.
     pub inputs: Vec<Input>,
     /// The commands that build it, run in its folder one after the other.
-    pub build: Vec<Vec<Template>>,
+    pub build: Vec<Vec<Word>>,
     /// The files whose size is reported.
-    pub artefacts: Vec<Template>,
+    pub artefacts: Vec<Word>,
     /// The command that runs it, run in its folder.
-    pub run: Vec<Template>,
+    pub run: Vec<Word>,
     /// Variables that its build and its run get.
-    pub env: BTreeMap<String, Template>,
-    /// What its reader should know.
+    pub env: BTreeMap<String, Word>,
+    /// What the reader of a report should know.
     pub notes: Option<String>,
     /// Other ways to build and run it.
     pub variants: Vec<Variant>,
@@ -138,22 +100,14 @@ pub struct Variant {
     /// Its name, which follows the server's id: `ID@NAME`.
     pub name: String,
     /// Variables that are added, or that replace those of the same name.
-    pub env: BTreeMap<String, Template>,
+    pub env: BTreeMap<String, Word>,
     /// The command that runs it, if it is another one.
-    pub run: Option<Vec<Template>>,
+    pub run: Option<Vec<Word>>,
     /// The commands that build it, if they are other ones.
-    pub build: Option<Vec<Vec<Template>>>,
+    pub build: Option<Vec<Vec<Word>>>,
 }
 
 impl Manifest {
-    /// Reads the text of a manifest; `file` is for the errors only.
-    ///
-    /// # Errors
-    /// The first fault, with file, line and field.
-    pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
-        raw::read(file, text)
-    }
-
     /// The manifest of its variant of this name, which has no variants itself.
     pub fn variant(&self, name: &str) -> Option<Manifest> {
         let variant = self.variants.iter().find(|variant| variant.name == name)?;
@@ -164,5 +118,165 @@ impl Manifest {
         manifest.build = variant.build.clone().unwrap_or(manifest.build);
         manifest.variants.clear();
         Some(manifest)
+    }
+}
+
+prony_model::named! {
+    /// A placeholder of a server's manifest.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Place {
+        /// `{out}`: the folder for what the build makes.
+        Out = "out",
+        /// `{cargo_target}`: Cargo's target folder.
+        CargoTarget = "cargo_target",
+        /// `{packages}`: the folder for what package managers fetch, shared by all builds.
+        Packages = "packages",
+        /// `{workloads}`: the project's workloads.
+        Workloads = "workloads",
+        /// `{prony}`: Prony's own program.
+        Prony = "prony",
+        /// `{host}`: the address to listen on.
+        Host = "host",
+        /// `{port}`: the port to listen on.
+        Port = "port",
+        /// `{cpus}`: how many CPUs the server has.
+        Cpus = "cpus",
+        /// `{assets}`: the folder of the files that it responds with.
+        Assets = "assets",
+        /// `{tmp}`: an empty folder of its own, removed when it has ended.
+        Tmp = "tmp",
+    }
+}
+
+/// A word of a command or the value of a variable.
+pub type Word = Template<Place>;
+
+impl Place {
+    /// Those that are known before the build. The others are known only when a server starts.
+    pub const OF_BUILD: &[Place] = Self::ALL.split_at(5).0;
+}
+
+impl Placeholder for Place {
+    fn name(self) -> &'static str {
+        Place::name(self)
+    }
+}
+
+/// An entry of `inputs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// The file or folder; of a pattern, the folder that it begins in.
+    pub path: Word,
+    /// The rest, if it is a pattern: which files below that folder.
+    pub pattern: Option<Pattern>,
+}
+
+/// A pattern of paths below a folder: `*`, `?`, `[…]` and `{…,…}` within a name, `**` for any folders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(Glob);
+
+impl Pattern {
+    /// # Errors
+    /// If it is not a pattern, with what is wrong.
+    pub fn new(text: &str) -> Result<Pattern, String> {
+        let glob = GlobBuilder::new(text).literal_separator(true).build();
+        glob.map(Pattern).map_err(|error| {
+            let why = error.kind();
+            format!("`{text}` is not a valid file pattern: {why}; write one like `src/**/*.rs`")
+        })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        self.0.glob()
+    }
+
+    /// What says whether a path matches it.
+    pub fn matcher(&self) -> GlobMatcher {
+        self.0.compile_matcher()
+    }
+}
+
+impl Input {
+    /// # Errors
+    /// If a placeholder is unknown or the pattern is invalid.
+    pub fn new(text: &str) -> Result<Input, String> {
+        let names: Vec<&str> = text.split('/').collect();
+        let literal = names.iter().position(|name| is_pattern(name));
+        let literal = literal.unwrap_or(names.len());
+        let path = match names[..literal].join("/") {
+            // Below the root, or below the server's own folder.
+            path if path.is_empty() && literal > 0 => "/".to_owned(),
+            path if path.is_empty() => ".".to_owned(),
+            path => path,
+        };
+        let pattern = match names[literal..].join("/") {
+            rest if rest.is_empty() => None,
+            rest => Some(Pattern::new(&rest)?),
+        };
+        Ok(Input {
+            path: Word::new(&path, Place::OF_BUILD).map_err(|error| error.to_string())?,
+            pattern,
+        })
+    }
+}
+
+/// Whether a name is a pattern: `{out}` is a placeholder, `{rs,toml}` are alternatives.
+fn is_pattern(name: &str) -> bool {
+    let alternatives = name.split('{').skip(1).any(|rest| {
+        rest.split('}')
+            .next()
+            .is_some_and(|inner| inner.contains(','))
+    });
+    name.contains(['*', '?', '[']) || alternatives
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(text: &str) -> (String, Option<String>) {
+        let input = Input::new(text).unwrap();
+        let pattern = input.pattern.map(|pattern| pattern.as_str().to_owned());
+        (input.path.to_string(), pattern)
+    }
+
+    #[test]
+    fn a_pattern_begins_at_the_first_name_that_is_one() {
+        let some = |pattern: &str| Some(pattern.to_owned());
+        assert_eq!(
+            parts("{workloads}/echo.proto"),
+            ("{workloads}/echo.proto".into(), None)
+        );
+        assert_eq!(parts("../framework"), ("../framework".into(), None));
+        assert_eq!(parts("../fw/**/*.rs"), ("../fw".into(), some("**/*.rs")));
+        assert_eq!(parts("*.h"), (".".into(), some("*.h")));
+        assert_eq!(parts("/*.h"), ("/".into(), some("*.h")));
+        assert_eq!(parts("../a.{c,h}"), ("..".into(), some("a.{c,h}")));
+        assert_eq!(
+            parts("{workloads}/[a-c]?.x"),
+            ("{workloads}".into(), some("[a-c]?.x"))
+        );
+    }
+
+    #[test]
+    fn a_star_stays_within_a_name_and_two_do_not() {
+        let matches =
+            |pattern: &str, path: &str| Pattern::new(pattern).unwrap().matcher().is_match(path);
+        assert!(matches("*.rs", "a.rs") && !matches("*.rs", "src/a.rs"));
+        assert!(matches("**/*.rs", "a.rs") && matches("**/*.rs", "src/x/a.rs"));
+        assert!(matches("src/*.{rs,toml}", "src/a.toml"));
+    }
+
+    #[test]
+    fn a_broken_pattern_says_what_is_wrong_with_it() {
+        let said = |text: &str| Input::new(text).unwrap_err().to_string();
+        let open = said("../fw/[a-c.rs");
+        assert!(
+            open.starts_with("`[a-c.rs` is not a valid file pattern: "),
+            "{open}"
+        );
+        assert!(open.contains("unclosed character class"), "{open}");
+        assert!(said("../fw/{a,b").contains("unclosed alternate group"));
     }
 }

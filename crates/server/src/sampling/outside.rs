@@ -7,15 +7,15 @@ use std::net::{SocketAddr, UdpSocket};
 use prony_model::{CpuAssignment, Outside, OutsideServer};
 
 use super::noise::NoiseMeter;
+use super::process::{CpuTime, Stat, value_of_line};
 use super::process_tree::descendants;
 use super::scheduling::ThreadFigures;
-use super::stat::{CpuTime, Stat};
 use crate::port::listeners_on;
 use prony_system::{allowed_cpus, parse_cpu_list};
 
 /// Measures the noise beside one load on a server that somebody else started.
 ///
-/// Where the server runs on this machine, its processes are found by the socket that listens: what they use is theirs
+/// If the server runs on this machine, its processes are found by the socket that listens: what they use is theirs
 /// and not noise.
 #[derive(Debug)]
 pub struct OutsideMeter {
@@ -151,10 +151,7 @@ fn cpu_s(pids: &[i32]) -> f64 {
 
 fn cpus_of(pid: i32) -> Option<Vec<usize>> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    parse_cpu_list(list).ok()
+    parse_cpu_list(&value_of_line(&status, "Cpus_allowed_list:")?).ok()
 }
 
 #[cfg(test)]

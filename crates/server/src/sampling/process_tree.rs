@@ -4,8 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 
-use super::processes;
-use super::stat::{CpuTime, Stat, peak_resident_bytes, proportional_bytes, resident_bytes};
+use super::process::{CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes, resident_bytes};
 
 /// The processes below a supervisor.
 ///
@@ -39,7 +38,7 @@ impl ProcessTree {
     /// The ids of its processes.
     ///
     /// # Errors
-    /// Where the system does not list processes.
+    /// If the system does not list processes.
     pub fn pids(&self) -> io::Result<Vec<i32>> {
         descendants(self.supervisor)
     }
@@ -47,7 +46,7 @@ impl ProcessTree {
     /// What it has used and holds.
     ///
     /// # Errors
-    /// Where it has ended, or the system does not say.
+    /// If it has ended, or the system does not say.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         let pids = self.pids()?;
         let cpu = self.cpu(&pids)?;
@@ -67,7 +66,7 @@ impl ProcessTree {
         Ok(self.cpu(&self.pids()?)?.total_s())
     }
 
-    /// The most memory that it has held as far as the kernel knows, in bytes: the peak of a single process; of several,
+    /// The most memory that it has held as far as the kernel knows, in bytes: the peak of a single process; for several,
     /// what they hold now.
     ///
     /// # Errors
@@ -79,7 +78,7 @@ impl ProcessTree {
     /// The ids of its threads.
     ///
     /// # Errors
-    /// Where the system does not list processes.
+    /// If the system does not list processes.
     pub fn threads(&self) -> io::Result<BTreeSet<i32>> {
         Ok(self.pids()?.into_iter().flat_map(threads_of).collect())
     }
@@ -98,7 +97,7 @@ impl ProcessTree {
     }
 }
 
-/// The ids of a process's threads; none where it has ended.
+/// The ids of a process's threads; none if it has ended.
 pub fn threads_of(pid: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
@@ -117,7 +116,7 @@ pub fn memory_of(pids: &[i32]) -> u64 {
     }
 }
 
-/// The peak of one, of which the kernel keeps it; what several hold now.
+/// The peak of a single process, which the kernel keeps; what several hold now.
 pub fn peak_memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => peak_resident_bytes(*only).unwrap_or(0),
@@ -128,10 +127,10 @@ pub fn peak_memory_of(pids: &[i32]) -> u64 {
 /// Every process that descends from `root`, parents before their children, `root` left out.
 ///
 /// # Errors
-/// Where the system does not list processes.
+/// If the system does not list processes.
 pub fn descendants(root: i32) -> io::Result<Vec<i32>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    for pid in processes::ids()? {
+    for pid in ids()? {
         // Processes may end while they are listed.
         if let Ok(stat) = Stat::read(pid) {
             children.entry(stat.parent).or_default().push(pid);

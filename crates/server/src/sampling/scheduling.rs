@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::fs;
 
+use procfs_core::FromRead;
+use procfs_core::process::Schedstat;
 use prony_model::Scheduling;
 
+use super::process::value_of_line;
 use super::process_tree::threads_of;
 
 /// The figures of some threads since the start of each.
@@ -25,7 +28,7 @@ struct Figures {
 const LEAST_SHARE_SEEN: f64 = 0.9;
 
 impl ThreadFigures {
-    /// Those of all threads of the processes; `None` where the kernel tells of none of them.
+    /// Those of all threads of the processes; `None` if the kernel reports none of them.
     pub fn of(pids: &[i32]) -> Option<ThreadFigures> {
         let threads = pids
             .iter()
@@ -37,9 +40,9 @@ impl ThreadFigures {
         (!by_thread.is_empty()).then_some(ThreadFigures { by_thread })
     }
 
-    /// What these threads did since `earlier`; one that was not there then has done it all since. `None` where they ran
+    /// What these threads did since `earlier`; one that was not there then has done it all since. `None` if they ran
     /// for much less than the `cpu_s` seconds that their processes did: the rest ran in threads that have ended, and how
-    /// long those waited nobody tells.
+    /// long those waited is unknown.
     pub fn since(&self, earlier: &ThreadFigures, cpu_s: f64) -> Option<Scheduling> {
         let mut sum = Figures::default();
         for (thread, now) in &self.by_thread {
@@ -61,22 +64,15 @@ impl ThreadFigures {
 
 impl Figures {
     fn read(pid: i32, tid: i32) -> Option<Figures> {
-        let read = |name| fs::read_to_string(format!("/proc/{pid}/task/{tid}/{name}")).ok();
-        Figures::parse(&read("schedstat")?, &read("status")?)
-    }
-
-    /// `schedstat`: nanoseconds on a CPU, nanoseconds of waiting for one, and how often it got one.
-    fn parse(schedstat: &str, status: &str) -> Option<Figures> {
-        let line = |name| {
-            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
-            value.trim().parse().ok()
-        };
-        let mut nanoseconds = schedstat.split_whitespace().map(str::parse);
+        let file = |name| format!("/proc/{pid}/task/{tid}/{name}");
+        let schedstat = Schedstat::from_file(file("schedstat")).ok()?;
+        let status = fs::read_to_string(file("status")).ok()?;
+        let count = |name| value_of_line(&status, name)?.parse().ok();
         Some(Figures {
-            ran_ns: nanoseconds.next()?.ok()?,
-            waited_ns: nanoseconds.next()?.ok()?,
-            voluntary: line("voluntary_ctxt_switches:")?,
-            involuntary: line("nonvoluntary_ctxt_switches:")?,
+            ran_ns: schedstat.sum_exec_runtime,
+            waited_ns: schedstat.run_delay,
+            voluntary: count("voluntary_ctxt_switches:")?,
+            involuntary: count("nonvoluntary_ctxt_switches:")?,
         })
     }
 
@@ -132,17 +128,9 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_files_are_read() {
-        let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
-        let read = Figures::parse("100 250 7\n", status).unwrap();
-        let expected = Figures {
-            ran_ns: 100,
-            waited_ns: 250,
-            voluntary: 12,
-            involuntary: 3,
-        };
-        assert_eq!(read, expected);
-        assert_eq!(Figures::parse("", status), None);
-        assert_eq!(Figures::parse("100 250 7", "Name:\tx\n"), None);
+    fn the_threads_of_this_process_have_figures_if_the_kernel_tells_them() {
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let tells = fs::exists("/proc/self/schedstat").unwrap();
+        assert_eq!(ThreadFigures::of(&[pid]).is_some(), tells);
     }
 }

@@ -10,51 +10,25 @@
 //!
 //! All of it without `unsafe`: no code runs between a fork and an exec.
 
-mod launch;
 mod protocol;
 mod supervised;
 mod watch;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub use protocol::Exit;
 pub(crate) use supervised::new_log;
-pub use supervised::{RunError, SpawnError, Supervised, Task};
+pub use supervised::{RunError, SpawnError, Supervised, SupervisorProgram, Task};
 
-/// The program that is executed as supervisor: Prony itself, or a stand-in in tests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SupervisorProgram(PathBuf);
-
-impl SupervisorProgram {
-    /// That program, which must call [`run_if_asked`] first of all.
-    pub fn new(path: impl Into<PathBuf>) -> SupervisorProgram {
-        SupervisorProgram(path.into())
-    }
-
-    /// The program that runs now.
-    ///
-    /// # Errors
-    /// Where the system does not say which one it is.
-    pub fn current() -> std::io::Result<SupervisorProgram> {
-        std::env::current_exe().map(SupervisorProgram)
-    }
-
-    /// Where it lies.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// Does a supervisor's or a launch's work where the arguments (program name first) ask for it.
+/// Does a supervisor's or a launch's work if the arguments (program name first) ask for it.
 ///
-/// `main` calls this before it reads its own arguments, and where it gives an exit code, returns that.
+/// `main` calls this before it reads its own arguments, and if it returns an exit code, returns that.
 pub fn run_if_asked(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter().skip(1);
     match args.next()?.to_str()? {
         protocol::SUPERVISOR => Some(watch::supervisor_main(args.collect())),
-        protocol::LAUNCH => Some(launch::launch_main(args.collect())),
+        protocol::LAUNCH => Some(watch::launch_main(args.collect())),
         _ => None,
     }
 }

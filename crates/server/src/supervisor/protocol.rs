@@ -13,7 +13,7 @@ pub const LAUNCH: &str = "__launch";
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
-    /// By itself, with exit code 0, while so many processes that it had started were still running: it
+    /// By itself, with exit code 0, while this many processes that it had started were still running: it
     /// went into the background.
     Background(u32),
     /// By this signal.
@@ -45,14 +45,14 @@ impl fmt::Display for Exit {
                 Ok(signal) => write!(f, "was killed by {signal}"),
                 Err(_) => write!(f, "was killed by signal {number}"),
             },
-            Exit::Lost => write!(f, "was lost: its supervisor was killed"),
+            Exit::Lost => write!(f, "was lost because its supervisor was killed"),
         }
     }
 }
 
-/// What the supervisor tells Prony.
+/// What the supervisor reports to Prony.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum SupervisorMessage {
     /// The command runs.
     Started {
         /// Its process id.
@@ -66,36 +66,42 @@ pub enum Event {
     Exited(Exit),
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for SupervisorMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::Started { pid, at_ns } => write!(f, "started {pid} {at_ns}"),
-            Event::Failed(text) => write!(f, "failed {}", text.replace('\n', " ")),
-            Event::Exited(Exit::Code(code)) => write!(f, "exited code {code}"),
-            Event::Exited(Exit::Background(left)) => write!(f, "exited background {left}"),
-            Event::Exited(Exit::Signal(number)) => write!(f, "exited signal {number}"),
-            Event::Exited(Exit::Lost) => write!(f, "exited lost"),
+            SupervisorMessage::Started { pid, at_ns } => write!(f, "started {pid} {at_ns}"),
+            SupervisorMessage::Failed(text) => write!(f, "failed {}", text.replace('\n', " ")),
+            SupervisorMessage::Exited(Exit::Code(code)) => write!(f, "exited code {code}"),
+            SupervisorMessage::Exited(Exit::Background(left)) => {
+                write!(f, "exited background {left}")
+            }
+            SupervisorMessage::Exited(Exit::Signal(number)) => write!(f, "exited signal {number}"),
+            SupervisorMessage::Exited(Exit::Lost) => write!(f, "exited lost"),
         }
     }
 }
 
-impl Event {
+impl SupervisorMessage {
     /// Reads a line that the supervisor wrote.
-    pub fn parse(line: &str) -> Option<Event> {
+    pub fn parse(line: &str) -> Option<SupervisorMessage> {
         if let Some(text) = line.strip_prefix("failed ") {
-            return Some(Event::Failed(text.to_owned()));
+            return Some(SupervisorMessage::Failed(text.to_owned()));
         }
         match line.split(' ').collect::<Vec<_>>()[..] {
-            ["started", pid, at_ns] => Some(Event::Started {
+            ["started", pid, at_ns] => Some(SupervisorMessage::Started {
                 pid: pid.parse().ok()?,
                 at_ns: at_ns.parse().ok()?,
             }),
-            ["exited", "code", code] => Some(Event::Exited(Exit::Code(code.parse().ok()?))),
-            ["exited", "background", left] => {
-                Some(Event::Exited(Exit::Background(left.parse().ok()?)))
+            ["exited", "code", code] => {
+                Some(SupervisorMessage::Exited(Exit::Code(code.parse().ok()?)))
             }
-            ["exited", "signal", number] => Some(Event::Exited(Exit::Signal(number.parse().ok()?))),
-            ["exited", "lost"] => Some(Event::Exited(Exit::Lost)),
+            ["exited", "background", left] => Some(SupervisorMessage::Exited(Exit::Background(
+                left.parse().ok()?,
+            ))),
+            ["exited", "signal", number] => Some(SupervisorMessage::Exited(Exit::Signal(
+                number.parse().ok()?,
+            ))),
+            ["exited", "lost"] => Some(SupervisorMessage::Exited(Exit::Lost)),
             _ => None,
         }
     }
@@ -115,18 +121,19 @@ mod tests {
         ]
     }
 
-    fn events() -> impl Strategy<Value = Event> {
+    fn events() -> impl Strategy<Value = SupervisorMessage> {
         prop_oneof![
-            (any::<i32>(), any::<u64>()).prop_map(|(pid, at_ns)| Event::Started { pid, at_ns }),
-            "[^\n]{0,40}".prop_map(Event::Failed),
-            exits().prop_map(Event::Exited),
+            (any::<i32>(), any::<u64>())
+                .prop_map(|(pid, at_ns)| SupervisorMessage::Started { pid, at_ns }),
+            "[^\n]{0,40}".prop_map(SupervisorMessage::Failed),
+            exits().prop_map(SupervisorMessage::Exited),
         ]
     }
 
     proptest! {
         #[test]
         fn what_the_supervisor_writes_prony_reads(event in events()) {
-            prop_assert_eq!(Event::parse(&event.to_string()), Some(event));
+            prop_assert_eq!(SupervisorMessage::parse(&event.to_string()), Some(event));
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -14,8 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::SupervisorProgram;
-use super::protocol::{Event, Exit, SUPERVISOR};
+use super::protocol::{Exit, SUPERVISOR, SupervisorMessage};
 use prony_system::format_cpu_list;
 
 /// How long the supervisor may take to say that the command was started.
@@ -23,6 +22,30 @@ const START_TIME: Duration = Duration::from_secs(30);
 
 /// How much longer than the grace the supervisor may take to end everything.
 const STOP_TIME: Duration = Duration::from_secs(15);
+
+/// The program that is executed as supervisor: Prony itself, or a stand-in in tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SupervisorProgram(PathBuf);
+
+impl SupervisorProgram {
+    /// That program, which must call [`run_if_asked`] first of all.
+    pub fn new(path: impl Into<PathBuf>) -> SupervisorProgram {
+        SupervisorProgram(path.into())
+    }
+
+    /// The program that runs now.
+    ///
+    /// # Errors
+    /// If the system does not say which one it is.
+    pub fn current() -> std::io::Result<SupervisorProgram> {
+        std::env::current_exe().map(SupervisorProgram)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 /// A command to run under a supervisor.
 #[derive(Clone, Debug)]
@@ -61,7 +84,7 @@ pub enum SpawnError {
     #[error("{0}")]
     Command(String),
     /// The supervisor said nothing sensible in time.
-    #[error("the supervisor did not say that the command was started")]
+    #[error("the supervisor did not report that the command had started")]
     Silent,
 }
 
@@ -92,7 +115,7 @@ impl SupervisorProgram {
     /// Starts a command under a supervisor of its own.
     ///
     /// # Errors
-    /// Where the supervisor or the command cannot be started; the text names the command.
+    /// If the supervisor or the command cannot be started; the text names the command.
     pub fn spawn(&self, task: &Task) -> Result<Supervised, SpawnError> {
         if task.command.is_empty() {
             return Err(SpawnError::Empty);
@@ -142,20 +165,20 @@ impl SupervisorProgram {
             exit: None,
         };
         match supervised.await_event(START_TIME) {
-            Some(Event::Started { pid, at_ns }) => {
+            Some(SupervisorMessage::Started { pid, at_ns }) => {
                 supervised.pid = pid;
                 supervised.started_at_ns = at_ns;
                 Ok(supervised)
             }
-            Some(Event::Failed(reason)) => Err(SpawnError::Command(reason)),
-            Some(Event::Exited(_)) | None => Err(SpawnError::Silent),
+            Some(SupervisorMessage::Failed(reason)) => Err(SpawnError::Command(reason)),
+            Some(SupervisorMessage::Exited(_)) | None => Err(SpawnError::Silent),
         }
     }
 
     /// Runs a command to its end, or until `interrupt` is set: then all of it is killed.
     ///
     /// # Errors
-    /// Where it cannot be started or is interrupted.
+    /// If it cannot be started or is interrupted.
     pub fn run(&self, task: &Task, interrupt: &AtomicBool) -> Result<Exit, RunError> {
         let mut supervised = self.spawn(task)?;
         loop {
@@ -187,10 +210,10 @@ impl Supervised {
         self.started_at_ns
     }
 
-    /// How the command ended, where it has; waits for that no longer than `timeout`.
+    /// How the command ended, if it has; waits for that no longer than `timeout`.
     pub fn wait(&mut self, timeout: Duration) -> Option<Exit> {
         if self.exit.is_none()
-            && let Some(Event::Exited(exit)) = self.await_event(timeout)
+            && let Some(SupervisorMessage::Exited(exit)) = self.await_event(timeout)
         {
             self.exit = Some(exit);
             if exit == Exit::Lost {
@@ -208,7 +231,7 @@ impl Supervised {
         if let Some(exit) = self.wait(Duration::ZERO) {
             return exit;
         }
-        // Where the pipe is broken the supervisor is gone, and the wait below sees that.
+        // If the pipe is broken the supervisor is gone, and the wait below sees that.
         let _ = self
             .calls
             .write_all(format!("stop {}\n", grace.as_millis()).as_bytes());
@@ -222,7 +245,7 @@ impl Supervised {
         *self.exit.insert(Exit::Lost)
     }
 
-    /// Without its supervisor the command itself is dead, but not what it had started: nobody is left
+    /// Without its supervisor the command itself is dead, but not what it had started: no process is left
     /// who knows of those that have gone to another group.
     fn kill_group(&self) {
         if self.pid > 0 {
@@ -231,8 +254,8 @@ impl Supervised {
         }
     }
 
-    /// The supervisor's next word; `None` where it does not come in time.
-    fn await_event(&mut self, timeout: Duration) -> Option<Event> {
+    /// The supervisor's next word; `None` if it does not come in time.
+    fn await_event(&mut self, timeout: Duration) -> Option<SupervisorMessage> {
         let deadline = Instant::now() + timeout;
         loop {
             if let Some(event) = self.take_event() {
@@ -245,7 +268,7 @@ impl Supervised {
             if poll(&mut fds, timeout).unwrap_or(0) > 0 {
                 let mut buffer = [0; 512];
                 match self.events.read(&mut buffer) {
-                    Ok(0) | Err(_) => return Some(Event::Exited(Exit::Lost)),
+                    Ok(0) | Err(_) => return Some(SupervisorMessage::Exited(Exit::Lost)),
                     Ok(length) => self.unread.extend_from_slice(&buffer[..length]),
                 }
             } else if Instant::now() >= deadline {
@@ -254,10 +277,11 @@ impl Supervised {
         }
     }
 
-    fn take_event(&mut self) -> Option<Event> {
+    fn take_event(&mut self) -> Option<SupervisorMessage> {
         while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
-            let event = Event::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+            let event =
+                SupervisorMessage::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
             if event.is_some() {
                 return event;
             }
@@ -273,7 +297,7 @@ impl Drop for Supervised {
 }
 
 /// Makes an empty log file, with the folders above it.
-pub(crate) fn new_log(path: &std::path::Path) -> io::Result<()> {
+pub(crate) fn new_log(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

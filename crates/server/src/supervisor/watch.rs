@@ -1,4 +1,4 @@
-//! The supervisor: starts the launch, waits, and leaves no process behind.
+//! The supervisor, which starts the launch, waits and leaves no process behind; and the launch, which becomes the command.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::prctl::set_child_subreaper;
+use nix::sys::prctl::{set_child_subreaper, set_pdeathsig};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, dup2_stdin, getppid};
+use prony_system::{monotonic_ns, parse_cpu_list, pin_current_thread};
 
-use super::protocol::{Event, Exit, LAUNCH};
+use super::protocol::{Exit, LAUNCH, SupervisorMessage};
 use crate::sampling::process_tree::descendants;
 
 /// How long a launch may take to become the command.
@@ -26,7 +27,7 @@ const LAUNCH_TIME: Duration = Duration::from_secs(20);
 /// How long killing may take before the supervisor gives up on processes that the kernel will not end.
 const KILL_TIME: Duration = Duration::from_secs(10);
 
-/// Guards one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
+/// Supervises one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
 /// empty.
 pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
     // So that `killall prony` does not hit the supervisors of the servers as well. Only a name: that it
@@ -38,20 +39,20 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
             supervisor.watch();
             let exit = supervisor.exit_seen();
             supervisor.kill_all();
-            Event::Exited(exit.or(supervisor.exit).unwrap_or(Exit::Lost))
+            SupervisorMessage::Exited(exit.or(supervisor.exit).unwrap_or(Exit::Lost))
         }
-        Err(reason) => Event::Failed(reason),
+        Err(reason) => SupervisorMessage::Failed(reason),
     };
     if let Some(scratch) = args.get(2).filter(|path| !path.is_empty()) {
-        // Nobody is left who could use it; what cannot be removed harms nobody.
+        // No process is left that could use it; what cannot be removed does no harm.
         let _ = std::fs::remove_dir_all(scratch);
     }
     tell(&event);
     ExitCode::SUCCESS
 }
 
-/// Prony may be gone, so that nobody listens: that is no reason to stop.
-fn tell(event: &Event) {
+/// Prony may be gone and not listen any more: that is no reason to stop.
+fn tell(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{event}").and_then(|()| out.flush());
 }
@@ -75,12 +76,12 @@ enum Call {
 }
 
 impl Supervisor {
-    fn start(args: &[OsString]) -> Result<(Supervisor, Event), String> {
+    fn start(args: &[OsString]) -> Result<(Supervisor, SupervisorMessage), String> {
         let [log, error_log, _, cpus, command @ ..] = args else {
-            return Err("the supervisor lacks arguments".to_owned());
+            return Err("the supervisor was started with too few arguments".to_owned());
         };
         set_child_subreaper(true).map_err(|error| format!("cannot be a subreaper: {error}"))?;
-        let signals = take_signals().map_err(|error| format!("cannot take signals: {error}"))?;
+        let signals = take_signals().map_err(|error| format!("cannot receive signals: {error}"))?;
         let (mine, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let output = (append_to(log)?, append_to(error_log)?);
         let pid = spawn_launch(output, cpus, command, theirs)?;
@@ -93,7 +94,7 @@ impl Supervisor {
         match await_exec(mine) {
             Ok(at_ns) => Ok((
                 supervisor,
-                Event::Started {
+                SupervisorMessage::Started {
                     pid: pid.as_raw(),
                     at_ns,
                 },
@@ -118,7 +119,7 @@ impl Supervisor {
                 Call::None => {}
                 Call::Stop(grace) => {
                     self.told_to_stop = true;
-                    // Where the group is gone already, the next reap sees it.
+                    // If the group is gone already, the next reap sees it.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
                 }
@@ -162,7 +163,7 @@ impl Supervisor {
         false
     }
 
-    /// Takes leave of every child that has ended; whether any is left.
+    /// Reaps every child that has ended; returns whether any is left.
     fn reap(&mut self) -> bool {
         loop {
             let (pid, exit) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -181,7 +182,7 @@ impl Supervisor {
     /// How the command ended, if it has: in the background, if other processes of its tree still run.
     fn exit_seen(&mut self) -> Option<Exit> {
         let exit = self.exit?;
-        // Those that had ended before, and nobody had waited for, are the supervisor's children now.
+        // Those that had ended before and were not waited for are the supervisor's children now.
         self.reap();
         let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
         match (exit, u32::try_from(left)) {
@@ -253,7 +254,7 @@ fn spawn_launch(
     command: &[OsString],
     to_supervisor: UnixStream,
 ) -> Result<Pid, String> {
-    // The very program that runs here, even where its file was replaced meanwhile.
+    // The very program that runs here, even if its file was replaced meanwhile.
     let child = Command::new("/proc/self/exe")
         .arg0("prony")
         .arg(LAUNCH)
@@ -283,4 +284,58 @@ fn await_exec(mut from_launch: UnixStream) -> Result<u64, String> {
         Some((_, reason)) => Err(reason.to_owned()),
         None => Err("the process was killed before it became the command".to_owned()),
     }
+}
+
+/// The exit code of a launch whose command could not be executed, as shells have it.
+const NOT_EXECUTED: u8 = 127;
+
+/// Becomes the command: `SUPERVISOR_PID CPUS PROGRAM ARGUMENT…`, standard input being the way to the supervisor.
+///
+/// It writes the time and a line feed there, and then the reason if the command cannot be
+/// executed; if it can, the supervisor sees the end of the file.
+pub fn launch_main(args: Vec<OsString>) -> ExitCode {
+    // Closed by a successful exec: that is how the supervisor learns of it.
+    let Ok(to_supervisor) = io::stdin().as_fd().try_clone_to_owned() else {
+        return ExitCode::from(NOT_EXECUTED);
+    };
+    let mut to_supervisor = File::from(to_supervisor);
+    let reason = become_command(&args, &mut to_supervisor);
+    // If this fails, no process is left to report it to.
+    let _ = write!(to_supervisor, "{reason}");
+    ExitCode::from(NOT_EXECUTED)
+}
+
+/// Comes back only with the reason why it could not.
+fn become_command(args: &[OsString], to_supervisor: &mut File) -> String {
+    let [supervisor, cpus, program, arguments @ ..] = args else {
+        return "\nthe launch was started with too few arguments".to_owned();
+    };
+    if let Err(reason) = prepare(&supervisor.to_string_lossy(), &cpus.to_string_lossy()) {
+        return format!("\n{reason}");
+    }
+    if let Err(error) = writeln!(to_supervisor, "{}", monotonic_ns()) {
+        return error.to_string();
+    }
+    let error = Command::new(program).args(arguments).exec();
+    format!("cannot execute {}: {error}", program.to_string_lossy())
+}
+
+fn prepare(supervisor: &str, cpus: &str) -> Result<(), String> {
+    set_pdeathsig(Signal::SIGKILL)
+        .map_err(|error| format!("cannot tie the process to the supervisor: {error}"))?;
+    // The supervisor may have died before that call; then nothing would kill this process.
+    if getppid().to_string() != supervisor {
+        return Err("the supervisor is gone".to_owned());
+    }
+    if !cpus.is_empty() {
+        let list = parse_cpu_list(cpus).map_err(|error| error.to_string())?;
+        pin_current_thread(&list).map_err(|error| format!("cannot pin to CPUs {cpus}: {error}"))?;
+    }
+    // The supervisor takes its signals from a file descriptor and so blocks them; the command must not.
+    SigSet::empty()
+        .thread_set_mask()
+        .map_err(|error| format!("cannot unblock signals: {error}"))?;
+    File::open("/dev/null")
+        .and_then(|null| Ok(dup2_stdin(&null)?))
+        .map_err(|error| format!("cannot use /dev/null as standard input: {error}"))
 }

@@ -1,24 +1,22 @@
-//! What is here, what is missing, and how it is got: the data of `prony doctor`.
+//! What is installed, what is missing and how to install it: the data of `prony doctor`.
 
 use std::path::PathBuf;
 
-use super::need::Need;
-use super::packages::PackageManager;
-use super::table::{EXTRAS, TOOLCHAINS, Toolchain};
+use super::need::{Need, Version};
+use super::table::{EXTRAS, PackageManager, TOOLCHAINS, Toolchain};
 use super::toolbox::{Availability, Toolbox};
-use super::version::Version;
 
-/// Whether a tool is here.
+/// Whether a tool is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolState {
     /// It is.
     Found {
         /// Its program.
         path: PathBuf,
-        /// Its version, where it says one.
+        /// Its version, if it says one.
         version: Option<Version>,
     },
-    /// Prony can make it for itself; this says how.
+    /// Prony can install it for itself; this says how.
     Obtainable(String),
     /// It is not, with what was found in its place.
     Missing(String),
@@ -35,7 +33,7 @@ pub struct ToolReport {
     pub state: ToolState,
     /// The one line that installs it.
     pub install: String,
-    /// What the system's package manager calls it; empty where it does not have it.
+    /// What the system's package manager calls it; empty if it does not have it.
     pub packages: &'static [&'static str],
 }
 

@@ -1,13 +1,13 @@
-//! A toolchain that is here, and what leads other programs to it.
+//! A toolchain that is installed, and what leads other programs to it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::path::{on_path, path_folders};
-use super::tool::Tool;
-use super::version::Version;
+use prony_system::{on_path, path_folders};
 
-/// A toolchain that is here.
+use super::need::{Tool, Version};
+
+/// A toolchain that is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Which it is.
@@ -19,7 +19,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The name of the file that the toolchain lacks, where it lacks one.
+    /// The name of the file that the toolchain lacks, if it lacks one.
     pub(super) fn lacks(&self) -> Option<&'static str> {
         let part = self.tool.known()?.part.as_ref()?;
         let real = self.real_path();
@@ -63,7 +63,7 @@ pub(crate) fn environment(found: &[Found]) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-/// `PATH` with the folders of `found` before it, where `PATH` alone would not lead to them.
+/// `PATH` with the folders of `found` before it, if `PATH` alone would not lead to them.
 fn search_path(found: &[Found]) -> OsString {
     let path = path_folders();
     let unreached = found.iter().filter(|found| !found.is_reached());

@@ -1,4 +1,4 @@
-//! Making a toolchain under `.prony/tools`.
+//! Installing a toolchain under `.prony/tools`.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,13 +8,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::found::Found;
 use super::need::Need;
-use super::path::on_path;
-use super::source::COMPLETE;
-use super::table::Toolchain;
+use super::table::{COMPLETE, Toolchain};
 use super::toolbox::{Availability, Missing, Toolbox};
-use crate::lock::lock_unless;
+use crate::layout::lock_unless;
+use crate::logs::tail_or_note;
 use crate::supervisor::{RunError, Task};
-use crate::tail::tail_or_note;
 
 /// How many of the last lines of a failed command's output are shown.
 const TAIL_LINES: usize = 8;
@@ -22,7 +20,7 @@ const TAIL_LINES: usize = 8;
 /// Why a toolchain could not be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvideError {
-    /// It is not here and could not be made.
+    /// It is missing and could not be installed.
     #[error(transparent)]
     Missing(#[from] Missing),
     /// The user stopped it.
@@ -30,7 +28,7 @@ pub enum ProvideError {
     Interrupted,
 }
 
-/// Why making failed, without the words around it.
+/// Why the installation failed.
 enum Failure {
     Interrupted,
     Because(String),
@@ -43,27 +41,11 @@ impl From<io::Error> for Failure {
 }
 
 impl Toolbox {
-    /// How Prony would make what meets a need, where it can.
-    pub(super) fn makeable(&self, need: &Need) -> Option<String> {
-        let toolchain = need.tool().known()?;
-        let source = toolchain.source.as_ref()?;
-        let pinned = source.pinned();
-        let will_do = pinned.is_none_or(|version| need.met_by(&version));
-        (will_do && !on_path(source.installer()).is_empty()).then(|| {
-            let folder = self.folder_of(toolchain);
-            format!(
-                "Prony makes it in {} from {}",
-                folder.display(),
-                source.package()
-            )
-        })
-    }
-
-    /// Finds what meets a need, and makes it where Prony can and must. Of two threads or programs
-    /// that want the same toolchain, one makes it and the other waits.
+    /// Finds what meets a need, and installs it if Prony can and must. Of two threads or programs
+    /// that want the same toolchain, one installs it and the other waits.
     ///
     /// # Errors
-    /// Where it is missing and cannot be made, with the last lines of the output, or `interrupt` is set.
+    /// If it is missing and cannot be installed, with the last lines of the output, or `interrupt` is set.
     pub fn provide(&self, need: &Need, interrupt: &AtomicBool) -> Result<Found, ProvideError> {
         match self.find(need) {
             Availability::Found(found) => return Ok(found),
@@ -75,11 +57,11 @@ impl Toolbox {
             Err(Failure::Because(reason)) => reason,
             Ok(()) => match self.find(need) {
                 Availability::Found(found) => return Ok(found),
-                _ => "what was made does not run here or is of another version".to_owned(),
+                _ => "what was installed does not run here, or has another version".to_owned(),
             },
         };
         Err(ProvideError::Missing(Missing {
-            what: format!("{need} (making it failed: {because})"),
+            what: format!("{need} (installing it failed: {because})"),
             install: need.tool().install_line(),
         }))
     }
@@ -90,7 +72,7 @@ impl Toolbox {
         };
         let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
         let _lock = lock_unless(interrupt, &file)?.ok_or(Failure::Interrupted)?;
-        // Whoever held the lock may have made it.
+        // The previous holder of the lock may have installed it.
         if matches!(self.find(need), Availability::Found(_)) {
             return Ok(());
         }

@@ -1,29 +1,17 @@
-//! Toolchains: which there are, which of them are here, and how the others are got.
+//! Toolchains: which there are, which of them are installed, and how the others are got.
 
-mod ask;
-mod candidates;
 mod doctor;
 mod found;
 mod make;
 mod need;
-mod packages;
-mod path;
-mod source;
+mod programs;
 mod table;
-mod tool;
 mod toolbox;
-mod version;
 
 pub use doctor::{Doctor, ToolReport, ToolState};
 pub use found::Found;
 pub(crate) use found::environment;
 pub use make::ProvideError;
-pub(crate) use need::OWN_PROGRAM;
-pub use need::{Need, NeedError};
-pub use packages::PackageManager;
-pub use packages::Packages;
-pub use source::Source;
-pub use table::{Part, TOOLCHAINS, Toolchain};
-pub use tool::{Program, Tool};
+pub use need::{Need, NeedError, Program, Tool, Version};
+pub use table::{PackageManager, Packages, Part, Source, TOOLCHAINS, Toolchain};
 pub use toolbox::{Availability, Missing, Toolbox};
-pub use version::Version;

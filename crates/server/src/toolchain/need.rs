@@ -1,12 +1,13 @@
 //! A server's need of a toolchain, as its manifest writes it.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use prony_manifest::UnknownName;
+use prony_system::{is_program, on_path};
+
 use super::table::{TOOLCHAINS, Toolchain};
-use super::tool::{Program, Tool};
-use super::version::Version;
-use crate::nearest::{nearest, offer};
 
 /// A need such as `go >= 1.22`, `zig = 0.16` (any 0.16.x) or `python`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,24 +24,16 @@ enum Bound {
 }
 
 /// What to write for a program that is not in the table.
-pub(crate) const OWN_PROGRAM: &str = "; any other program is written as \
-    { program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
+const OWN_PROGRAM: &str = "{ program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
 
-/// Why text is no need.
+/// Why text is not a need.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedError {
     /// It names a toolchain that Prony does not know.
-    #[error("there is no toolchain `{name}`{}; known are {known}{OWN_PROGRAM}", offer(.nearest))]
-    Unknown {
-        /// The name.
-        name: String,
-        /// The name that was probably meant.
-        nearest: Option<String>,
-        /// All names.
-        known: String,
-    },
+    #[error("{0}; any other program is written as {OWN_PROGRAM}")]
+    Unknown(UnknownName),
     /// It is not a name with a version bound.
-    #[error("`{0}` is no need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
+    #[error("`{0}` is not a need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
     Malformed(String),
 }
 
@@ -64,7 +57,7 @@ impl Need {
     /// Reads `go`, `go >= 1.22` or `zig = 0.16`.
     ///
     /// # Errors
-    /// Where the toolchain is unknown or the bound makes no sense.
+    /// If the toolchain is unknown or the bound makes no sense.
     pub fn parse(text: &str) -> Result<Need, NeedError> {
         let malformed = || NeedError::Malformed(text.to_owned());
         let version = |text: &str| Version::parse(text.trim()).ok_or_else(malformed);
@@ -80,12 +73,8 @@ impl Need {
             return Err(malformed());
         }
         let toolchain = Toolchain::named(name).ok_or_else(|| {
-            let names: Vec<&str> = TOOLCHAINS.iter().map(|toolchain| toolchain.name).collect();
-            NeedError::Unknown {
-                name: name.to_owned(),
-                nearest: nearest(name, names.iter().copied()),
-                known: names.join(", "),
-            }
+            let known = TOOLCHAINS.iter().map(|toolchain| toolchain.name);
+            NeedError::Unknown(UnknownName::new("toolchain", name, known))
         })?;
         Ok(Need {
             tool: Tool::Known(toolchain),
@@ -127,6 +116,155 @@ impl fmt::Display for Need {
     }
 }
 
+/// Where servers are installed that are not on the `PATH` of everybody.
+const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
+
+/// A toolchain of the table, or a program that a manifest describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// One of the table.
+    Known(&'static Toolchain),
+    /// One that is only in a manifest.
+    Own(Arc<Program>),
+}
+
+/// A program with all that must be known to find it, as a manifest says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Its name on `PATH`, or its path.
+    pub program: String,
+    /// The command that prints its version.
+    pub version_command: Vec<String>,
+    /// The line that installs it.
+    pub install: String,
+}
+
+impl Tool {
+    /// Its name in manifests.
+    pub fn name(&self) -> &str {
+        match self {
+            Tool::Known(toolchain) => toolchain.name,
+            Tool::Own(own) => &own.program,
+        }
+    }
+
+    /// Its program.
+    pub fn program(&self) -> &str {
+        match self {
+            Tool::Known(toolchain) => toolchain.program,
+            Tool::Own(own) => &own.program,
+        }
+    }
+
+    /// The entry of the table, if it is one of it.
+    pub fn known(&self) -> Option<&'static Toolchain> {
+        match self {
+            Tool::Known(toolchain) => Some(toolchain),
+            Tool::Own(_) => None,
+        }
+    }
+
+    /// The one line that installs it on this system.
+    pub fn install_line(&self) -> String {
+        match self {
+            Tool::Known(toolchain) => toolchain.install_line(),
+            Tool::Own(own) => own.install.clone(),
+        }
+    }
+}
+
+impl Program {
+    /// Whether it can be looked for: a name without a folder, or an absolute path.
+    pub fn is_findable(program: &str) -> bool {
+        !program.trim().is_empty() && (Path::new(program).is_absolute() || !program.contains('/'))
+    }
+
+    /// The files that may be it, in the order of preference.
+    pub(super) fn candidates(&self) -> Vec<PathBuf> {
+        let system = SYSTEM_FOLDERS.map(|folder| Path::new(folder).join(&self.program));
+        let mut paths = match Path::new(&self.program).is_absolute() {
+            true => vec![PathBuf::from(&self.program)],
+            false => on_path(&self.program),
+        };
+        paths.extend(system);
+        paths.retain(|path| is_program(path));
+        paths.dedup();
+        paths
+    }
+
+    /// The command that makes the program at `path` print its version.
+    pub(super) fn version_command_of<'a>(&'a self, path: &'a Path) -> (&'a Path, &'a [String]) {
+        match self.version_command.split_first() {
+            Some((first, rest)) if *first != self.program => (Path::new(first), rest),
+            Some((_, rest)) => (path, rest),
+            None => (path, &[]),
+        }
+    }
+}
+
+/// A version such as `1.22.3`; what follows the numbers (`-rc1`) is left out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(Vec<u64>);
+
+impl Version {
+    /// Reads text that is a version and nothing else.
+    pub fn parse(text: &str) -> Option<Version> {
+        text.split('.')
+            .map(|part| part.parse().ok())
+            .collect::<Option<Vec<u64>>>()
+            .map(Version)
+    }
+
+    /// The first version in what a program printed: the one that it calls its `version "…"`, else the
+    /// first number with a dot and a number after it.
+    pub fn find(output: &str) -> Option<Version> {
+        Version::named(output).or_else(|| Version::dotted(output))
+    }
+
+    /// Java's way: a new one is `version "25"`, and its other numbers are none of a version.
+    fn named(output: &str) -> Option<Version> {
+        output
+            .split("version \"")
+            .skip(1)
+            .filter_map(|rest| {
+                rest.split(|c: char| !(c.is_ascii_digit() || c == '.'))
+                    .next()
+            })
+            .find_map(Version::parse)
+    }
+
+    fn dotted(output: &str) -> Option<Version> {
+        output
+            .split(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .map(|word| word.trim_matches('.'))
+            .filter(|word| word.contains('.'))
+            .find_map(Version::parse)
+    }
+
+    /// Whether it is at least `least`: numbers that are not written count as 0.
+    pub fn at_least(&self, least: &Version) -> bool {
+        let length = self.0.len().max(least.0.len());
+        self.padded(length) >= least.padded(length)
+    }
+
+    /// Whether it begins with the numbers of `series`: 0.16.1 is of the series 0.16.
+    pub fn of_series(&self, series: &Version) -> bool {
+        self.0.starts_with(&series.0)
+    }
+
+    fn padded(&self, length: usize) -> Vec<u64> {
+        let zeros = std::iter::repeat(0);
+        self.0.iter().copied().chain(zeros).take(length).collect()
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.0.iter().map(u64::to_string).collect();
+        f.write_str(&numbers.join("."))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +288,58 @@ mod tests {
         }
         let error = Need::parse("carg >= 1").unwrap_err().to_string();
         assert!(error.contains("did you mean `cargo`?"), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod version_tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_in_what_programs_print() {
+        let found = |output| Version::find(output).map(|version| version.to_string());
+        assert_eq!(
+            found("go version go1.24.1 linux/amd64").as_deref(),
+            Some("1.24.1")
+        );
+        assert_eq!(
+            found("cargo 1.95.0 (abc12.3 2026-04-14)").as_deref(),
+            Some("1.95.0")
+        );
+        assert_eq!(found("Python 3.12.0rc1").as_deref(), Some("3.12.0"));
+        assert_eq!(found("v22.1.0\n").as_deref(), Some("22.1.0"));
+        assert_eq!(
+            found("wrk debian/4.1.0-3build1 [epoll]").as_deref(),
+            Some("4.1.0")
+        );
+        assert_eq!(found("no version 3 here."), None);
+        assert_eq!(
+            found("\u{1b}[1mApache Maven 3.8.7\u{1b}[m\nJava version: 17.0.15").as_deref(),
+            Some("3.8.7")
+        );
+    }
+
+    #[test]
+    fn a_version_in_quotes_needs_no_dot() {
+        let found = |output| Version::find(output).map(|version| version.to_string());
+        let first_of_a_series = "Picked up JAVA_TOOL_OPTIONS: -Da=1.5\nopenjdk version \"25\" 2025-09-16\nOpenJDK (build 25+36)";
+        assert_eq!(found(first_of_a_series).as_deref(), Some("25"));
+        assert_eq!(found("openjdk version \"26-ea\"").as_deref(), Some("26"));
+        assert_eq!(
+            found("java version \"1.8.0_392\"").as_deref(),
+            Some("1.8.0")
+        );
+        assert_eq!(found("version \"x\" of 1.2").as_deref(), Some("1.2"));
+    }
+
+    #[test]
+    fn versions_compare_by_number() {
+        let version = |text| Version::parse(text).unwrap();
+        assert!(version("1.22").at_least(&version("1.22.0")));
+        assert!(version("1.100").at_least(&version("1.22.3")));
+        assert!(!version("1.9").at_least(&version("1.22")));
+        assert!(version("0.16.1").of_series(&version("0.16")));
+        assert!(!version("0.160").of_series(&version("0.16")));
+        assert_eq!(Version::parse("1.x"), None);
     }
 }

@@ -1,52 +1,74 @@
-//! The toolchains that Prony knows. To teach it another, add an entry.
+//! The toolchains that Prony knows, the names of their packages, and how Prony itself installs some of them.
 
-use super::packages::{PackageManager, Packages};
-use super::source::Source;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use prony_system::{is_program, on_path};
+use serde::{Deserialize, Deserializer};
 
 /// A toolchain, as data.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Toolchain {
     /// Its name in manifests.
     pub name: &'static str,
     /// Its program.
     pub program: &'static str,
     /// The arguments that make the program print its version.
+    #[serde(deserialize_with = "words")]
     pub version_args: &'static [&'static str],
-    /// Whether the program fails even where it prints its version, as wrk does. What any other
-    /// prints as it fails is no version, whatever numbers are in it.
+    /// Whether the program fails even when it prints its version, as wrk does. What any other
+    /// prints as it fails is not a version, whatever numbers are in it.
     pub fails_with_version: bool,
-    /// The arguments that make the program print where it really lies, where what is on `PATH` may
+    /// The arguments that make the program print its real path, if what is on `PATH` may
     /// be a version manager's stand-in, whose own time would count as the server's startup. Empty
-    /// where that does not happen or does not matter.
+    /// if that does not happen or does not matter.
+    #[serde(deserialize_with = "words")]
     pub itself_args: &'static [&'static str],
     /// Folders beside those of `PATH` where its installer puts it; `~` is the user's home, `*` any
     /// letters of one folder's name.
+    #[serde(deserialize_with = "words")]
     pub usual_folders: &'static [&'static str],
     /// A file without which the program alone is not the toolchain.
     pub part: Option<Part>,
     /// The toolchains that the program itself runs on, so that it can be asked.
+    #[serde(deserialize_with = "words")]
     pub runs_on: &'static [&'static str],
     /// The variable by which other programs find it: it names the folder above the program's `bin`.
     pub home_variable: Option<&'static str>,
     /// Its packages.
     pub packages: Packages,
-    /// How a human gets it where no package manager has it, in one line.
+    /// How a person installs it if no package manager has it, in one line.
     pub install: &'static str,
-    /// How Prony makes it for itself, where it can.
+    /// How Prony installs it for itself, if it can.
     pub source: Option<Source>,
 }
 
 /// A file of a toolchain that some installations leave out.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Part {
     /// Its name.
     pub file: &'static str,
     /// The folders it may lie in, seen from the folder of the program (links followed).
+    #[serde(deserialize_with = "words")]
     pub folders: &'static [&'static str],
 }
 
+impl Default for Toolchain {
+    fn default() -> Self {
+        Self::PLAIN
+    }
+}
+
+impl Default for Packages {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 impl Toolchain {
-    /// One of which an entry says only what is special about it.
+    /// The defaults of an entry.
     pub const PLAIN: Toolchain = Toolchain {
         name: "",
         program: "",
@@ -79,279 +101,246 @@ impl Toolchain {
     }
 }
 
-/// What makes Ruby print where it really lies.
-const RUBY_ITSELF: &[&str] = &["-e", "print RbConfig.ruby"];
-
-/// Where nginx lies where those folders are on the `PATH` of root alone.
-const NGINX_FOLDERS: &[&str] = &["/usr/sbin", "/usr/local/sbin", "/usr/local/nginx/sbin"];
-
 /// Every toolchain that a manifest can need.
-pub static TOOLCHAINS: [Toolchain; 14] = [
-    Toolchain {
-        name: "go",
-        program: "go",
-        version_args: &["version"],
-        usual_folders: &["/usr/local/go/bin", "~/go/bin"],
-        packages: Packages {
-            apt: &["golang-go"],
-            dnf: &["golang"],
-            pacman: &["go"],
-            apk: &["go"],
-            brew: &["go"],
-        },
-        install: "see https://go.dev/doc/install",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "cargo",
-        program: "cargo",
-        usual_folders: &["~/.cargo/bin"],
-        packages: Packages {
-            apt: &["cargo"],
-            dnf: &["cargo"],
-            pacman: &["rust"],
-            apk: &["cargo"],
-            brew: &["rust"],
-        },
-        install: "see https://rustup.rs",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "zig",
-        program: "zig",
-        version_args: &["version"],
-        packages: Packages {
-            dnf: &["zig"],
-            pacman: &["zig"],
-            apk: &["zig"],
-            brew: &["zig"],
-            ..Packages::NONE
-        },
-        install: "see https://ziglang.org/learn/getting-started",
-        source: Some(Source::Python {
-            package: "ziglang==0.16.0",
-            program: "ziglang/zig",
-        }),
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "bun",
-        program: "bun",
-        usual_folders: &["~/.bun/bin"],
-        packages: Packages {
-            brew: &["oven-sh/bun/bun"],
-            ..Packages::NONE
-        },
-        install: "see https://bun.sh/docs/installation",
-        source: Some(Source::Npm {
-            package: "bun@1",
-            variants: "@oven",
-            prefix: "bun-linux-",
-            program: "bin/bun",
-        }),
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "python",
-        program: "python3",
-        itself_args: &["-c", "import sys; print(sys.executable)"],
-        packages: Packages {
-            apt: &["python3", "python3-venv"],
-            dnf: &["python3"],
-            pacman: &["python"],
-            apk: &["python3"],
-            brew: &["python"],
-        },
-        install: "see https://www.python.org/downloads",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "node",
-        program: "node",
-        itself_args: &["-p", "process.execPath"],
-        packages: Packages {
-            apt: &["nodejs", "npm"],
-            dnf: &["nodejs", "nodejs-npm"],
-            pacman: &["nodejs", "npm"],
-            apk: &["nodejs", "npm"],
-            brew: &["node"],
-        },
-        install: "see https://nodejs.org/download",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "deno",
-        program: "deno",
-        itself_args: &["eval", "-p", "Deno.execPath()"],
-        usual_folders: &["~/.deno/bin"],
-        packages: Packages {
-            pacman: &["deno"],
-            apk: &["deno"],
-            brew: &["deno"],
-            ..Packages::NONE
-        },
-        install: "see https://docs.deno.com/runtime/getting_started/installation",
-        source: Some(Source::Npm {
-            package: "deno@2",
-            variants: "@deno",
-            prefix: "linux-",
-            program: "deno",
-        }),
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "java",
-        program: "java",
-        version_args: &["-version"],
-        usual_folders: &[
-            "/usr/lib/jvm/*/bin",
-            "/opt/*jdk*/bin",
-            "~/.sdkman/candidates/java/*/bin",
-            "/home/linuxbrew/.linuxbrew/opt/openjdk*/bin",
-        ],
-        // A runtime without the compiler builds nothing.
-        part: Some(Part {
-            file: "javac",
-            folders: &["."],
-        }),
-        home_variable: Some("JAVA_HOME"),
-        packages: Packages {
-            apt: &["default-jdk-headless"],
-            dnf: &["java-devel"],
-            pacman: &["jdk-openjdk"],
-            apk: &["openjdk21"],
-            brew: &["openjdk"],
-        },
-        install: "see https://adoptium.net/installation",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "maven",
-        program: "mvn",
-        usual_folders: &["/opt/*maven*/bin", "~/.sdkman/candidates/maven/*/bin"],
-        runs_on: &["java"],
-        packages: Packages {
-            apt: &["maven"],
-            dnf: &["maven"],
-            pacman: &["maven"],
-            apk: &["maven"],
-            brew: &["maven"],
-        },
-        install: "see https://maven.apache.org/install.html",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "ruby",
-        program: "ruby",
-        itself_args: RUBY_ITSELF,
-        packages: Packages {
-            apt: &["ruby"],
-            dnf: &["ruby"],
-            pacman: &["ruby"],
-            apk: &["ruby"],
-            brew: &["ruby"],
-        },
-        install: "see https://www.ruby-lang.org/en/documentation/installation",
-        ..Toolchain::PLAIN
-    },
-    // The ruby that has Sinatra, which need not be the first one.
-    Toolchain {
-        name: "sinatra",
-        program: "ruby",
-        version_args: &["-e", "require 'sinatra/version'; puts Sinatra::VERSION"],
-        itself_args: RUBY_ITSELF,
-        packages: Packages {
-            apt: &["ruby-sinatra"],
-            dnf: &["rubygem-sinatra"],
-            ..Packages::NONE
-        },
-        install: "gem install sinatra",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "thin",
-        program: "thin",
-        version_args: &["-v"],
-        packages: Packages {
-            apt: &["thin"],
-            dnf: &["rubygem-thin"],
-            ..Packages::NONE
-        },
-        install: "gem install thin",
-        ..Toolchain::PLAIN
-    },
-    Toolchain {
-        name: "nginx",
-        program: "nginx",
-        version_args: &["-v"],
-        usual_folders: NGINX_FOLDERS,
-        packages: Packages {
-            apt: &["nginx"],
-            dnf: &["nginx"],
-            pacman: &["nginx"],
-            apk: &["nginx"],
-            brew: &["nginx"],
-        },
-        install: "see https://nginx.org/en/docs/install.html",
-        ..Toolchain::PLAIN
-    },
-    // The nginx that has the JavaScript module. A module fits the one nginx it was made for, so the
-    // version is nginx's.
-    Toolchain {
-        name: "njs",
-        program: "nginx",
-        version_args: &["-v"],
-        usual_folders: NGINX_FOLDERS,
-        part: Some(Part {
-            file: "ngx_http_js_module.so",
-            folders: &[
-                "../lib/nginx/modules",
-                "../lib64/nginx/modules",
-                "../share/nginx/modules",
-                "../modules",
-            ],
-        }),
-        packages: Packages {
-            apt: &["libnginx-mod-http-js"],
-            pacman: &["nginx-mod-njs"],
-            apk: &["nginx-mod-http-js"],
-            ..Packages::NONE
-        },
-        install: "see https://nginx.org/en/docs/njs/install.html",
-        ..Toolchain::PLAIN
-    },
-];
+pub static TOOLCHAINS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().toolchain);
 
 /// Tools that no server needs but that Prony's own measurements can use.
-pub static EXTRAS: [Toolchain; 2] = [
-    Toolchain {
-        name: "wrk",
-        program: "wrk",
-        fails_with_version: true,
-        packages: Packages {
-            apt: &["wrk"],
-            pacman: &["wrk"],
-            apk: &["wrk"],
-            brew: &["wrk"],
-            ..Packages::NONE
-        },
-        install: "see https://github.com/wg/wrk",
-        ..Toolchain::PLAIN
+pub static EXTRAS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().extra);
+
+/// The file with the data.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+struct Table {
+    toolchain: Vec<Toolchain>,
+    extra: Vec<Toolchain>,
+}
+
+fn table() -> Table {
+    toml::from_str(include_str!("toolchains.toml")).expect("a test reads the table")
+}
+
+/// Reads words of the table, which stays in memory.
+fn words<'de: 'static, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<&'static [&'static str], D::Error> {
+    Vec::deserialize(deserializer).map(|words: Vec<&str>| &*words.leak())
+}
+
+/// A package manager that Prony knows how to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackageManager {
+    /// Debian, Ubuntu.
+    Apt,
+    /// Fedora, RHEL.
+    Dnf,
+    /// Arch.
+    Pacman,
+    /// Alpine.
+    Apk,
+    /// Homebrew.
+    Brew,
+}
+
+impl PackageManager {
+    /// All, in the order they are looked for.
+    pub const ALL: [PackageManager; 5] = [
+        PackageManager::Apt,
+        PackageManager::Dnf,
+        PackageManager::Pacman,
+        PackageManager::Apk,
+        PackageManager::Brew,
+    ];
+
+    /// The one whose program is on `PATH`, if there is one.
+    pub fn detect() -> Option<PackageManager> {
+        PackageManager::ALL
+            .into_iter()
+            .find(|manager| !on_path(manager.program()).is_empty())
+    }
+
+    /// Its program.
+    pub const fn program(self) -> &'static str {
+        match self {
+            PackageManager::Apt => "apt-get",
+            PackageManager::Dnf => "dnf",
+            PackageManager::Pacman => "pacman",
+            PackageManager::Apk => "apk",
+            PackageManager::Brew => "brew",
+        }
+    }
+
+    /// The command that installs `packages`, through `sudo` if it needs root and this user is not root.
+    pub fn install(self, packages: &[&str]) -> Vec<String> {
+        let words: &[&str] = match self {
+            PackageManager::Apt | PackageManager::Dnf => &["install", "-y"],
+            PackageManager::Pacman => &["-S", "--needed", "--noconfirm"],
+            PackageManager::Apk => &["add"],
+            PackageManager::Brew => &["install"],
+        };
+        let as_root = self == PackageManager::Brew || nix::unistd::geteuid().is_root();
+        let sudo = if as_root { None } else { Some("sudo") };
+        sudo.into_iter()
+            .chain([self.program()])
+            .chain(words.iter().copied())
+            .chain(packages.iter().copied())
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+/// What a tool's packages are called by each package manager; empty if it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+pub struct Packages {
+    /// Debian, Ubuntu.
+    #[serde(deserialize_with = "words")]
+    pub apt: &'static [&'static str],
+    /// Fedora, RHEL.
+    #[serde(deserialize_with = "words")]
+    pub dnf: &'static [&'static str],
+    /// Arch.
+    #[serde(deserialize_with = "words")]
+    pub pacman: &'static [&'static str],
+    /// Alpine.
+    #[serde(deserialize_with = "words")]
+    pub apk: &'static [&'static str],
+    /// Homebrew.
+    #[serde(deserialize_with = "words")]
+    pub brew: &'static [&'static str],
+}
+
+impl Packages {
+    /// No package manager has it.
+    pub const NONE: Packages = Packages {
+        apt: &[],
+        dnf: &[],
+        pacman: &[],
+        apk: &[],
+        brew: &[],
+    };
+
+    /// Those of one package manager.
+    pub const fn of(&self, manager: PackageManager) -> &'static [&'static str] {
+        match manager {
+            PackageManager::Apt => self.apt,
+            PackageManager::Dnf => self.dnf,
+            PackageManager::Pacman => self.pacman,
+            PackageManager::Apk => self.apk,
+            PackageManager::Brew => self.brew,
+        }
+    }
+}
+
+/// The file that marks a toolchain as completely installed.
+pub const COMPLETE: &str = ".complete";
+
+/// Where Prony gets a toolchain that it installs for itself under `.prony/tools`.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Source {
+    /// From a Python package, in a virtual environment of its own.
+    Python {
+        /// The package with its version, as pip takes it.
+        package: &'static str,
+        /// The program below `site-packages`.
+        program: &'static str,
     },
-    Toolchain {
-        name: "perf",
-        program: "perf",
-        packages: Packages {
-            apt: &["linux-perf"],
-            dnf: &["perf"],
-            pacman: &["perf"],
-            apk: &["perf"],
-            ..Packages::NONE
-        },
-        install: "install your kernel's perf package",
-        ..Toolchain::PLAIN
+    /// From an npm package, in a folder of its own.
+    Npm {
+        /// The package with its version, as npm takes it.
+        package: &'static str,
+        /// The folder below `node_modules` with a folder for each variant of the program.
+        variants: &'static str,
+        /// What the folders of the variants that can run here begin with.
+        prefix: &'static str,
+        /// The program below a variant.
+        program: &'static str,
     },
-];
+}
+
+impl Source {
+    /// The package with its version.
+    pub fn package(&self) -> &'static str {
+        match self {
+            Source::Python { package, .. } | Source::Npm { package, .. } => package,
+        }
+    }
+
+    /// The program of the system that fetches the package.
+    pub fn installer(&self) -> &'static str {
+        match self {
+            Source::Python { .. } => "python3",
+            Source::Npm { .. } => "npm",
+        }
+    }
+
+    /// The commands that put it into `folder`.
+    pub fn commands(&self, folder: &Path) -> Vec<Vec<String>> {
+        let place = folder.to_string_lossy();
+        let pip = folder.join("bin/pip");
+        let commands: Vec<Vec<&str>> = match self {
+            Source::Python { package, .. } => vec![
+                vec![self.installer(), "-m", "venv", &place],
+                vec![pip.to_str().unwrap_or("pip"), "install", package],
+            ],
+            Source::Npm { package, .. } => vec![vec![
+                self.installer(),
+                "install",
+                // The package's own scripts would move the program away.
+                "--ignore-scripts",
+                "--include=optional",
+                "--no-audit",
+                "--no-fund",
+                "--prefix",
+                &place,
+                package,
+            ]],
+        };
+        commands
+            .into_iter()
+            .map(|command| command.into_iter().map(str::to_owned).collect())
+            .collect()
+    }
+
+    /// The programs that it has installed below `folder`; the first that runs is used.
+    pub fn programs(&self, folder: &Path) -> Vec<PathBuf> {
+        if !folder.join(COMPLETE).is_file() {
+            return Vec::new();
+        }
+        let programs = match self {
+            Source::Python { program, .. } => subfolders(&folder.join("lib"), "python3")
+                .into_iter()
+                .map(|python| python.join("site-packages").join(program))
+                .collect::<Vec<_>>(),
+            Source::Npm {
+                variants,
+                prefix,
+                program,
+                ..
+            } => subfolders(&folder.join("node_modules").join(variants), prefix)
+                .into_iter()
+                .map(|variant| variant.join(program))
+                .collect(),
+        };
+        programs
+            .into_iter()
+            .filter(|path| is_program(path))
+            .collect()
+    }
+}
+
+/// The folders in `folder` whose names begin with `prefix`, sorted.
+fn subfolders(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort();
+    folders
+}
 
 #[cfg(test)]
 mod tests {
@@ -360,12 +349,12 @@ mod tests {
     #[test]
     fn every_entry_says_what_it_must() {
         let mut names = Vec::new();
-        for tool in TOOLCHAINS.iter().chain(&EXTRAS) {
+        for tool in TOOLCHAINS.iter().chain(EXTRAS.iter()) {
             assert!(
                 !tool.program.is_empty() && !tool.install.is_empty(),
                 "{tool:?}"
             );
-            assert!(!names.contains(&tool.name), "{} is there twice", tool.name);
+            assert!(!names.contains(&tool.name), "{} appears twice", tool.name);
             names.push(tool.name);
             for ground in tool.runs_on {
                 assert!(Toolchain::named(ground).is_some(), "{tool:?}");

@@ -1,19 +1,19 @@
-//! What toolchains are here.
+//! Which toolchains are installed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use prony_system::on_path;
+
 use super::found::{Found, environment};
-use super::need::Need;
-use super::table::Toolchain;
-use super::tool::{Program, Tool};
-use super::version::Version;
-use super::{ask, candidates};
+use super::need::{Need, Program, Tool, Version};
+use super::programs;
+use super::table::{Source, Toolchain};
 use crate::{Layout, SupervisorProgram};
 
-/// A toolchain that is not here.
+/// A toolchain that is not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is missing; to install it: {install}")]
 pub struct Missing {
@@ -28,13 +28,13 @@ pub struct Missing {
 pub enum Availability {
     /// It is met.
     Found(Found),
-    /// Prony can make it for itself with [`Toolbox::provide`]; this says how.
+    /// Prony can install it for itself with [`Toolbox::provide`]; this says how.
     Obtainable(String),
     /// The user must install it.
     Missing(Missing),
 }
 
-/// The toolchains of this machine and those that Prony made under `.prony/tools`.
+/// The toolchains of this machine and those that Prony installed under `.prony/tools`.
 #[derive(Debug)]
 pub struct Toolbox {
     pub(super) layout: Layout,
@@ -45,7 +45,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// The toolbox of a layout; `supervisor` supervisors the commands that make a toolchain.
+    /// The toolbox of a layout; `supervisor` supervises the commands that make a toolchain.
     pub fn new(layout: &Layout, supervisor: &SupervisorProgram) -> Toolbox {
         Toolbox {
             layout: layout.clone(),
@@ -56,7 +56,7 @@ impl Toolbox {
 
     /// Whether a need is met here, could be, or not.
     ///
-    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony made.
+    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony installed.
     pub fn find(&self, need: &Need) -> Availability {
         match need.tool() {
             Tool::Known(toolchain) => {
@@ -97,15 +97,31 @@ impl Toolbox {
         })
     }
 
+    /// How Prony would install what meets a need, if it can.
+    fn makeable(&self, need: &Need) -> Option<String> {
+        let toolchain = need.tool().known()?;
+        let source = toolchain.source.as_ref()?;
+        let pinned = pinned_version(source);
+        let will_do = pinned.is_none_or(|version| need.met_by(&version));
+        (will_do && !on_path(source.installer()).is_empty()).then(|| {
+            let folder = self.folder_of(toolchain);
+            format!(
+                "Prony installs it in {} from {}",
+                folder.display(),
+                source.package()
+            )
+        })
+    }
+
     /// Any version of a tool that is here, with what could be read of it.
     pub(super) fn any(&self, tool: &'static Toolchain) -> Option<(PathBuf, Option<Version>)> {
-        let on_path = candidates::first(tool).into_iter();
-        let path = on_path.chain(candidates::usual(tool)).next()?;
+        let on_path = programs::first(tool).into_iter();
+        let path = on_path.chain(programs::usual(tool)).next()?;
         let version = self.ask(&path, tool).map(|found| found.version);
         Some((path, version))
     }
 
-    /// Where Prony makes a toolchain.
+    /// Where Prony installs a toolchain.
     pub(super) fn folder_of(&self, toolchain: &Toolchain) -> PathBuf {
         self.layout.tools().join(toolchain.name)
     }
@@ -113,9 +129,9 @@ impl Toolbox {
     /// Every one that is here, in the order of preference; none is asked before it is its turn.
     fn all(&self, toolchain: &'static Toolchain) -> impl Iterator<Item = Found> {
         let ask = move |path: PathBuf| self.ask(&path, toolchain);
-        let on_path = candidates::first(toolchain).into_iter().filter_map(ask);
+        let on_path = programs::first(toolchain).into_iter().filter_map(ask);
         let newest_first = std::iter::once_with(move || {
-            let usual = candidates::usual(toolchain).into_iter();
+            let usual = programs::usual(toolchain).into_iter();
             let mut usual: Vec<Found> = usual.filter_map(ask).collect();
             usual.sort_by_key(|found| Reverse(found.version.clone()));
             usual
@@ -138,14 +154,14 @@ impl Toolbox {
         let env = environment(&self.grounds(tool));
         let found = Found {
             tool: Tool::Known(tool),
-            version: ask::version(program, tool, &env)?,
-            path: ask::itself(program, tool),
+            version: programs::version(program, tool, &env)?,
+            path: programs::itself(program, tool),
         };
         lock().insert(key, found.clone());
         Some(found)
     }
 
-    /// The toolchains that a program runs on, as far as they are here.
+    /// The toolchains that a program runs on, as far as they are installed.
     fn grounds(&self, tool: &Toolchain) -> Vec<Found> {
         let grounds = tool.runs_on.iter().copied().filter_map(Toolchain::named);
         grounds
@@ -160,7 +176,7 @@ impl Toolbox {
 /// The program at `path`, which a manifest describes; or why its version is unknown.
 fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
     let (program, arguments) = own.version_command_of(&path);
-    match ask::version_of_command(program, arguments) {
+    match programs::version_of_command(program, arguments) {
         Some(version) => Ok(Found {
             tool: Tool::Own(own.clone()),
             version,
@@ -174,7 +190,7 @@ fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
     }
 }
 
-/// Why what was found does not meet the need, where it does not.
+/// Why what was found does not meet the need, if it does not.
 fn shortfall(found: &Found, need: &Need) -> Option<String> {
     let lack = match (need.met_by(&found.version), found.lacks()) {
         (true, None) => return None,
@@ -183,6 +199,12 @@ fn shortfall(found: &Found, need: &Need) -> Option<String> {
     };
     let path = found.path.display();
     Some(format!("{path} is {}{lack}", found.version))
+}
+
+/// The version that a package is pinned to, if it is written in full.
+fn pinned_version(source: &Source) -> Option<Version> {
+    let (_, version) = source.package().rsplit_once(['=', '@'])?;
+    Version::parse(version).filter(|_| version.contains('.'))
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use prony_server::{Built, FreePorts, Launch, Probe, RunningServer, SupervisorProgram, bring_up};
+use prony_server::{
+    Built, FreePorts, Launch, Place, Probe, RunningServer, SupervisorProgram, Word, bring_up,
+};
 
 /// Far longer than anything here takes: only a fault reaches it.
 pub const LONG: Duration = Duration::from_secs(20);
@@ -19,15 +21,8 @@ pub fn supervisor() -> SupervisorProgram {
 }
 
 pub fn built(folder: &Path, run: &[&str]) -> Built {
-    Built {
-        run: run.iter().map(|&word| word.to_owned()).collect(),
-        env: Vec::new(),
-        folder: folder.to_owned(),
-        artefact_bytes: None,
-        version: None,
-        build_s: None,
-        log: folder.join("build.log"),
-    }
+    let word = |word: &&str| Word::new(word, &Place::ALL).unwrap();
+    Built::ready_made(run.iter().map(word).collect(), folder)
 }
 
 pub fn launch(folder: &Path) -> Launch {

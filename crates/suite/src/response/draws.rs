@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use prony_load::{Mismatch, Response, ResponseCheck, excerpt};
 use prony_stats::{binomial, goodness_of_fit, independence};
 
-use super::ExpectedResponse;
-use super::line::LineOf;
+use super::{ExpectedResponse, LineOf};
 
-/// Verification draws that often over each of so many connections.
+/// Verification draws [`DRAWS_A_CONNECTION`] times over each of this many connections.
 pub const CONNECTIONS: usize = 8;
 /// See [`CONNECTIONS`].
 pub const DRAWS_A_CONNECTION: usize = 50;
@@ -131,8 +130,8 @@ impl<'a> Draws<'a> {
         (alike * 2 > places && binomial(alike, places, chance) < LEVEL).then(|| {
             let due = places as f64 * chance;
             format!(
-                "connections draw alike: {alike} of {places} draws are those of the connection before, where \
-                 about {due:.0} are due"
+                "connections draw alike: {alike} of {places} draws repeat those of the previous connection; \
+                 about {due:.0} are expected"
             )
         })
     }

@@ -244,7 +244,7 @@ fn no_expected_response_is_longer_than_what_is_kept_of_one() {
 #[test]
 fn a_late_wrong_byte_in_a_long_line_is_shown_with_its_place() {
     let line = "a".repeat(3000);
-    let patch = patch::Patch::of(line.as_bytes());
+    let patch = Patch::of(line.as_bytes());
     let wrong = format!("{}\t{}", &line[..2000], &line[2001..]);
     let body = format!("event: datastar-patch-elements\ndata: elements {wrong}\n\n");
     let mismatch = patch.check(body.as_bytes()).unwrap_err();

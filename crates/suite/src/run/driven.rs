@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriveError, DriverResult, End, Limits, Load, Told, Tool};
+use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Reported, Resources, Tool};
 use prony_model::{
     Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
@@ -17,7 +17,7 @@ const BUSY: f64 = 0.9;
 /// A timeout that is never reached; tools want one.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Why a driver makes no load of a measure.
+/// Why a driver does not support the load of a measure.
 #[derive(Debug)]
 pub struct CannotDrive(String);
 
@@ -27,25 +27,25 @@ impl fmt::Display for CannotDrive {
     }
 }
 
-/// Why `tool` cannot put the load `spec` of `workload` on a server; `None` where it can.
+/// Why `tool` cannot put the load `spec` of `workload` on a server; `None` if it can.
 pub fn cannot_drive(tool: &Tool, workload: &Workload, spec: &LoadSpec) -> Option<CannotDrive> {
     let load = match load(workload, spec, "127.0.0.1:1") {
         Ok(load) => load,
-        Err(why) => return Some(CannotDrive(format!("it makes no {why}"))),
+        Err(why) => return Some(CannotDrive(format!("it does not support {why}"))),
     };
     if let Some(why) = tool.cannot_make(&load) {
         return Some(CannotDrive(why.to_string()));
     }
     let why = tool.cannot_make(&warmup(spec, &load)?)?;
-    Some(CannotDrive(format!("{why}, which the warm-up is")))
+    Some(CannotDrive(format!("{why}, which the warm-up needs")))
 }
 
 /// What must be known of a run whose load a driver makes.
 pub fn note(tool: &Tool) -> String {
     let note = format!(
-        "The load was made by {}, not by Prony's own engine: responses were counted as that tool counts \
-         them and not compared during the load, and no latency is shown, since percentiles of \
-         several rounds can only be told from histograms, which it does not give. Prony's engine first \
+        "{} generated the load, not Prony's own engine: responses were counted as that tool counts \
+         them and not compared during the load. No latency is shown: merging the percentiles of \
+         several rounds takes histograms, which that tool does not report. Prony's engine first \
          warmed each server up until it was steady; that tool then ran the load's own warm-up.",
         tool.name_and_version()
     );
@@ -58,22 +58,22 @@ pub fn note(tool: &Tool) -> String {
 /// A load in the words of the drivers.
 fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'static str> {
     let Request::Http { method, path } = &workload.request else {
-        return Err("gRPC calls");
+        return Err("gRPC");
     };
     let arrivals = match &spec.shape {
         LoadShape::Closed => Arrivals::Closed,
         LoadShape::Rate(schedule) => Arrivals::Rate(even_rate(schedule)?),
         LoadShape::UsersClosed { .. } | LoadShape::UsersOpen { .. } => {
-            return Err("load of users who think");
+            return Err("users with a think time");
         }
     };
     let close = match spec.requests_per_connection {
         None => false,
         Some(1) => true,
-        Some(_) => return Err("new connection after a number of requests"),
+        Some(_) => return Err("a new connection every N requests"),
     };
     if spec.streams > 0 {
-        return Err("streams that are held open beside a load");
+        return Err("streams beside the load");
     }
     if spec.deadline_s.is_some() {
         return Err("deadlines");
@@ -82,16 +82,16 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         .max_connections
         .is_some_and(|most| most > spec.connections)
     {
-        return Err("new connections where a rate needs more");
+        return Err("opening more connections when a rate needs them");
     }
     if spec.spin {
-        return Err("load that busy-waits for its instants");
+        return Err("busy-waiting (`spin`)");
     }
     if spec.events {
-        return Err("count of the events in its responses");
+        return Err("counting events");
     }
     if spec.first_byte {
-        return Err("times to the first byte");
+        return Err("the time to the first byte");
     }
     Ok(Load {
         arrivals,
@@ -101,9 +101,7 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
             (Some(duration), None) => End::After(Duration::from_secs_f64(duration)),
             (None, Some(requests)) => End::Requests(requests),
             _ => {
-                return Err(
-                    "load that ends by its duration or by its requests, whichever is first",
-                );
+                return Err("an end by duration or requests, whichever comes first");
             }
         },
         pipeline: spec.pipeline,
@@ -115,7 +113,7 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
     })
 }
 
-/// The load before `load` that warms the server up; `None` where there is to be none.
+/// The load before `load` that warms the server up; `None` if there is to be none.
 fn warmup(spec: &LoadSpec, load: &Load) -> Option<Load> {
     (spec.warmup_s > 0.0).then(|| Load {
         // Some tools know whole seconds alone, and a warm-up may be longer.
@@ -127,10 +125,10 @@ fn warmup(spec: &LoadSpec, load: &Load) -> Option<Load> {
 /// The rate of a schedule that is even and the same from beginning to end.
 fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
     match &schedule.stages[..] {
-        _ if schedule.arrivals != RecordedArrivals::Even => Err("arrivals at random"),
+        _ if schedule.arrivals != RecordedArrivals::Even => Err("Poisson arrivals"),
         _ if schedule.burst > 1 => Err("bursts"),
         [only] if only.from_per_s == only.to_per_s => Ok(only.to_per_s),
-        _ => Err("rates that change"),
+        _ => Err("a changing rate"),
     }
 }
 
@@ -148,12 +146,12 @@ impl Drive<'_> {
     /// Warms the server up and measures.
     ///
     /// # Errors
-    /// Where the tool fails or `interrupt` is set.
+    /// If the tool fails or `interrupt` is set.
     pub fn run(&self, interrupt: &AtomicBool) -> Result<LoadResult, DriveError> {
         let load = load(self.workload, self.spec, &self.host);
         // What cannot be made is not planned.
         let load = load.map_err(|what| DriveError::CannotMake(what.into()))?;
-        let limits = Limits {
+        let limits = Resources {
             cpus: self.cpus.to_vec(),
             counters: None,
         };
@@ -170,7 +168,7 @@ impl Drive<'_> {
         warmup: Option<&DriverResult>,
         gave: &DriverResult,
     ) -> LoadResult {
-        let told = &gave.told;
+        let told = &gave.reported;
         let outcomes = outcomes(told);
         let method = load.method.clone();
         LoadResult {
@@ -188,8 +186,8 @@ impl Drive<'_> {
             requests: outcomes.total(),
             outcomes,
             warmup: warmup.map(|warmup| WarmupResult {
-                duration_s: warmup.told.duration_s,
-                outcomes: self::outcomes(&warmup.told),
+                duration_s: warmup.reported.duration_s,
+                outcomes: self::outcomes(&warmup.reported),
             }),
             rate_per_s: told.rate_per_s(),
             bytes_read: told.bytes_read.or(told.body_bytes).unwrap_or(0),
@@ -250,7 +248,7 @@ fn outcome_of(kind: &str) -> Outcome {
         "connect" => Outcome::Refused,
         "timeout" => Outcome::TimedOut,
         "dropped" => Outcome::Shed,
-        // `read`, `write` and what is not told apart: no whole response came.
+        // `read`, `write` and errors of an unknown kind: no whole response came.
         _ => {
             let named = Outcome::ALL.into_iter().find(|one| one.name() == kind);
             named.unwrap_or(Outcome::Reset)
@@ -258,7 +256,7 @@ fn outcome_of(kind: &str) -> Outcome {
     }
 }
 
-fn outcomes(told: &Told) -> Outcomes {
+fn outcomes(told: &Reported) -> Outcomes {
     let mut outcomes = Outcomes::default();
     outcomes[Outcome::Ok] = told.ok;
     outcomes[Outcome::WrongStatus] = told.wrong_status.unwrap_or(0);
@@ -269,19 +267,19 @@ fn outcomes(told: &Told) -> Outcomes {
     outcomes
 }
 
-fn first_wrong(tool: &Tool, told: &Told) -> Option<WrongResponse> {
+fn first_wrong(tool: &Tool, told: &Reported) -> Option<WrongResponse> {
     let title = &tool.manifest.title;
     let wrong_status = told.wrong_status.filter(|count| *count > 0);
     if let Some(count) = wrong_status {
         return Some(WrongResponse {
             outcome: Outcome::WrongStatus.name().to_owned(),
-            detail: format!("{title} tells of {count} responses with another status"),
+            detail: format!("{title} reports {count} responses with an unexpected status"),
         });
     }
     let (kind, count) = told.errors.iter().find(|(_, count)| **count > 0)?;
     Some(WrongResponse {
         outcome: outcome_of(kind).name().to_owned(),
-        detail: format!("{title} tells of {count} errors of the kind `{kind}`"),
+        detail: format!("{title} reports {count} `{kind}` errors"),
     })
 }
 

@@ -1,12 +1,14 @@
 //! Servers that are kept running from round to round, because they take long to warm up.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use prony_model::ProcessStart;
+use prony_server::RunningServer;
 
-use super::running::Running;
+use super::verify::{STOP_GRACE, settle_quiet};
 
-/// This many are kept at the most.
+/// At most this many are kept.
 const MOST_KEPT: usize = 32;
 /// The share of the machine's memory that they may hold together.
 const MOST_MEMORY: f64 = 0.25;
@@ -32,7 +34,7 @@ struct One {
 }
 
 impl Kept {
-    /// Takes out the server of `key`, if it still runs; else tells how its process ended, if one was there.
+    /// Takes out the server of `key` if it still runs; else returns how its process ended, if there was one.
     pub fn take(&mut self, key: &Key) -> (Option<Running>, Option<String>) {
         let Some(place) = self.running.iter().position(|one| one.key == *key) else {
             return (None, None);
@@ -83,5 +85,48 @@ impl Kept {
         for one in self.running.extract_if(.., |one| !is_needed(&one.key)) {
             one.running.stop();
         }
+    }
+}
+
+/// A server that gave an expected response, with the life of its process.
+pub struct Running {
+    pub server: RunningServer,
+    /// From the spawn of its process to its first expected response; taken by the trial that started it.
+    pub startup_ns: Option<u64>,
+    /// How long it has been under load, in seconds.
+    pub loaded_s: f64,
+    /// Whether its warm-up was searched for its end.
+    pub is_searched: bool,
+    /// What it held before its first load, in bytes; `None` before that, and if the system did not say.
+    pub memory_before_bytes: Option<u64>,
+    /// Requests that were still in flight when its last load ended: it may log them later.
+    pub in_flight: u64,
+}
+
+impl Running {
+    /// A server that has just given its first expected response.
+    pub fn new(server: RunningServer, startup_ns: u64) -> Self {
+        Self {
+            server,
+            startup_ns: Some(startup_ns),
+            loaded_s: 0.0,
+            is_searched: false,
+            memory_before_bytes: None,
+            in_flight: 0,
+        }
+    }
+
+    /// How many lines it has logged, once it logs no more of its last load.
+    pub fn settled_lines(&mut self) -> io::Result<u64> {
+        if self.in_flight > 0 {
+            settle_quiet(&mut self.server);
+        }
+        self.server.log_lines()
+    }
+
+    /// Ends it. The log of a server that did well says nothing that the record does not.
+    pub fn stop(mut self) {
+        self.server.stop(STOP_GRACE);
+        self.server.logs().discard();
     }
 }

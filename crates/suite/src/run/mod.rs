@@ -3,6 +3,7 @@
 //! What is measured is in the store as soon as its trial is over, so that nothing is lost
 //! however the run ends.
 
+mod bench;
 mod driven;
 mod event;
 mod kept;
@@ -10,7 +11,6 @@ mod noisy;
 mod prepare;
 mod rig;
 mod rounds;
-mod running;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -20,73 +20,33 @@ mod warming;
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use prony_driver::Tool;
 use prony_model::{
-    Adaptive, CpuAssignment, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
-    TrialRecord, VerifyVerdict,
+    Adaptive, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus, TrialRecord,
+    VerifyVerdict,
 };
-use prony_server::{Built, Freshness, Layout, PortSource, Server, SupervisorProgram};
+use prony_server::{Built, PortSource, Server};
 use prony_store::{Store, StoreError};
 use prony_system::{allowed_cpus, pin_current_thread};
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Measure, Plan};
-use crate::response::{AssetError, ExpectedResponse};
 use crate::suite::Suite;
-use crate::workload::Workload;
 
+use bench::now;
 use kept::Kept;
 
+pub use bench::{Bench, Task};
 pub use driven::{CannotDrive, cannot_drive, note as driver_note};
-pub use event::Event;
+pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
-pub use rounds::{Attempt, Warming};
 pub use verify::{Verification, verify_server};
 
-/// A workload with its expected response, ready to be asked for.
-pub struct Task {
-    /// The workload.
-    pub workload: Workload,
-    /// Its expected response.
-    pub right: std::sync::Arc<ExpectedResponse>,
-}
-
-impl Task {
-    /// The workload with its response made from the files in `assets`.
-    ///
-    /// # Errors
-    /// Where a file that the response is made from cannot be read.
-    pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
-        Ok(Self {
-            right: ExpectedResponse::new(workload, &layout.assets())?.into(),
-            workload: workload.clone(),
-        })
-    }
-}
-
-/// What is the same for every server that is started.
-#[derive(Clone, Debug)]
-pub struct Bench {
-    /// Where the project's files are.
-    pub layout: Layout,
-    /// What supervisors every process that is started.
-    pub supervisor: SupervisorProgram,
-    /// Which CPUs the server has, and which the load.
-    pub cpus: CpuAssignment,
-    /// Where the servers' output goes.
-    pub logs: PathBuf,
-    /// How long a server may take to its first expected response.
-    pub ready_timeout: Duration,
-    /// When an earlier build of a server is used again.
-    pub freshness: Freshness,
-}
-
-/// Everything a run is made of.
+/// All that a run takes.
 pub struct RunRequest<'a> {
     /// The bench.
     pub bench: Bench,
@@ -127,13 +87,13 @@ impl RunRequest<'_> {
     }
 }
 
-/// A run that is over, as far as it came.
+/// A run that has ended, complete or not.
 pub struct Finished {
     /// The run.
     pub run: Run,
     /// Its trials.
     pub trials: Vec<TrialRecord>,
-    /// Why it could not be recorded any more, where it could not: then the last of `trials` are
+    /// Why it could not be recorded any more, if it could not: then the last of `trials` are
     /// only here.
     pub unsaved: Option<StoreError>,
 }
@@ -142,12 +102,12 @@ pub struct Finished {
 /// trial that is running is dropped and the run ends.
 ///
 /// # Errors
-/// Where the store cannot even take the run. Later trouble with it is in [`Finished`].
+/// If the store cannot even take the run. Later trouble with it is in [`Finished`].
 pub fn run(
     mut request: RunRequest<'_>,
     store: &Store,
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Finished, StoreError> {
     let mut run = new_run(&request);
     store.begin_run(&run)?;
@@ -206,7 +166,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // Where this fails the next run is slower to build, and says what CPUs it had.
+        // If this fails the next run is slower to build, and says what CPUs it had.
         let _ = pin_current_thread(&self.before);
     }
 }
@@ -243,7 +203,7 @@ fn notes(request: &RunRequest<'_>) -> Vec<String> {
     request.suite.notes.iter().cloned().chain(driver).collect()
 }
 
-/// What the suite's document published, without the tables of which nothing is measured.
+/// What the suite's document published, without the tables that this run does not measure.
 fn published(request: &RunRequest<'_>) -> Option<Published> {
     let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
     let load_cpus = load_cpus.unwrap_or(NonZeroUsize::MIN);
@@ -256,11 +216,6 @@ fn published(request: &RunRequest<'_>) -> Option<Published> {
         table.rows.iter().any(measured)
     });
     (!published.tables.is_empty()).then_some(published)
-}
-
-/// The present, RFC 3339, UTC.
-pub(crate) fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The servers that can be started, by id.
@@ -276,7 +231,7 @@ fn verify_all(
     run: &mut Run,
     built: &BTreeMap<String, Built>,
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) {
     for record in &mut run.servers {
         let server = request.servers.iter().find(|one| one.id == record.id);
@@ -286,7 +241,7 @@ fn verify_all(
         if interrupt.load(Relaxed) {
             return;
         }
-        observe(Event::Verifying { server: &record.id });
+        observe(RunEvent::Verifying { server: &record.id });
         let mut logs = None;
         let (bench, ports) = (&request.bench, request.ports.as_mut());
         match verify_server(bench, server, built, &request.tasks, ports, interrupt) {
@@ -306,7 +261,7 @@ fn verify_all(
             }
             Verification::Interrupted => return,
         }
-        observe(Event::Verified {
+        observe(RunEvent::Verified {
             server: record,
             logs: logs.as_ref(),
         });
@@ -320,7 +275,7 @@ fn measure(
     trials: &mut Vec<TrialRecord>,
     store: &Store,
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<(), StoreError> {
     let plan = plan(request, run);
     let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
@@ -348,7 +303,7 @@ fn measure(
     let mut done = rounds::Done::default();
     let made = rounds::make(plan, &rule, &mut rig, &mut done);
     if !interrupt.load(Relaxed) {
-        // Else they are killed: whoever interrupts does not want to wait.
+        // Otherwise they are killed: a user who interrupts does not want to wait.
         rig.kept.retain(|_| false);
     }
     drop(rig);

@@ -7,19 +7,20 @@ use std::thread;
 use prony_model::{ServerRecord, ServerStatus};
 use prony_server::{BuildError, Built, Found, ProvideError, Server, Toolbox, build};
 
-use super::{Bench, Event};
+use super::bench::Bench;
+use super::event::RunEvent;
 
 /// A server after preparation.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// What the record says of it.
     pub record: ServerRecord,
-    /// How to start it, where it can be.
+    /// How to start it, if it can be.
     pub built: Option<Built>,
 }
 
-/// What a builder thread tells the thread that observes.
-enum Told {
+/// What a builder thread reports to the thread that observes.
+enum Reported {
     Step {
         server: String,
         step: &'static str,
@@ -36,7 +37,7 @@ pub fn prepare(
     bench: &Bench,
     servers: &[&Server],
     interrupt: &AtomicBool,
-    observe: &mut dyn FnMut(Event<'_>),
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Prepared> {
     let toolbox = Toolbox::new(&bench.layout, &bench.supervisor);
     let builders = thread::available_parallelism().map_or(1, |cpus| cpus.get());
@@ -55,7 +56,7 @@ pub fn prepare(
                     if let Some(prepared) = prepare_one(bench, toolbox, server, interrupt, &tell) {
                         let prepared = Box::new(prepared);
                         // The observer outlives every builder.
-                        let _ = tell.send(Told::Done { index, prepared });
+                        let _ = tell.send(Reported::Done { index, prepared });
                     }
                 }
             });
@@ -63,14 +64,14 @@ pub fn prepare(
         drop(tell);
         for told in told {
             match told {
-                Told::Step { server, step } => {
-                    observe(Event::Preparing {
+                Reported::Step { server, step } => {
+                    observe(RunEvent::Preparing {
                         server: &server,
                         step,
                     });
                 }
-                Told::Done { index, prepared } => {
-                    observe(Event::Prepared {
+                Reported::Done { index, prepared } => {
+                    observe(RunEvent::Prepared {
                         server: &prepared.record,
                     });
                     results[index] = Some(*prepared);
@@ -86,12 +87,12 @@ fn prepare_one(
     toolbox: &Toolbox,
     server: &Server,
     interrupt: &AtomicBool,
-    tell: &Sender<Told>,
+    tell: &Sender<Reported>,
 ) -> Option<Prepared> {
     let step = |step| {
         let server = server.id.clone();
         // The observer outlives every builder.
-        let _ = tell.send(Told::Step { server, step });
+        let _ = tell.send(Reported::Step { server, step });
     };
     step("looking for its toolchain");
     let found = match provide_all(toolbox, server, interrupt) {
@@ -155,7 +156,9 @@ fn record(server: &Server, built: Option<&Built>, status: ServerStatus) -> Serve
         version: built.and_then(|built| built.version.clone()),
         class: manifest.class.name().to_owned(),
         source_hash: server.source_hash.clone(),
-        run_command: built.map_or_else(Vec::new, |built| built.run.clone()),
+        run_command: built.map_or_else(Vec::new, |built| {
+            built.run.iter().map(ToString::to_string).collect()
+        }),
         artefact_bytes: built.and_then(|built| built.artefact_bytes),
         build_s: built.and_then(|built| built.build_s),
         status,

@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
-use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
+use prony_model::{ProcessStart, TrialRecord};
 use prony_server::{Built, PortSource};
 use prony_store::{Store, StoreError};
 
-use super::kept::{Kept, Key};
-use super::rounds::{Attempt, Rig, Warming};
-use super::running::Running;
+use super::bench::{Bench, Task};
+use super::event::RunEvent;
+use super::kept::{Kept, Key, Running};
+use super::rounds::Rig;
 use super::trial::{TrialEvent, TrialSetup};
-use super::{Bench, Event, Task};
-use crate::plan::Planned;
+use crate::plan::{Planned, TrialAttempt, Warming};
 
-/// The servers, the loads, and the store that keeps what came of them.
+/// The servers, the loads, and the store that keeps the results.
 pub struct Servers<'a> {
     pub bench: &'a Bench,
     pub built: &'a BTreeMap<String, Built>,
@@ -33,19 +33,19 @@ pub struct Servers<'a> {
     pub machine_bytes: u64,
     pub begun: Instant,
     pub interrupt: &'a AtomicBool,
-    pub observe: &'a mut dyn FnMut(Event<'_>),
+    pub observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
 impl Servers<'_> {
     /// The server that is kept for an attempt, if it is to have that, and when the process that the attempt has was
     /// started.
-    fn take_kept(&mut self, attempt: &Attempt, key: &Key) -> (Option<Running>, ProcessStart) {
+    fn take_kept(&mut self, attempt: &TrialAttempt, key: &Key) -> (Option<Running>, ProcessStart) {
         if attempt.warming != Warming::Keep {
             return (None, ProcessStart::New);
         }
         match self.kept.take(key) {
             (Some(running), _) => return (Some(running), ProcessStart::Kept),
-            (None, Some(exit)) => (self.observe)(Event::KeptEnded {
+            (None, Some(exit)) => (self.observe)(RunEvent::KeptEnded {
                 attempt,
                 exit: &exit,
             }),
@@ -55,13 +55,15 @@ impl Servers<'_> {
     }
 
     /// Keeps the server of a trial that is over, or stops it.
-    fn put_back(&mut self, attempt: &Attempt, key: Key, record: &TrialRecord, running: Running) {
-        let showed_slow = match &record.result {
-            TrialResult::Measured(measurement) => {
-                measurement.warm_up.as_ref().is_some_and(WarmUp::is_slow)
-            }
-            TrialResult::Failed { .. } => false,
-        };
+    fn put_back(
+        &mut self,
+        attempt: &TrialAttempt,
+        key: Key,
+        record: &TrialRecord,
+        running: Running,
+    ) {
+        let warm_up = record.measurement().and_then(|one| one.warm_up);
+        let showed_slow = warm_up.is_some_and(|warm_up| warm_up.is_slow());
         if attempt.warming == Warming::Keep || showed_slow {
             self.kept.put(key, running, self.machine_bytes);
         } else {
@@ -71,7 +73,7 @@ impl Servers<'_> {
 }
 
 impl Rig for Servers<'_> {
-    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         if self.interrupt.load(Relaxed) {
             return None;
         }
@@ -95,8 +97,8 @@ impl Rig for Servers<'_> {
         let observe = &mut self.observe;
         let told = &mut |event: TrialEvent<'_>| {
             observe(match event {
-                TrialEvent::WarmingUp(so_far) => Event::WarmingUp { attempt, so_far },
-                TrialEvent::Loading(progress) => Event::Loading { attempt, progress },
+                TrialEvent::WarmingUp(so_far) => RunEvent::WarmingUp { attempt, so_far },
+                TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
             });
         };
         let (record, running) = setup.run(kept, self.ports, self.interrupt, told)?;
@@ -125,7 +127,7 @@ impl Rig for Servers<'_> {
         self.begun.elapsed()
     }
 
-    fn tell(&mut self, event: Event<'_>) {
+    fn tell(&mut self, event: RunEvent<'_>) {
         (self.observe)(event);
     }
 }

@@ -1,4 +1,4 @@
-//! Records of trials that nobody made, for tests.
+//! Made-up records of trials, for tests.
 
 use prony_model::{
     Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, MachineNoise, Measurement,

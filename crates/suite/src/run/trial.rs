@@ -14,14 +14,14 @@ use prony_model::{
 };
 use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServer, Sampler};
 
+use super::bench::{Bench, Task, now};
 use super::driven::Drive;
-use super::running::Running;
+use super::kept::Running;
 use super::verify::{RESPONSE_TIMEOUT, ask, request, settle_log, start};
 use super::warming::{Searched, search};
-use super::{Bench, Task, now};
 use crate::response::CountedDraws;
 
-/// One trial, ready to be made.
+/// One trial, ready to be run.
 pub struct TrialSetup<'a> {
     /// The bench.
     pub bench: &'a Bench,
@@ -37,14 +37,14 @@ pub struct TrialSetup<'a> {
     pub driver: Option<&'a Tool>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
-    /// For how long at the most, in seconds, a new process is warmed up until it is steady; `None` to leave that to the
+    /// For how long at most, in seconds, a new process is warmed up until it is steady; `None` to leave that to the
     /// load's own warm-up.
     pub search_s: Option<f64>,
     /// How long a process may be under load until it must be warm, in seconds.
     pub warmup_limit_s: f64,
 }
 
-/// What a trial tells of itself while it goes on.
+/// What a trial reports while it is in progress.
 pub enum TrialEvent<'a> {
     /// The server is warmed up until it is steady, and how long that has taken so far.
     WarmingUp(Duration),
@@ -63,8 +63,8 @@ fn failed(kind: FailureKind) -> impl Fn(String) -> Stop {
 }
 
 impl TrialSetup<'_> {
-    /// Makes the trial, with the server that was kept for it or else a new one; `observe` is told how far it has come.
-    /// Gives its server back unless the trial failed. `None` if it was interrupted.
+    /// Runs the trial, with the server that was kept for it or else a new one; `observe` gets its progress.
+    /// Returns its server unless the trial failed. `None` if it was interrupted.
     pub fn run(
         &self,
         kept: Option<Running>,
@@ -278,7 +278,7 @@ impl TrialSetup<'_> {
         result.map_err(failed(FailureKind::Load))
     }
 
-    /// How many requests may have been sent that a tool does not tell of: those in flight when
+    /// How many requests may have been sent that a tool does not report: those in flight when
     /// its load ended, and its warm-up.
     fn untold_requests(&self) -> u64 {
         let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
@@ -368,9 +368,9 @@ fn unreadable(error: std::io::Error) -> Stop {
 
 /// What a server was asked and has responded in a load, its warm-up and the streams beside it included.
 struct Requests {
-    /// Those that reached it, as far as is known.
+    /// Those that reached it, as far as Prony knows.
     sent: u64,
-    /// Those of which a whole response came.
+    /// Those that got a whole response.
     responded: u64,
 }
 

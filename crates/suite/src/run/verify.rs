@@ -15,7 +15,7 @@ use prony_server::{
     Wire, bring_up,
 };
 
-use super::{Bench, Task};
+use super::bench::{Bench, Task};
 use crate::response::{CONNECTIONS, DRAWS_A_CONNECTION, Draws, LineOf};
 use crate::workload;
 
@@ -31,25 +31,25 @@ const END_TIME: Duration = Duration::from_secs(1);
 const A_RESPONSE: &str = "a response";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
-/// A log that does not grow for so long is taken to be done.
+/// A log that does not grow for this long is taken to be complete.
 const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is requested, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
 /// How long Prony goes on requesting lines that should be drawn at random; then those that came must do.
 const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
-/// What came of verifying one server.
+/// The result of verifying one server.
 pub enum Verification {
     /// It responded, right or wrong.
     Responded {
-        /// What came of each workload.
+        /// The result for each workload.
         verified: Vec<VerifyResult>,
         /// What it wrote, which is kept if a response was wrong.
         logs: Option<Logs>,
     },
     /// It ended while it was asked.
     Ended {
-        /// What came of the workloads before.
+        /// The results for the workloads before.
         verified: Vec<VerifyResult>,
         /// How it ended, and what it wrote.
         reason: String,

@@ -44,7 +44,7 @@ impl Searched {
     }
 }
 
-/// Puts `plan` on a server until it is steady or `limit` is over; `observe` is told how long it has taken so far. The
+/// Puts `plan` on a server until it is steady or `limit` is over; `observe` gets how long it has taken so far. The
 /// load also ends if the server does, or if `interrupt` is set.
 ///
 /// # Errors

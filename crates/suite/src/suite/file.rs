@@ -1,15 +1,16 @@
 //! A suite as it is written, and its checks.
 
 use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::published::RawDocument;
+use super::published::{MeasureNames, RawDocument};
 use super::{Changes, MeasureSpec, Suite, SuiteLoad};
 use crate::adaptive::{AdaptiveRounds, Precision};
-use crate::toml_file::{self, FileError, Source};
+use prony_manifest::{FileError, Source, UnknownName, fields};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,30 +22,81 @@ struct RawSuite {
     rounds: NonZeroU32,
     precision: Option<Precision>,
     budget: Option<Spanned<Budget>>,
-    #[serde(deserialize_with = "toml_file::names")]
+    #[serde(deserialize_with = "fields::names")]
     servers: Vec<String>,
     measure: Vec<RawMeasure>,
     quick: Option<Spanned<Changes>>,
     published: Option<RawDocument>,
 }
 
-/// How long the trials may take altogether.
+/// How long all trials together may take.
 #[derive(Clone, Copy, Deserialize)]
-struct Budget(#[serde(deserialize_with = "toml_file::some_duration")] Duration);
+struct Budget(#[serde(deserialize_with = "fields::some_duration")] Duration);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawMeasure {
     id: Option<Spanned<String>>,
-    #[serde(deserialize_with = "toml_file::names")]
+    #[serde(deserialize_with = "fields::names")]
     workloads: Vec<String>,
     load: SuiteLoad,
     rounds: Option<NonZeroU32>,
     quick: Option<Spanned<Changes>>,
 }
 
+/// Why a suite cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// There is none of that name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// Its file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Its file has a name that no run could have.
+    #[error(
+        "{}: a suite's file name may have only letters, digits, hyphens and underscores, and must end in .toml",
+        .0.display()
+    )]
+    Name(PathBuf),
+}
+
+/// Whether it can be part of a run's id, and so of a folder's name.
+fn is_id(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.chars().all(is_letter)
+}
+
+impl Suite {
+    /// The ids of all suites in `folder`, sorted.
+    pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
+        prony_manifest::ids(folder)
+    }
+
+    /// Reads `<folder>/<id>.toml`.
+    pub fn read(folder: &Path, id: &str) -> Result<Self, SuiteError> {
+        let known = Self::ids(folder)?;
+        if !known.iter().any(|name| name == id) {
+            let known = known.iter().map(String::as_str);
+            return Err(UnknownName::new("suite", id, known).into());
+        }
+        let source = Source::open(&folder.join(format!("{id}.toml")))?;
+        Ok(suite(id, &source)?)
+    }
+
+    /// Reads the suite in the file at `path`, wherever that is. Its id is the file's name without `.toml`.
+    pub fn open(path: &Path) -> Result<Self, SuiteError> {
+        let source = Source::open(path)?;
+        let id = path.file_stem().and_then(|stem| stem.to_str());
+        let id = id
+            .filter(|id| is_id(id))
+            .ok_or_else(|| SuiteError::Name(path.to_owned()))?;
+        Ok(suite(id, &source)?)
+    }
+}
+
 /// Reads the suite `id`.
-pub(super) fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
+fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
     let raw: RawSuite = source.parse()?;
     no_id_twice(source, &raw.measure)?;
     let adaptive = adaptive(source, raw.precision, raw.budget.as_ref())?;
@@ -61,7 +113,14 @@ pub(super) fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         .map(|measure| measure.check(source, raw.rounds, quick))
         .collect::<Result<Vec<_>, _>>()?;
     let document = match raw.published {
-        Some(document) => Some(document.check(source, &raw.servers, &measures)?),
+        Some(document) => {
+            let names = measures.iter().map(|measure| MeasureNames {
+                id: measure.id.as_deref(),
+                workloads: &measure.workloads,
+            });
+            let names: Vec<_> = names.collect();
+            Some(document.check(source, &raw.servers, &names)?)
+        }
         None => None,
     };
     Ok(Suite {
@@ -107,7 +166,7 @@ fn adaptive(
             None => Ok(None),
             Some(budget) => Err(source.fault(
                 budget.span(),
-                "`budget` needs `precision`, for instance \"3%\": without it the rounds are as many as `rounds` says",
+                "`budget` needs `precision`, for instance \"3%\": without it the number of rounds is `rounds`",
             )),
         };
     };
@@ -130,7 +189,7 @@ fn no_id_twice(source: &Source, measures: &[RawMeasure]) -> Result<(), FileError
     Ok(())
 }
 
-/// Changes of which every one must find something to change in one of `loads`.
+/// Changes, each of which must apply to one of `loads`.
 fn changes_something(
     source: &Source,
     quick: &Spanned<Changes>,
@@ -138,23 +197,31 @@ fn changes_something(
 ) -> Result<Changes, FileError> {
     let changes = *quick.get_ref();
     let fault = |message: &str| Err(source.fault(quick.span(), message));
-    let none_has = |has: fn(&SuiteLoad) -> bool| !loads.iter().any(|load| has(load));
+    let any_has = |has: fn(&SuiteLoad) -> bool| loads.iter().any(|load| has(load));
     if changes.is_empty() {
         return fault(
             "`quick` changes nothing: give `rounds`, `duration`, `warmup`, `warmup_limit` or `requests`",
         );
     }
-    if changes.duration.is_some() && none_has(|load| load.duration.is_some()) {
-        return fault("`quick` has a `duration`, but no load that it changes has one");
-    }
-    if changes.requests.is_some() && none_has(|load| load.requests.is_some()) {
-        return fault("`quick` has `requests`, but no load that it changes has them");
-    }
-    if changes.warmup.is_some() && none_has(|load| !load.warmup.is_zero()) {
-        return fault("`quick` has a `warmup`, but no load that it changes has one");
-    }
-    if changes.warmup_limit.is_some() && none_has(|load| !load.warmup.is_zero()) {
-        return fault("`quick` has a `warmup_limit`, but no load that it changes has a warm-up");
+    let has_warmup = any_has(|load| !load.warmup.is_zero());
+    let has = [
+        (
+            "duration",
+            changes.duration.is_some(),
+            any_has(|load| load.duration.is_some()),
+        ),
+        (
+            "requests",
+            changes.requests.is_some(),
+            any_has(|load| load.requests.is_some()),
+        ),
+        ("warmup", changes.warmup.is_some(), has_warmup),
+        ("warmup_limit", changes.warmup_limit.is_some(), has_warmup),
+    ];
+    if let Some((field, ..)) = has.iter().find(|(_, is_changed, has)| *is_changed && !has) {
+        return fault(&format!(
+            "`quick` sets `{field}`, but no load that it changes has it"
+        ));
     }
     Ok(changes)
 }

@@ -1,27 +1,25 @@
 //! Suites: which servers, under which loads, in how many rounds, and what a document published of
 //! the same.
 
-mod changes;
 mod file;
 mod load;
 mod published;
 #[cfg(test)]
 mod tests;
-mod value;
 
-use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::time::Duration;
 
+use prony_manifest::fields;
 use prony_model::Published;
+use serde::Deserialize;
 
-pub use changes::Changes;
+pub use file::SuiteError;
 pub use load::{SuiteLoad, WARMUP_LIMIT};
 use published::Document;
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
-use crate::toml_file::{self, FileError, Source};
-use crate::unknown_name::UnknownName;
 
 /// What to measure.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +38,7 @@ pub struct Suite {
     pub measures: Vec<MeasureSpec>,
     /// Rounds that are added as needed, in place of the measures' own numbers of them.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The document that it grew from.
+    /// The document behind it.
     document: Option<Document>,
 }
 
@@ -64,7 +62,7 @@ impl MeasureSpec {
         self.id.clone().unwrap_or_else(|| self.workloads.join(", "))
     }
 
-    /// How much it measures: `3 rounds of 10s`, or `trials of 10s` where rounds are added as needed.
+    /// How much it measures: `3 rounds of 10s`, or `trials of 10s` if rounds are added as needed.
     fn extent(&self, is_adaptive: bool) -> String {
         if is_adaptive {
             return format!("trials of {}", self.load.end());
@@ -74,31 +72,8 @@ impl MeasureSpec {
     }
 }
 
-/// Why a suite could not be had.
-#[derive(Debug, thiserror::Error)]
-pub enum SuiteError {
-    /// There is none of that name.
-    #[error(transparent)]
-    Unknown(#[from] UnknownName),
-    /// Its file is wrong.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// Its file has a name that no run could have.
-    #[error(
-        "{}: a suite's file name may have only letters, digits, hyphens and underscores, and must end in .toml",
-        .0.display()
-    )]
-    Name(PathBuf),
-}
-
-/// Whether it can be part of a run's id, and so of a folder's name.
-fn is_id(name: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    !name.is_empty() && name.chars().all(is_letter)
-}
-
 impl Suite {
-    /// One that no file holds: what a command makes up by itself, with measures that it brings along.
+    /// A suite without a file, which a command makes up, without measures.
     pub fn made_up(id: &str, title: String, notes: Vec<String>, servers: Vec<String>) -> Self {
         Self {
             id: id.to_owned(),
@@ -110,32 +85,6 @@ impl Suite {
             adaptive: None,
             document: None,
         }
-    }
-
-    /// The ids of all suites in `folder`, sorted.
-    pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
-        toml_file::ids(folder)
-    }
-
-    /// Reads `<folder>/<id>.toml`.
-    pub fn read(folder: &Path, id: &str) -> Result<Self, SuiteError> {
-        let known = Self::ids(folder)?;
-        if !known.iter().any(|name| name == id) {
-            let known = known.iter().map(String::as_str);
-            return Err(UnknownName::new("suite", id, known).into());
-        }
-        let source = Source::open(&folder.join(format!("{id}.toml")))?;
-        Ok(file::suite(id, &source)?)
-    }
-
-    /// Reads the suite in the file at `path`, wherever that is. Its id is the file's name without `.toml`.
-    pub fn open(path: &Path) -> Result<Self, SuiteError> {
-        let source = Source::open(path)?;
-        let id = path.file_stem().and_then(|stem| stem.to_str());
-        let id = id
-            .filter(|id| is_id(id))
-            .ok_or_else(|| SuiteError::Name(path.to_owned()))?;
-        Ok(file::suite(id, &source)?)
     }
 
     /// The ids of its workloads, each once, in the order in which it names them.
@@ -174,7 +123,7 @@ impl Suite {
         self.measures.iter().flat_map(with_load).collect()
     }
 
-    /// The document that it grew from, with the loads as they are measured here, for a machine that
+    /// The document behind it, with the loads as they are measured here, for a machine that
     /// gives `cpus` CPUs to the load.
     pub fn published_on(&self, cpus: NonZeroUsize) -> Option<Published> {
         let document = self.document.as_ref()?;
@@ -182,8 +131,8 @@ impl Suite {
     }
 
     /// Makes it the quick run that its file describes: loads of the same shapes, for seconds
-    /// instead of minutes. Gives the note that says so; `None` where it is short as it is. `changes`
-    /// will be made to it besides, and the note tells what will be measured.
+    /// instead of minutes. Returns the note that says so; `None` if it is short already. `changes`
+    /// will be applied to it afterwards, and the note describes what will be measured.
     pub fn quicken(&mut self, changes: &Changes) -> Option<&str> {
         let mut shortened = Vec::new();
         let is_adaptive = self.adaptive.is_some();
@@ -223,5 +172,70 @@ impl Suite {
              those that ran."
                 .into(),
         );
+    }
+}
+
+/// What is to be other than the suite has it; `None` leaves it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Changes {
+    /// How many rounds.
+    pub rounds: Option<NonZeroU32>,
+    /// How long a trial is measured.
+    #[serde(deserialize_with = "fields::maybe_some_duration")]
+    pub duration: Option<Duration>,
+    /// How long requests are sent before measuring begins.
+    #[serde(deserialize_with = "fields::maybe_duration")]
+    pub warmup: Option<Duration>,
+    /// How long a server may be under a load until it must be warm.
+    #[serde(deserialize_with = "fields::maybe_duration")]
+    pub warmup_limit: Option<Duration>,
+    /// How many requests are measured at most.
+    pub requests: Option<NonZeroU64>,
+}
+
+impl Changes {
+    /// Whether everything stays as it is.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// These changes, and those of `others` for what these do not change.
+    fn or(self, others: Self) -> Self {
+        Self {
+            rounds: self.rounds.or(others.rounds),
+            duration: self.duration.or(others.duration),
+            warmup: self.warmup.or(others.warmup),
+            warmup_limit: self.warmup_limit.or(others.warmup_limit),
+            requests: self.requests.or(others.requests),
+        }
+    }
+
+    /// Changes the figures that a measure has. What has none stays without: a load without a
+    /// warm-up gets none, and one that ends by requests alone no duration.
+    fn shorten(&self, measure: &mut MeasureSpec) {
+        let load = &mut measure.load;
+        measure.rounds = self.rounds.unwrap_or(measure.rounds);
+        if let Some(duration) = self.duration {
+            load.shorten_to(duration);
+        }
+        load.requests = load.requests.map(|own| self.requests.unwrap_or(own));
+        if !load.warmup.is_zero() {
+            load.warmup = self.warmup.unwrap_or(load.warmup);
+            load.warmup_limit = self.warmup_limit.or(load.warmup_limit);
+        }
+    }
+
+    /// Changes a measure's figures, or adds them. So a duration also ends a load that would end by
+    /// requests, if it comes first, and requests end one that would end by a duration. A warm-up without a limit is
+    /// exactly as long as it says.
+    fn impose(&self, measure: &mut MeasureSpec) {
+        let load = &mut measure.load;
+        measure.rounds = self.rounds.unwrap_or(measure.rounds);
+        load.duration = self.duration.or(load.duration);
+        load.requests = self.requests.or(load.requests);
+        load.warmup = self.warmup.unwrap_or(load.warmup);
+        let exactly = self.warmup.map(|_| Duration::ZERO);
+        load.warmup_limit = self.warmup_limit.or(exactly).or(load.warmup_limit);
     }
 }

@@ -1,63 +1,40 @@
-//! What a document published: its tables as they are written in a suite, and their checks.
+//! What a document published: its tables as they are written in a suite, and their checks. Figures are written with the
+//! unit that the document has.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
+use prony_manifest::{FileError, Source};
 use prony_model::{
     LoadSpec, Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary,
 };
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, MapAccess, Visitor};
-use toml::Spanned;
-
-use super::MeasureSpec;
-use super::value::FigureValues;
-use crate::toml_file::{FileError, Source};
+use toml::{Spanned, Value};
 
 /// A document, checked. The loads of its tables are only known when it is known what is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Document {
-    document: String,
-    machine: String,
-    method: String,
-    tables: Vec<Table>,
-}
-
-/// A table, and which measure gives its figures here.
-#[derive(Clone, Debug, PartialEq)]
-struct Table {
-    measure: usize,
-    title: String,
-    summary: RoundSummary,
-    each_round: bool,
-    columns: Vec<PublishedFigure>,
-    charts: Vec<PublishedFigure>,
-    share_of: Option<String>,
-    notes: Vec<String>,
-    rows: Vec<PublishedRow>,
+    published: Published,
+    /// For each table, which of the suite's measures gives its figures here.
+    measures: Vec<usize>,
 }
 
 impl Document {
     /// The document with each measure's load, by its place in the suite.
     pub(super) fn with_loads(&self, load: impl Fn(usize) -> LoadSpec) -> Published {
-        let table = |table: &Table| PublishedTable {
-            title: table.title.clone(),
-            load: load(table.measure),
-            summary: table.summary,
-            each_round: table.each_round,
-            columns: table.columns.clone(),
-            charts: table.charts.clone(),
-            share_of: table.share_of.clone(),
-            notes: table.notes.clone(),
-            rows: table.rows.clone(),
-        };
-        Published {
-            document: self.document.clone(),
-            machine: self.machine.clone(),
-            method: self.method.clone(),
-            tables: self.tables.iter().map(table).collect(),
+        let mut published = self.published.clone();
+        for (table, &measure) in published.tables.iter_mut().zip(&self.measures) {
+            table.load = load(measure);
         }
+        published
     }
+}
+
+/// What a table's checks must know of the measure that gives its figures.
+pub(super) struct MeasureNames<'a> {
+    /// The measure's id, if it has one.
+    pub id: Option<&'a str>,
+    /// The ids of its workloads.
+    pub workloads: &'a [String],
 }
 
 #[derive(Deserialize)]
@@ -89,74 +66,65 @@ struct RawTable {
     row: Vec<RawRow>,
 }
 
-/// What a row's checks need to know.
-struct Context<'a> {
-    source: &'a Source,
-    servers: &'a [String],
-    measure: &'a MeasureSpec,
-    columns: &'a [PublishedFigure],
-}
+/// A row as it is written: `name`, `server`, `workload`, and a field for each figure.
+type RawRow = Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>;
 
 impl RawDocument {
     pub(super) fn check(
         self,
         source: &Source,
         servers: &[String],
-        measures: &[MeasureSpec],
+        measures: &[MeasureNames<'_>],
     ) -> Result<Document, FileError> {
-        let tables = self.table.into_iter();
-        Ok(Document {
+        let checked = self.table.into_iter();
+        let checked = checked.map(|table| table.check(source, servers, measures));
+        let (measures, tables) = checked.collect::<Result<(Vec<_>, Vec<_>), _>>()?;
+        let published = Published {
             document: self.document,
             machine: self.machine,
             method: self.method,
-            tables: tables
-                .map(|table| table.check(source, servers, measures))
-                .collect::<Result<_, _>>()?,
+            tables,
+        };
+        Ok(Document {
+            published,
+            measures,
         })
     }
 }
 
 impl RawTable {
+    /// The table, without its load, and which measure gives its figures.
     fn check(
         self,
         source: &Source,
         servers: &[String],
-        measures: &[MeasureSpec],
-    ) -> Result<Table, FileError> {
-        let index = measure_named(source, &self.measure, measures)?;
-        let measure = &measures[index];
+        measures: &[MeasureNames<'_>],
+    ) -> Result<(usize, PublishedTable), FileError> {
+        let ids = || measures.iter().map(|measure| measure.id);
+        let index = ids().position(|id| id == Some(self.measure.get_ref()));
+        let index = index
+            .ok_or_else(|| source.unknown(&self.measure, "measure with the id", ids().flatten()))?;
+        let workloads = measures[index].workloads;
         self.check_columns(source)?;
         if let Some(share_of) = &self.share_of {
-            among(
-                source,
-                share_of,
-                "workload in its measure",
-                &measure.workloads,
-            )?;
+            among(source, share_of, "workload in its measure", workloads)?;
         }
-        let columns: Vec<_> = self.columns.into_iter().map(Spanned::into_inner).collect();
-        let context = Context {
-            source,
-            servers,
-            measure,
-            columns: &columns,
-        };
-        let mut rows: Vec<PublishedRow> = Vec::with_capacity(self.row.len());
-        for raw in self.row {
-            let row = raw.check(&context, &rows)?;
-            rows.push(row);
-        }
-        Ok(Table {
-            measure: index,
+        let mut table = PublishedTable {
             title: self.title,
+            load: LoadSpec::default(),
             summary: self.summary,
             each_round: self.each_round,
-            columns,
+            columns: self.columns.into_iter().map(Spanned::into_inner).collect(),
             charts: self.charts.into_iter().map(Spanned::into_inner).collect(),
             share_of: self.share_of.map(Spanned::into_inner),
             notes: self.notes,
-            rows,
-        })
+            rows: Vec::with_capacity(self.row.len()),
+        };
+        for raw in self.row {
+            let row = row(source, raw, servers, workloads, &table)?;
+            table.rows.push(row);
+        }
+        Ok((index, table))
     }
 
     fn check_columns(&self, source: &Source) -> Result<(), FileError> {
@@ -185,25 +153,13 @@ impl RawTable {
                 .any(|column| column.get_ref() == chart.get_ref())
             {
                 let message = format!(
-                    "`{}` has a chart, but is none of the table's columns",
+                    "`{}` has a chart, but is not a column of the table",
                     chart.get_ref().name()
                 );
                 return Err(source.fault(chart.span(), message));
             }
         }
         Ok(())
-    }
-}
-
-fn measure_named(
-    source: &Source,
-    name: &Spanned<String>,
-    measures: &[MeasureSpec],
-) -> Result<usize, FileError> {
-    let ids = || measures.iter().map(|measure| measure.id.as_deref());
-    match ids().position(|id| id == Some(name.get_ref())) {
-        Some(index) => Ok(index),
-        None => Err(source.unknown(name, "measure with the id", ids().flatten())),
     }
 }
 
@@ -219,129 +175,230 @@ fn among(
     }
 }
 
-/// A row as it is written: its names, and a field for each figure.
-struct RawRow {
-    name: String,
-    server: Spanned<String>,
-    workload: Spanned<String>,
-    figures: BTreeMap<PublishedFigure, Figure>,
-}
-
-struct Figure {
-    /// Where its name stands.
-    name: std::ops::Range<usize>,
-    values: Vec<f64>,
-}
-
-impl RawRow {
-    fn check(
-        self,
-        context: &Context<'_>,
-        before: &[PublishedRow],
-    ) -> Result<PublishedRow, FileError> {
-        let source = context.source;
-        let (server, workload) = (&self.server, &self.workload);
-        among(source, server, "server in this suite", context.servers)?;
-        let workloads = &context.measure.workloads;
-        among(source, workload, "workload in its measure", workloads)?;
-        let twice = before
-            .iter()
-            .any(|row| row.server == *server.get_ref() && row.workload == *workload.get_ref());
-        if twice {
-            let (server, workload) = (server.get_ref(), workload.get_ref());
-            let message = format!("the table has two rows of `{server}` with `{workload}`");
-            return Err(source.fault(self.server.span(), message));
+/// Checks a row of `table`, which has the rows before it.
+fn row(
+    source: &Source,
+    raw: RawRow,
+    servers: &[String],
+    workloads: &[String],
+    table: &PublishedTable,
+) -> Result<PublishedRow, FileError> {
+    let place = raw.span();
+    let mut fields = raw.into_inner();
+    let mut text = |name: &str| {
+        let missing = || source.fault(place.clone(), format!("missing field `{name}`"));
+        let value = fields.remove(name).ok_or_else(missing)?;
+        match value.get_ref() {
+            Value::String(text) => Ok(Spanned::new(value.span(), text.clone())),
+            _ => Err(source.fault(value.span(), "it must be a string")),
         }
-        for (figure, Figure { name, .. }) in &self.figures {
-            if !context.columns.contains(figure) {
-                let message = format!("`{}` is none of the table's columns", figure.name());
-                return Err(source.fault(name.clone(), message));
-            }
+    };
+    let (name, server, workload) = (text("name")?, text("server")?, text("workload")?);
+    among(source, &server, "server in this suite", servers)?;
+    among(source, &workload, "workload in its measure", workloads)?;
+    let is_the_same =
+        |row: &PublishedRow| (&row.server, &row.workload) == (server.get_ref(), workload.get_ref());
+    if table.rows.iter().any(is_the_same) {
+        let (id, workload) = (server.get_ref(), workload.get_ref());
+        let message = format!("the table has two rows of `{id}` with `{workload}`");
+        return Err(source.fault(server.span(), message));
+    }
+    let mut figures = BTreeMap::new();
+    for (name, value) in fields {
+        let figure = PublishedFigure::from_name(name.get_ref()).ok_or_else(|| {
+            let known = PublishedFigure::ALL.map(PublishedFigure::name);
+            source.unknown(&name, "field", known)
+        })?;
+        if !table.columns.contains(&figure) {
+            let message = format!("`{}` is not a column of the table", figure.name());
+            return Err(source.fault(name.span(), message));
         }
-        let figures = self.figures.into_iter();
-        Ok(PublishedRow {
-            name: self.name,
-            server: self.server.into_inner(),
-            workload: self.workload.into_inner(),
-            figures: figures
-                .map(|(name, figure)| (name, figure.values))
-                .collect(),
-        })
+        let values = values(figure, value.get_ref());
+        figures.insert(
+            figure,
+            values.map_err(|message| source.fault(value.span(), message))?,
+        );
+    }
+    Ok(PublishedRow {
+        name: name.into_inner(),
+        server: server.into_inner(),
+        workload: workload.into_inner(),
+        figures,
+    })
+}
+
+/// Reads a figure: a value, or a list with one for each round.
+fn values(figure: PublishedFigure, value: &Value) -> Result<Vec<f64>, String> {
+    match value {
+        Value::Array(list) if list.is_empty() => {
+            Err("the list must hold at least one value".to_owned())
+        }
+        Value::Array(list) => list.iter().map(|value| one_value(figure, value)).collect(),
+        value => Ok(vec![one_value(figure, value)?]),
     }
 }
 
-/// A field of a row.
-enum RowField {
-    Name,
-    Server,
-    Workload,
-    Figure(PublishedFigure),
+fn one_value(figure: PublishedFigure, value: &Value) -> Result<f64, String> {
+    let (name, unit) = (figure.name(), Unit::of(figure));
+    let example = unit.example();
+    let plain = match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    };
+    match (plain, value) {
+        (Some(_), _) if unit != Unit::None => {
+            Err(format!("`{name}` needs a unit: write it like {example}"))
+        }
+        (Some(number), _) => {
+            positive(number).ok_or_else(|| format!("`{number}` is not a valid `{name}`"))
+        }
+        (None, Value::String(text)) => with_unit(text, unit.names()).ok_or_else(|| {
+            let units = known(unit);
+            format!("`{text}` is not a valid `{name}`; write it like {example}{units}")
+        }),
+        (None, _) => Err(format!(
+            "write a value such as {example}, or a list of them"
+        )),
+    }
 }
 
-/// The names of all fields of a row.
-const ROW_FIELDS: [&str; 3 + PublishedFigure::ALL.len()] = {
-    let mut names = ["name"; 3 + PublishedFigure::ALL.len()];
-    names[1] = "server";
-    names[2] = "workload";
-    let mut i = 0;
-    while i < PublishedFigure::ALL.len() {
-        names[3 + i] = PublishedFigure::ALL[i].name();
-        i += 1;
-    }
-    names
-};
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// In nothing: a rate or a count.
+    None,
+    /// In nanoseconds.
+    Time,
+    /// In bytes.
+    Size,
+    /// As a share of one.
+    Share,
+}
 
-impl<'de> Deserialize<'de> for RowField {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let mut figures = PublishedFigure::ALL.into_iter();
-        match name.as_str() {
-            "name" => Ok(RowField::Name),
-            "server" => Ok(RowField::Server),
-            "workload" => Ok(RowField::Workload),
-            other => match figures.find(|figure| figure.name() == other) {
-                Some(figure) => Ok(RowField::Figure(figure)),
-                None => Err(D::Error::unknown_field(other, &ROW_FIELDS)),
-            },
+/// What a document writes behind a number, and what it is worth. Its `KB`, `MB` and `GB` are wrk's:
+/// powers of 1024.
+const TIMES: &[(&str, f64)] = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+];
+const SIZES: &[(&str, f64)] = &[
+    ("B", 1.0),
+    ("KB", 1024.0),
+    ("MB", 1024.0 * 1024.0),
+    ("GB", 1024.0 * 1024.0 * 1024.0),
+];
+const SHARES: &[(&str, f64)] = &[("%", 0.01)];
+
+impl Unit {
+    fn of(figure: PublishedFigure) -> Self {
+        use PublishedFigure::*;
+        match figure {
+            Rate | QueuedRequests | Errors => Unit::None,
+            LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
+            | Startup => Unit::Time,
+            Transfer | ArtefactBytes | PeakMemory => Unit::Size,
+            WithinStdev | RateShare | TransferShare => Unit::Share,
+        }
+    }
+
+    const fn names(self) -> &'static [(&'static str, f64)] {
+        match self {
+            Unit::None => &[],
+            Unit::Time => TIMES,
+            Unit::Size => SIZES,
+            Unit::Share => SHARES,
+        }
+    }
+
+    const fn example(self) -> &'static str {
+        match self {
+            Unit::None => "634220.13",
+            Unit::Time => "\"331.40us\"",
+            Unit::Size => "\"96.17MB\"",
+            Unit::Share => "\"91.94%\"",
         }
     }
 }
 
-impl<'de> Deserialize<'de> for RawRow {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(RowVisitor)
+/// The units to choose from, if there are several.
+fn known(unit: Unit) -> String {
+    let names: Vec<&str> = unit.names().iter().map(|(name, _)| *name).collect();
+    match names.as_slice() {
+        [] => ", without a unit".to_owned(),
+        [_] => String::new(),
+        _ => format!("; the units are {}", names.join(", ")),
     }
 }
 
-struct RowVisitor;
+fn positive(number: f64) -> Option<f64> {
+    (number.is_finite() && number >= 0.0).then_some(number)
+}
 
-impl<'de> Visitor<'de> for RowVisitor {
-    type Value = RawRow;
+fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(digits);
+    let (_, worth) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
+    positive(number.parse::<f64>().ok()? * worth)
+}
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a row with `name`, `server`, `workload` and figures")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(figure: PublishedFigure, text: &str) -> Result<f64, String> {
+        values(figure, &Value::from(text)).map(|values| values[0])
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<RawRow, A::Error> {
-        let (mut name, mut server, mut workload) = (None, None, None);
-        let mut figures = BTreeMap::new();
-        while let Some(field) = fields.next_key::<Spanned<RowField>>()? {
-            let span = field.span();
-            match field.into_inner() {
-                RowField::Name => name = Some(fields.next_value()?),
-                RowField::Server => server = Some(fields.next_value()?),
-                RowField::Workload => workload = Some(fields.next_value()?),
-                RowField::Figure(figure) => {
-                    let values = fields.next_value_seed(FigureValues(figure))?;
-                    figures.insert(figure, Figure { name: span, values });
-                }
-            }
+    #[test]
+    fn every_unit_is_read_with_and_without_a_space() {
+        use PublishedFigure::*;
+        let kilo = 1024.0;
+        for (figure, text, value) in [
+            (LatencyMean, "331.40us", 331_400.0),
+            (LatencyMean, "331.40 µs", 331_400.0),
+            (LatencyP99, "5.5 ms", 5_500_000.0),
+            (LatencyMax, "1.79s", 1.79e9),
+            (Startup, "7 ns", 7.0),
+            (Transfer, "442.60KB", 442.6 * kilo),
+            (Transfer, "96.17MB", 96.17 * kilo * kilo),
+            (Transfer, "5.61 GB", 5.61 * kilo * kilo * kilo),
+            (ArtefactBytes, "533672 B", 533_672.0),
+            (PeakMemory, "12.7 MB", 12.7 * kilo * kilo),
+            (WithinStdev, "91.94%", 0.9194),
+            (TransferShare, "73 %", 0.73),
+        ] {
+            let came = read(figure, text).unwrap();
+            assert!((came - value).abs() <= value * 1e-12, "{text}: {came}");
         }
-        Ok(RawRow {
-            name: name.ok_or_else(|| A::Error::missing_field("name"))?,
-            server: server.ok_or_else(|| A::Error::missing_field("server"))?,
-            workload: workload.ok_or_else(|| A::Error::missing_field("workload"))?,
-            figures,
-        })
+    }
+
+    #[test]
+    fn other_units_and_texts_are_refused() {
+        use PublishedFigure::*;
+        for (figure, text, said) in [
+            (LatencyMean, "5", "`5` is not a valid `latency-mean`"),
+            (LatencyMean, "5 MB", "the units are ns, us, µs, ms, s"),
+            (
+                LatencyMean,
+                "-5 ms",
+                "`-5 ms` is not a valid `latency-mean`",
+            ),
+            (LatencyMean, "1.2.3 ms", "write it like \"331.40us\""),
+            (LatencyMean, "", "`` is not a valid `latency-mean`"),
+            (Transfer, "5.61 GiB", "the units are B, KB, MB, GB"),
+            (WithinStdev, "0.9", "write it like \"91.94%\""),
+            (
+                Rate,
+                "12 k",
+                "`12 k` is not a valid `rate`; write it like 634220.13, without a unit",
+            ),
+        ] {
+            let error = read(figure, text).unwrap_err();
+            assert!(error.contains(said), "{error}\nlacks {said}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fs;
 
-use prony_server::{Layout, MANIFEST_FILE, Manifest, Server, ServerError, Template};
+use prony_server::{Layout, MANIFEST_FILE, Manifest, Place, Server, ServerError, Word};
 
 use super::git::{Checkout, Commit, Repository, Shelf};
 
@@ -136,8 +136,12 @@ impl<'s> Wanted<'s> {
 
 /// Gives a build a target folder of its own instead of the shared one.
 fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
-    let own =
-        |word: &Template| Template::for_start(&word.as_str().replace("{cargo_target}", OWN_TARGET));
+    let own = |word: &Word| {
+        Word::new(
+            &word.to_string().replace("{cargo_target}", OWN_TARGET),
+            &Place::ALL,
+        )
+    };
     let commands = manifest.build.iter_mut().flatten();
     let words = commands
         .chain(&mut manifest.artefacts)
@@ -148,7 +152,7 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
         *word = own(word)?;
     }
     let target = manifest.env.entry("CARGO_TARGET_DIR".into());
-    target.or_insert(Template::new(OWN_TARGET)?);
+    target.or_insert(Word::new(OWN_TARGET, &Place::ALL)?);
     Ok(())
 }
 

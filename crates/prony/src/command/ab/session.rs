@@ -9,7 +9,9 @@ use prony_compare::{Comparison, Named};
 use prony_model::{ServerRecord, ServerStatus};
 use prony_server::{FreePorts, Layout, Server};
 use prony_suite::Suite;
-use prony_suite::run::{Bench, Event, Finished, Prepared, RunRequest, prepare, run as run_suite};
+use prony_suite::run::{
+    Bench, Finished, Prepared, RunEvent as Event, RunRequest, prepare, run as run_suite,
+};
 
 use super::Arguments;
 use super::measures::Measures;

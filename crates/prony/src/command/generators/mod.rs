@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use clap::Args;
-use prony_driver::{Catalogue, Counters, FindError, Limits, Tool};
+use prony_driver::{Catalogue, Counters, FindError, Resources, Tool};
 use prony_present::markdown;
 use prony_present::terminal::{Paint, wrapped};
 use prony_server::Layout;
@@ -121,7 +121,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         rounds: arguments.rounds,
         duration: arguments.duration,
         freeze: arguments.freeze,
-        limits: Limits {
+        limits: Resources {
             cpus: cpus.load.clone(),
             counters,
         },

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriverResult, Limits, Load, Tool};
+use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
 use serde::Serialize;
 
 use super::case::{Case, Freeze};
@@ -20,7 +20,7 @@ pub struct CasePlan {
     pub rounds: u32,
     pub duration: Duration,
     pub freeze: Freeze,
-    pub limits: Limits,
+    pub limits: Resources,
     pub servers: ReferenceServers,
 }
 

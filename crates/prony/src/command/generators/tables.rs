@@ -141,7 +141,9 @@ fn figures(part: &ToolResult, figure: Figure) -> Vec<f64> {
 fn not_ok() -> ToolColumn {
     column("not ok", |_, part| {
         let failures = part.rounds.iter().flatten();
-        Cell::text(number::exact(failures.map(|one| one.told.failures()).sum()))
+        Cell::text(number::exact(
+            failures.map(|one| one.reported.failures()).sum(),
+        ))
     })
 }
 
@@ -154,7 +156,7 @@ fn latency_from() -> ToolColumn {
 /// A column of a percentile as the tools report it, with its distance from the true one, if that is known.
 fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> ToolColumn {
     let mut column = column(title, move |_, part| {
-        let coarse = |one: &DriverResult| one.told.latency.resolution_ns;
+        let coarse = |one: &DriverResult| one.reported.latency.resolution_ns;
         let resolution = part.rounds.iter().flatten().find_map(coarse);
         let reported = median(&figures(part, figure));
         if let (Some(0.0), Some(resolution), None) = (reported, resolution, truth) {
@@ -171,13 +173,13 @@ fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> ToolCo
 }
 
 fn rate(one: &DriverResult) -> Option<f64> {
-    Some(one.told.rate_per_s())
+    Some(one.reported.rate_per_s())
 }
 
-const P50: Figure = |one| one.told.latency.p50_ns;
-const P90: Figure = |one| one.told.latency.p90_ns;
-const P99: Figure = |one| one.told.latency.p99_ns;
-const P999: Figure = |one| one.told.latency.p999_ns;
+const P50: Figure = |one| one.reported.latency.p50_ns;
+const P90: Figure = |one| one.reported.latency.p90_ns;
+const P99: Figure = |one| one.reported.latency.p99_ns;
+const P999: Figure = |one| one.reported.latency.p999_ns;
 
 /// The first two lines that are not empty, as one.
 fn first_lines(text: &str) -> String {

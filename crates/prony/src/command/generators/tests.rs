@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use prony_driver::{Catalogue, Counts, DriverResult, Latency, Told, Tool, Usage};
+use prony_driver::{Catalogue, Counts, DriverResult, Latency, Reported, Tool, Usage};
 
 use super::rounds::{CaseResult, ToolResult};
 use super::{in_markdown, in_terminal, tables};
@@ -20,7 +20,7 @@ fn tool(id: &str, rate: Option<f64>, counted: bool) -> ToolResult {
             driver: id.into(),
             version: None,
             command: Vec::new(),
-            told: Told {
+            reported: Reported {
                 ok,
                 errors: [("timed_out".to_owned(), round)].into(),
                 duration_s: 2.0,

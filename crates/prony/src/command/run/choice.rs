@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue as Drivers, Tool};
+use prony_manifest::nearest;
 use prony_model::{CEILING, CpuAssignment};
-use prony_server::{Catalogue, Layout, SelectError, Server, nearest};
+use prony_server::{Catalogue, Layout, SelectError, Server};
 use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 

@@ -60,11 +60,11 @@ fn what_a_tool_cannot_make_is_told() {
     let refused = |id, workload, spec| why_not(id, workload, spec).unwrap();
     assert_eq!(
         refused("wrk", "hello", at_a_rate),
-        "it makes no load of a given rate"
+        "it does not support a fixed rate"
     );
     assert_eq!(
         refused("wrk", "grpc-unary", spec()),
-        "it makes no gRPC calls"
+        "it does not support gRPC"
     );
     let users = LoadShape::UsersOpen { think_time_s: 1.0 };
     let users = LoadSpec {
@@ -73,7 +73,7 @@ fn what_a_tool_cannot_make_is_told() {
     };
     assert_eq!(
         refused("oha", "hello", users),
-        "it makes no load of users who think"
+        "it does not support users with a think time"
     );
     let mut ramp = Schedule::constant(RecordedArrivals::Even, 100.0);
     ramp.stages.push(Stage {
@@ -87,7 +87,7 @@ fn what_a_tool_cannot_make_is_told() {
     };
     assert_eq!(
         refused("oha", "hello", ramp),
-        "it makes no rates that change"
+        "it does not support a changing rate"
     );
     let short = LoadSpec {
         duration_s: Some(0.6),
@@ -95,7 +95,7 @@ fn what_a_tool_cannot_make_is_told() {
     };
     assert_eq!(
         refused("wrk", "hello", short),
-        "it takes a duration in whole seconds alone"
+        "it only takes durations in whole seconds"
     );
     let streams = LoadSpec {
         streams: 1,
@@ -115,32 +115,35 @@ fn no_part_of_a_load_is_dropped_without_a_word() {
     assert_eq!(why_not("oha", "hello", rate(None)), None);
     assert_eq!(why_not("oha", "hello", rate(Some(64))), None);
     let parts = [
-        (rate(Some(1000)), "new connections where a rate needs more"),
+        (
+            rate(Some(1000)),
+            "opening more connections when a rate needs them",
+        ),
         (
             LoadSpec {
                 spin: true,
                 ..rate(None)
             },
-            "load that busy-waits for its instants",
+            "busy-waiting (`spin`)",
         ),
         (
             LoadSpec {
                 events: true,
                 ..spec()
             },
-            "count of the events in its responses",
+            "counting events",
         ),
         (
             LoadSpec {
                 first_byte: true,
                 ..spec()
             },
-            "times to the first byte",
+            "the time to the first byte",
         ),
     ];
     for (spec, what) in parts {
         let why = why_not("oha", "hello", spec);
-        assert_eq!(why, Some(format!("it makes no {what}")));
+        assert_eq!(why, Some(format!("it does not support {what}")));
     }
 }
 
@@ -160,7 +163,7 @@ fn a_warm_up_that_a_tool_cannot_make_is_told() {
     assert_eq!(why_not_with(&tool, "hello", &counted), None);
     assert_eq!(
         why_not_with(&tool, "hello", &warmed).unwrap(),
-        "it makes no load of a given duration, which the warm-up is"
+        "it does not support a fixed duration, which the warm-up needs"
     );
 }
 
@@ -175,7 +178,7 @@ fn a_warm_up_lasts_whole_seconds() {
 
 #[test]
 fn what_a_tool_tells_has_its_outcomes() {
-    let told = Told {
+    let told = Reported {
         ok: 7,
         wrong_status: Some(2),
         unfinished: None,

@@ -1,8 +1,6 @@
 //! Round after round: the trials of each, the noisy ones again at its end, and whether another is
 //! needed.
 
-mod attempt;
-mod figures;
 mod stopping;
 #[cfg(test)]
 mod tests;
@@ -16,40 +14,38 @@ use prony_store::StoreError;
 
 use self::stopping::Stopping;
 use self::warm_ups::{Asked, WarmUps};
-use super::Event;
+use super::event::RunEvent;
 use super::noisy::noise_causes;
 use crate::adaptive::AdaptiveRounds;
-use crate::plan::{Plan, Planned};
+use crate::plan::{Plan, Planned, TrialAttempt};
 use prony_stats::LEAST_ROUNDS;
 
-pub use attempt::{Attempt, Warming};
-
-/// How often a trial is made at the most.
+/// How many attempts a trial has at most.
 const MOST_ATTEMPTS: u32 = 3;
-/// So many trials may be re-run in any case, and one more for so many that were planned: a noisy
+/// This many trials may be re-run in any case, and one more for every [`PLANNED_FOR_ONE_AGAIN`] planned ones: a noisy
 /// machine must not double the run.
 const ALWAYS_AGAIN: usize = 2;
 const PLANNED_FOR_ONE_AGAIN: usize = 3;
 
 /// What makes trials: servers and loads, or neither in a test.
 pub trait Rig {
-    /// Makes a trial. `None` where the run was stopped.
-    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord>;
+    /// Makes a trial. `None` if the run was stopped.
+    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
     /// A round begins; servers under measures that are not in it are not needed any more.
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
-    /// Keeps what came of it, so that nothing can lose it.
+    /// Stores its result durably.
     ///
     /// # Errors
-    /// Where it cannot be kept.
+    /// If it cannot be kept.
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
     /// The time, from any instant on.
     fn clock(&self) -> Duration;
 
-    /// Tells whoever watches.
-    fn tell(&mut self, event: Event<'_>);
+    /// Reports an event to the observer.
+    fn tell(&mut self, event: RunEvent<'_>);
 }
 
 /// What the rounds are decided by.
@@ -69,14 +65,14 @@ pub struct Rule<'a> {
 pub struct Done {
     /// How many were begun.
     pub rounds: u32,
-    /// Why there were no more of each measure, where they were added as needed.
+    /// Why there were no more of each measure, if they were added as needed.
     pub ends: Vec<RoundsEnd>,
 }
 
 /// Makes all rounds of a plan.
 ///
 /// # Errors
-/// Where a trial could not be kept: then no more are made. How the rounds went until then is in `done`.
+/// If a trial could not be stored: then no more are run. `done` has how the rounds went until then.
 pub fn make(
     plan: Plan,
     rule: &Rule<'_>,
@@ -87,14 +83,14 @@ pub fn make(
         Some(_) => LEAST_ROUNDS as u32,
         None => u32::MAX,
     };
-    rig.tell(Event::Planned {
+    rig.tell(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
     let measures = plan.measures().to_vec();
     let stopping = rule
         .adaptive
         .map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.servers, &measures));
-    let mut rounds = Rounds {
+    let mut rounds = RoundRunner {
         plan,
         stopping,
         warm_ups: WarmUps::new(rule.alike),
@@ -104,18 +100,18 @@ pub fn make(
     };
     let made = rounds.make(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
-        // Where a trial could not be kept, what still went on was stopped by that.
+        // If a trial could not be kept, what still went on was stopped by that.
         stopping.interrupted();
         done.ends = stopping.ends();
     }
     made
 }
 
-struct Rounds<'a> {
+struct RoundRunner<'a> {
     plan: Plan,
     stopping: Option<Stopping<'a>>,
     warm_ups: WarmUps,
-    /// How many attempts were made.
+    /// How many attempts were run.
     made: u32,
     /// How many trials were planned so far.
     planned: usize,
@@ -123,7 +119,7 @@ struct Rounds<'a> {
     re_run: usize,
 }
 
-/// An attempt that is to be made in a round.
+/// An attempt that is to be run in a round.
 struct Queued {
     planned: Planned,
     number: u32,
@@ -136,7 +132,7 @@ enum RoundEnd {
     Stopped,
 }
 
-impl Rounds<'_> {
+impl RoundRunner<'_> {
     fn make(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
         loop {
             let stopping = self.stopping.as_ref();
@@ -154,7 +150,7 @@ impl Rounds<'_> {
             }
             if let Some(stopping) = &mut self.stopping {
                 let widest = stopping.round_over();
-                rig.tell(Event::Compared {
+                rig.tell(RunEvent::Compared {
                     widest,
                     time_left: stopping.time_left(),
                 });
@@ -165,12 +161,12 @@ impl Rounds<'_> {
     fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
         self.planned += round.len();
         rig.begin_round(&round);
-        rig.tell(Event::Round { trials: &round });
+        rig.tell(RunEvent::Round { trials: &round });
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            rig.tell(Event::Trial { attempt: &attempt });
+            rig.tell(RunEvent::Trial { attempt: &attempt });
             let begun = rig.clock();
             let Some(mut record) = rig.make(&attempt) else {
                 return Ok(RoundEnd::Stopped);
@@ -190,14 +186,14 @@ impl Rounds<'_> {
                 stopping.take(queued.planned.measure, &record, took);
             }
             let again = self.is_re_run(&queued, &attempt, &record);
-            rig.tell(Event::Measured {
+            rig.tell(RunEvent::Measured {
                 record: &record,
                 again,
             });
             rig.keep(record)?;
             if again {
                 self.re_run += 1;
-                // At once it would meet what noisy it again.
+                // Run again at once, it would meet the same disturbance.
                 queue.push_back(Queued {
                     number: queued.number + 1,
                     ..queued
@@ -207,7 +203,7 @@ impl Rounds<'_> {
         Ok(RoundEnd::Over)
     }
 
-    fn attempt(&self, queued: &Queued) -> Attempt {
+    fn attempt(&self, queued: &Queued) -> TrialAttempt {
         let Planned { trial, measure } = &queued.planned;
         let limit_s = self.plan.measures()[*measure].warmup_limit_s;
         let asked = Asked {
@@ -217,7 +213,7 @@ impl Rounds<'_> {
         let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, asked);
         let mut trial = trial.clone();
         trial.sequence = self.made;
-        Attempt {
+        TrialAttempt {
             number: queued.number,
             measure: *measure,
             warming,
@@ -227,7 +223,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// What noisy a trial, without a rise that is not known to be the server's own warm-up.
+    /// What disturbed a trial, without a rise that is not known to be the server's own warm-up.
     fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
         // A rate may also rise because another program leaves.
         if !causes.iter().any(NoiseCause::is_from_outside) {
@@ -240,15 +236,13 @@ impl Rounds<'_> {
         causes
     }
 
-    /// Whether a trial is re-run: where something from outside noisy it, or where its warm-up was too
+    /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too
     /// short, unless that cannot be any longer.
-    fn is_re_run(&mut self, queued: &Queued, attempt: &Attempt, record: &TrialRecord) -> bool {
-        let TrialResult::Measured(measurement) = &record.result else {
-            return false;
+    fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
+        let measurement = match record.measurement() {
+            Some(measurement) if !record.noisy.is_empty() => measurement,
+            _ => return false,
         };
-        if record.noisy.is_empty() {
-            return false;
-        }
         let is_worth_it = record.noisy.iter().any(NoiseCause::is_from_outside)
             || self.warm_ups.lengthen(
                 &attempt.trial.server,

@@ -1,13 +1,13 @@
 //! When no more rounds are added.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{EnoughRounds, RoundsEnd, TrialRecord, TrialResult};
+use prony_model::{EnoughRounds, Measurement, RoundsEnd, TrialRecord, baseline};
+use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough};
 
-use super::figures::Figures;
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
-use prony_stats::{LEAST_ROUNDS, enough};
 
 /// Watches the comparisons of each measure, and ends those that need no more rounds.
 ///
@@ -20,7 +20,8 @@ pub struct Stopping<'a> {
     rounds: u32,
 }
 
-/// Fewer have no intervals at all, so as many are made however short the budget.
+/// A single round has no intervals, so there are at least two, however short the budget. It takes [`LEAST_ROUNDS`] to call
+/// a comparison precise.
 const FEWEST_ROUNDS: u32 = 2;
 
 /// A measure, and what is known of it.
@@ -37,7 +38,7 @@ struct Watched {
 
 #[derive(PartialEq)]
 enum State {
-    /// Nobody has taken part in it.
+    /// No server has taken part in it.
     Untouched,
     GoesOn,
     Ended(u32, EnoughRounds),
@@ -72,7 +73,7 @@ impl<'a> Stopping<'a> {
         !matches!(self.measures[measure].state, State::Ended(..))
     }
 
-    /// A trial of the measure is over and took so long.
+    /// A trial of the measure is over and took this long.
     pub fn take(&mut self, measure: usize, record: &TrialRecord, took: Duration) {
         let watched = &mut self.measures[measure];
         watched.figures.take(record);
@@ -115,7 +116,7 @@ impl<'a> Stopping<'a> {
         self.rule.budget.saturating_sub(self.spent())
     }
 
-    /// Why each measure had no more rounds, in the order of the measures. Those that nobody has taken
+    /// Why each measure had no more rounds, in the order of the measures. Those that no server has taken
     /// part in, and those that still go on, are left out.
     pub fn ends(&self) -> Vec<RoundsEnd> {
         let end = |watched: &Watched| match watched.state {
@@ -154,17 +155,123 @@ impl<'a> Stopping<'a> {
 }
 
 fn searched(record: &TrialRecord) -> Duration {
-    let TrialResult::Measured(measurement) = &record.result else {
-        return Duration::ZERO;
-    };
-    let searched_s = measurement
-        .warm_up
-        .map_or(0.0, |warm_up| warm_up.searched_s);
+    let warm_up = record.measurement().and_then(|one| one.warm_up);
+    let searched_s = warm_up.map_or(0.0, |warm_up| warm_up.searched_s);
     Duration::try_from_secs_f64(searched_s).unwrap_or_default()
 }
 
 impl Watched {
     fn goes_on(&self) -> bool {
         self.state == State::GoesOn
+    }
+}
+
+/// The figure that each server gave in each round of one measure.
+#[derive(Debug, Default)]
+pub struct Figures(BTreeMap<String, BTreeMap<u32, f64>>);
+
+impl Figures {
+    /// Takes a trial's figure. It stands for all attempts at that trial so far: a trial is re-run
+    /// only if it was noisy, and if all attempts were noisy the last one counts.
+    pub fn take(&mut self, record: &TrialRecord) {
+        let trial = &record.trial;
+        let rounds = self.0.entry(trial.server.clone()).or_default();
+        let figure = record.measurement().and_then(Measurement::headline);
+        match figure {
+            Some(figure) => rounds.insert(trial.round, figure),
+            None => rounds.remove(&trial.round),
+        };
+    }
+
+    /// The ratio of each server to the baseline, over those of the `rounds` that both have. Servers that
+    /// have less than two, or less than half of them, are left out, and are no baseline: what mostly fails is not
+    /// waited for.
+    pub fn ratios(&self, chosen: Option<&str>, servers: &[String], rounds: u32) -> Vec<Ratio> {
+        let is_enough = |count: usize| count * 2 >= rounds as usize;
+        let measured = |id: &str| {
+            let own = self.0.get(id);
+            own.is_some_and(|own| !own.is_empty() && is_enough(own.len()))
+        };
+        let ids = servers.iter().map(String::as_str);
+        let Some(base_id) = baseline(chosen, ids, measured) else {
+            return Vec::new();
+        };
+        let base = &self.0[base_id];
+        let others = self.0.iter().filter(|(id, _)| *id != base_id);
+        let ratio = |(_, of_rounds): (&String, &BTreeMap<u32, f64>)| {
+            let pairs = common_rounds(of_rounds, base);
+            Ratio::paired(&pairs).filter(|_| is_enough(pairs.len()))
+        };
+        others.filter_map(ratio).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::record;
+    use prony_model::{FailureKind, NoiseCause, TrialResult};
+
+    fn names(ids: &[&str]) -> Vec<String> {
+        ids.iter().map(|&id| id.to_owned()).collect()
+    }
+
+    fn figures(rows: &[(&str, &[f64])]) -> Figures {
+        let mut figures = Figures::default();
+        for (server, rates) in rows {
+            for (round, &rate) in (1..).zip(*rates) {
+                figures.take(&record(server, round, rate));
+            }
+        }
+        figures
+    }
+
+    #[test]
+    fn ratios_are_to_the_baseline_within_rounds() {
+        let figures = figures(&[
+            ("a", &[50.0, 60.0, 70.0]),
+            ("ceiling", &[100.0, 120.0, 140.0]),
+        ]);
+        let servers = names(&["a", "ceiling"]);
+        let [ratio] = figures.ratios(None, &servers, 3)[..] else {
+            panic!("one ratio is expected");
+        };
+        assert!((ratio.ratio - 0.5).abs() < 1e-9 && ratio.half_width() < 1e-9);
+        let [ratio] = figures.ratios(Some("a"), &servers, 3)[..] else {
+            panic!("one ratio is expected");
+        };
+        assert!((ratio.ratio - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_trial_re_run_counts_with_its_last_attempt() {
+        let mut figures = figures(&[("a", &[10.0, 10.0]), ("b", &[10.0, 10.0])]);
+        let mut again = record("b", 2, 20.0);
+        again.noisy = vec![NoiseCause::Steal { share: 0.2 }];
+        figures.take(&again);
+        assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0), (2, 20.0)]));
+        again.result = TrialResult::Failed {
+            kind: FailureKind::Load,
+            message: String::new(),
+        };
+        figures.take(&again);
+        assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0)]));
+        // One round in common is nothing to compare.
+        assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
+    }
+
+    #[test]
+    fn what_mostly_fails_is_not_waited_for() {
+        let figures = figures(&[("a", &[1.0, 2.0, 3.0, 4.0]), ("b", &[2.0, 2.0])]);
+        let servers = names(&["a", "b"]);
+        assert_eq!(figures.ratios(None, &servers, 4).len(), 1);
+        assert_eq!(figures.ratios(None, &servers, 5).len(), 0);
+    }
+
+    #[test]
+    fn what_responds_nothing_compares_with_nothing() {
+        let figures = figures(&[("a", &[0.0, 0.0]), ("b", &[1.0, 1.0])]);
+        assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
+        assert!(Figures::default().ratios(None, &[], 2).is_empty());
     }
 }

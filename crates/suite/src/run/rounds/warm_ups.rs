@@ -1,12 +1,12 @@
 //! How each server is warmed up before each load.
 //!
 //! Unless the load's own warm-up is all that is wanted, the first trial of a server under a measure searches for the
-//! end of its warm-up. A server that is warm soon starts anew for each later trial, with a warm-up as long as that. One
+//! end of its warm-up. A server that is warm soon is restarted for each later trial, with a warm-up as long as that. One
 //! that takes long is kept running from round to round, and its rounds are watched: if they still improve, it is not
 //! warm yet, whatever the search said.
 //!
 //! A server that has to warm up shows it in trial after trial. A machine that was slow for a moment shows the same
-//! rise in one of them. So a rise counts where at least two trials, and more than half of those with the
+//! rise in one of them. So a rise counts if at least two trials, and more than half of those with the
 //! warm-up that the server has now, showed one.
 
 use std::collections::BTreeMap;
@@ -14,19 +14,19 @@ use std::collections::BTreeMap;
 use prony_model::{Measurement, ProcessStart};
 use prony_stats::{Pace, Round, improved, improves_over_rounds};
 
-use super::attempt::Warming;
+use crate::plan::Warming;
 use crate::run::warming::pace;
 
-/// The longest warm-up that a load is given by itself, in seconds; where it is measured for longer, as
+/// The longest warm-up that a load is given by itself, in seconds; if it is measured for longer, as
 /// long as that.
 const LONGEST_S: f64 = 10.0;
 /// How many times as long a warm-up becomes that was too short.
 const GROWTH: f64 = 4.0;
-/// By how much it grows at the least, in seconds.
+/// By how much it grows at least, in seconds.
 const LEAST_GROWTH_S: f64 = 0.2;
-/// So many trials must show a rise.
+/// This many trials must show a rise.
 const LEAST_RISES: u32 = 2;
-/// So many rounds of a kept process are looked at: what it did long ago says nothing of how it is now.
+/// This many of a kept process's rounds are looked at: what it did long ago says nothing about its present state.
 const ROUNDS_WATCHED: usize = 8;
 
 /// What the trials of each server and measure showed, and how long they are warmed up.
@@ -139,7 +139,7 @@ impl WarmUps {
         rose && seen.rises >= LEAST_RISES && 2 * seen.rises > seen.trials
     }
 
-    /// Makes it longer from now on, after `used_s` were too short for `measured_s`; tells whether it has grown at all.
+    /// Lengthens it from now on, after `used_s` were too short for `measured_s`; returns whether it has grown at all.
     pub fn lengthen(&mut self, server: &str, measure: usize, used_s: f64, measured_s: f64) -> bool {
         let longest = LONGEST_S.max(measured_s);
         let longer = (used_s * GROWTH).max(used_s + LEAST_GROWTH_S).min(longest);

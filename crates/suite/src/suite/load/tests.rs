@@ -139,7 +139,7 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
     for (fields, said) in [
         (
             format!("{closed}, rate = \"5k/s\""),
-            "`closed` has no `rate`; a load of the shape `rate`",
+            "`closed` has no `rate`; only loads of the shape `rate` have it",
         ),
         (format!("{closed}, burst = 2"), "`closed` has no `burst`"),
         (
@@ -156,7 +156,7 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
         ),
         (
             format!("{closed}, deadline = \"1s\""),
-            "`closed` has no `deadline`; it has `timeout`, which runs from the send",
+            "`closed` has no `deadline`; use `timeout`, which runs from the send",
         ),
         (format!("{closed}, spin = false"), "`closed` has no `spin`"),
         (
@@ -175,10 +175,10 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
             format!("{open}, stages = [\"1:1s\"]"),
             "`users-open` has no `stages`",
         ),
-        (format!("{open}, connections = 1"), "it has `users`"),
+        (format!("{open}, connections = 1"), "use `users`"),
         (
             format!("{RATE}, users = 2"),
-            "`rate` has no `users`; it has `connections`",
+            "`rate` has no `users`; use `connections`",
         ),
         (
             format!("{RATE}, think_time = \"1s\""),
@@ -186,11 +186,11 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
         ),
         (
             format!("{RATE}, stages = [\"1:1s\"]"),
-            "`rate`, or `stages` where it moves, not both",
+            "`rate`, or `stages` if its rate changes, not both",
         ),
         (
             RATE.replace("rate = \"20k/s\",", ""),
-            "needs `rate`, or `stages` where it moves",
+            "needs `rate`, or `stages` if its rate changes",
         ),
         (
             RATE.replace("connections = 64,", ""),
@@ -202,7 +202,7 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
         ),
         (
             RATE.replace("20k/s", "fast"),
-            "`fast` is no rate; write one like",
+            "`fast` is not a rate; write one like",
         ),
         (RATE.replace("20k/s", "0"), "a rate must be more than 0"),
         (

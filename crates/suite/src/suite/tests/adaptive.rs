@@ -17,7 +17,7 @@ fn a_suite_may_add_rounds_until_it_is_precise() {
             "budget = \"10m\"",
             "tour.toml:4: `budget` needs `precision`",
         ),
-        ("precision = \"3\"", "tour.toml:4: `3` is no precision"),
+        ("precision = \"3\"", "tour.toml:4: `3` is not a precision"),
         ("precision = \"3%\"\nbudget = \"0s\"", "tour.toml:5: "),
         ("precision = \"99%\"", "at most 50%"),
     ] {

@@ -13,14 +13,14 @@ fn adaptive(budget_s: u64, most_rounds: u32) -> Option<AdaptiveRounds> {
 }
 
 /// A rate of each server's own, 0.5 % to either side of it from round to round.
-fn steady(attempt: &Attempt) -> f64 {
+fn steady(attempt: &TrialAttempt) -> f64 {
     let level = 100.0 + attempt.trial.server.len() as f64;
     let side = (attempt.trial.round + attempt.trial.server.len() as u32) % 2;
     level * if side == 0 { 0.995 } else { 1.005 }
 }
 
 /// One that is anywhere in its half, so that no number of rounds here makes it precise.
-fn wild() -> impl FnMut(&Attempt) -> f64 {
+fn wild() -> impl FnMut(&TrialAttempt) -> f64 {
     let mut random = fastrand::Rng::with_seed(3);
     move |_| 50.0 + 50.0 * random.f64()
 }
@@ -50,7 +50,7 @@ fn no_rounds_are_added_to_what_is_precise() {
 #[test]
 fn only_what_is_not_precise_has_more_rounds_with_all_of_its_servers() {
     let mut wild = wild();
-    let mut rate = |attempt: &Attempt| match attempt.trial.workload.as_str() {
+    let mut rate = |attempt: &TrialAttempt| match attempt.trial.workload.as_str() {
         "w0" => steady(attempt),
         _ => wild(attempt),
     };

@@ -1,4 +1,4 @@
-//! Rounds made of trials that nobody makes: their rates, their noise and their time are made up.
+//! Rounds of made-up trials, with made-up rates, noise and durations.
 
 mod adaptive;
 mod re_run;
@@ -13,24 +13,24 @@ use crate::run::testing;
 
 /// Trials of a second each.
 struct MadeUp<'a> {
-    rate: &'a mut dyn FnMut(&Attempt) -> f64,
+    rate: &'a mut dyn FnMut(&TrialAttempt) -> f64,
     /// What another program takes of the server's CPUs.
-    foreign: &'a dyn Fn(&Attempt) -> f64,
+    foreign: &'a dyn Fn(&TrialAttempt) -> f64,
     /// Whether the rate still rises when measuring begins.
-    is_cold: &'a dyn Fn(&Attempt) -> bool,
+    is_cold: &'a dyn Fn(&TrialAttempt) -> bool,
     /// After how many attempts the run is stopped.
     stopped_after: usize,
     clock_s: u64,
     kept: Vec<TrialRecord>,
     /// The warm-ups of the attempts, in seconds.
     warm_ups: Vec<f64>,
-    /// What was told: how many trials are sure, and the widest interval after each round.
+    /// What was reported: how many trials are certain, and the widest interval after each round.
     sure: usize,
     widest: Vec<Option<f64>>,
     re_run: usize,
 }
 
-fn made_up<'a>(rate: &'a mut dyn FnMut(&Attempt) -> f64) -> MadeUp<'a> {
+fn made_up<'a>(rate: &'a mut dyn FnMut(&TrialAttempt) -> f64) -> MadeUp<'a> {
     MadeUp {
         rate,
         foreign: &|_| 0.0,
@@ -46,7 +46,7 @@ fn made_up<'a>(rate: &'a mut dyn FnMut(&Attempt) -> f64) -> MadeUp<'a> {
 }
 
 impl Rig for MadeUp<'_> {
-    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         if self.kept.len() == self.stopped_after {
             return None;
         }
@@ -75,11 +75,11 @@ impl Rig for MadeUp<'_> {
         Duration::from_secs(self.clock_s)
     }
 
-    fn tell(&mut self, event: Event<'_>) {
+    fn tell(&mut self, event: RunEvent<'_>) {
         match event {
-            Event::Planned { trials } => self.sure = trials.len(),
-            Event::Compared { widest, .. } => self.widest.push(widest),
-            Event::Measured { again, .. } => self.re_run += usize::from(again),
+            RunEvent::Planned { trials } => self.sure = trials.len(),
+            RunEvent::Compared { widest, .. } => self.widest.push(widest),
+            RunEvent::Measured { again, .. } => self.re_run += usize::from(again),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn without_noise_the_trials_are_those_of_the_plan() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     let plan = plan(&[2, 3]);
     let expected = plan.trials(u32::MAX);
@@ -19,10 +19,10 @@ fn without_noise_the_trials_are_those_of_the_plan() {
 
 #[test]
 fn a_noisy_trial_is_re_run_at_the_end_of_its_round_and_both_are_kept() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|attempt| match attempt {
-        Attempt {
+        TrialAttempt {
             trial, number: 1, ..
         } if trial.round == 2 && trial.server == "go" => 0.3,
         _ => 0.0,
@@ -51,7 +51,7 @@ fn a_noisy_trial_is_re_run_at_the_end_of_its_round_and_both_are_kept() {
 
 #[test]
 fn a_trial_that_stays_noisy_is_made_three_times() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|attempt| f64::from(attempt.trial.server == "bun" && attempt.trial.round == 1);
     go(plan(&[9]), None, &mut rig);
@@ -64,7 +64,7 @@ fn a_trial_that_stays_noisy_is_made_three_times() {
 
 #[test]
 fn a_noisy_machine_makes_a_run_a_third_longer_at_the_most() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|_| 0.5;
     go(plan(&[10]), None, &mut rig);
@@ -77,7 +77,7 @@ fn a_noisy_machine_makes_a_run_a_third_longer_at_the_most() {
 
 #[test]
 fn stopped_between_two_attempts_all_that_was_made_is_kept() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|_| 0.5;
     rig.stopped_after = 4;

@@ -3,7 +3,7 @@
 use prony_model::{Outcome, ProcessStart, WarmUp};
 
 use super::*;
-use crate::run::Warming;
+use crate::plan::Warming;
 
 /// How long a new process of each server takes to be warm, in seconds; `None` for longer than the limit.
 fn takes_s(server: &str) -> Option<f64> {
@@ -19,9 +19,9 @@ fn takes_s(server: &str) -> Option<f64> {
 struct Processes<'a> {
     takes_s: &'a dyn Fn(&str) -> Option<f64>,
     /// The rate and the CPU time per response of an attempt.
-    gives: &'a dyn Fn(&Attempt) -> (f64, f64),
+    gives: &'a dyn Fn(&TrialAttempt) -> (f64, f64),
     kept: Vec<TrialRecord>,
-    attempts: Vec<Attempt>,
+    attempts: Vec<TrialAttempt>,
     running: Vec<(String, usize)>,
     needed: Vec<usize>,
 }
@@ -38,7 +38,7 @@ fn processes<'a>() -> Processes<'a> {
 }
 
 impl Rig for Processes<'_> {
-    fn make(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         let key = (attempt.trial.server.clone(), attempt.measure);
         let runs = attempt.warming == Warming::Keep && self.running.contains(&key);
         let found_s = (self.takes_s)(&attempt.trial.server);
@@ -83,7 +83,7 @@ impl Rig for Processes<'_> {
         Duration::ZERO
     }
 
-    fn tell(&mut self, _: Event<'_>) {}
+    fn tell(&mut self, _: RunEvent<'_>) {}
 }
 
 impl Processes<'_> {

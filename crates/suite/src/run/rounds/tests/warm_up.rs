@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_warm_up_that_was_too_short_is_longer_from_then_on_for_that_server() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.is_cold = &|attempt| attempt.trial.server == "bun" && attempt.warmup_s < 1.5;
     go(plan(&[4]), None, &mut rig);
@@ -27,7 +27,7 @@ fn a_warm_up_that_was_too_short_is_longer_from_then_on_for_that_server() {
 
 #[test]
 fn what_is_cold_for_ever_is_re_run_only_while_its_warm_up_grows() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.is_cold = &|attempt| attempt.trial.server == "bun";
     go(plan(&[12]), None, &mut rig);
@@ -42,7 +42,7 @@ fn what_is_cold_for_ever_is_re_run_only_while_its_warm_up_grows() {
 
 #[test]
 fn a_rise_under_another_program_does_not_lengthen_the_warm_up() {
-    let mut rate = |_: &Attempt| 100.0;
+    let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.is_cold = &|attempt| attempt.number == 1;
     rig.foreign = &|attempt| f64::from(attempt.number == 1);

@@ -1,0 +1,299 @@
+//! One figure in a tool's output: where it is, and its unit.
+
+use regex::Regex;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+/// A tool's output: as text, and as JSON if it is JSON.
+pub struct Text<'a> {
+    pub text: &'a str,
+    pub json: Value,
+}
+
+/// Where a figure is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In what the groups of a pattern capture; several are added up.
+    Pattern {
+        pattern: Regex,
+        /// Whether every match counts, not only the first.
+        sum: bool,
+    },
+    /// At a JSON pointer. If an object is there, its values are added up.
+    Pointer {
+        pointer: String,
+        /// Only the values with these keys.
+        keys: Option<Regex>,
+        /// Not the values with these keys.
+        except: Option<Regex>,
+    },
+}
+
+impl Place {
+    fn new(pattern: Option<Capture>, pointer: Option<String>) -> Result<Place, String> {
+        match (pattern, pointer) {
+            (Some(Capture(pattern)), None) => Ok(Place::Pattern {
+                pattern,
+                sum: false,
+            }),
+            (None, Some(pointer)) if pointer.starts_with('/') => Ok(Place::Pointer {
+                pointer,
+                keys: None,
+                except: None,
+            }),
+            (None, Some(pointer)) => Err(format!(
+                "`{pointer}` is not a JSON pointer; it begins with `/`, for instance `/summary/total`"
+            )),
+            _ => Err("a field has either a `pattern` or a `pointer`".to_owned()),
+        }
+    }
+
+    /// The figures that are there, as they are written.
+    fn words(&self, text: &Text<'_>) -> Vec<String> {
+        match self {
+            Place::Pattern { pattern, sum } => {
+                let matches = if *sum { usize::MAX } else { 1 };
+                let captures = pattern.captures_iter(text.text).take(matches);
+                let groups = captures.flat_map(|one| {
+                    let groups = one.iter().skip(1).flatten();
+                    groups
+                        .map(|group| group.as_str().to_owned())
+                        .collect::<Vec<_>>()
+                });
+                groups.collect()
+            }
+            Place::Pointer {
+                pointer,
+                keys,
+                except,
+            } => match text.json.pointer(pointer) {
+                Some(Value::Object(values)) => {
+                    let chosen = values.iter().filter(|(key, _)| {
+                        keys.as_ref().is_none_or(|keys| keys.is_match(key))
+                            && except.as_ref().is_none_or(|except| !except.is_match(key))
+                    });
+                    // An object from which nothing is chosen says 0.
+                    let figures = chosen.filter_map(|(_, value)| figure(value));
+                    std::iter::once("0".to_owned()).chain(figures).collect()
+                }
+                Some(value) => figure(value).into_iter().collect(),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    /// Their sum as `number` reads them; `None` if there are none, or one is not a number.
+    fn sum(&self, text: &Text<'_>, number: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+        let words = self.words(text);
+        if words.is_empty() {
+            return None;
+        }
+        let numbers = words.iter().map(|word| number(word));
+        let sum = numbers.sum::<Option<f64>>()?;
+        sum.is_finite().then_some(sum)
+    }
+}
+
+fn figure(value: &Value) -> Option<String> {
+    value.is_number().then(|| value.to_string())
+}
+
+fn plain(word: &str) -> Option<f64> {
+    word.parse().ok()
+}
+
+/// A pattern that captures something.
+#[derive(Clone, Debug)]
+pub struct Capture(pub Regex);
+
+impl<'de> Deserialize<'de> for Capture {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let AnyPattern(regex) = AnyPattern::deserialize(deserializer)?;
+        match regex.captures_len() {
+            0 | 1 => Err(D::Error::custom(
+                "this pattern needs a group, `( )`, around the figure",
+            )),
+            _ => Ok(Capture(regex)),
+        }
+    }
+}
+
+struct AnyPattern(Regex);
+
+impl<'de> Deserialize<'de> for AnyPattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let regex = Regex::new(&text);
+        let failed =
+            |error| D::Error::custom(format_args!("this is not a regular expression: {error}"));
+        regex.map(AnyPattern).map_err(failed)
+    }
+}
+
+/// A figure with a unit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "RawField<U>", bound = "U: Deserialize<'de>")]
+pub struct Field<U> {
+    pub place: Place,
+    pub unit: U,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawField<U> {
+    pattern: Option<Capture>,
+    pointer: Option<String>,
+    unit: U,
+}
+
+impl<U> TryFrom<RawField<U>> for Field<U> {
+    type Error = String;
+
+    fn try_from(raw: RawField<U>) -> Result<Self, String> {
+        Ok(Self {
+            place: Place::new(raw.pattern, raw.pointer)?,
+            unit: raw.unit,
+        })
+    }
+}
+
+/// How a time is written.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUnit {
+    Ns,
+    Us,
+    Ms,
+    S,
+    /// With its unit: `1.26ms`.
+    Written,
+}
+
+impl Field<TimeUnit> {
+    pub fn nanoseconds(&self, text: &Text<'_>) -> Option<f64> {
+        let each = match self.unit {
+            TimeUnit::Ns => 1.0,
+            TimeUnit::Us => 1e3,
+            TimeUnit::Ms => 1e6,
+            TimeUnit::S => 1e9,
+            TimeUnit::Written => return self.place.sum(text, time),
+        };
+        Some(self.place.sum(text, plain)? * each)
+    }
+}
+
+/// How a number of bytes is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BytesUnit {
+    /// In bytes.
+    Bytes,
+    /// With its unit, in steps of 1024: `5.16MB`.
+    Written,
+}
+
+impl Field<BytesUnit> {
+    pub fn bytes(&self, text: &Text<'_>) -> Option<f64> {
+        match self.unit {
+            BytesUnit::Bytes => self.place.sum(text, plain),
+            BytesUnit::Written => self.place.sum(text, bytes),
+        }
+    }
+}
+
+/// A count.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "RawCount")]
+pub struct CountField {
+    pub place: Place,
+    /// What it means if it is not there.
+    otherwise: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawCount {
+    pattern: Option<Capture>,
+    #[serde(default)]
+    sum: bool,
+    pointer: Option<String>,
+    keys: Option<AnyPattern>,
+    except: Option<AnyPattern>,
+    otherwise: Option<u64>,
+}
+
+impl TryFrom<RawCount> for CountField {
+    type Error = String;
+
+    fn try_from(raw: RawCount) -> Result<Self, String> {
+        let mut place = Place::new(raw.pattern, raw.pointer)?;
+        match &mut place {
+            Place::Pattern { sum, .. } => *sum = raw.sum,
+            Place::Pointer { keys, except, .. } => {
+                *keys = raw.keys.map(|keys| keys.0);
+                *except = raw.except.map(|except| except.0);
+            }
+        }
+        Ok(Self {
+            place,
+            otherwise: raw.otherwise,
+        })
+    }
+}
+
+impl CountField {
+    pub fn read(&self, text: &Text<'_>) -> Option<f64> {
+        let otherwise = self.otherwise.map(|count| count as f64);
+        self.place.sum(text, plain).or(otherwise)
+    }
+}
+
+/// `1.26ms` in nanoseconds.
+pub fn time(text: &str) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    let nanoseconds = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" => 60e9,
+        "h" => 3600e9,
+        _ => return None,
+    };
+    Some(number * nanoseconds)
+}
+
+/// `5.16MB` in bytes, in steps of 1024.
+fn bytes(text: &str) -> Option<f64> {
+    let (number, unit) = split(text)?;
+    let power = match unit {
+        "B" => 0,
+        "KB" | "KiB" => 1,
+        "MB" | "MiB" => 2,
+        "GB" | "GiB" => 3,
+        "TB" | "TiB" => 4,
+        _ => return None,
+    };
+    Some(number * 1024f64.powi(power))
+}
+
+fn split(text: &str) -> Option<(f64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_with_their_unit() {
+        assert_eq!(time("138.00us"), Some(138e3));
+        assert_eq!(time("1.5m"), Some(90e9));
+        assert_eq!(bytes("4.50KB"), Some(4608.0));
+        for wrong in ["", "us", "12", "1.2.3s", "5 s", "3d"] {
+            assert_eq!(time(wrong), None, "{wrong}");
+        }
+        assert_eq!(bytes("3M"), None);
+    }
+}

@@ -1,0 +1,318 @@
+//! What a `driver.toml` says.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prony_manifest::{FileError, Source, Template, UnknownName};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::field::Capture;
+use crate::output::Output;
+
+/// The file in a driver's folder.
+pub const MANIFEST_FILE: &str = "driver.toml";
+
+prony_model::named! {
+    /// Something that is filled into the words of a command.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Placeholder {
+        Url = "url",
+        Connections = "connections",
+        Threads = "threads",
+        /// The timeout in whole seconds.
+        TimeoutS = "timeout_s",
+        /// The folder of the driver.
+        Driver = "driver",
+        /// Prony's own program.
+        Prony = "prony",
+        /// Requests a second over all connections.
+        Rate = "rate",
+        /// Requests a second over one connection.
+        RatePerConnection = "rate_per_connection",
+        Pipeline = "pipeline",
+        /// 1 if every request has a connection of its own.
+        Close = "close",
+        /// The duration in whole seconds.
+        Seconds = "seconds",
+        /// The duration in whole milliseconds.
+        Milliseconds = "milliseconds",
+        Requests = "requests",
+        /// One header, `Name: value`.
+        Header = "header",
+        /// All headers as one JSON object.
+        HeadersJson = "headers_json",
+        Method = "method",
+        /// A file with the body.
+        BodyFile = "body_file",
+    }
+}
+
+use Placeholder::*;
+
+impl Placeholder {
+    /// What every load has.
+    pub const COMMON: &[Placeholder] = &[Url, Connections, Threads, TimeoutS, Driver, Prony];
+    /// What variables may be made of, which are not set if a placeholder has no value: all but [`Header`], of which a load
+    /// may have several.
+    pub fn of_variables() -> Vec<Placeholder> {
+        let mut all = Vec::from(Placeholder::ALL);
+        all.retain(|one| *one != Header);
+        all
+    }
+}
+
+impl prony_manifest::Placeholder for Placeholder {
+    fn name(self) -> &'static str {
+        Placeholder::name(self)
+    }
+}
+
+/// A word of a command.
+pub(crate) type Word = Template<Placeholder>;
+
+/// A load generator: its program, its arguments and how its output is read.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// Its name in tables.
+    pub title: String,
+    /// The command that installs it.
+    pub install: String,
+    /// What one must know to read its figures.
+    pub notes: Option<String>,
+    pub(crate) folder: PathBuf,
+    pub(crate) program: Word,
+    pub(crate) version: Option<VersionCommand>,
+    pub(crate) arguments: Arguments<Word>,
+    pub(crate) environment: Vec<(String, Word)>,
+    pub(crate) output: Output,
+}
+
+/// How Prony asks a tool for its version.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VersionCommand {
+    pub arguments: Vec<String>,
+    pub pattern: Capture,
+}
+
+/// The arguments, part by part in the order in which they are given. `None` is what the tool cannot do.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments<W> {
+    #[serde(default = "Vec::new")]
+    pub before: Vec<W>,
+    pub closed: Option<Vec<W>>,
+    pub rate: Option<Vec<W>>,
+    /// For connections that are kept.
+    #[serde(default = "Vec::new")]
+    pub keep: Vec<W>,
+    /// For a new connection with every request.
+    pub close: Option<Vec<W>>,
+    pub pipeline: Option<Vec<W>>,
+    pub duration: Option<Vec<W>>,
+    pub requests: Option<Vec<W>>,
+    /// Once for every header.
+    pub header: Option<Vec<W>>,
+    pub method: Option<Vec<W>>,
+    pub body: Option<Vec<W>>,
+    #[serde(default = "Vec::new")]
+    pub after: Vec<W>,
+}
+
+/// A manifest as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    title: Spanned<String>,
+    program: Spanned<String>,
+    install: Spanned<String>,
+    notes: Option<String>,
+    version: Option<VersionCommand>,
+    arguments: Spanned<Arguments<Spanned<String>>>,
+    #[serde(default)]
+    environment: BTreeMap<String, Spanned<String>>,
+    output: Spanned<Output>,
+}
+
+impl Manifest {
+    /// Reads the manifest in `folder`.
+    ///
+    /// # Errors
+    /// If it cannot be read or makes no sense; the text names the file, the line and the field.
+    pub fn open(folder: &Path) -> Result<Manifest, FileError> {
+        read(&Source::open(&folder.join(MANIFEST_FILE))?, folder)
+    }
+
+    /// Reads `text` as the manifest of `folder`.
+    ///
+    /// # Errors
+    /// If it makes no sense; the text names the line and the field.
+    pub fn parse(text: &str, folder: &Path) -> Result<Manifest, FileError> {
+        read(&Source::new(&folder.join(MANIFEST_FILE), text), folder)
+    }
+
+    /// Whether it makes loads of a given rate.
+    pub fn makes_rates(&self) -> bool {
+        self.arguments.rate.is_some()
+    }
+
+    /// How its output is read.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+}
+
+fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
+    let raw: RawManifest = source.parse()?;
+    let arguments = arguments(source, &raw.arguments)?;
+    let output = raw.output;
+    if arguments.rate.is_some() && output.get_ref().rate_latency_from().is_none() {
+        let message = "`[output]` needs `rate_latency_from`: \"schedule\" if the latency of a rate begins at the \
+                       scheduled arrival, \"send\" if it begins when the request is sent";
+        return Err(source.fault(output.span(), message));
+    }
+    let program = [Placeholder::Prony, Placeholder::Driver];
+    let environment = raw.environment.iter().map(|(name, value)| {
+        let value = word(source, value, &Placeholder::of_variables())?;
+        Ok((name.clone(), value))
+    });
+    Ok(Manifest {
+        folder: folder.to_owned(),
+        title: filled(source, &raw.title)?,
+        install: filled(source, &raw.install)?,
+        program: filled(source, &raw.program).and_then(|_| word(source, &raw.program, &program))?,
+        notes: raw.notes,
+        version: raw.version,
+        arguments,
+        environment: environment.collect::<Result<_, _>>()?,
+        output: output.into_inner(),
+    })
+}
+
+fn filled(source: &Source, text: &Spanned<String>) -> Result<String, FileError> {
+    match text.get_ref().trim() {
+        "" => Err(source.fault(text.span(), "it must not be empty")),
+        text => Ok(text.to_owned()),
+    }
+}
+
+fn word(
+    source: &Source,
+    text: &Spanned<String>,
+    allowed: &[Placeholder],
+) -> Result<Word, FileError> {
+    Word::new(text.get_ref(), allowed).map_err(|unknown| source.fault(text.span(), unknown))
+}
+
+fn arguments(
+    source: &Source,
+    raw: &Spanned<Arguments<Spanned<String>>>,
+) -> Result<Arguments<Word>, FileError> {
+    let words = |words: &Vec<Spanned<String>>, own: &[Placeholder]| {
+        let allowed = [Placeholder::COMMON, own].concat();
+        let words = words.iter().map(|text| word(source, text, &allowed));
+        words.collect::<Result<Vec<_>, _>>()
+    };
+    let maybe = |part: &Option<Vec<Spanned<String>>>, own: &[Placeholder]| {
+        part.as_ref().map(|part| words(part, own)).transpose()
+    };
+    let (span, raw) = (raw.span(), raw.get_ref());
+    let either = |one: bool, other: bool, names: &str| match one || other {
+        true => Ok(()),
+        false => {
+            let message =
+                format!("`[arguments]` needs {names}: without it the tool cannot generate a load");
+            Err(source.fault(span.clone(), message))
+        }
+    };
+    either(
+        raw.closed.is_some(),
+        raw.rate.is_some(),
+        "`closed` or `rate`",
+    )?;
+    let ends = (raw.duration.is_some(), raw.requests.is_some());
+    either(ends.0, ends.1, "`duration` or `requests`")?;
+    Ok(Arguments {
+        before: words(&raw.before, &[])?,
+        closed: maybe(&raw.closed, &[])?,
+        rate: maybe(&raw.rate, &[Rate, RatePerConnection])?,
+        keep: words(&raw.keep, &[])?,
+        close: maybe(&raw.close, &[])?,
+        pipeline: maybe(&raw.pipeline, &[Pipeline])?,
+        duration: maybe(&raw.duration, &[Seconds, Milliseconds])?,
+        requests: maybe(&raw.requests, &[Requests])?,
+        header: maybe(&raw.header, &[Header])?,
+        method: maybe(&raw.method, &[Method])?,
+        body: maybe(&raw.body, &[BodyFile])?,
+        after: words(&raw.after, &[])?,
+    })
+}
+
+#[cfg(test)]
+mod tests;
+
+/// The drivers in a folder, by id.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    drivers: Vec<(String, Manifest)>,
+}
+
+/// Why there is no catalogue, or no driver in it.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// The folder cannot be read.
+    #[error("cannot read the drivers in {folder}: {source}")]
+    Read {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A manifest makes no sense.
+    #[error(transparent)]
+    Manifest(#[from] FileError),
+    /// There is no such driver.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+}
+
+impl Catalogue {
+    /// Reads every driver in `folder`: the folders in it that hold a manifest.
+    ///
+    /// # Errors
+    /// If the folder cannot be read, or a manifest makes no sense.
+    pub fn read(folder: &Path) -> Result<Catalogue, CatalogueError> {
+        let failed = |source| CatalogueError::Read {
+            folder: folder.to_owned(),
+            source,
+        };
+        let mut drivers = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.path().join(MANIFEST_FILE).is_file() {
+                let id = entry.file_name().to_string_lossy().into_owned();
+                drivers.push((id, Manifest::open(&entry.path())?));
+            }
+        }
+        drivers.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Catalogue { drivers })
+    }
+
+    /// The ids, sorted.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.drivers.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// The driver of that id.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn get(&self, id: &str) -> Result<&Manifest, CatalogueError> {
+        match self.drivers.iter().find(|(known, _)| known == id) {
+            Some((_, manifest)) => Ok(manifest),
+            None => Err(UnknownName::new("driver", id, self.ids()).into()),
+        }
+    }
+}

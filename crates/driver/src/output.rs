@@ -1,0 +1,296 @@
+//! What a tool's output reports.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::Value;
+
+use crate::field::{BytesUnit, CountField, Field, Place, Text, TimeUnit, time};
+
+/// Where the figures are in a tool's output.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "OutputFields")]
+pub struct Output {
+    counted: Counted,
+    fields: OutputFields,
+}
+
+/// What a tool counts.
+#[derive(Clone, Debug)]
+enum Counted {
+    /// Responses with an expected status.
+    Ok(CountField),
+    /// Whole responses, whatever their status.
+    Responses(CountField),
+    /// All requests that ended, errors included.
+    Requests(CountField),
+    /// The same, per second.
+    RequestsPerS(CountField),
+}
+
+/// The fields of `[output]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputFields {
+    format: Format,
+    rate_latency_from: Option<RateLatency>,
+    ok: Option<CountField>,
+    responses: Option<CountField>,
+    requests: Option<CountField>,
+    requests_per_s: Option<CountField>,
+    wrong_status: Option<CountField>,
+    unfinished: Option<CountField>,
+    #[serde(default)]
+    errors: BTreeMap<String, CountField>,
+    duration: Field<TimeUnit>,
+    bytes_read: Option<Field<BytesUnit>>,
+    body_bytes: Option<Field<BytesUnit>>,
+    #[serde(default)]
+    latency: LatencyFields,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LatencyFields {
+    #[serde(default, deserialize_with = "nanoseconds")]
+    resolution: Option<f64>,
+    mean: Option<Field<TimeUnit>>,
+    p50: Option<Field<TimeUnit>>,
+    p90: Option<Field<TimeUnit>>,
+    p99: Option<Field<TimeUnit>>,
+    p999: Option<Field<TimeUnit>>,
+    max: Option<Field<TimeUnit>>,
+}
+
+fn nanoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match time(&text) {
+        Some(nanoseconds) => Ok(Some(nanoseconds)),
+        None => Err(D::Error::custom(format_args!(
+            "`{text}` is not a time; write for instance 1ms"
+        ))),
+    }
+}
+
+impl TryFrom<OutputFields> for Output {
+    type Error = String;
+
+    fn try_from(mut fields: OutputFields) -> Result<Self, String> {
+        let (is_json, wants) = match fields.format {
+            Format::Text => (false, "`text` a field has a `pattern`"),
+            Format::Json => (true, "`json` a field has a `pointer`"),
+        };
+        if !fields
+            .places()
+            .all(|place| matches!(place, Place::Pointer { .. }) == is_json)
+        {
+            return Err(format!("in the output format {wants}"));
+        }
+        let counted = [
+            fields.ok.take().map(Counted::Ok),
+            fields.responses.take().map(Counted::Responses),
+            fields.requests.take().map(Counted::Requests),
+            fields.requests_per_s.take().map(Counted::RequestsPerS),
+        ];
+        let mut counted = counted.into_iter().flatten();
+        match (counted.next(), counted.next()) {
+            (Some(counted), None) => Ok(Self { counted, fields }),
+            _ => Err(
+                "`[output]` must have exactly one of `ok`, `responses`, `requests` and \
+                 `requests_per_s`: what the tool counts"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl OutputFields {
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        let counts = [
+            &self.ok,
+            &self.responses,
+            &self.requests,
+            &self.requests_per_s,
+            &self.wrong_status,
+            &self.unfinished,
+        ];
+        let counts = counts.into_iter().flatten().chain(self.errors.values());
+        let bytes = [&self.bytes_read, &self.body_bytes].into_iter().flatten();
+        let latency = &self.latency;
+        let times = [
+            &latency.mean,
+            &latency.p50,
+            &latency.p90,
+            &latency.p99,
+            &latency.p999,
+            &latency.max,
+        ];
+        let times = times.into_iter().flatten().chain([&self.duration]);
+        let counts = counts.map(|count| &count.place);
+        let bytes = bytes.map(|bytes| &bytes.place);
+        counts.chain(bytes).chain(times.map(|time| &time.place))
+    }
+}
+
+/// Where the latency of a load of a given rate begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateLatency {
+    /// At the scheduled arrival.
+    Schedule,
+    /// When the request is sent: a server that stalls hides what it did to those that had to wait.
+    Send,
+}
+
+/// What a tool reported about a load. What it did not report is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reported {
+    /// Responses with an expected status, as far as the tool distinguishes them.
+    pub ok: u64,
+    /// Whole responses with another status.
+    pub wrong_status: Option<u64>,
+    /// Requests in flight when the load ended.
+    pub unfinished: Option<u64>,
+    /// Errors by the tool's own words.
+    pub errors: BTreeMap<String, u64>,
+    /// How long the load took by the tool's own clock, in seconds.
+    pub duration_s: f64,
+    /// Bytes received, heads included.
+    pub bytes_read: Option<u64>,
+    /// Bytes received, bodies alone.
+    pub body_bytes: Option<u64>,
+    /// Its latency.
+    pub latency: Latency,
+}
+
+/// The latency that a tool reported, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// The resolution in which it is reported, if it is coarse.
+    pub resolution_ns: Option<f64>,
+    /// The mean.
+    pub mean_ns: Option<f64>,
+    /// The median.
+    pub p50_ns: Option<f64>,
+    /// The 90th percentile.
+    pub p90_ns: Option<f64>,
+    /// The 99th percentile.
+    pub p99_ns: Option<f64>,
+    /// The 99.9th percentile.
+    pub p999_ns: Option<f64>,
+    /// The longest.
+    pub max_ns: Option<f64>,
+}
+
+impl Reported {
+    /// Responses with an expected status, a second.
+    pub fn rate_per_s(&self) -> f64 {
+        if self.duration_s > 0.0 {
+            self.ok as f64 / self.duration_s
+        } else {
+            0.0
+        }
+    }
+
+    /// Everything that went wrong, wrong statuses included.
+    pub fn failures(&self) -> u64 {
+        self.wrong_status.unwrap_or(0) + self.errors.values().sum::<u64>()
+    }
+}
+
+/// Why a tool's output could not be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// It is not JSON.
+    #[error("its output is not JSON: {0}")]
+    Json(String),
+    /// A figure that must be there is not.
+    #[error("its output does not report `{0}`")]
+    Missing(&'static str),
+}
+
+impl Output {
+    /// Where the latency of a rate begins; `None` for a tool that makes no rates.
+    pub fn rate_latency_from(&self) -> Option<RateLatency> {
+        self.fields.rate_latency_from
+    }
+
+    /// Reads what the tool wrote.
+    ///
+    /// # Errors
+    /// If the number of requests or the duration is not there.
+    pub fn read(&self, output: &str) -> Result<Reported, ReadError> {
+        let fields = &self.fields;
+        let json = match fields.format {
+            Format::Json => prony_model::from_json_str(output)
+                .map_err(|error| ReadError::Json(error.to_string()))?,
+            Format::Text => Value::Null,
+        };
+        let text = Text { text: output, json };
+        let count = |field: &Option<CountField>| field.as_ref()?.read(&text);
+        let duration_s = fields.duration.nanoseconds(&text);
+        let duration_s = duration_s.ok_or(ReadError::Missing("duration"))? / 1e9;
+        let wrong_status = count(&fields.wrong_status).map(whole);
+        let unfinished = count(&fields.unfinished).map(whole);
+        let errors = fields.errors.iter();
+        let errors: BTreeMap<String, u64> = errors
+            .filter_map(|(kind, field)| Some((kind.clone(), whole(field.read(&text)?))))
+            .collect();
+        let failed = wrong_status.unwrap_or(0) + errors.values().sum::<u64>();
+        let ok = match &self.counted {
+            Counted::Ok(field) => field.read(&text).map(whole),
+            Counted::Responses(field) => {
+                let responses = field.read(&text).map(whole);
+                responses.map(|responses| responses.saturating_sub(wrong_status.unwrap_or(0)))
+            }
+            Counted::Requests(field) => field
+                .read(&text)
+                .map(|all| whole(all).saturating_sub(failed)),
+            Counted::RequestsPerS(field) => field
+                .read(&text)
+                .map(|rate| whole(rate * duration_s).saturating_sub(failed)),
+        };
+        let bytes = |field: &Option<Field<BytesUnit>>| field.as_ref()?.bytes(&text).map(whole);
+        Ok(Reported {
+            ok: ok.ok_or(ReadError::Missing("requests"))?,
+            wrong_status,
+            unfinished,
+            errors,
+            duration_s,
+            bytes_read: bytes(&fields.bytes_read),
+            body_bytes: bytes(&fields.body_bytes),
+            latency: match ok {
+                // Without one expected response what a tool writes as its latency is no measurement.
+                Some(0) | None => Latency::default(),
+                Some(_) => fields.latency.read(&text),
+            },
+        })
+    }
+}
+
+impl LatencyFields {
+    fn read(&self, text: &Text<'_>) -> Latency {
+        let read = |field: &Option<Field<TimeUnit>>| field.as_ref()?.nanoseconds(text);
+        Latency {
+            resolution_ns: self.resolution,
+            mean_ns: read(&self.mean),
+            p50_ns: read(&self.p50),
+            p90_ns: read(&self.p90),
+            p99_ns: read(&self.p99),
+            p999_ns: read(&self.p999),
+            max_ns: read(&self.max),
+        }
+    }
+}
+
+/// A count that was read as a number; what is below zero or no number counts as none.
+fn whole(number: f64) -> u64 {
+    number.round() as u64
+}

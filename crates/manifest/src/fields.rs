@@ -1,0 +1,67 @@
+//! Fields that several files have, for `#[serde(deserialize_with = "…")]`.
+
+use std::time::Duration;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+/// A duration as people write it: `700ms`, `1m 30s`.
+///
+/// # Errors
+/// If it is not a duration.
+pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    humantime::parse_duration(&text).map_err(|error| {
+        D::Error::custom(format!(
+            "`{text}` is not a duration ({error}); write one like `700ms` or `5s`"
+        ))
+    })
+}
+
+/// A duration longer than 0.
+///
+/// # Errors
+/// If it is not a duration, or is 0.
+pub fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    match duration(deserializer)? {
+        Duration::ZERO => Err(D::Error::custom("the duration must be longer than 0")),
+        duration => Ok(duration),
+    }
+}
+
+/// [`duration`], for a field that may be left out.
+///
+/// # Errors
+/// If it is not a duration.
+pub fn maybe_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+/// [`some_duration`], for a field that may be left out.
+///
+/// # Errors
+/// If it is not a duration, or is 0.
+pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    some_duration(deserializer).map(Some)
+}
+
+/// A list of different names, at least one.
+///
+/// # Errors
+/// If it is empty, or has a name twice.
+pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    if names.is_empty() {
+        return Err(D::Error::custom("the list must not be empty"));
+    }
+    for (i, name) in names.iter().enumerate() {
+        if names[..i].contains(name) {
+            return Err(D::Error::custom(format!("`{name}` is named twice")));
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,243 @@
+//! Reading a TOML file, with errors that say where and what was probably meant.
+
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+
+use crate::name::{UnknownName, did_you_mean, nearest};
+
+/// Why a file of the project could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file, or the folder that should hold it, cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not TOML, or says something that it must not.
+    #[error("{}{}: {message}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1, if the fault is in one line.
+        line: Option<usize>,
+        /// What is wrong; it names the field.
+        message: String,
+    },
+}
+
+/// Reads the file at `path` as a `T`.
+///
+/// # Errors
+/// If it cannot be read or is not a `T`.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
+    Source::open(path)?.parse()
+}
+
+/// The ids of the TOML files in `folder`: their names without `.toml`, sorted.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
+    let failed = |source| FileError::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut ids = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        ids.extend(name.and_then(|name| Some(name.strip_suffix(".toml")?.to_owned())));
+    }
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// The text of a file, in which faults are located.
+#[derive(Clone, Debug)]
+pub struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Source {
+    /// Reads the text of the file at `path`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self::new(path, text)),
+            Err(source) => Err(FileError::Read {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// `text` as the content of the file at `path`.
+    pub fn new(path: &Path, text: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            text: text.into(),
+        }
+    }
+
+    /// The text as a `T`.
+    ///
+    /// # Errors
+    /// If it is not TOML or not a `T`.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
+        toml::from_str(&self.text).map_err(|error| {
+            let message = error.message().trim().replace('\n', "; ");
+            let message = format!("{message}{}", did_you_mean(&meant(&message)));
+            match error.span() {
+                Some(span) => self.fault(span, message),
+                None => self.content(None, message),
+            }
+        })
+    }
+
+    /// What is wrong at `span`. The field that holds it is named, unless the message names it.
+    pub fn fault(&self, span: Range<usize>, message: impl ToString) -> FileError {
+        let before = self.text.get(..span.start).unwrap_or(&self.text);
+        let line = before.matches('\n').count() + 1;
+        let (message, field) = (message.to_string(), self.field_at(before, line));
+        let names_its_field = |field: &String| message.contains(&format!("`{field}`"));
+        // serde names the fields that are unknown or missing.
+        let named = message.starts_with("unknown ") || message.starts_with("missing field");
+        let message = match field.filter(|field| !named && !names_its_field(field)) {
+            Some(field) => format!("field `{field}`: {message}"),
+            None => message,
+        };
+        self.content(Some(line), message)
+    }
+
+    /// A name that is none of `known`.
+    pub fn unknown<'a>(
+        &self,
+        name: &Spanned<String>,
+        kind: &'static str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> FileError {
+        let unknown = UnknownName::new(kind, name.get_ref(), known);
+        self.fault(name.span(), unknown)
+    }
+
+    fn content(&self, line: Option<usize>, message: String) -> FileError {
+        FileError::Content {
+            path: self.path.clone(),
+            line,
+            message,
+        }
+    }
+
+    /// The field whose value begins after `before`, else the last `name =` or `[name]` that begins a line up to there.
+    fn field_at(&self, before: &str, line: usize) -> Option<String> {
+        let own = before.trim_end().strip_suffix('=').and_then(|before| {
+            let before = before.trim_end();
+            let start = before.rfind(|c| !is_key(c));
+            key(&before[start.map_or(0, |at| at + 1)..])
+        });
+        own.or_else(|| {
+            let lines = self.text.lines().take(line);
+            lines.filter_map(key_at_start).last()
+        })
+    }
+}
+
+fn key_at_start(line: &str) -> Option<String> {
+    key(match line.trim_start_matches('[') {
+        table if table.len() < line.len() => table.split_once(']')?.0,
+        _ => line.split_once('=')?.0,
+    })
+}
+
+fn key(name: &str) -> Option<String> {
+    let name = name.trim();
+    (!name.is_empty() && name.chars().all(is_key)).then(|| name.to_owned())
+}
+
+fn is_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.".contains(c)
+}
+
+/// What serde says of an unknown name lists the known ones: "unknown field `a`, expected one of `b`, `c`".
+fn meant(message: &str) -> Option<String> {
+    if !message.starts_with("unknown ") {
+        return None;
+    }
+    let mut names = message.split('`').skip(1).step_by(2);
+    let wrong = names.next()?;
+    nearest(wrong, names)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code)]
+    struct Example {
+        title: String,
+        #[serde(default)]
+        words: Vec<Spanned<String>>,
+        #[serde(default)]
+        env: BTreeMap<String, Spanned<String>>,
+    }
+
+    fn source(text: &str) -> Source {
+        Source::new(Path::new("x.toml"), text)
+    }
+
+    fn error(text: &str) -> String {
+        source(text).parse::<Example>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn serde_finds_faults_and_the_reader_says_where() {
+        assert_eq!(
+            error("titel = \"a\""),
+            "x.toml:1: unknown field `titel`, expected one of `title`, `words`, `env`; did you mean `title`?"
+        );
+        assert_eq!(error("words = []"), "x.toml:1: missing field `title`");
+        assert_eq!(
+            error("\ntitle = 3"),
+            "x.toml:2: field `title`: invalid type: integer `3`, expected a string"
+        );
+        assert!(error("title = \"a").starts_with("x.toml:1: field `title`: "));
+    }
+
+    #[test]
+    fn a_fault_names_the_field_that_holds_it() {
+        let source = source("title = \"a\"\nwords = [\n  \"b\",\n]\nenv = { ONE = \"c\" }\n");
+        let example: Example = source.parse().unwrap();
+        assert_eq!(
+            source.fault(example.words[0].span(), "is odd").to_string(),
+            "x.toml:3: field `words`: is odd"
+        );
+        assert_eq!(
+            source
+                .fault(example.env["ONE"].span(), "is odd")
+                .to_string(),
+            "x.toml:5: field `ONE`: is odd"
+        );
+        assert_eq!(
+            source
+                .unknown(&example.words[0], "letter", ["bb", "x"])
+                .to_string(),
+            "x.toml:3: field `words`: there is no letter `b`; did you mean `bb`?"
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! The TOML files that people write for Prony (`server.toml`, `driver.toml`, suites, workloads): one reader, whose
+//! errors name the file, the line, the field and the name that was probably meant, and one template for the words
+//! of a command.
+#![forbid(unsafe_code)]
+
+pub mod fields;
+mod file;
+mod name;
+mod template;
+
+pub use file::{FileError, Source, ids, read};
+pub use name::{UnknownName, did_you_mean, nearest};
+pub use template::{Placeholder, Template, UnknownPlaceholder};

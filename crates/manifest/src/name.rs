@@ -1,0 +1,110 @@
+//! Names that nothing has, and the known names that were probably meant.
+
+use std::fmt;
+
+/// The name in `known` that `name` was probably meant to be, if one is near enough.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let name = name.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| {
+            let distance = strsim::damerau_levenshtein(&name, &candidate.to_lowercase());
+            (distance, candidate)
+        })
+        .filter(|(distance, candidate)| is_near(*distance, &name, candidate))
+        .min()
+        .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// Up to a third of the letters may be wrong, or one name may be part of the other.
+fn is_near(distance: usize, name: &str, candidate: &str) -> bool {
+    let candidate = candidate.to_lowercase();
+    let longest = name.chars().count().max(candidate.chars().count());
+    let begins = name.len() >= 2 && candidate.starts_with(name);
+    let is_part = (name.len() >= 3 && candidate.contains(name))
+        || (candidate.len() >= 3 && name.contains(&candidate));
+    begins || is_part || distance <= (longest / 3).max(1)
+}
+
+/// `; did you mean X?` for the end of an error text, or nothing.
+pub fn did_you_mean(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => String::new(),
+    }
+}
+
+/// A name that nothing has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct UnknownName {
+    /// What it should have been the name of: `workload`, `suite`, `server`.
+    pub kind: &'static str,
+    /// The name.
+    pub name: String,
+    /// The name that was probably meant.
+    pub nearest: Option<String>,
+    /// Every name there is.
+    pub known: Vec<String>,
+}
+
+impl UnknownName {
+    /// Says that `name` is none of `known`.
+    pub fn new<'a>(
+        kind: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<String> = known.into_iter().map(str::to_owned).collect();
+        Self {
+            kind,
+            name: name.to_owned(),
+            nearest: nearest(name, known.iter().map(String::as_str)),
+            known,
+        }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, name, .. } = self;
+        write!(f, "there is no {kind} `{name}`")?;
+        match &self.nearest {
+            Some(_) => f.write_str(&did_you_mean(&self.nearest)),
+            None if self.known.is_empty() => write!(f, "; there are none here"),
+            None => write!(f, "; the known ones are {}", self.known.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_finds_the_nearest_and_a_strange_one_none() {
+        let known = ["hello", "byte", "page", "page-log"];
+        assert_eq!(nearest("helo", known).as_deref(), Some("hello"));
+        assert_eq!(nearest("PAGE", known).as_deref(), Some("page"));
+        assert_eq!(nearest("log", known).as_deref(), Some("page-log"));
+        assert_eq!(nearest("xyzzy", known), None);
+    }
+
+    #[test]
+    fn an_unknown_name_says_which_are_known() {
+        let text = |name, known: &[&'static str]| {
+            UnknownName::new("suite", name, known.iter().copied()).to_string()
+        };
+        assert_eq!(
+            text("tuor", &["tour", "franklin"]),
+            "there is no suite `tuor`; did you mean `tour`?"
+        );
+        assert_eq!(
+            text("xyzzy", &["tour", "franklin"]),
+            "there is no suite `xyzzy`; the known ones are tour, franklin"
+        );
+        assert_eq!(
+            text("tour", &[]),
+            "there is no suite `tour`; there are none here"
+        );
+    }
+}

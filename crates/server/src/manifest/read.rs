@@ -1,0 +1,356 @@
+//! A manifest as it is written, and its checks.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use prony_manifest::{FileError, Source};
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use toml::Spanned;
+
+use super::{Class, Input, Manifest, Place, Variant, VersionSource, Wire, Word};
+use crate::server::is_id;
+use crate::toolchain::{Need, Program, Version};
+
+const EMPTY: &str = "it must not be empty";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawManifest {
+    title: Spanned<String>,
+    language: Spanned<String>,
+    framework: Spanned<String>,
+    class: Spanned<String>,
+    wire: Spanned<String>,
+    keep_alive: Option<Spanned<bool>>,
+    workloads: Spanned<Vec<Spanned<String>>>,
+    #[serde(default)]
+    needs: Vec<Spanned<RawNeed>>,
+    version: Option<Spanned<RawVersion>>,
+    #[serde(default)]
+    inputs: Vec<Spanned<String>>,
+    #[serde(default)]
+    build: Vec<RawCommand>,
+    #[serde(default)]
+    artefacts: Vec<Spanned<String>>,
+    run: RawCommand,
+    #[serde(default)]
+    env: RawEnv,
+    notes: Option<String>,
+    #[serde(default)]
+    variant: Vec<RawVariant>,
+}
+
+type RawCommand = Spanned<Vec<Spanned<String>>>;
+
+type RawEnv = BTreeMap<String, Spanned<String>>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVariant {
+    name: Spanned<String>,
+    #[serde(default)]
+    env: RawEnv,
+    run: Option<RawCommand>,
+    build: Option<Vec<RawCommand>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+enum RawVersion {
+    Toolchain(String),
+    CargoLock(String),
+    GoMod(String),
+    Requirements(String),
+    PomProperty(String),
+    Text(String),
+}
+
+/// A need: `go >= 1.22`, or a table for a program that Prony does not know.
+enum RawNeed {
+    Text(String),
+    Program(RawProgram),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProgram {
+    program: String,
+    version_command: Option<Vec<String>>,
+    least: Option<String>,
+    install: String,
+}
+
+/// By hand, because serde's own untagged enums lose which field is wrong.
+impl<'de> Deserialize<'de> for RawNeed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawNeed, D::Error> {
+        struct NeedVisitor;
+        impl<'de> Visitor<'de> for NeedVisitor {
+            type Value = RawNeed;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text such as \"go >= 1.22\", or a table with `program` and `install`")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<RawNeed, E> {
+                Ok(RawNeed::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawNeed, A::Error> {
+                RawProgram::deserialize(MapAccessDeserializer::new(map)).map(RawNeed::Program)
+            }
+        }
+        deserializer.deserialize_any(NeedVisitor)
+    }
+}
+
+impl Manifest {
+    /// Reads the text of a manifest; `file` is for the errors only.
+    ///
+    /// # Errors
+    /// The first fault, with file, line and field.
+    pub fn parse(file: &Path, text: &str) -> Result<Manifest, FileError> {
+        let source = Source::new(file, text);
+        Checker(&source).manifest(source.parse()?)
+    }
+}
+
+/// Checks what a file says, and locates what is wrong in it.
+struct Checker<'a>(&'a Source);
+
+impl Checker<'_> {
+    fn manifest(&self, raw: RawManifest) -> Result<Manifest, FileError> {
+        let needs = self.needs(&raw.needs)?;
+        let wire = self.named("wire", &raw.wire, Wire::ALL, Wire::name)?;
+        Ok(Manifest {
+            title: self.filled(raw.title)?,
+            language: self.filled(raw.language)?,
+            framework: self.filled(raw.framework)?,
+            class: self.named("class", &raw.class, Class::ALL, Class::name)?,
+            wire,
+            keep_alive: self.keep_alive(wire, raw.keep_alive)?,
+            workloads: self.workloads(raw.workloads)?,
+            version: self.version(raw.version, &needs)?,
+            needs,
+            inputs: self.inputs(&raw.inputs)?,
+            build: self.build(&raw.build)?,
+            artefacts: self.words(&raw.artefacts)?,
+            run: self.run(&raw.run)?,
+            env: self.env(&raw.env)?,
+            variants: self.variants(&raw.variant)?,
+            notes: raw.notes,
+        })
+    }
+
+    fn filled(&self, value: Spanned<String>) -> Result<String, FileError> {
+        if value.get_ref().trim().is_empty() {
+            return Err(self.0.fault(value.span(), EMPTY));
+        }
+        Ok(value.into_inner())
+    }
+
+    fn named<T: Copy, const N: usize>(
+        &self,
+        kind: &'static str,
+        value: &Spanned<String>,
+        all: [T; N],
+        name_of: impl Fn(T) -> &'static str,
+    ) -> Result<T, FileError> {
+        let named = all
+            .into_iter()
+            .find(|&each| name_of(each) == value.get_ref());
+        named.ok_or_else(|| self.0.unknown(value, kind, all.map(name_of)))
+    }
+
+    /// As the wire has it; for HTTP/1.1 the manifest may say otherwise.
+    fn keep_alive(&self, wire: Wire, own: Option<Spanned<bool>>) -> Result<bool, FileError> {
+        match own {
+            None => Ok(wire != Wire::Http10),
+            Some(own) if wire == Wire::Http11 => Ok(own.into_inner()),
+            Some(own) => {
+                let wire = wire.name();
+                let message =
+                    format!("it applies only to `wire = \"http/1.1\"`, not to `{wire}`; remove it");
+                Err(self.0.fault(own.span(), message))
+            }
+        }
+    }
+
+    fn workloads(&self, list: Spanned<Vec<Spanned<String>>>) -> Result<Vec<String>, FileError> {
+        if list.get_ref().is_empty() {
+            return Err(self.0.fault(list.span(), EMPTY));
+        }
+        let mut names: Vec<String> = Vec::new();
+        for name in list.into_inner() {
+            let span = name.span();
+            let name = self.filled(name)?;
+            if names.contains(&name) {
+                return Err(self.0.fault(span, format!("`{name}` appears twice")));
+            }
+            names.push(name);
+        }
+        Ok(names)
+    }
+
+    fn needs(&self, list: &[Spanned<RawNeed>]) -> Result<Vec<Need>, FileError> {
+        let needs = list
+            .iter()
+            .map(|raw| need(raw.get_ref()).map_err(|message| self.0.fault(raw.span(), message)));
+        needs.collect()
+    }
+
+    fn version(
+        &self,
+        version: Option<Spanned<RawVersion>>,
+        needs: &[Need],
+    ) -> Result<Option<VersionSource>, FileError> {
+        let Some(version) = version else {
+            return Ok(None);
+        };
+        let span = version.span();
+        Ok(Some(match version.into_inner() {
+            RawVersion::CargoLock(package) => VersionSource::CargoLock(package),
+            RawVersion::GoMod(module) => VersionSource::GoMod(module),
+            RawVersion::Requirements(package) => VersionSource::Requirements(package),
+            RawVersion::PomProperty(name) => VersionSource::PomProperty(name),
+            RawVersion::Text(text) => VersionSource::Text(text),
+            RawVersion::Toolchain(name) => {
+                if !needs.iter().any(|need| need.tool().name() == name) {
+                    let message =
+                        format!("its toolchain `{name}` is not among the `needs`; add it there");
+                    return Err(self.0.fault(span, message));
+                }
+                VersionSource::Toolchain(name)
+            }
+        }))
+    }
+
+    fn build(&self, commands: &[RawCommand]) -> Result<Vec<Vec<Word>>, FileError> {
+        let commands = commands.iter();
+        commands
+            .map(|words| self.command(words, Place::OF_BUILD))
+            .collect()
+    }
+
+    fn run(&self, words: &RawCommand) -> Result<Vec<Word>, FileError> {
+        self.command(words, &Place::ALL)
+    }
+
+    fn env(&self, env: &RawEnv) -> Result<BTreeMap<String, Word>, FileError> {
+        env.iter()
+            .map(|(name, value)| Ok((name.clone(), self.word(value, &Place::ALL)?)))
+            .collect()
+    }
+
+    fn variants(&self, list: &[RawVariant]) -> Result<Vec<Variant>, FileError> {
+        let mut variants: Vec<Variant> = Vec::new();
+        for raw in list {
+            let name = raw.name.get_ref();
+            let fault = |message: String| Err(self.0.fault(raw.name.span(), message));
+            if !is_id(name) {
+                return fault(format!(
+                    "`{name}` is not a valid variant name: use lower-case letters, digits and hyphens"
+                ));
+            }
+            if variants.iter().any(|variant| variant.name == *name) {
+                return fault(format!("`{name}` appears twice"));
+            }
+            if raw.env.is_empty() && raw.run.is_none() && raw.build.is_none() {
+                return fault(format!(
+                    "the variant `{name}` changes nothing: give it `env`, `run` or `build`"
+                ));
+            }
+            let build = raw.build.as_deref();
+            variants.push(Variant {
+                name: name.clone(),
+                env: self.env(&raw.env)?,
+                run: raw.run.as_ref().map(|words| self.run(words)).transpose()?,
+                build: build.map(|commands| self.build(commands)).transpose()?,
+            });
+        }
+        Ok(variants)
+    }
+
+    fn command(&self, words: &RawCommand, allowed: &[Place]) -> Result<Vec<Word>, FileError> {
+        let empty = words
+            .get_ref()
+            .first()
+            .is_none_or(|program| program.get_ref().trim().is_empty());
+        if empty {
+            return Err(self.0.fault(words.span(), EMPTY));
+        }
+        let words = words.get_ref().iter();
+        words.map(|word| self.word(word, allowed)).collect()
+    }
+
+    fn words(&self, words: &[Spanned<String>]) -> Result<Vec<Word>, FileError> {
+        words
+            .iter()
+            .map(|word| self.word(word, Place::OF_BUILD))
+            .collect()
+    }
+
+    fn inputs(&self, words: &[Spanned<String>]) -> Result<Vec<Input>, FileError> {
+        let input = |word: &Spanned<String>| {
+            let input = match word.get_ref().trim() {
+                "" => Err(EMPTY.to_owned()),
+                _ => Input::new(word.get_ref()),
+            };
+            input.map_err(|message| self.0.fault(word.span(), message))
+        };
+        words.iter().map(input).collect()
+    }
+
+    fn word(&self, word: &Spanned<String>, allowed: &[Place]) -> Result<Word, FileError> {
+        Word::new(word.get_ref(), allowed).map_err(|unknown| {
+            match Place::ALL.iter().any(|place| place.name() == unknown.name) {
+                true => self.0.fault(
+                    word.span(),
+                    format!(
+                        "`{{{}}}` is known only when the server starts: use it in `run` or `env`",
+                        unknown.name
+                    ),
+                ),
+                false => self.0.fault(word.span(), unknown),
+            }
+        })
+    }
+}
+
+/// Checks a need; `Err` with what is wrong.
+fn need(raw: &RawNeed) -> Result<Need, String> {
+    let raw = match raw {
+        RawNeed::Text(text) => return Need::parse(text).map_err(|error| error.to_string()),
+        RawNeed::Program(raw) => raw,
+    };
+    let program = raw.program.clone();
+    if !Program::is_findable(&program) {
+        return Err(format!(
+            "`{program}` is not a program: give its name on PATH, or its absolute path"
+        ));
+    }
+    let default = || vec![program.clone(), "--version".to_owned()];
+    let version_command = raw.version_command.clone().unwrap_or_else(default);
+    if version_command.is_empty() || raw.install.trim().is_empty() {
+        return Err("`version_command` and `install` must not be empty".to_owned());
+    }
+    let least = raw.least.as_ref().map(|text| {
+        Version::parse(text).ok_or_else(|| {
+            format!(
+                "`{text}` is not a version; write numbers separated by dots, for instance \"8.1\""
+            )
+        })
+    });
+    let install = raw.install.clone();
+    let program = Program {
+        program,
+        version_command,
+        install,
+    };
+    Ok(Need::of_program(program, least.transpose()?))
+}
+
+#[cfg(test)]
+mod tests;

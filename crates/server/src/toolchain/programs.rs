@@ -1,0 +1,266 @@
+//! The programs of this system that may be a toolchain's.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use prony_system::{is_program, on_path};
+
+use super::need::Version;
+use super::table::Toolchain;
+
+/// Those on `PATH`, in its order, each once however many links lead to it.
+pub fn first(tool: &Toolchain) -> Vec<PathBuf> {
+    let mut paths = on_path(tool.program);
+    drop_links_to_the_same(&mut paths);
+    paths
+}
+
+/// Those in the usual folders that are not on `PATH`, each once.
+pub fn usual(tool: &Toolchain) -> Vec<PathBuf> {
+    let mut paths = first(tool);
+    let on_path = paths.len();
+    let folders = tool
+        .usual_folders
+        .iter()
+        .filter_map(|folder| at_home(folder));
+    let programs = folders
+        .flat_map(|pattern| expand(&pattern))
+        .map(|folder| folder.join(tool.program));
+    paths.extend(programs.filter(|path| is_program(path)));
+    drop_links_to_the_same(&mut paths);
+    paths.split_off(on_path)
+}
+
+fn drop_links_to_the_same(paths: &mut Vec<PathBuf>) {
+    let mut seen = Vec::new();
+    paths.retain(|path| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let new = !seen.contains(&real);
+        seen.push(real);
+        new
+    });
+}
+
+/// The folder with the user's home for `~`, if there is one.
+fn at_home(folder: &str) -> Option<PathBuf> {
+    match folder.strip_prefix("~/") {
+        Some(below) => Some(PathBuf::from(std::env::var_os("HOME")?).join(below)),
+        None => Some(PathBuf::from(folder)),
+    }
+}
+
+/// The folders that a pattern stands for, those of one `*` in the order of their names.
+fn expand(pattern: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![PathBuf::new()];
+    for part in pattern {
+        let name = part.to_string_lossy();
+        folders = folders
+            .into_iter()
+            .flat_map(|folder| match name.contains('*') {
+                true => entries_like(&folder, &name),
+                false => vec![folder.join(part)],
+            })
+            .collect();
+    }
+    folders
+}
+
+/// What lies in `folder` under a name like `pattern`; names that begin with a dot must be written out.
+fn entries_like(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            !name.starts_with('.') && is_like(&name, pattern)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    entries.sort();
+    entries
+}
+
+/// Whether `name` is `pattern` with something, or nothing, in place of each `*`.
+fn is_like(name: &str, pattern: &str) -> bool {
+    match pattern.split_once('*') {
+        None => name == pattern,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
+            let ends = name.char_indices().map(|(index, _)| index);
+            ends.chain([name.len()])
+                .any(|end| is_like(&name[end..], rest))
+        }),
+    }
+}
+
+/// How long a program may take to say something of itself; more than a slow one needs on a busy machine.
+const RESPONSE_TIME: Duration = Duration::from_secs(30);
+
+/// How often Prony checks whether it has.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The version that a toolchain's program prints, with the variables `env`.
+pub fn version(program: &Path, tool: &Toolchain, env: &[(OsString, OsString)]) -> Option<Version> {
+    let output = output(program, tool.version_args, env)?;
+    if !output.status.success() && !tool.fails_with_version {
+        return None;
+    }
+    version_in(&output)
+}
+
+/// The version that a command prints, unless it fails.
+pub fn version_of_command(program: &Path, arguments: &[String]) -> Option<Version> {
+    let output = output(program, arguments, &[])?;
+    output.status.success().then(|| version_in(&output))?
+}
+
+fn version_in(output: &Output) -> Option<Version> {
+    Version::find(&String::from_utf8_lossy(&output.stdout))
+        .or_else(|| Version::find(&String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The program behind a stand-in; the path itself if the program does not say.
+pub fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
+    let said = match tool.itself_args {
+        [] => None,
+        args => output(program, args, &[]),
+    };
+    let said = said.and_then(|output| String::from_utf8(output.stdout).ok());
+    match said.map(|text| PathBuf::from(text.trim())) {
+        Some(real) if real.is_absolute() && is_program(&real) => real,
+        _ => program.to_owned(),
+    }
+}
+
+fn output<S: AsRef<OsStr>>(
+    program: &Path,
+    args: &[S],
+    env: &[(OsString, OsString)],
+) -> Option<Output> {
+    let child = Command::new(program)
+        .args(args)
+        .envs(env.iter().cloned())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn();
+    output_within(child.ok()?, RESPONSE_TIME)
+}
+
+/// What a program prints, unless it takes longer than `time` or prints more than fits into a pipe: then
+/// it is killed.
+fn output_within(mut child: Child, time: Duration) -> Option<Output> {
+    let until = Instant::now() + time;
+    while matches!(child.try_wait(), Ok(None)) {
+        if Instant::now() >= until {
+            let group = i32::try_from(child.id()).map(Pid::from_raw);
+            // It may have ended just now.
+            let _ = group.map(|group| killpg(group, Signal::SIGKILL));
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    child.wait_with_output().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_star_stands_for_any_letters_of_a_name() {
+        let like = |pattern| {
+            let names = ["jdk", "openjdk-17", "jdk-25.0.3", "jre-21", ""];
+            let like = names.into_iter().filter(|name| is_like(name, pattern));
+            like.collect::<Vec<_>>()
+        };
+        assert_eq!(like("*jdk*"), ["jdk", "openjdk-17", "jdk-25.0.3"]);
+        assert_eq!(like("jdk-*"), ["jdk-25.0.3"]);
+        assert_eq!(like("*-*.*"), ["jdk-25.0.3"]);
+        assert_eq!(like("*").len(), 5);
+        assert_eq!(like("jdk"), ["jdk"]);
+    }
+
+    #[test]
+    fn usual_folders_give_each_program_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let jvm = folder.path().join("jvm");
+        for name in ["b/bin", "a/bin", ".hidden/bin", "empty"] {
+            fs::create_dir_all(jvm.join(name)).unwrap();
+        }
+        for name in ["b", "a", ".hidden"] {
+            let program = jvm.join(name).join("bin/prony-no-such-tool");
+            fs::write(&program, "").unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        symlink(jvm.join("a"), jvm.join("c")).unwrap();
+        let pattern = jvm.join("*/bin").to_str().unwrap().to_owned();
+        let tool = Toolchain {
+            program: "prony-no-such-tool",
+            usual_folders: Box::leak(Box::new([&*pattern.leak(), "/none/*/bin"])),
+            ..Toolchain::PLAIN
+        };
+        let found = ["a", "b"].map(|name| jvm.join(name).join("bin/prony-no-such-tool"));
+        assert_eq!(usual(&tool), found);
+        assert_eq!(first(&tool), [] as [PathBuf; 0]);
+    }
+}
+
+#[cfg(test)]
+mod ask_tests {
+    use super::*;
+
+    fn shell(script: &'static str) -> Toolchain {
+        Toolchain {
+            version_args: Box::leak(Box::new(["-c", script])),
+            ..Toolchain::PLAIN
+        }
+    }
+
+    fn said(tool: &Toolchain) -> Option<String> {
+        version(Path::new("/bin/sh"), tool, &[]).map(|version| version.to_string())
+    }
+
+    #[test]
+    fn what_a_program_prints_as_it_fails_is_no_version() {
+        let trace = "echo 'ruby 3.1.2: cannot load such file (LoadError)' >&2; exit 1";
+        assert_eq!(said(&shell(trace)), None);
+        let wrk = Toolchain {
+            fails_with_version: true,
+            ..shell("echo wrk 4.1.0; exit 1")
+        };
+        assert_eq!(said(&wrk).as_deref(), Some("4.1.0"));
+    }
+
+    #[test]
+    fn a_program_that_says_nothing_is_not_waited_for() {
+        let sleeper = Command::new("sleep").arg("600").process_group(0).spawn();
+        assert!(output_within(sleeper.unwrap(), Duration::from_millis(20)).is_none());
+    }
+
+    #[test]
+    fn standard_error_is_read_where_standard_output_has_none() {
+        let java = "echo 'openjdk version \"17.0.15\"' >&2";
+        assert_eq!(said(&shell(java)).as_deref(), Some("17.0.15"));
+        let both = "echo 'WARNING in 9.9' >&2; echo mvn 3.8.7";
+        assert_eq!(said(&shell(both)).as_deref(), Some("3.8.7"));
+    }
+
+    #[test]
+    fn a_program_is_asked_with_the_variables_given() {
+        let env = [("HOME_OF_IT".into(), "/jdk-1.5".into())];
+        let tool = shell("echo $HOME_OF_IT");
+        let version = version(Path::new("/bin/sh"), &tool, &env).unwrap();
+        assert_eq!(version.to_string(), "1.5");
+    }
+}

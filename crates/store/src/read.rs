@@ -1,0 +1,127 @@
+//! Reading runs and trials.
+
+use prony_manifest::nearest;
+use rusqlite::{OptionalExtension, params};
+
+use crate::error::StoreError;
+use crate::store::Store;
+use prony_model::{Run, RunEnd, TrialRecord};
+
+/// What a list of runs shows of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// Its id.
+    pub id: String,
+    /// Its suite's id.
+    pub suite: String,
+    /// Its suite's title.
+    pub title: String,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC; `None` if it is not over or Prony was killed in it.
+    pub finished_at: Option<String>,
+    /// How it ended.
+    pub end: RunEnd,
+    /// How many servers were asked for.
+    pub servers: u32,
+    /// How many trials it holds, failed ones included.
+    pub trials: u32,
+    /// How many of them gave no figures.
+    pub failed_trials: u32,
+}
+
+const RUNS: &str = "
+    SELECT run.id, suite, title, run.started_at, finished_at, \"end\", servers,
+        count(trial.id), count(trial.id) FILTER (WHERE trial.result <> 'measured')
+    FROM run LEFT JOIN trial ON trial.run = run.id
+    GROUP BY run.id
+    ORDER BY run.started_at DESC, run.rowid DESC";
+
+impl Store {
+    /// All runs, the latest first.
+    ///
+    /// # Errors
+    /// What keeps the file from being read.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let rows = self.connection.prepare(RUNS).and_then(|mut statement| {
+            statement
+                .query_map([], run_summary)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        self.sqlite(rows)
+    }
+
+    /// The run of that id.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`], with the most similar id there is; else what keeps the file
+    /// from being read.
+    pub fn run(&self, id: &str) -> Result<Run, StoreError> {
+        let record = self
+            .connection
+            .query_row("SELECT record FROM run WHERE id = ?1", [id], |row| {
+                row.get::<_, String>(0)
+            })
+            .optional();
+        match self.sqlite(record)? {
+            Some(json) => self.json(serde_json::from_str(&json)),
+            None => Err(self.unknown_run(id)),
+        }
+    }
+
+    /// The run that was started last.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRuns`] if there is none yet; else whatever keeps the file from being read.
+    pub fn latest(&self) -> Result<Run, StoreError> {
+        let latest = self.runs()?.into_iter().next();
+        let latest = latest.ok_or_else(|| StoreError::NoRuns(self.path.clone()))?;
+        self.run(&latest.id)
+    }
+
+    /// All trials of a run in the order in which they were run; empty for a run without any.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`], or what keeps the file from being read.
+    pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
+        const TRIALS: &str = "SELECT record FROM trial WHERE run = ?1 ORDER BY sequence, id";
+        let records = self.connection.prepare(TRIALS).and_then(|mut statement| {
+            statement
+                .query_map(params![run], |row| row.get::<_, String>(0))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let records = self.sqlite(records)?;
+        if records.is_empty() {
+            self.run(run)?; // To tell a run without trials from one that is not there.
+        }
+        records
+            .iter()
+            .map(|json| self.json(serde_json::from_str(json)))
+            .collect()
+    }
+
+    pub(crate) fn unknown_run(&self, id: &str) -> StoreError {
+        let runs = self.runs().unwrap_or_default();
+        StoreError::UnknownRun {
+            path: self.path.clone(),
+            nearest: nearest(id, runs.iter().map(|run| run.id.as_str())),
+            id: id.to_owned(),
+        }
+    }
+}
+
+fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
+    let end: String = row.get(5)?;
+    Ok(RunSummary {
+        id: row.get(0)?,
+        suite: row.get(1)?,
+        title: row.get(2)?,
+        started_at: row.get(3)?,
+        finished_at: row.get(4)?,
+        // Of a word that this version does not know, the least is claimed.
+        end: RunEnd::from_name(&end).unwrap_or(RunEnd::Open),
+        servers: row.get(6)?,
+        trials: row.get(7)?,
+        failed_trials: row.get(8)?,
+    })
+}

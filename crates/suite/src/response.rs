@@ -1,0 +1,363 @@
+//! Expected responses: what each workload's response must be, and how one that is not is reported.
+
+mod draws;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prony_load::wire::sse::{ServerSentEvent, events};
+use prony_load::{
+    Mismatch, Response, ResponseCheck, difference_at, excerpt, first_difference, same_bytes,
+};
+
+use crate::workload::{ExpectedBody, Workload};
+
+pub use draws::{CONNECTIONS, CountedDraws, DRAWS_A_CONNECTION, Draws};
+
+/// Why there is no expected response.
+#[derive(Debug, thiserror::Error)]
+pub enum AssetError {
+    /// A file that the workload names cannot be read.
+    #[error("cannot read {}, which workload `{workload}` needs: {source}", path.display())]
+    Read {
+        /// The workload's id.
+        workload: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file of lines has none.
+    #[error("{} has no line that workload `{workload}` could ask for", path.display())]
+    NoLines {
+        /// The workload's id.
+        workload: String,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The expected response to a workload's request.
+#[derive(Clone, Debug)]
+pub struct ExpectedResponse {
+    status: u16,
+    content_type: String,
+    /// Names in lower case.
+    headers: Vec<(String, String)>,
+    body: RightBody,
+}
+
+#[derive(Clone, Debug)]
+enum RightBody {
+    Exact(Vec<u8>),
+    LineOf(LineOf),
+    Patch(Patch),
+}
+
+impl ExpectedResponse {
+    /// The expected response of `workload`, made from the files in the folder `assets`.
+    pub fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
+        let expected = &workload.response;
+        let headers = expected.headers.iter();
+        Ok(Self {
+            status: expected.status,
+            content_type: expected.content_type.clone(),
+            headers: headers
+                .map(|(name, value)| (name.to_lowercase(), value.clone()))
+                .collect(),
+            body: RightBody::new(workload, assets)?,
+        })
+    }
+
+    /// The lines from which each request must draw one (see `Draws`), if there are several.
+    pub fn drawn_lines(&self) -> Option<&LineOf> {
+        match &self.body {
+            RightBody::LineOf(lines) if lines.count() > 1 => Some(lines),
+            _ => None,
+        }
+    }
+
+    fn check_status(&self, response: &Response) -> Result<(), Mismatch> {
+        if response.status == self.status {
+            return Ok(());
+        }
+        Err(Mismatch {
+            expected: format!("status {}", self.status),
+            came: format!(
+                "status {} with {}",
+                response.status,
+                excerpt(&response.body, 0)
+            ),
+        })
+    }
+
+    fn check_content_type(&self, response: &Response) -> Result<(), Mismatch> {
+        let came = response.header("content-type");
+        let media_type = came.and_then(|value| value.split(';').next());
+        if media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(&self.content_type)) {
+            return Ok(());
+        }
+        Err(Mismatch {
+            expected: format!("content-type {}", self.content_type),
+            came: came.map_or("no content-type".into(), |came| {
+                format!("content-type {came}")
+            }),
+        })
+    }
+
+    fn check_headers(&self, response: &Response) -> Result<(), Mismatch> {
+        for (name, expected) in &self.headers {
+            let came: Vec<_> = response
+                .headers
+                .iter()
+                .filter(|(field, _)| field == name)
+                .map(|(_, value)| value.trim_ascii())
+                .collect();
+            let is_right = |value: &&[u8]| value.eq_ignore_ascii_case(expected.as_bytes());
+            if !came.iter().any(is_right) {
+                let came = match came.first() {
+                    None => format!("no {name}"),
+                    Some(value) => format!("{name}: {}", value.escape_ascii()),
+                };
+                let expected = format!("{name}: {expected}");
+                return Err(Mismatch { expected, came });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ResponseCheck for ExpectedResponse {
+    fn check(&self, response: &Response) -> Result<(), Mismatch> {
+        self.check_status(response)?;
+        self.check_content_type(response)?;
+        self.check_headers(response)?;
+        match &self.body {
+            RightBody::Exact(body) => same_bytes(body, &response.body),
+            RightBody::LineOf(lines) => lines.check(&response.body),
+            RightBody::Patch(patch) => patch.check(&response.body),
+        }
+    }
+
+    fn status(&self) -> Option<u16> {
+        Some(self.status)
+    }
+
+    fn body(&self) -> Option<&[u8]> {
+        match &self.body {
+            RightBody::Exact(body) => Some(body),
+            RightBody::LineOf(_) | RightBody::Patch(_) => None,
+        }
+    }
+
+    fn longest_body(&self) -> u64 {
+        match &self.body {
+            RightBody::Exact(body) => body.len() as u64,
+            RightBody::LineOf(lines) => lines.longest(),
+            RightBody::Patch(patch) => patch.longest(),
+        }
+    }
+}
+
+impl RightBody {
+    fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
+        let read = |name: &str| {
+            let path = assets.join(name);
+            std::fs::read(&path).map_err(|source| AssetError::Read {
+                workload: workload.id.clone(),
+                path,
+                source,
+            })
+        };
+        Ok(match &workload.response.body {
+            ExpectedBody::Text(text) => Self::Exact(text.clone().into_bytes()),
+            ExpectedBody::Message(message) => Self::Exact(message.encode()),
+            ExpectedBody::Asset(name) => Self::Exact(read(name)?),
+            ExpectedBody::DatastarPatchOf(name) => Self::Patch(Patch::of(&read(name)?)),
+            ExpectedBody::LineOf(name) => {
+                let lines = LineOf::new(name, &read(name)?).ok_or_else(|| AssetError::NoLines {
+                    workload: workload.id.clone(),
+                    path: assets.join(name),
+                })?;
+                Self::LineOf(lines)
+            }
+        })
+    }
+}
+
+/// The lines that are right, blank ones left out.
+#[derive(Clone, Debug)]
+pub struct LineOf {
+    file: String,
+    /// Each line once.
+    lines: Vec<Vec<u8>>,
+    /// How much of the file each is, 0 to 1: a line that is there twice is drawn twice as often.
+    shares: Vec<f64>,
+}
+
+impl LineOf {
+    /// The lines of `text`, which is the content of `file`; `None` if it has none.
+    pub fn new(file: &str, text: &[u8]) -> Option<Self> {
+        let all: Vec<&[u8]> = text
+            .split(|&byte| byte == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .filter(|line| !line.is_empty())
+            .collect();
+        let mut lines: Vec<Vec<u8>> = all.iter().map(|line| line.to_vec()).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let times = |line: &Vec<u8>| all.iter().filter(|one| **one == line.as_slice()).count();
+        let shares = lines
+            .iter()
+            .map(|line| times(line) as f64 / all.len() as f64);
+        let (file, shares) = (file.to_owned(), shares.collect());
+        (!lines.is_empty()).then_some(Self {
+            file,
+            lines,
+            shares,
+        })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// How many different lines there are.
+    pub fn count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// How long a right body can be, in bytes.
+    pub fn longest(&self) -> u64 {
+        let longest = self.lines.iter().map(Vec::len).max();
+        longest.unwrap_or(0) as u64 + 1
+    }
+
+    /// The line of that number.
+    pub fn line(&self, number: usize) -> &[u8] {
+        &self.lines[number]
+    }
+
+    /// The chance of each line if every line of the file has the same.
+    pub fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+
+    /// The chance that two independent draws are the same line.
+    pub fn chance_of_two_alike(&self) -> f64 {
+        self.shares.iter().map(|share| share * share).sum()
+    }
+
+    /// Which line the body is; a line feed may follow the line.
+    pub fn number(&self, body: &[u8]) -> Option<usize> {
+        let line = body.strip_suffix(b"\n").unwrap_or(body);
+        self.lines
+            .binary_search_by(|one| one.as_slice().cmp(line))
+            .ok()
+    }
+
+    /// `Err` if the body is none of the lines.
+    pub fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
+        if self.number(body).is_some() {
+            return Ok(());
+        }
+        Err(Mismatch {
+            expected: format!("one of the {} lines of {}", self.lines.len(), self.file),
+            came: format!("{} bytes: {}", body.len(), excerpt(body, 0)),
+        })
+    }
+}
+
+const NAME: &str = "datastar-patch-elements";
+
+/// What other fields and comments of a right body may take in any case, in bytes.
+const ROOM: u64 = 64 * 1024;
+/// A difference before this byte is visible when a line is shown from its beginning.
+const NEAR: usize = 20;
+
+/// The data lines that the event must have.
+#[derive(Clone, Debug)]
+struct Patch {
+    data: Vec<String>,
+}
+
+impl Patch {
+    /// `elements <line>` for every line of the page.
+    fn of(page: &[u8]) -> Self {
+        let page = String::from_utf8_lossy(page);
+        let data = page.lines().map(|line| format!("elements {line}"));
+        Self {
+            data: data.collect(),
+        }
+    }
+
+    /// How long a right body can be, in bytes. An event stream may have comments and other fields of any length: this
+    /// leaves them several times the room that the content takes.
+    fn longest(&self) -> u64 {
+        let content: usize = self
+            .data
+            .iter()
+            .map(|line| line.len() + "data: \r\n".len())
+            .sum();
+        4 * content as u64 + ROOM
+    }
+
+    /// Framing may differ, content may not.
+    fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
+        let event = only_event(body)?;
+        if event.name != NAME {
+            return Err(Mismatch {
+                expected: format!("an event named {NAME}"),
+                came: format!("an event named {}", event.name),
+            });
+        }
+        self.check_data(&event.data)
+    }
+
+    fn check_data(&self, data: &str) -> Result<(), Mismatch> {
+        let came: Vec<&str> = data.split('\n').collect();
+        let lines = self.data.len().max(came.len());
+        let differs = |&i: &usize| self.data.get(i).map(String::as_str) != came.get(i).copied();
+        let Some(i) = (0..lines).find(differs) else {
+            return Ok(());
+        };
+        let pair = (self.data.get(i).map(String::as_str), came.get(i).copied());
+        let at = match pair {
+            (Some(expected), Some(came)) => first_difference(expected.as_bytes(), came.as_bytes()),
+            _ => 0,
+        };
+        let said = |count: usize, line: Option<&str>| {
+            let line = match line {
+                None => ": none".to_owned(),
+                Some(line) if at < NEAR => format!(": {}", excerpt(line.as_bytes(), 0)),
+                Some(line) => format!(", {}", difference_at(line.as_bytes(), at)),
+            };
+            format!("{count} lines of data, line {}{line}", i + 1)
+        };
+        Err(Mismatch {
+            expected: said(self.data.len(), pair.0),
+            came: said(came.len(), pair.1),
+        })
+    }
+}
+
+fn only_event(body: &[u8]) -> Result<ServerSentEvent, Mismatch> {
+    let mut events = events(body);
+    let came = match (events.pop(), events.len()) {
+        (Some(only), 0) => return Ok(only),
+        (Some(_), others) => format!("{} events", others + 1),
+        (None, _) if body.is_empty() => "nothing".to_owned(),
+        (None, _) => format!(
+            "no event that an empty line ends, in {} bytes: {}",
+            body.len(),
+            excerpt(body, 0)
+        ),
+    };
+    Err(Mismatch {
+        expected: "one event".to_owned(),
+        came,
+    })
+}

@@ -1,0 +1,346 @@
+//! A load as a suite asks for it: its fields, and which of them belong to which shape.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::time::Duration;
+
+use prony_load::{MOST_PIPELINE, MOST_THREADS};
+use prony_manifest::fields;
+use prony_model::{Arrivals, LoadShape, LoadSpec, Schedule, Stage, parse_rate, parse_stages};
+use serde::Deserialize;
+
+/// A load as a suite asks for it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Fields")]
+pub struct SuiteLoad {
+    /// The arrivals.
+    pub shape: LoadShape,
+    /// How many connections, over all threads: one for each user, if the shape has users.
+    pub connections: NonZeroUsize,
+    /// How many connections there may be at most, if a rate needs more; `None` if no more
+    /// are opened.
+    pub max_connections: Option<NonZeroUsize>,
+    /// How many requests are in flight over one connection at a time.
+    pub pipeline: NonZeroUsize,
+    /// After how many responses a connection is closed and replaced; `None` to keep it.
+    pub requests_per_connection: Option<NonZeroU64>,
+    /// How many threads make it; `None` for one on each CPU that is given to the load.
+    pub threads: Option<NonZeroUsize>,
+    /// How long it is measured; `None` if only `requests` ends it.
+    pub duration: Option<Duration>,
+    /// How many requests are measured at most; `None` if only `duration` ends it.
+    pub requests: Option<NonZeroU64>,
+    /// How long requests are sent before measuring begins.
+    pub warmup: Duration,
+    /// How long a server may be under this load until it must be warm; `None` for [`WARMUP_LIMIT`].
+    pub warmup_limit: Option<Duration>,
+    /// How long a response may take from the send.
+    pub timeout: Duration,
+    /// How long a response may take from the scheduled arrival; what could not be sent by then is shed.
+    pub deadline: Option<Duration>,
+    /// Whether the generator busy-waits for the instants of its schedule.
+    pub spin: bool,
+    /// How many streams are held open beside it.
+    pub streams: usize,
+    /// Whether the time to the first byte of each response is measured.
+    pub first_byte: bool,
+    /// Whether responses are read as event streams, and their events counted and timed.
+    pub events: bool,
+}
+
+/// How long a server may be under a load until it must be warm, if nothing else is said.
+pub const WARMUP_LIMIT: Duration = Duration::from_secs(20);
+
+impl SuiteLoad {
+    /// How long a server may be under this load until it must be warm. A load without a warm-up is meant to have its
+    /// first requests measured, so it has none.
+    pub fn warmup_limit(&self) -> Duration {
+        match self.warmup.is_zero() {
+            true => Duration::ZERO,
+            false => self.warmup_limit.unwrap_or(WARMUP_LIMIT),
+        }
+    }
+
+    /// The load for a machine that gives `cpus` CPUs to it. Its seed is 0: each round of the plan has
+    /// one of its own.
+    pub fn spec(&self, cpus: NonZeroUsize) -> LoadSpec {
+        // A thread without a connection would have nothing to do.
+        let threads = self.threads.unwrap_or(cpus).min(self.connections);
+        LoadSpec {
+            shape: self.shape.clone(),
+            connections: self.connections.get(),
+            max_connections: self.max_connections.map(NonZeroUsize::get),
+            pipeline: self.pipeline.get(),
+            requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
+            threads: threads.get(),
+            duration_s: self.duration.map(|duration| duration.as_secs_f64()),
+            requests: self.requests.map(NonZeroU64::get),
+            warmup_s: self.warmup.as_secs_f64(),
+            timeout_s: self.timeout.as_secs_f64(),
+            deadline_s: self.deadline.map(|deadline| deadline.as_secs_f64()),
+            seed: 0,
+            spin: self.spin,
+            streams: self.streams,
+            first_byte: self.first_byte,
+            events: self.events,
+        }
+    }
+
+    /// Makes it end after `duration` if a duration ends it; the stages of a changing rate are
+    /// shortened alike, so that it goes through the same rates.
+    pub(super) fn shorten_to(&mut self, duration: Duration) {
+        let Some(own) = self.duration else { return };
+        self.duration = Some(duration);
+        if let LoadShape::Rate(schedule) = &mut self.shape {
+            let factor = duration.as_secs_f64() / own.as_secs_f64();
+            let times = schedule.stages.iter_mut();
+            for time in times.filter_map(|stage| stage.duration_s.as_mut()) {
+                *time *= factor;
+            }
+        }
+    }
+
+    /// What ends it: `10s`, `10000 requests`, or `10000 requests or 10s`.
+    pub(super) fn end(&self) -> String {
+        let requests = self.requests.map(|requests| format!("{requests} requests"));
+        let duration = self
+            .duration
+            .map(|duration| humantime::format_duration(duration).to_string());
+        let ends: Vec<String> = requests.into_iter().chain(duration).collect();
+        ends.join(" or ")
+    }
+}
+
+/// How long the stages of a schedule take together, in seconds; of a last one that lasts as long as
+/// the load, nothing.
+fn staged_s(schedule: &Schedule) -> f64 {
+    let times = schedule.stages.iter().filter_map(|stage| stage.duration_s);
+    times.sum()
+}
+
+/// The fields of every shape: which belong together is checked when all are there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    shape: ShapeName,
+    connections: Option<NonZeroUsize>,
+    max_connections: Option<NonZeroUsize>,
+    users: Option<NonZeroUsize>,
+    #[serde(default, deserialize_with = "fields::maybe_some_duration")]
+    think_time: Option<Duration>,
+    rate: Option<String>,
+    stages: Option<Vec<String>>,
+    arrivals: Option<Arrivals>,
+    burst: Option<NonZeroU64>,
+    pipeline: Option<NonZeroUsize>,
+    requests_per_connection: Option<NonZeroU64>,
+    threads: Option<NonZeroUsize>,
+    #[serde(default, deserialize_with = "fields::maybe_some_duration")]
+    duration: Option<Duration>,
+    requests: Option<NonZeroU64>,
+    #[serde(deserialize_with = "fields::duration")]
+    warmup: Duration,
+    #[serde(default, deserialize_with = "fields::maybe_duration")]
+    warmup_limit: Option<Duration>,
+    #[serde(deserialize_with = "fields::some_duration")]
+    timeout: Duration,
+    #[serde(default, deserialize_with = "fields::maybe_some_duration")]
+    deadline: Option<Duration>,
+    spin: Option<bool>,
+    #[serde(default)]
+    streams: usize,
+    #[serde(default)]
+    first_byte: bool,
+    #[serde(default)]
+    events: bool,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum ShapeName {
+    Closed,
+    Rate,
+    UsersClosed,
+    UsersOpen,
+}
+
+impl fmt::Display for ShapeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ShapeName::Closed => "closed",
+            ShapeName::Rate => "rate",
+            ShapeName::UsersClosed => "users-closed",
+            ShapeName::UsersOpen => "users-open",
+        })
+    }
+}
+
+impl Fields {
+    /// Refuses a field that only other shapes have, and says what to write instead.
+    #[rustfmt::skip]
+    fn no_foreign(&self) -> Result<(), String> {
+        use ShapeName::{Closed, Rate, UsersClosed, UsersOpen};
+        let users = "only loads of the shapes `users-closed` and `users-open` have it";
+        let rate = "only loads of the shape `rate` have it";
+        let timed = "it does not wait for scheduled times";
+        let fields: [(&str, bool, &[ShapeName], &str); 11] = [
+            ("connections", self.connections.is_some(), &[Closed, Rate], "use `users`"),
+            ("users", self.users.is_some(), &[UsersClosed, UsersOpen], "use `connections`"),
+            ("think_time", self.think_time.is_some(), &[UsersClosed, UsersOpen], users),
+            ("rate", self.rate.is_some(), &[Rate], rate),
+            ("stages", self.stages.is_some(), &[Rate], rate),
+            ("arrivals", self.arrivals.is_some(), &[Rate], rate),
+            ("burst", self.burst.is_some(), &[Rate], rate),
+            ("max_connections", self.max_connections.is_some(), &[Rate], rate),
+            ("pipeline", self.pipeline.is_some(), &[Closed, Rate], "a user has one request at a time"),
+            ("deadline", self.deadline.is_some(), &[Rate, UsersOpen], "use `timeout`, which runs from the send"),
+            ("spin", self.spin.is_some(), &[Rate, UsersClosed, UsersOpen], timed),
+        ];
+        let foreign = |&(_, is_given, shapes, _): &(_, bool, &[ShapeName], _)| is_given && !shapes.contains(&self.shape);
+        match fields.into_iter().find(foreign) {
+            None => Ok(()),
+            Some((field, _, _, instead)) => Err(format!("a load of the shape `{}` has no `{field}`; {instead}", self.shape)),
+        }
+    }
+
+    /// The value of a field that the shape must have.
+    fn needed<T>(&self, field: &str, value: Option<T>) -> Result<T, String> {
+        value.ok_or_else(|| format!("a load of the shape `{}` needs `{field}`", self.shape))
+    }
+
+    fn shape(&self) -> Result<LoadShape, String> {
+        let think_time_s = || {
+            let think_time = self.needed("think_time", self.think_time)?;
+            Ok::<f64, String>(think_time.as_secs_f64())
+        };
+        Ok(match self.shape {
+            ShapeName::Closed => LoadShape::Closed,
+            ShapeName::Rate => LoadShape::Rate(self.schedule()?),
+            ShapeName::UsersClosed => LoadShape::UsersClosed {
+                think_time_s: think_time_s()?,
+            },
+            ShapeName::UsersOpen => LoadShape::UsersOpen {
+                think_time_s: think_time_s()?,
+            },
+        })
+    }
+
+    /// What the load engine would refuse is refused before anything is built.
+    fn no_excess(&self) -> Result<(), String> {
+        let count = |count: Option<NonZeroUsize>| count.map_or(0, NonZeroUsize::get) as u64;
+        let burst = self.burst.map_or(0, NonZeroU64::get);
+        let bounded = [
+            ("pipeline", count(self.pipeline), MOST_PIPELINE as u64),
+            ("threads", count(self.threads), MOST_THREADS as u64),
+            ("burst", burst, Schedule::MOST_BURST),
+        ];
+        let excess = bounded.iter().find(|(_, asked, most)| asked > most);
+        excess.map_or(Ok(()), |(field, asked, most)| {
+            Err(format!("`{field}` is {asked}: at most {most}"))
+        })
+    }
+
+    fn schedule(&self) -> Result<Schedule, String> {
+        Ok(Schedule {
+            arrivals: self.arrivals.unwrap_or(Arrivals::Even),
+            burst: self.burst.map_or(1, NonZeroU64::get),
+            stages: self.stages()?,
+        })
+    }
+
+    fn stages(&self) -> Result<Vec<Stage>, String> {
+        let stages = match (&self.rate, &self.stages) {
+            (Some(rate), None) => parse_rate(rate).map(|per_s| {
+                let constant = Schedule::constant(Arrivals::Even, per_s);
+                constant.stages
+            }),
+            (None, Some(stages)) => parse_stages(&stages.join(",")),
+            (Some(_), Some(_)) => {
+                return Err("a load has `rate`, or `stages` if its rate changes, not both".into());
+            }
+            (None, None) => {
+                return Err(
+                    "a load of the shape `rate` needs `rate`, or `stages` if its rate changes"
+                        .into(),
+                );
+            }
+        };
+        stages.map_err(|error| error.to_string())
+    }
+
+    fn connections(&self) -> Result<NonZeroUsize, String> {
+        let connections = match self.shape {
+            ShapeName::Closed | ShapeName::Rate => self.needed("connections", self.connections)?,
+            ShapeName::UsersClosed | ShapeName::UsersOpen => self.needed("users", self.users)?,
+        };
+        match self.max_connections {
+            Some(most) if most < connections => Err(format!(
+                "`max_connections` is {most}, fewer than the {connections} that the load begins with"
+            )),
+            _ => Ok(connections),
+        }
+    }
+
+    /// How long it is measured: as it says, or as long as its stages take, if every one says so.
+    fn duration(&self, shape: &LoadShape) -> Result<Option<Duration>, String> {
+        let LoadShape::Rate(schedule) = shape else {
+            return Ok(self.duration);
+        };
+        let staged = Duration::try_from_secs_f64(staged_s(schedule))
+            .map_err(|error| format!("the stages take too long: {error}"))?;
+        let timed = schedule
+            .stages
+            .iter()
+            .all(|stage| stage.duration_s.is_some());
+        match self.duration {
+            Some(duration) if duration < staged => Err(format!(
+                "the stages take {}, and the load ends after {}: shorten the stages, or leave `duration` out",
+                humantime::format_duration(staged),
+                humantime::format_duration(duration)
+            )),
+            None if timed => Ok(Some(staged)),
+            duration => Ok(duration),
+        }
+    }
+}
+
+impl TryFrom<Fields> for SuiteLoad {
+    type Error = String;
+
+    fn try_from(fields: Fields) -> Result<Self, String> {
+        fields.no_foreign()?;
+        fields.no_excess()?;
+        if fields.warmup.is_zero() && fields.warmup_limit.is_some() {
+            return Err(
+                "`warmup_limit` bounds a warm-up, and a load with `warmup = \"0s\"` has none"
+                    .into(),
+            );
+        }
+        let shape = fields.shape()?;
+        let duration = fields.duration(&shape)?;
+        if duration.is_none() && fields.requests.is_none() {
+            return Err("a load needs `duration`, `requests` or both to end it".into());
+        }
+        Ok(Self {
+            connections: fields.connections()?,
+            shape,
+            max_connections: fields.max_connections,
+            pipeline: fields.pipeline.unwrap_or(NonZeroUsize::MIN),
+            requests_per_connection: fields.requests_per_connection,
+            threads: fields.threads,
+            duration,
+            requests: fields.requests,
+            warmup: fields.warmup,
+            warmup_limit: fields.warmup_limit,
+            timeout: fields.timeout,
+            deadline: fields.deadline,
+            spin: fields.spin.unwrap_or(false),
+            streams: fields.streams,
+            first_byte: fields.first_byte,
+            events: fields.events,
+        })
+    }
+}
