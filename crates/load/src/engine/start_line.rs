@@ -21,7 +21,7 @@ pub(super) struct Place<'a> {
     is_taken: bool,
 }
 
-/// How long before the start the last worker announces it: longer than the others take to see it.
+/// How long before the start the last worker announces it: longer than any other worker takes to see it.
 const NOTICE: Nanoseconds = 1_000_000;
 /// How often the others look.
 const LOOK: Duration = Duration::from_micros(200);

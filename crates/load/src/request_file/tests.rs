@@ -99,7 +99,7 @@ fn an_invalid_request_is_reported_with_its_line_and_field() {
         ("{\"path\": \"/a b\"}", "field `path`: "),
         (
             "{\"path\": \"/\", \"url\": \"http://localhost:8080/\"}",
-            "fields `path` and `url`: give one",
+            "fields `path` and `url`: give only one",
         ),
         (
             "{\"url\": \"localhost:8080\"}",

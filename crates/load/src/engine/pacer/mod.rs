@@ -49,8 +49,8 @@ pub(super) trait Pacer {
 
     fn start(&mut self, now: Nanoseconds);
 
-    /// What user `user` does next, now that it is free or that the time it was told has come. Each `Now` is one
-    /// request, which will have one outcome.
+    /// What user `user` does next, now that it is free or that its time from [`Next::At`] has arrived. Each `Now` is
+    /// one request, which will have one outcome.
     fn next(&mut self, user: usize, now: Nanoseconds) -> Next;
 
     /// The earliest arrival of the shared schedule that no user has taken; the end of time if there is none.

@@ -95,7 +95,7 @@ enum Step {
     On,
     /// The response is whole.
     End,
-    /// The server is going away and answers no more calls; the reason in words.
+    /// The server is going away and takes no more calls; the reason in words.
     Gone(String),
 }
 

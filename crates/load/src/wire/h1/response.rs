@@ -78,7 +78,7 @@ impl ResponseReader {
         }
     }
 
-    /// Sets the kind of request that the next response answers.
+    /// Sets the kind of request that the next response belongs to.
     pub fn responds_to(&mut self, kind: RequestKind) {
         if self.kind != kind {
             self.kind = kind;

@@ -184,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// Whether all of the open stream's body is sent, so that a response can answer it.
+    /// Whether all of the open stream's body is sent, so that a response can be final.
     pub fn body_is_sent(&self) -> bool {
         self.stream.as_ref().is_none_or(|stream| {
             let sent = self.out.sent_bytes();

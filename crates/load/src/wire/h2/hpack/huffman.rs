@@ -97,7 +97,7 @@ const fn search(bits: u32) -> (u16, u32) {
         }
         length += 1;
     }
-    // The code is complete: what is no shorter code is one of the longest.
+    // The code is complete: anything else is one of the longest codes.
     let (code, place) = FIRST[LONGEST];
     let number = (bits >> (32 - LONGEST)) - code;
     (ORDERED[place + number as usize], LONGEST as u32)
@@ -125,7 +125,7 @@ pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), HpackError>
         }
         let (symbol, length) = symbol((bits >> 32) as u32);
         if length > count {
-            // The rest is no whole code: it must be padding of less than a byte.
+            // The rest is less than a code: it must be padding of less than a byte.
             let padded = count < 8 && bits == u64::MAX;
             return padded.then_some(()).ok_or(HpackError::Huffman);
         }
