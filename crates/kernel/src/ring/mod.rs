@@ -60,7 +60,7 @@ pub struct Ring {
     small: Rc<Pool>,
     large: Rc<Pool>,
     /// Takes the bytes that nobody reads. The kernel may write to it at any time.
-    void: Rc<Mapping>,
+    sink: Rc<Mapping>,
     /// Send buffers of closed slots that the kernel still uses, by the send's user data.
     orphaned_sends: HashMap<u64, Vec<u8>>,
     /// The first `connecting` of them are addresses of connects that are not submitted yet.
@@ -69,7 +69,7 @@ pub struct Ring {
     /// Slots that could not receive because the kernel had no buffer.
     starved: Vec<Tag>,
     /// System calls beside those of the queue.
-    more_system_calls: u64,
+    other_system_calls: u64,
     /// Operations that use our memory and have not ended.
     under_way: usize,
 }
@@ -104,12 +104,12 @@ impl Ring {
             slots: (0..slots).map(|_| Slot::default()).collect(),
             small: Rc::new(small),
             large: Rc::new(large),
-            void: Rc::new(Mapping::new(LONGEST_SKIP as usize)?),
+            sink: Rc::new(Mapping::new(LONGEST_SKIP as usize)?),
             orphaned_sends: HashMap::new(),
             addresses: (0..CONNECTS_AT_ONCE).map(|_| no_address()).collect(),
             connecting: 0,
             starved: Vec::new(),
-            more_system_calls: 0,
+            other_system_calls: 0,
             under_way: 0,
         };
         for pool in [&ring.small, &ring.large] {
@@ -203,14 +203,14 @@ impl Ring {
                 // The rest is requested again each time. With MSG_WAITALL the kernel would do that, but it forgets what
                 // it has thrown away (seen in Linux 6.18), and would throw away too much.
                 let left = bytes.min(LONGEST_SKIP) - it.skipped;
-                let entry = opcode::Recv::new(socket, self.void.start().as_ptr(), left as u32)
+                let entry = opcode::Recv::new(socket, self.sink.start().as_ptr(), left as u32)
                     .flags(libc::MSG_TRUNC)
                     .ioprio(wait_first)
                     .build();
                 (Operation::Skip, entry)
             }
         };
-        // SAFETY: the kernel writes into the pools or into the void, which has room for the longest skip and is never
+        // SAFETY: the kernel writes into the pools or into the sink, which has room for the longest skip and is never
         // read. Both outlive the operation, even if the ring is dropped.
         unsafe { self.begin(slot, operation, entry) };
     }
@@ -364,14 +364,14 @@ impl Ring {
     pub fn skip_now(&mut self, slot: usize, bytes: u64) -> io::Result<u64> {
         let it = &self.slots[slot];
         assert!(it.receiving.is_none(), "another receive is under way");
-        let (socket, void) = (it.connected(), self.void.start().as_ptr());
+        let (socket, sink) = (it.connected(), self.sink.start().as_ptr());
         let length = bytes.min(LONGEST_SKIP) as usize;
-        self.more_system_calls += 1;
-        // SAFETY: the void has room for the longest skip, and is never read.
+        self.other_system_calls += 1;
+        // SAFETY: the sink has room for the longest skip, and is never read.
         let skipped = unsafe {
             libc::recv(
                 socket,
-                void.cast(),
+                sink.cast(),
                 length,
                 libc::MSG_TRUNC | libc::MSG_DONTWAIT,
             )
@@ -391,7 +391,7 @@ impl Ring {
 
     /// How many system calls the ring has made.
     pub fn system_calls(&self) -> u64 {
-        self.queue.system_calls() + self.more_system_calls
+        self.queue.system_calls() + self.other_system_calls
     }
 }
 

@@ -26,7 +26,7 @@ impl Ring {
         if self.queue.submit().is_err() {
             return false;
         }
-        let mut in_vain = 0;
+        let mut idle_waits = 0;
         self.queue.cancel_all();
         while self.under_way > 0 || !self.queue.is_submitted() {
             let before = self.under_way;
@@ -40,8 +40,8 @@ impl Ring {
             if self.under_way < before {
                 continue;
             }
-            in_vain += 1;
-            if in_vain == ATTEMPTS {
+            idle_waits += 1;
+            if idle_waits == ATTEMPTS {
                 return false;
             }
             self.queue.cancel_all();
@@ -57,6 +57,6 @@ impl Ring {
         mem::forget(mem::take(&mut self.addresses));
         mem::forget(Rc::clone(&self.small));
         mem::forget(Rc::clone(&self.large));
-        mem::forget(Rc::clone(&self.void));
+        mem::forget(Rc::clone(&self.sink));
     }
 }

@@ -111,7 +111,7 @@ impl<W> Connection<W> {
     }
 
     /// Closes the connection. Its requests stay, to be resent or given up.
-    pub(super) fn gone(&mut self, activity: Activity) {
+    pub(super) fn disconnect(&mut self, activity: Activity) {
         self.activity = activity;
         if activity != Activity::Closed {
             self.waiting_since = None;

@@ -136,7 +136,7 @@ fn run_worker(
         pin_to(plan.cpus[index % plan.cpus.len()])?;
     }
     if plan.shape != LoadShape::Closed {
-        keep_time_exactly()?;
+        set_exact_timers()?;
     }
     let share = |whole: u64| share_of(whole, plan.threads as u64, index as u64);
     let has_warmup = !plan.warmup.is_zero();
@@ -241,7 +241,7 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>),
 }
 
 /// By default the kernel may wake a thread up to 50 µs late, to save power.
-fn keep_time_exactly() -> Result<(), LoadError> {
+fn set_exact_timers() -> Result<(), LoadError> {
     set_timerslack(1).map_err(refused("set the timer slack"))
 }
 

@@ -91,7 +91,7 @@ impl Sampler {
                 *until_next = if is_due { *n } else { *until_next } - 1;
                 is_due
             }
-            Choice::AtRandom(coins) => coins.toss(now),
+            Choice::AtRandom(coins) => coins.draw(now),
         };
         std::mem::replace(&mut self.first, false) || drawn
     }
@@ -99,7 +99,7 @@ impl Sampler {
 
 impl Coins {
     #[inline]
-    fn toss(&mut self, now: Nanoseconds) -> bool {
+    fn draw(&mut self, now: Nanoseconds) -> bool {
         if now >= self.look {
             self.look_at_rate(now);
         }

@@ -15,7 +15,7 @@ use socket2::Socket;
 
 use super::{
     Chunk, ChunkBytes, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
-    errno_of, socket_towards,
+    errno_of, socket_for,
 };
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
@@ -196,7 +196,7 @@ impl Epoll {
         } else {
             SocketEvent::Received(Chunk {
                 bytes: ChunkBytes::Shared(length),
-                more_behind: slot.peer_closed,
+                more_follows: slot.peer_closed,
             })
         };
         Some((index, event))
@@ -211,7 +211,7 @@ impl Epoll {
         if self.slots.len() <= slot {
             self.slots.resize_with(slot + 1, Slot::default);
         }
-        let (socket, address) = socket_towards(endpoint, source, Mode::Nonblocking)?;
+        let (socket, address) = socket_for(endpoint, source, Mode::Nonblocking)?;
         // Create the socket, set its options, connect and watch it.
         self.system_calls += 4 + 2 * u64::from(source.is_some());
         match socket.connect(&address) {
@@ -296,7 +296,7 @@ impl Epoll {
             if let Some(event) = self.take_kernel_event() {
                 return Some(event);
             }
-            if self.reading.is_none() && !self.read_what_is_left() {
+            if self.reading.is_none() && !self.read_deferred() {
                 return None;
             }
         }
@@ -334,7 +334,7 @@ impl Epoll {
     }
 
     /// Continues with a slot that had used up its reads, after the others.
-    fn read_what_is_left(&mut self) -> bool {
+    fn read_deferred(&mut self) -> bool {
         while self.later_now > 0 {
             self.later_now -= 1;
             let Some(index) = self.later.pop_front() else {

@@ -9,7 +9,7 @@ use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
 
 use super::{
     Chunk, ChunkBytes, Epoll, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
-    errno_of, socket_towards,
+    errno_of, socket_for,
 };
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
@@ -43,7 +43,7 @@ struct Slot {
     /// The last read filled its buffer.
     was_full: bool,
     /// The kernel receives continuously.
-    receives_on: bool,
+    receives_continuously: bool,
 }
 
 /// Small responses use the small buffers, whose memory is the busiest.
@@ -86,7 +86,7 @@ impl IoUring {
     /// # Errors
     ///
     /// As [`IoUring::new`]; the other loop is unchanged.
-    pub(super) fn in_place_of(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
+    pub(super) fn taking_over(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
         let mut io_uring = Self::new(slots)?;
         io_uring.system_calls = epoll.system_calls();
         for (slot, socket, is_connecting, next) in epoll.take_sockets() {
@@ -106,8 +106,8 @@ impl IoUring {
 
     fn receive(&mut self, slot: usize) {
         let it = &mut self.slots[slot];
-        it.receives_on = it.short_reads >= SHORT_READS;
-        let what = if it.receives_on {
+        it.receives_continuously = it.short_reads >= SHORT_READS;
+        let what = if it.receives_continuously {
             Receive::Many
         } else {
             Receive::Once {
@@ -161,13 +161,13 @@ impl IoUring {
                 };
                 it.was_full = buffer.len() >= self.first_look;
                 self.ahead = self.ring.next();
-                let more_behind = matches!(
+                let more_follows = matches!(
                     &self.ahead,
                     Some((next, Completion::Ended | Completion::Failed(_))) if *next == slot
                 );
                 Some(SocketEvent::Received(Chunk {
                     bytes: ChunkBytes::OfRing(buffer),
-                    more_behind,
+                    more_follows,
                 }))
             }
             Completion::Sent(Ok(_)) => {
@@ -195,7 +195,7 @@ impl IoUring {
         endpoint: &Endpoint,
         source: Option<SocketAddr>,
     ) -> io::Result<()> {
-        let (socket, address) = socket_towards(endpoint, source, Mode::Blocking)?;
+        let (socket, address) = socket_for(endpoint, source, Mode::Blocking)?;
         // Create the socket and set its options.
         self.system_calls += 2 + 2 * u64::from(source.is_some());
         self.slots[slot] = Slot {
@@ -254,7 +254,7 @@ impl IoUring {
     #[inline]
     pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
         let it = &mut self.slots[slot];
-        if it.receives_on {
+        if it.receives_continuously {
             return;
         }
         if next.skippable >= WORTH_SKIPPING {

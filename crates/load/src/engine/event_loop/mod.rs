@@ -44,7 +44,7 @@ pub(super) struct Chunk {
     bytes: ChunkBytes,
     /// Whether more has arrived behind it: after the last response that is due, that can only be the server's close or
     /// unexpected bytes.
-    pub(super) more_behind: bool,
+    pub(super) more_follows: bool,
 }
 
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl EventLoop {
     /// follows for what an earlier send did not take: send it again.
     pub(super) fn switch_to_io_uring(&mut self, slots: usize) {
         if let Self::Epoll(epoll) = self
-            && let Ok(io_uring) = IoUring::in_place_of(epoll, slots)
+            && let Ok(io_uring) = IoUring::taking_over(epoll, slots)
         {
             *self = Self::IoUring(io_uring);
         }
@@ -187,7 +187,7 @@ enum Mode {
 
 /// A socket for a connection to `endpoint`, bound to the local address `source` if given, and the address to connect it
 /// to.
-fn socket_towards(
+fn socket_for(
     endpoint: &Endpoint,
     source: Option<SocketAddr>,
     mode: Mode,

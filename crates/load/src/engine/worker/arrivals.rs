@@ -26,7 +26,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     #[inline]
     pub(super) fn free(&mut self, index: usize) {
         if self.connections[index].role == Role::Stream {
-            return self.stream_again(index);
+            return self.reopen_stream(index);
         }
         if matches!(self.connections[index].activity, Activity::Retrying { .. })
             || self.connections[index].is_timed

@@ -75,7 +75,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     fn free_soon(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         if connection.activity == Activity::Closed && connection.in_flight.is_empty() {
-            connection.gone(Activity::Retrying { at: self.now });
+            connection.disconnect(Activity::Retrying { at: self.now });
             self.retries.add(self.now, index);
         }
     }
@@ -92,7 +92,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
                     at += bytes;
                     let Some(whole) = whole else { break };
                     let others_due = self.connections[index].in_flight.len() > 1;
-                    let may_stay = at < length || others_due || !chunk.more_behind;
+                    let may_stay = at < length || others_due || !chunk.more_follows;
                     self.responded(index, whole, may_stay);
                 }
             }

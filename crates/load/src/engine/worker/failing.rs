@@ -143,6 +143,6 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         let connection = &mut self.connections[index];
         let is_load = index >= self.share.streams;
         self.open -= u64::from(connection.is_open() && is_load);
-        connection.gone(activity);
+        connection.disconnect(activity);
     }
 }

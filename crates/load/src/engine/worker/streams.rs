@@ -32,7 +32,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     }
 
     /// Requests a stream that has ended again, after a pause.
-    pub(super) fn stream_again(&mut self, index: usize) {
+    pub(super) fn reopen_stream(&mut self, index: usize) {
         let connection = &self.connections[index];
         let rests = matches!(connection.activity, Activity::Retrying { .. });
         if connection.in_flight.is_empty() && !rests {

@@ -115,7 +115,7 @@ impl Connection {
         self.going_away = false;
         self.out.restart();
         self.out.raw(PREFACE);
-        self.out.frame(Kind::Settings, 0, 0, &settings::ours());
+        self.out.frame(Kind::Settings, 0, 0, &settings::client());
         // The connection's window is not a setting.
         self.grant(0, ReceiveWindow::SIZE - DEFAULT_WINDOW);
     }

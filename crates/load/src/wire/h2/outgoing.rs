@@ -15,7 +15,7 @@ pub(super) struct Outgoing {
     /// Bytes of bodies queued since it was empty.
     bodies: usize,
     /// Bytes of the connection that were sent before `bytes`.
-    gone: u64,
+    sent_before: u64,
 }
 
 impl Outgoing {
@@ -24,7 +24,7 @@ impl Outgoing {
         self.bytes.clear();
         self.sent = 0;
         self.bodies = 0;
-        self.gone = 0;
+        self.sent_before = 0;
     }
 
     pub(super) fn unsent(&self) -> &[u8] {
@@ -33,12 +33,12 @@ impl Outgoing {
 
     /// How many bytes of the connection are sent.
     pub(super) fn sent_bytes(&self) -> u64 {
-        self.gone + self.sent as u64
+        self.sent_before + self.sent as u64
     }
 
     /// How many bytes of the connection are sent or queued.
     pub(super) fn all_bytes(&self) -> u64 {
-        self.gone + self.bytes.len() as u64
+        self.sent_before + self.bytes.len() as u64
     }
 
     /// Takes note that `length` bytes, at most those unsent, were sent.
@@ -51,7 +51,7 @@ impl Outgoing {
     }
 
     fn forget_sent(&mut self) {
-        self.gone += self.sent as u64;
+        self.sent_before += self.sent as u64;
         self.bytes.drain(..std::mem::take(&mut self.sent));
     }
 

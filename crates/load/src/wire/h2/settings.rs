@@ -15,7 +15,7 @@ const SETTING: usize = 6;
 
 /// The payload of the SETTINGS frame that the client sends first. The sizes of the HPACK table and of frames stay at
 /// their defaults.
-pub(super) fn ours() -> [u8; 3 * SETTING] {
+pub(super) fn client() -> [u8; 3 * SETTING] {
     let mut payload = [0; 3 * SETTING];
     let settings = [
         (ENABLE_PUSH, 0),
