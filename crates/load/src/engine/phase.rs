@@ -58,7 +58,8 @@ impl Phase {
     pub(super) fn close(&self, now: Nanoseconds, cost: WorkerCost, tally: Tally) -> PhaseResult {
         PhaseResult {
             tally,
-            duration: now - self.began,
+            // An interrupt may come before a rate begins.
+            duration: now.saturating_sub(self.began),
             cost: cost.since(&self.cost),
         }
     }
