@@ -1,5 +1,4 @@
-//! Values on the command line, written as wrk's users write them. What is wrong with one is told with
-//! what is allowed in its place.
+//! Values on the command line, written as wrk's users write them. Each error says what is allowed instead.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -18,24 +17,21 @@ use crate::exit::usage;
 
 /// Longer than anybody waits, and short enough for arithmetic in nanoseconds.
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Shorter ones hold no request.
-const SHORTEST_MEASURED: Duration = Duration::from_millis(1);
-/// Shorter ones end every request before its response can be there.
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
-/// What the histograms of latency can hold.
+/// Too short for one request; a timeout this short would end each request before its response.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// The longest latency that a histogram can hold.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
-/// More than Linux lets a process open, unless it is told to.
+/// More than Linux lets a process open by default.
 const MOST_CONNECTIONS: usize = 1_000_000;
 /// Far more than any comparison needs; the plan of all of them is held in memory.
 const MOST_ROUNDS: u32 = 10_000;
 
-/// A duration, which may be none at all: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as
-/// wrk has them.
+/// A duration, zero included: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as in wrk.
 pub fn duration(text: &str) -> Result<Duration, String> {
     within(text, Duration::ZERO..=LONGEST)
 }
 
-/// A duration longer than none at all.
+/// A duration longer than zero.
 pub fn some_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("it must be longer than 0".into()),
@@ -45,12 +41,21 @@ pub fn some_duration(text: &str) -> Result<Duration, String> {
 
 /// How long to measure.
 pub fn measured_duration(text: &str) -> Result<Duration, String> {
-    within(text, SHORTEST_MEASURED..=LONGEST)
+    within(text, SHORTEST..=LONGEST)
 }
 
-/// How long to wait for a response, or for a server.
+/// How long to wait for a response or a server.
 pub fn timeout(text: &str) -> Result<Duration, String> {
-    within(text, SHORTEST_TIMEOUT..=LONGEST_TIMEOUT)
+    within(text, SHORTEST..=LONGEST_TIMEOUT)
+}
+
+/// A duration of whole seconds: many load generators know no other.
+pub fn whole_seconds(text: &str) -> Result<Duration, String> {
+    let duration = within(text, Duration::from_secs(1)..=LONGEST_TIMEOUT)?;
+    match duration.subsec_nanos() {
+        0 => Ok(duration),
+        _ => Err("it must be a whole number of seconds".into()),
+    }
 }
 
 fn within(text: &str, allowed: RangeInclusive<Duration>) -> Result<Duration, String> {
@@ -66,7 +71,7 @@ fn within(text: &str, allowed: RangeInclusive<Duration>) -> Result<Duration, Str
     }
 }
 
-/// `None` if it is longer than can be told.
+/// `None` if it is longer than a `Duration` can be.
 fn parse_duration(text: &str) -> Result<Option<Duration>, String> {
     let wrong = || {
         format!(
@@ -114,22 +119,22 @@ fn too_large() -> String {
     format!("it must be at most {}", u64::MAX)
 }
 
-/// A count that is at least one.
+/// A count of at least one.
 pub fn some_count(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(count(text)?).ok_or_else(|| "it must be at least 1".into())
 }
 
-/// A count that is at least one and fits the machine.
+/// A count of at least one as a `usize`.
 pub fn positive(text: &str) -> Result<usize, String> {
     usize::try_from(some_count(text)?.get()).map_err(|error| error.to_string())
 }
 
-/// How many connections, users or streams there are.
+/// A number of connections, users or streams.
 pub fn connections(text: &str) -> Result<usize, String> {
     at_most(MOST_CONNECTIONS, text)
 }
 
-/// How many threads there are.
+/// A number of threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     at_most(MOST_THREADS, text)
 }
@@ -141,7 +146,7 @@ fn at_most(most: usize, text: &str) -> Result<usize, String> {
     }
 }
 
-/// The name of something.
+/// A name, which must not be empty.
 pub fn name(text: &str) -> Result<String, String> {
     match text.trim().is_empty() {
         true => Err("a name is empty; `prony list` shows the available names".into()),
@@ -165,15 +170,20 @@ where
     }
 }
 
-/// How many rounds there are.
+/// A number of rounds.
 pub fn rounds(text: &str) -> Result<NonZeroU32, String> {
     let rounds = whole(1..=MOST_ROUNDS)(text)?;
     NonZeroU32::new(rounds).ok_or_else(|| "it must be at least 1".into())
 }
 
-/// What random numbers are drawn from.
+/// The seed of a random order, of random arrivals or choices.
 pub fn seed(text: &str) -> Result<u64, String> {
     whole(0..=u64::MAX)(text)
+}
+
+/// A seed that is short enough to be typed again.
+pub fn new_seed() -> u64 {
+    fastrand::u64(..1_000_000_000)
 }
 
 /// An IP address.
@@ -187,8 +197,8 @@ pub fn cpus(flag: &str, text: &str) -> Result<Vec<usize>, String> {
     usable_cpus(text).map_err(|error| format!("{flag}: {error}"))
 }
 
-/// Bytes given as text, or as the file after an `@`, which may have [`LONGEST_BODY`] bytes. `what` names them if the
-/// file cannot be read.
+/// Bytes given as text, or as the file named after an `@`, of at most [`LONGEST_BODY`] bytes. `what` names them in
+/// errors.
 pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     match text.strip_prefix('@') {
         Some("") => Err(usage(format!(
@@ -201,7 +211,7 @@ pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 
 fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut bytes = Vec::new();
-    // A byte more shows that it is too long: some files, such as /dev/zero, have no end.
+    // One byte more shows that the file is too long. Some, such as /dev/zero, never end.
     let read =
         File::open(path).and_then(|file| file.take(LONGEST_BODY + 1).read_to_end(&mut bytes));
     read.map_err(|error| format!("cannot read {what} from `{path}`: {error}"))?;

@@ -1,25 +1,41 @@
-//! How the command ends: its exit codes, and the last word on an error.
+//! How the command ends: its exit codes, its error messages, and Ctrl-C.
 
 use std::error::Error;
-use std::fmt;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::{fmt, io};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use crate::output;
 
 /// What a subcommand returns.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 
-/// Something went wrong, or was found wrong: a failed verification, a load without one ok response, output
-/// that is lost.
+/// Something failed: a verification, a load without one ok response, the write of a result.
 pub const FAILURE: u8 = 1;
-/// The command line is wrong, as clap has it.
+/// The command line is wrong; clap uses the same status.
 pub const USAGE: u8 = 2;
-/// What was asked cannot be told as exactly as asked, because the machine or the server is too noisy.
+/// The machine or the server is too noisy for a result as precise as the user asked for.
 pub const TOO_NOISY: u8 = 4;
-/// The user stopped it. What was measured is kept.
+/// The user stopped the command. What was measured is kept.
 pub const INTERRUPTED: u8 = 130;
 
-/// An error of the command line that clap cannot see: a name that nothing has, an URL that is none.
+/// A flag that SIGINT, SIGTERM and SIGHUP set, for an orderly end. A second signal ends the process at once,
+/// and its supervisors stop the servers.
+pub fn interrupt_on_signals() -> io::Result<Arc<AtomicBool>> {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // In this order only the second signal finds the flag set.
+        flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), interrupt.clone())?;
+        flag::register(signal, interrupt.clone())?;
+    }
+    Ok(interrupt)
+}
+
+/// An error in the command line that clap cannot see, such as an unknown name or an invalid URL.
 #[derive(Debug)]
 pub struct Usage(Box<dyn Error>);
 
@@ -35,13 +51,13 @@ impl Error for Usage {
     }
 }
 
-/// Says that the command line is to blame: for `map_err`.
+/// Blames the command line for an error; for `map_err`.
 pub fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {
     Box::new(Usage(error.into()))
 }
 
-/// The exit status of a subcommand that is over. Output that is lost is an error of one that succeeded;
-/// one that failed has its own status.
+/// The exit status of a finished subcommand. Lost output fails one that succeeded; one that failed keeps its
+/// own status.
 pub fn status(outcome: Outcome) -> ExitCode {
     let lost = output::check().err();
     match (outcome, lost) {
@@ -49,17 +65,15 @@ pub fn status(outcome: Outcome) -> ExitCode {
         (Ok(code), None) => code,
         (Ok(code), Some(lost)) => {
             let failed = failure(&lost);
-            if code == ExitCode::SUCCESS {
-                failed
-            } else {
-                code
+            match code == ExitCode::SUCCESS {
+                true => failed,
+                false => code,
             }
         }
     }
 }
 
-/// The exit status where the command line asks for no command: for the help, the version, or what
-/// Prony does not understand.
+/// Shows the help, the version or an error of the command line, and gives the exit status.
 pub fn status_without_a_command(told: &clap::Error) -> ExitCode {
     let text = told.render();
     if told.use_stderr() {
@@ -76,14 +90,14 @@ pub fn status_without_a_command(told: &clap::Error) -> ExitCode {
     status(Ok(ExitCode::SUCCESS))
 }
 
-/// Tells an error with all its causes, and gives the code for it.
+/// Shows an error with all its causes, and gives the code for it.
 pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
     err!("error: {error}");
     let mut said = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        // Many errors already tell their cause in their own words.
+        // The text of many errors already includes their cause.
         if !said.contains(&text) {
             err!(": {text}");
             said.push_str(&text);

@@ -1,7 +1,7 @@
 //! Prony measures web servers: it builds them, checks them, loads them, and says what the
-//! numbers can tell apart. This is the command; each subcommand is one file.
+//! numbers can tell apart. This is the command line program.
 #![forbid(unsafe_code)]
-#![deny(clippy::print_stdout, clippy::print_stderr)] // They panic where the reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)] // They panic if the reader is gone.
 
 #[macro_use]
 mod output;
@@ -9,10 +9,10 @@ mod output;
 mod arguments;
 mod command;
 mod exit;
-mod interrupt;
 mod project;
+mod recorded;
+mod reference_server;
 mod result_file;
-mod server_path;
 mod view;
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ mod tests;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // As the supervisor of a server's processes, this program has another life.
+    // Prony starts itself as the supervisor of each server's processes.
     if let Some(code) = prony_server::run_if_asked(std::env::args_os()) {
         return code;
     }

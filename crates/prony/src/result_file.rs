@@ -1,5 +1,5 @@
-//! The files that the command line names for results. Each is tried before anything is measured, and
-//! changes only when its result is there: an interrupted command leaves what was there before.
+//! The files that the command line names for results. Prony tries each before it measures anything, and replaces it
+//! only with a complete result: an interrupted command leaves the earlier file as it was.
 
 use std::error::Error;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -13,29 +13,26 @@ use tempfile::{Builder, NamedTempFile};
 use crate::exit::usage;
 use crate::output::{self, Stdout};
 
-/// How a new file is made, less the user's mask.
+/// The mode of a new file, before the user's mask.
 const NEW_FILE: u32 = 0o666;
 
 /// Where a result goes: a file, or standard output for `-`.
 #[derive(Debug)]
 pub struct ResultFile {
     name: PathBuf,
-    place: Place,
+    place: ResultPlace,
 }
 
 #[derive(Debug)]
-enum Place {
+enum ResultPlace {
     Stdout,
-    /// The result is written beside it and renamed, so that it is whole whenever it is there.
+    /// The result is written beside it and renamed, so that the file is always complete.
     Replaced(PathBuf),
-    /// A pipe or a device, or a file in a folder that takes no other file.
+    /// A pipe or a device, or a file in a folder in which no other file can be created.
     Opened(File),
 }
 
-/// Tries the files of some flags, each of which may be missing. No two may be the same.
-///
-/// # Errors
-/// If one cannot be written, or two flags name the same place.
+/// Tries the files that some flags name; a flag may be missing. No two may be the same.
 pub fn open<const N: usize>(
     named: [(&str, Option<&Path>); N],
 ) -> Result<[Option<ResultFile>; N], Box<dyn Error>> {
@@ -56,15 +53,25 @@ pub fn open<const N: usize>(
     Ok(files)
 }
 
+/// Whether one of the files is standard output, so that nothing else may be written there.
+pub fn takes_stdout(files: &[Option<ResultFile>]) -> bool {
+    files.iter().flatten().any(ResultFile::is_stdout)
+}
+
+/// Shows a text for people: on standard output, or on standard error if a result is written to standard output.
+pub fn show(text: &str, files: &[Option<ResultFile>]) {
+    match takes_stdout(files) {
+        true => err!("{text}"),
+        false => out!("{text}"),
+    }
+}
+
 impl ResultFile {
-    /// Tries a file, without a change to it; `-` is standard output.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Tries a file without changing it; `-` is standard output.
     pub fn open(path: &Path) -> Result<Self, String> {
         let place = match path.as_os_str() == "-" {
-            true => Ok(Place::Stdout),
-            false => Place::of(path),
+            true => Ok(ResultPlace::Stdout),
+            false => ResultPlace::of(path),
         };
         Ok(Self {
             place: place.map_err(|why| format!("cannot write `{}`: {why}", path.display()))?,
@@ -72,31 +79,24 @@ impl ResultFile {
         })
     }
 
-    /// Whether it is standard output, where nothing else may be written then.
-    pub fn is_stdout(&self) -> bool {
-        matches!(self.place, Place::Stdout)
+    fn is_stdout(&self) -> bool {
+        matches!(self.place, ResultPlace::Stdout)
     }
 
     fn is_same(&self, other: Option<&Self>) -> bool {
         match (&self.place, other.map(|other| &other.place)) {
-            (Place::Stdout, Some(Place::Stdout)) => true,
-            (Place::Replaced(one), Some(Place::Replaced(other))) => one == other,
+            (ResultPlace::Stdout, Some(ResultPlace::Stdout)) => true,
+            (ResultPlace::Replaced(one), Some(ResultPlace::Replaced(other))) => one == other,
             _ => false,
         }
     }
 
-    /// Writes a text as the whole result.
-    ///
-    /// # Errors
-    /// See [`Self::write_with`].
+    /// Writes a text as the result.
     pub fn write(self, text: &str) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes a value as the whole result, in JSON.
-    ///
-    /// # Errors
-    /// See [`Self::write_with`].
+    /// Writes a value as the result, in JSON.
     pub fn write_json(self, value: &impl Serialize) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| {
             serde_json::to_writer_pretty(&mut *out, value)?;
@@ -104,28 +104,25 @@ impl ResultFile {
         })
     }
 
-    /// Writes the whole result.
-    ///
-    /// # Errors
-    /// If it cannot be written. A reader that goes away is no error.
+    /// Writes the result. A reader that goes away is not an error.
     pub fn write_with(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Box<dyn Error>> {
         let written = match self.place {
-            Place::Stdout => {
+            ResultPlace::Stdout => {
                 output::note(buffered(Stdout, write));
                 return Ok(output::check()?);
             }
-            Place::Replaced(path) => replace(&path, write),
-            Place::Opened(file) => rewrite(file, write),
+            ResultPlace::Replaced(path) => replace(&path, write),
+            ResultPlace::Opened(file) => rewrite(file, write),
         };
         let told = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
         output::unless_unwanted(written).map_err(told)
     }
 }
 
-impl Place {
+impl ResultPlace {
     fn of(path: &Path) -> Result<Self, String> {
         let told = |error: io::Error| error.to_string();
         let found = match fs::metadata(path) {
@@ -135,12 +132,12 @@ impl Place {
         if found.is_dir() {
             return Err("it is a folder".into());
         }
-        // Without a change to it: that comes with the result.
+        // Opened without changing it; the result does that.
         let file = OpenOptions::new().write(true).open(path).map_err(told)?;
         if !found.is_file() {
             return Ok(Self::Opened(file));
         }
-        // A link stays one, so its target is what is replaced.
+        // A link stays a link: its target is replaced.
         let target = path.canonicalize().map_err(told)?;
         Ok(match beside(&target, Some(&found)) {
             Ok(_) => Self::Replaced(target),
@@ -159,11 +156,7 @@ impl Place {
     }
 }
 
-/// A folder for several files, created if it is missing. The folder that it is in must be there: a
-/// misspelt path is told, not created.
-///
-/// # Errors
-/// If it cannot be created.
+/// A folder for several files, created if it is missing. Its parent must exist, so that a misspelt path is an error.
 pub fn folder(path: &Path) -> Result<PathBuf, String> {
     let cannot = |why: String| format!("cannot write to `{}`: {why}", path.display());
     let parent = folder_of(path);
@@ -199,7 +192,7 @@ fn beside(target: &Path, replaced: Option<&Metadata>) -> io::Result<NamedTempFil
         .prefix(".prony-")
         .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder_of(target))
-        // Its own text names the temporary file, which is of no interest.
+        // The error's own text names the temporary file.
         .map_err(|error| error.kind().into())
 }
 
@@ -207,7 +200,7 @@ fn replace(target: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     let found = fs::metadata(target).ok();
     let file = beside(target, found.as_ref())?;
     if let Some(found) = found {
-        // The mask does not apply to what is there already.
+        // The mask does not apply to an existing file.
         file.as_file().set_permissions(found.permissions())?;
     }
     buffered(file.as_file(), write)?;

@@ -1,11 +1,11 @@
-//! What the command shows, as it is. The tests of each view give it results that between them have every line.
+//! Golden files of what the command shows. The tests of each view give it results that together show every line.
 //!
 //! `cargo insta test --review -p prony` shows what a change does (cargo install cargo-insta);
 //! `INSTA_UPDATE=always cargo test -p prony --bin prony --test golden` accepts all of it.
 
 use insta::{Settings, assert_snapshot};
 
-/// Holds the texts, each with its title, against the file of that name.
+/// Compares the texts, each with its title, with the file of that name.
 #[track_caller]
 pub fn golden(file: &str, texts: &[(&str, String)]) {
     let mut all = String::new();

@@ -20,7 +20,7 @@ class Working(right.Handler):
 right.Handler = Working
 ";
 
-/// Short trials of one workload, and the one metric that a busy machine does not blur.
+/// Short trials of one workload, and the one metric that a busy machine hardly affects.
 const SHORT: [&str; 10] = [
     "--workloads",
     "hello",
@@ -34,7 +34,7 @@ const SHORT: [&str; 10] = [
     "cpu,rate",
 ];
 
-/// Few rounds, so that the machine does not decide how many.
+/// A fixed, small number of rounds.
 const SIX_ROUNDS: [&str; 2] = ["--rounds", "6"];
 
 /// A project in a git repository, with a server `tiny`.
@@ -68,7 +68,7 @@ impl Repository {
         self.git(&["commit", "--quiet", "--message", message]);
     }
 
-    /// The server, doing so much work for a response.
+    /// Writes the server with this much work per response.
     fn write(&self, steps: u32) {
         let work = WORK.replace("{}", &steps.to_string());
         self.project.python("tiny", &work, &self.token);
@@ -78,14 +78,14 @@ impl Repository {
         self.adaptive(revisions, &[&SIX_ROUNDS, more].concat())
     }
 
-    /// The same in as many rounds as it takes.
+    /// The same with as many rounds as it takes.
     fn adaptive(&self, revisions: &[&str], more: &[&str]) -> Command {
         let server = ["--server", "tiny"];
         let arguments = [&["ab"], revisions, &server, &SHORT, more].concat();
         self.project.prony(&arguments)
     }
 
-    /// What is in the folder of the checkouts.
+    /// The contents of the folder of checkouts.
     fn checkouts(&self) -> Vec<String> {
         let entries = fs::read_dir(self.project.state("ab")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -94,7 +94,7 @@ impl Repository {
         names
     }
 
-    /// Neither files nor servers of a revision are left, and Git knows of none.
+    /// Checks that no files, servers or Git worktrees of a revision are left.
     fn is_clean(&self) {
         assert_eq!(self.checkouts(), [""; 0]);
         let known = self.git(&["worktree", "list"]).stdout;
@@ -126,7 +126,7 @@ fn a_revision_that_does_more_work_is_worse() {
     assert_eq!(cpu["change"]["basis"], "paired");
     repository.is_clean();
 
-    // The run is one like any other, with the ceiling as its control.
+    // The run is like any other, with the ceiling as its control.
     let record = repository.project.export();
     assert_eq!(record["run"]["suite"], "ab");
     for server in ["ceiling", "tiny@working-tree"] {
@@ -147,18 +147,18 @@ fn a_revision_that_does_more_work_is_worse() {
 }
 
 #[test]
-fn where_nothing_changed_nothing_is_worse() {
+fn if_nothing_changed_nothing_is_worse() {
     let repository = Repository::new();
     repository.write(1000);
     repository.commit("one");
-    // What an earlier one left behind is no hindrance.
+    // Leftovers of an earlier one do no harm.
     let head = repository.git(&["rev-parse", "HEAD"]).stdout;
     let left = repository.project.state("ab").join(head.trim());
     fs::create_dir_all(&left).unwrap();
     fs::write(left.join("left"), "behind").unwrap();
     let more = ["--threshold", "300%", "--no-ceiling"];
     let ended = run(repository.ab(&["main", "HEAD"], &more)).with(0);
-    let ended = ended.says("are the same at both revisions");
+    let ended = ended.says("are the same in both revisions");
     assert!(ended.stdout.contains("-again"), "{}", ended.stdout);
     repository.is_clean();
 }
@@ -180,7 +180,7 @@ fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
     let little = ["--precision", "0.001%", "--budget", "1ms", "--no-ceiling"];
     let ended = run(repository.adaptive(&["main"], &little));
     assert!([Some(0), Some(1)].contains(&ended.code), "{}", ended.all());
-    ended.says("a longer --budget makes it narrower");
+    ended.says("a longer --budget would narrow it");
     let spent = end();
     assert_eq!(
         (&spent["reason"], &spent["rounds"]),
@@ -189,7 +189,7 @@ fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
 
     let few = ["--precision", "0.001%", "--rounds", "2", "--no-ceiling"];
     let ended = run(repository.adaptive(&["main"], &few));
-    ended.says("more --rounds make it narrower");
+    ended.says("more --rounds would narrow it");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn what_killed_ones_left_is_cleared_and_what_was_kept_is_not() {
     let kept = [hash("HEAD~1"), hash("HEAD~1") + ".kept"];
     assert_eq!(repository.checkouts(), kept);
 
-    // A checkout of a commit that is not asked for again, and one that is no checkout at all.
+    // A checkout of a commit that is not needed again, and a folder that is not a checkout.
     let left = repository.project.state("ab").join(hash("HEAD~2"));
     let folder = left.to_str().unwrap();
     repository.git(&["worktree", "add", "--quiet", "--detach", folder, "HEAD~2"]);
@@ -219,7 +219,7 @@ fn what_killed_ones_left_is_cleared_and_what_was_kept_is_not() {
     let known = repository.git(&["worktree", "list"]).stdout;
     assert_eq!(known.lines().count(), 2, "{known}");
 
-    // It is used again, and goes when its mark does.
+    // It is used again, and removed once its mark is gone.
     run(repository.adaptive(&["HEAD~1"], &rounds(&[]))).with(0);
     assert_eq!(repository.checkouts(), kept);
     fs::remove_file(repository.project.state("ab").join(&kept[1])).unwrap();
@@ -252,8 +252,8 @@ fn what_cannot_be_compared_says_why() {
     let manifest = repository.project.path().join("servers/tiny/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, format!("{text}build = [[\"false\"]]\n")).unwrap();
-    broken("cannot be built any more", 1, &["main"]);
-    // A pull request gets its comment all the same.
+    broken("can no longer be built", 1, &["main"]);
+    // The pull request gets its comment nevertheless.
     let more = ["--json", "found.json", "--markdown", "pr.md"];
     run(repository.ab(&["main"], &more)).with(1);
     let read = |name: &str| fs::read_to_string(repository.project.path().join(name)).unwrap();

@@ -1,4 +1,4 @@
-//! What a user gets wrong, and servers that fail: told clearly, and all that is good goes on.
+//! Users' mistakes and servers that fail: the message is clear, and everything else goes on.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::process::Command;
 use common::project::{Project, manifest, trials};
 use common::{leave_out, run};
 
-/// The faulty server of `project` must be told of so, and the one beside it measured.
+/// The faulty server of `project` must get this message, and the good one must be measured.
 fn beside_a_good_one(project: &Project, faulty: &str, more: &[&str]) -> common::Ended {
     project.handler("good", "    pass");
     let servers = format!("{faulty},good");
@@ -28,7 +28,7 @@ fn beside_a_good_one(project: &Project, faulty: &str, more: &[&str]) -> common::
 }
 
 #[test]
-fn unknown_names_are_told_with_the_nearest() {
+fn unknown_names_are_reported_with_the_nearest() {
     let project = Project::new().with(&["ceiling", "python-httpserver"]);
     for (arguments, told) in [
         (
@@ -76,7 +76,7 @@ fn unknown_names_are_told_with_the_nearest() {
 }
 
 #[test]
-fn an_unknown_run_is_told_with_the_nearest() {
+fn an_unknown_run_is_reported_with_the_nearest() {
     let project = Project::new().with(&["ceiling"]);
     let none = project.run(&["report"]).with(1);
     none.says("there is no record file")
@@ -93,7 +93,7 @@ fn an_unknown_run_is_told_with_the_nearest() {
 }
 
 #[test]
-fn a_faulty_manifest_is_told_with_file_line_and_field_and_the_good_ones_are_listed() {
+fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_listed() {
     let project = Project::new().with(&["ceiling"]);
     let right = manifest(&["true"]);
     let without = right.replace("class = \"stdlib\"\n", "");
@@ -117,7 +117,7 @@ fn a_faulty_manifest_is_told_with_file_line_and_field_and_the_good_ones_are_list
     for text in &told {
         listed = listed.says(text);
     }
-    // Whoever asks for a good one is not bothered.
+    // A run of the good one alone is not affected.
     project
         .run(&["verify", "ceiling", "--workloads", "hello"])
         .with(0);
@@ -130,7 +130,7 @@ fn a_faulty_manifest_is_told_with_file_line_and_field_and_the_good_ones_are_list
 }
 
 #[test]
-fn a_workload_that_a_manifest_names_and_nothing_defines_is_told() {
+fn a_workload_that_a_manifest_names_and_nothing_defines_is_reported() {
     let project = Project::new().with(&["ceiling"]);
     let wrong = manifest(&["true"]).replace("\"hello\"", "\"helo\"");
     let path = project.manifest("mistaken", &wrong);
@@ -145,7 +145,7 @@ fn shown(path: &Path) -> String {
 }
 
 #[test]
-fn a_broken_suite_is_told_with_file_and_line() {
+fn a_broken_suite_is_reported_with_file_and_line() {
     let project = Project::new().with(&["ceiling"]);
     let suites = project.path().join("suites");
     let right = fs::read_to_string(suites.join("tour.toml")).unwrap();
@@ -170,7 +170,7 @@ fn a_broken_suite_is_told_with_file_and_line() {
         .run(&["run", "workload", "--only", "ceiling"])
         .with(1)
         .says("did you mean `hello`?");
-    // A suite whose servers are not here.
+    // A suite whose servers the project does not have.
     project
         .run(&["run", "tour"])
         .with(1)
@@ -184,7 +184,7 @@ fn a_broken_suite_is_told_with_file_and_line() {
 }
 
 #[test]
-fn outside_of_a_project_it_is_told_what_was_looked_for() {
+fn outside_of_a_project_the_error_says_what_was_looked_for() {
     let folder = tempfile::tempdir().unwrap();
     for arguments in [
         &["run"][..],
@@ -204,7 +204,7 @@ fn outside_of_a_project_it_is_told_what_was_looked_for() {
     let mut command = common::prony(["list", "--project", "nowhere"]);
     command.current_dir(&folder);
     run(command).with(1).says("nowhere");
-    // With it, the place does not matter.
+    // With it, the current folder does not matter.
     let project = Project::new().with(&["ceiling"]);
     let mut command = common::prony(["list", "servers", "--project"]);
     command.arg(project.path()).current_dir(&folder);
@@ -272,13 +272,13 @@ sys.exit('there is no configuration')
 }
 
 #[test]
-fn a_server_that_responds_wrongly_is_told_with_what_came() {
+fn a_server_that_responds_wrongly_is_reported_with_what_came() {
     let project = Project::new();
     project.handler(
         "wrong",
         "
     def do_GET(self):
-        self.response('text/plain', b'goodbye')",
+        self.respond('text/plain', b'goodbye')",
     );
     beside_a_good_one(&project, "wrong", &[])
         .says("WRONG    wrong × hello: expected 17 bytes")
@@ -335,7 +335,7 @@ fn a_server_whose_log_is_short_of_lines_under_load_is_not_reconciled() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
+fn a_store_that_cannot_be_written_is_reported_before_anything_is_measured() {
     let project = Project::new();
     project.handler("good", "    pass");
     fs::write(project.path().join("file"), "not a folder").unwrap();
@@ -357,7 +357,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
     assert!(!project.state("runs").exists(), "no server was started");
 }
 
-/// Runs a command whose output nobody reads; its exit code.
+/// The exit code of a command whose output nobody reads.
 fn unread(mut command: Command) -> Option<i32> {
     let closed = || {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -393,8 +393,8 @@ fn a_reader_that_goes_away_is_no_fault_and_no_result_is_lost() {
     assert_eq!(common::schema::load(&result)["requests"], 20);
 }
 
-/// The command, with a file system of so many KiB at `place`: within a namespace of its own, so
-/// that nothing of it is left. `None` where the system does not permit that.
+/// The command, with a file system of `kib` KiB at `place`, in a namespace of its own, so
+/// that nothing of it is left. `None` if the system does not permit that.
 fn with_small_disk(place: &Path, kib: u32, command: &Command) -> Option<Command> {
     let mount = format!("mount -t tmpfs -o size={kib}k none \"$0\"");
     let unshared = |flags: &str, script: &str| {
@@ -420,7 +420,7 @@ fn with_small_disk(place: &Path, kib: u32, command: &Command) -> Option<Command>
 fn a_full_disk_ends_the_run_and_loses_nothing() {
     let project = Project::new().with(&["ceiling"]);
     let temporary = tempfile::tempdir().unwrap();
-    // Where everything of Prony's is on the full disk, and where the record file alone is.
+    // First everything of Prony's is on the full disk, then only the record file.
     for (small, kib, store) in [
         (".prony", 512, ".prony/prony.sqlite"),
         ("small", 256, "small/prony.sqlite"),
@@ -437,9 +437,9 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
         let ended = run(limited)
             .with(1)
             .says("no room left on the disk for the record file")
-            .says("note: all that was measured is in ")
+            .says("note: the results are in ")
             .prints(" –  ceiling");
-        let told = ended.stderr.split("all that was measured is in ").nth(1);
+        let told = ended.stderr.split("the results are in ").nth(1);
         let folder = Path::new(told.unwrap().lines().next().unwrap());
         let json = fs::read_to_string(folder.join("record.json")).unwrap();
         let record = common::schema::run(&json);

@@ -1,5 +1,5 @@
-//! Values that a flag cannot have: each is told with what is wrong with it and what is allowed, ends with
-//! 2, and does nothing.
+//! Values that a flag cannot have: each error says what is wrong and what is allowed, the exit status is
+//! 2, and nothing is done.
 
 mod common;
 
@@ -18,7 +18,7 @@ const NO_CPU: &str = "is neither a CPU nor a range of CPUs; write for instance 0
 const NO_NAME: &str = "a name is empty; `prony list` shows the available names";
 const NO_PRECISION: &str = "is not a precision; ";
 
-/// The flag must be refused with each value, beside other arguments.
+/// Each value of the flag must be refused, after the other arguments.
 fn refused(project: &Project, command: &[&str], flag: &str, values: &[&str], told: &str) {
     for value in values {
         let given = [command, &[flag, value]].concat();
@@ -187,7 +187,7 @@ fn values_of_load() {
     ] {
         refused(&project, command, flag, values, told);
     }
-    // The short flags are the same ones.
+    // The short flags behave alike.
     for (flag, value, told) in [
         ("-c", "-1", NO_COUNT),
         ("-t", "-1", NO_COUNT),
@@ -229,8 +229,8 @@ fn urls() {
 }
 
 #[test]
-fn texts_and_flags_are_told_apart_by_what_they_are() {
-    // A header is never a number, and the next flag is no header.
+fn texts_and_flags_are_reported_apart_by_what_they_are() {
+    // A header is never a number, and the next flag is not a header.
     run(prony(["load", "-H", "-c5", URL]))
         .with(2)
         .says("a value is required for '--header <HEADER>'");
@@ -330,9 +330,9 @@ fn values_of_the_other_commands() {
         ),
         (
             &generators,
-            "--seconds",
-            &["0", "1.5", "3601"],
-            "is not a whole number from 1 to 3600",
+            "--duration",
+            &["0", "500ms", "3601"],
+            "it must be from 1s to 1h",
         ),
         (
             &generators,
@@ -351,7 +351,7 @@ fn values_of_the_other_commands() {
             &generators,
             "--freeze",
             &["x", "-1"],
-            "is no freeze; write for instance 1s/10s",
+            "is not FREEZE/PERIOD; write for instance 1s/10s",
         ),
         (&generators, "--tools", &["", "wrk,"], NO_NAME),
         (&calibrate, "--server-cpus", &["1000"], CPUS),

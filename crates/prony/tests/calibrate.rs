@@ -1,4 +1,4 @@
-//! `prony calibrate`: the machine's limits, whatever they are here.
+//! `prony calibrate`: the machine's limits, whatever they are.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::{Running, schema, until};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// Percentiles in their order, of some durations.
+/// Checks that percentiles of durations are in order.
 fn assert_ordered(percentiles: &Value) {
     let number = |name: &str| percentiles[name].as_u64();
     let (p50, max) = (number("p50").unwrap(), number("max").unwrap());
@@ -19,7 +19,7 @@ fn assert_ordered(percentiles: &Value) {
     assert!(number("count").unwrap() > 0);
 }
 
-/// The processes whose folder this is.
+/// The processes in this folder.
 fn running_in(folder: &Path) -> Vec<PathBuf> {
     let processes = fs::read_dir("/proc").unwrap();
     processes
@@ -69,7 +69,7 @@ fn on_one_cpu_it_says_so() {
     let cpus = ["--server-cpus", &cpu, "--load-cpus", &cpu];
     let arguments = [&["calibrate", "--quick", "--json", "-"], &cpus[..]].concat();
     let ended = project.run(&arguments).with(0);
-    // The JSON has standard output for itself.
+    // Only the JSON is on standard output.
     let found = schema::calibration(&ended.stdout);
     assert_eq!(found["round_trips"]["two_cpus"], Value::Null);
     ended.says("Server and generator share a CPU");
@@ -81,7 +81,7 @@ fn what_was_measured_before_a_signal_is_shown() {
     let file = project.path().join("limits.json");
     let command = project.prony(&["calibrate", "--json", file.to_str().unwrap()]);
     let mut running = Running::start(command);
-    running.await_stderr("measuring the schedule's lag");
+    running.await_stderr("measuring the schedule lag");
     running.signal(Signal::SIGINT);
     running.end().with(130).prints("What this means");
     let found = schema::calibration(&fs::read_to_string(file).unwrap());

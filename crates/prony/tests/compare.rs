@@ -7,7 +7,7 @@ use std::fs;
 use common::project::Project;
 use common::schema;
 
-/// So far apart that nothing on any machine is called worse.
+/// Thresholds so wide that nothing is worse on any machine.
 const NEVER_WORSE: [&str; 2] = ["--threshold", "1000%"];
 
 /// Two runs of two servers, one of which is the ceiling.
@@ -48,7 +48,7 @@ fn runs_are_found_in_the_store_and_in_files() {
     let markdown = fs::read_to_string(path("pr.md")).unwrap();
     assert!(markdown.starts_with("### Prony: "), "{markdown}");
 
-    // A file is a run as well; the newest run is the one that it holds, so that both are one session.
+    // A file is a run as well. This one contains the newest run, so both sides are of one run.
     let sides = ["compare", "base.json:python-httpserver", "latest:ceiling"];
     let one = project
         .run(&[&sides[..], &NEVER_WORSE, &["--json", "-"]].concat())
@@ -62,7 +62,7 @@ fn runs_are_found_in_the_store_and_in_files() {
         one.stderr
     );
 
-    // Two rounds may be too few to tell even this; that is a failure only where it was asked to be.
+    // Two rounds may be too few even for this, which is a failure only with --strict.
     let strict = [
         "compare",
         "latest:python-httpserver",
@@ -78,7 +78,7 @@ fn runs_are_found_in_the_store_and_in_files() {
     refusals(&project);
 }
 
-/// What cannot be compared has an exit status of its own, and says what to do.
+/// Runs that cannot be compared have an exit status of their own, and a message that says what to do.
 fn refusals(project: &Project) {
     fs::write(project.path().join("other.json"), "{}").unwrap();
     let refused = |arguments: &[&str], says: &str| {

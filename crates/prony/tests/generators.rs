@@ -1,4 +1,4 @@
-//! `prony generators`: real tools where there are some, and scripts that behave badly.
+//! `prony generators`: installed tools, and scripts that misbehave.
 
 mod common;
 
@@ -49,7 +49,7 @@ duration = {{ pattern = 'in (\S+)', unit = "written" }}
     fs::write(folder.join("driver.toml"), manifest).unwrap();
 }
 
-const SHORT: [&str; 4] = ["--seconds", "1", "--rounds", "2"];
+const SHORT: [&str; 4] = ["--duration", "1", "--rounds", "2"];
 
 fn generators(arguments: &[&str]) -> Vec<String> {
     let all = ["generators"].iter().chain(&SHORT).chain(arguments);
@@ -62,7 +62,7 @@ fn run(project: &Project, arguments: &[&str]) -> common::Ended {
     project.run(&words)
 }
 
-/// Every tool that is installed makes the load that its driver asks for, and its output is
+/// Every installed tool generates the load that its driver describes, and its output is
 /// understood.
 #[test]
 fn every_installed_tool_gives_figures() {
@@ -83,7 +83,7 @@ fn every_installed_tool_gives_figures() {
     for id in all {
         let tools = hello["tools"].as_array().unwrap();
         let Some(tool) = tools.iter().find(|tool| tool["tool"] == id) else {
-            // What no distribution has is not required anywhere: their captured outputs are tested.
+            // Tools that no distribution has are not required; their captured outputs are tested.
             match ["hey", "k6", "oha"].contains(&id) {
                 true => eprintln!("LEFT OUT {id}: it is not installed"),
                 false => leave_out(id, "it is not installed"),
@@ -100,7 +100,7 @@ fn every_installed_tool_gives_figures() {
                 told["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
                 "{id}: {round}"
             );
-            // The kernel may account all of it to one of the two modes.
+            // The kernel may count all of it in one of the two modes.
             let cpu_s = |mode: &str| round["usage"][mode].as_f64().unwrap();
             assert!(
                 cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
@@ -118,7 +118,7 @@ fn every_installed_tool_gives_figures() {
     let markdown = fs::read_to_string(markdown).unwrap();
     for text in [&ended.stdout, &markdown] {
         assert!(
-            text.contains("hello, 4 connections; 2 rounds of 1 s each"),
+            text.contains("hello, 4 connections; 2 rounds of 1 s"),
             "{text}"
         );
         assert!(text.contains("Prony 0."), "{text}");
@@ -127,12 +127,12 @@ fn every_installed_tool_gives_figures() {
         markdown.contains("| generator | requests/s |"),
         "{markdown}"
     );
-    // The server's log goes with it.
+    // The server's log is removed with it.
     assert!(!project.state("runs/generators/reference.log").exists());
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_tools_are_reported() {
     let project = project(&["prony"]);
     run(&project, &["--tools", "prny"])
         .with(2)
@@ -150,7 +150,7 @@ fn what_is_not_there_is_told() {
     fs::remove_file(project.path().join("drivers/absent/tool")).unwrap();
     run(&project, &["--tools", "absent"])
         .with(1)
-        .says("absent is left out: it is not installed; to install it: none is needed")
+        .says("absent is left out, because it is not installed; to install it: none is needed")
         .says("none of these tools is installed");
     let manifest = project.path().join("drivers/absent/driver.toml");
     fs::write(manifest, "title = \"x\"\nprogramm = \"y\"\n").unwrap();
@@ -193,13 +193,13 @@ echo 50 responses in 1s";
     running.signal(Signal::SIGINT);
     let ended = running.end().with(130);
     ended
-        .prints("hello, 2 connections; 1 round of 1 s each")
+        .prints("hello, 2 connections; 1 round of 1 s")
         .prints("hangs");
     await_none(&token);
 }
 
-/// The driver is Prony itself, which is always there. `sse` owes log lines, so its count is held
-/// against the server's.
+/// The driver is Prony itself, which is always installed. `sse` writes log lines, so its count is compared
+/// with the server's.
 #[test]
 fn a_suite_is_run_with_a_driver() {
     let project = project(&["prony"]).with(&["ceiling"]);

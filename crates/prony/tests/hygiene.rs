@@ -1,4 +1,4 @@
-//! However Prony ends, no process of a server is left, and what was measured is kept.
+//! However Prony ends, no process of a server is left, and its results are kept.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{Ended, Running, until};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// Processes that do all they can to stay: they ignore SIGTERM and SIGINT, leave the session, and
+/// Processes that do everything to survive: they ignore SIGTERM and SIGINT, leave the session, and
 /// lose their parent.
 const STUBBORN: &str = "
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -21,10 +21,10 @@ if os.fork() == 0:
     time.sleep(3600)
 ";
 
-/// The supervisor, the server, and the one that has left.
+/// The supervisor, the server, and the process that left the session.
 const PROCESSES: usize = 3;
 
-/// A run of a stubborn server that is in the middle of a trial; the trials of a round are in the
+/// A run of a stubborn server in the middle of a trial, with the trials of one round in the
 /// store.
 fn in_mid_trial(project: &Project, token: &str) -> Running {
     project.python("stubborn", STUBBORN, token);
@@ -59,13 +59,13 @@ fn when_prony_is_killed_its_servers_die_and_its_record_stays() {
     assert!(list.lines(id)[0].contains("open"), "{}", list.stdout);
 }
 
-/// Stops a run with a signal; how it ended, and its record.
+/// Stops a run with a signal, and gives its end and its record.
 fn stopped_by(signal: Signal) -> (Ended, Value) {
     let (project, token) = (Project::new(), token());
     let running = in_mid_trial(&project, &token);
     running.signal(signal);
     let ended = running.end().with(130).prints("stubborn").prints("report ");
-    // It has ended only after its servers.
+    // It ends only after its servers.
     assert_eq!(with(&token), Vec::<i32>::new());
     let record = project.export();
     let id = record["run"]["id"].as_str().unwrap();
@@ -83,7 +83,7 @@ fn when_prony_is_stopped_its_servers_die_and_what_was_measured_is_reported() {
         assert_eq!(record["run"]["end"], "interrupted");
         assert!(record["run"]["finished_at"].is_string());
         assert!(!trials(&record, "stubborn", "measured").is_empty());
-        // The trial that was stopped is no failure of the server.
+        // The stopped trial is not a failure of the server.
         let failed = trials(&record, "stubborn", "failed").len();
         assert_eq!(failed, 0, "{}", ended.all());
         assert!(
@@ -97,7 +97,7 @@ fn when_prony_is_stopped_its_servers_die_and_what_was_measured_is_reported() {
 #[test]
 fn two_signals_end_prony_and_its_servers_with_it() {
     let (project, token) = (Project::new(), token());
-    // It accepts connections and says nothing: the check of its responses takes its time.
+    // It accepts connections and never responds, so verification takes long.
     let changes = "
 class Slow(right.Handler):
     def do_GET(self):
@@ -111,7 +111,7 @@ right.Handler = Slow
     let running = Running::start(project.prony(&["verify", "slow"]));
     until("the server", || (with(&token).len() >= 2).then_some(()));
     running.signal(Signal::SIGINT);
-    // The two are one where the first is not yet taken.
+    // Two signals in quick succession may count as one.
     std::thread::sleep(std::time::Duration::from_millis(100));
     running.signal(Signal::SIGINT);
     running.end().with(130);

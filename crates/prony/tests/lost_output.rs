@@ -1,5 +1,5 @@
-//! Output that is lost is an error: a full device, a closed stream, a file that cannot be written, a
-//! record file that is deleted in mid-run. A reader that goes away is none.
+//! Lost output is an error: a full device, a closed stream, a file that cannot be written, a
+//! record file that is deleted during a run. A reader that goes away is not an error.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::project::{Project, trials};
 use common::{Ended, Running, repository, run, schema, until};
 use nix::sys::signal::Signal;
 
-/// One trial that has figures on a busy machine, too.
+/// One trial that has figures even on a busy machine.
 const LONG_ENOUGH: [&str; 4] = ["--rounds", "1", "--duration", "1s"];
 
 /// A project with a recorded run of the reference server.
@@ -23,7 +23,7 @@ fn with_a_run() -> Project {
     project
 }
 
-/// The same with another one, so that two can be compared.
+/// The same with a second run, to compare the two.
 fn with_two_runs() -> Project {
     let project = with_a_run();
     run(project.measure("ceiling", "hello", &LONG_ENOUGH)).with(0);
@@ -38,7 +38,7 @@ fn with_drivers() -> Project {
     project
 }
 
-/// Every command whose output is its result, short.
+/// Every command whose output is its result, with short runs.
 fn printing_commands(url: &str) -> Vec<Vec<&str>> {
     let load = ["load", "-n20", "-c1", url];
     let (ceiling, hello) = ("--only=ceiling", "--workloads=hello");
@@ -62,12 +62,12 @@ fn printing_commands(url: &str) -> Vec<Vec<&str>> {
             "--tools=prony",
             "--cases=hello:1",
             "--rounds=1",
-            "--seconds=1",
+            "--duration=1",
         ],
     ]
 }
 
-/// The command, with its standard output on a device that takes nothing.
+/// Runs the command with a full device as standard output.
 fn on_a_full_device(mut command: Command) -> (Option<i32>, String) {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let ended = command.stdin(Stdio::null()).stdout(full).output().unwrap();
@@ -77,7 +77,7 @@ fn on_a_full_device(mut command: Command) -> (Option<i32>, String) {
     )
 }
 
-/// The command, started as `command >&-` starts it.
+/// Runs the command as a shell does with `>&-`.
 fn with_stdout_closed(command: &Command) -> Ended {
     let mut closed = Command::new("sh");
     closed.args(["-c", "exec \"$0\" \"$@\" >&-"]);
@@ -124,7 +124,7 @@ fn closed_standard_output_is_an_error_like_a_full_one() {
             .with(1)
             .says("error: cannot write to standard output: Bad file descriptor");
     }
-    // What is thrown away on purpose is not lost.
+    // Output to /dev/null is not lost.
     let mut command = project.prony(&["load", "-n20", "-c1", "--json", "-", &url]);
     let null = File::options().read(true).write(true).open("/dev/null");
     assert_eq!(
@@ -156,7 +156,7 @@ fn a_result_whose_reader_goes_away_is_no_fault() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_told_before_anything_is_sent() {
+fn a_file_that_cannot_be_written_is_reported_before_anything_is_sent() {
     let (project, server) = (with_a_run(), HttpServer::start());
     let url = server.url();
     fs::create_dir(project.path().join("folder")).unwrap();
@@ -249,7 +249,7 @@ fn an_earlier_result_stays_until_the_new_one_is_there() {
     run(load("-n20")).with(0);
     let result = schema::load(&fs::read_to_string(&file).unwrap());
     assert_eq!(result["requests"], 20);
-    // The link is still one, and who may read the file has not changed.
+    // The link is still a link, and the file's permissions have not changed.
     assert_eq!(names(folder.path()), ["link.json", "result.json"]);
     let link = fs::symlink_metadata(folder.path().join("link.json")).unwrap();
     assert!(link.is_symlink());
@@ -282,7 +282,7 @@ fn in_mid_run(project: &Project) -> Running {
 }
 
 #[test]
-fn a_record_file_that_is_deleted_in_mid_run_is_told_and_what_was_measured_is_saved() {
+fn a_record_file_that_is_deleted_in_mid_run_is_reported_and_what_was_measured_is_saved() {
     let project = Project::new().with(&["ceiling"]);
     let files = ["prony.sqlite", "prony.sqlite-wal", "prony.sqlite-shm"];
     let delete_file = || {
@@ -294,7 +294,7 @@ fn a_record_file_that_is_deleted_in_mid_run_is_told_and_what_was_measured_is_sav
     let deletions: [&dyn Fn(); 2] = [&delete_file, &delete_all];
     for delete in deletions {
         let running = in_mid_run(&project);
-        // The run writes there all the time.
+        // The run keeps writing there.
         until("the deletion", || {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(delete)).ok()
         });
@@ -302,8 +302,8 @@ fn a_record_file_that_is_deleted_in_mid_run_is_told_and_what_was_measured_is_sav
             .end()
             .with(1)
             .says("prony.sqlite was deleted or replaced while Prony wrote to it")
-            .says("note: all that was measured is in ");
-        let told = ended.stderr.split("all that was measured is in ").nth(1);
+            .says("note: the results are in ");
+        let told = ended.stderr.split("the results are in ").nth(1);
         let folder = Path::new(told.unwrap().lines().next().unwrap());
         let record = schema::run(&fs::read_to_string(folder.join("record.json")).unwrap());
         assert_eq!(record["run"]["end"], "failed");
@@ -335,7 +335,7 @@ fn what_prony_makes_is_not_staged() {
     let staged = git(&["ls-files"]);
     assert!(staged.contains("suites/tour.toml"), "{staged}");
     assert!(!staged.contains(".prony"), "{staged}");
-    // What its owner writes there stays.
+    // A user's own files there stay.
     fs::write(project.state(".gitignore"), "mine\n").unwrap();
     project.run(&["verify", "--workloads", "hello"]).with(0);
     assert_eq!(
@@ -353,7 +353,7 @@ fn every_command_that_makes_the_folder_makes_it_ignored() {
             "--tools=prony",
             "--cases=hello:1",
             "--rounds=1",
-            "--seconds=1",
+            "--duration=1",
         ],
     ] {
         let project = with_drivers();
@@ -365,7 +365,7 @@ fn every_command_that_makes_the_folder_makes_it_ignored() {
             "{arguments:?}"
         );
     }
-    // To look at things makes nothing.
+    // Commands that only read create nothing.
     let project = Project::new().with(&["ceiling"]);
     project.run(&["list"]).with(0);
     project.run(&["report"]).with(1);
@@ -373,7 +373,7 @@ fn every_command_that_makes_the_folder_makes_it_ignored() {
 }
 
 #[test]
-fn no_folder_is_made_unasked() {
+fn no_folder_is_created_without_need() {
     let project = with_a_run();
     let measure = |store: &str| project.measure("ceiling", "hello", &["--store", store]);
     run(measure("no/such/dir/x"))
@@ -388,7 +388,7 @@ fn no_folder_is_made_unasked() {
         .with(1)
         .says("there is no folder `no/such`");
     assert!(!project.path().join("no").exists());
-    // The folder that is named is made.
+    // The folder on the command line is created.
     project.run(&["report", "--out", "site"]).with(0);
     assert!(project.path().join("site/report.html").is_file());
 }

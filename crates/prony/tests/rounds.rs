@@ -1,4 +1,4 @@
-//! The reference server in every run, the baseline, and rounds that are added as they are needed.
+//! The reference server in every run, the baseline, and rounds that are added as needed.
 
 mod common;
 
@@ -33,10 +33,12 @@ fn ids(record: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
+fn the_ceiling_is_measured_if_it_serves_a_workload_and_is_not_left_out() {
     let project = project();
     let ended = project.run(&["run", "two"]).with(0);
-    ended.says("beside them: ceiling").says("--no-ceiling");
+    ended
+        .says("measured as well: the ceiling")
+        .says("--no-ceiling");
     let record = project.export();
     assert_eq!(ids(&record), ["one", "other", "ceiling"]);
     assert_eq!(trials(&record, "ceiling", "measured").len(), 1);
@@ -50,12 +52,12 @@ fn the_ceiling_takes_part_where_it_serves_and_nobody_says_no() {
     assert!(!ended.stderr.contains("ceiling"), "{}", ended.all());
     assert_eq!(ids(&project.export()), ["one", "other"]);
 
-    // It is no reason to run a suite that the others have nothing to do in.
+    // The ceiling alone is no reason to run a suite.
     let manifest = project.path().join("servers/one/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
     let idle = project.run(&["run", "two", "--only", "one"]).with(2);
-    idle.says("these servers have nothing to do: one");
+    idle.says("these servers serve none of the workloads: one");
 }
 
 #[test]
@@ -78,11 +80,11 @@ fn the_baseline_is_recorded_and_must_take_part() {
         (&["--baseline", "othre"][..], "did you mean `other`?"),
         (
             &["--baseline", "ceiling", "--no-ceiling"],
-            "the baseline `ceiling` takes no part in this run of `two`: it has one, other",
+            "the baseline `ceiling` is not among the servers of this run of `two`: one, other",
         ),
         (
             &["--baseline", "other", "--only", "one"],
-            "it has one, ceiling",
+            "run of `two`: one, ceiling",
         ),
     ] {
         let mut command = project.prony(&["run", "two"]);
@@ -92,15 +94,15 @@ fn the_baseline_is_recorded_and_must_take_part() {
 }
 
 #[test]
-fn rounds_are_added_up_to_the_most_where_no_interval_is_narrow_enough() {
+fn rounds_are_added_up_to_the_most_if_no_interval_is_narrow_enough() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
     command.args(["--rounds", "8", "--only", "one"]);
     let ended = run(command)
         .with(0)
         .says("until every comparison is within ±0.001 %");
-    let ended = ended.says("round 1 (±0.001 % is asked), up to ");
-    ended.says(" so far, ±0.001 % is asked), up to ");
+    let ended = ended.says("round 1 (target ±0.001 %), up to ");
+    ended.says(" so far, target ±0.001 %), up to ");
     let record = schema::run(&project.run(&["export"]).with(0).stdout);
     let run = &record["run"];
     assert_eq!(
@@ -131,7 +133,7 @@ fn a_budget_that_is_spent_ends_the_rounds() {
     let record = project.export();
     let end = &record["run"]["adaptive"]["ends"][0];
     assert_eq!(end["reason"], "budget");
-    // The least rounds are made all the same.
+    // The least number of rounds runs nevertheless.
     let rounds = end["rounds"].as_u64().unwrap();
     assert!(rounds >= 2, "{end}");
     assert_eq!(first_attempts(&record).len() as u64, 2 * rounds);
@@ -158,7 +160,7 @@ fn a_suite_may_ask_for_precision_itself() {
 }
 
 #[test]
-fn precision_and_budget_are_told_how_to_be_written() {
+fn wrong_precisions_and_budgets_are_reported() {
     let project = project();
     for (arguments, told) in [
         (
@@ -173,14 +175,17 @@ fn precision_and_budget_are_told_how_to_be_written() {
         (&["--precision", "3%", "--budget", "0s"], "longer than 0"),
         (
             &["--precision", "3%", "--rounds", "201"],
-            "there are 200 rounds at the most",
+            "there can be at most 200 rounds",
         ),
     ] {
         let mut command = project.prony(&["run", "two"]);
         command.args(arguments);
         run(command).with(2).says(told);
     }
-    assert!(!project.state("prony.sqlite").exists(), "nothing was begun");
+    assert!(
+        !project.state("prony.sqlite").exists(),
+        "nothing was started"
+    );
 }
 
 #[test]
@@ -203,7 +208,7 @@ fn an_interrupt_says_how_far_the_rounds_came() {
 #[test]
 fn a_server_that_is_slower_than_the_load_is_long_is_measured() {
     let project = Project::new();
-    // As if it had hardly any CPU time: its first response comes after the 50 ms are over.
+    // As if it had hardly any CPU time: its first response comes after the 50 ms.
     project.handler(
         "one",
         "    def handle(self):\n        time.sleep(0.4)\n        super().handle()",

@@ -1,5 +1,5 @@
-//! What a stranger's server meets: how it is started, what is said of one that does not come up, what counts
-//! as its output, and servers and suites that live anywhere.
+//! Servers from elsewhere: how they are started, what Prony says about one that does not come up, what counts
+//! as output, and servers and suites in any folder.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::fs;
 use common::project::{Project, manifest, trials};
 use common::{Ended, run};
 
-/// The line that begins with `start`, and all that follows it.
+/// The line that starts with `start`, and everything after it.
 fn from<'a>(ended: &'a Ended, start: &str) -> &'a str {
     let at = ended.stdout.find(start);
     at.map_or_else(
@@ -30,7 +30,7 @@ fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_rig
         .with(1)
         .prints("right    also-warns × page-log");
     let wrong = from(&ended, "WRONG    logs-elsewhere × page-log");
-    let came = "  came     0 lines, and 3 on standard error, which are not counted";
+    let came = "  received 0 lines, and 3 on standard error, which are not counted";
     assert!(wrong.contains(came), "{wrong}");
     assert!(
         wrong.contains("logs-elsewhere-verify.stderr.log"),
@@ -38,14 +38,14 @@ fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_rig
     );
 }
 
-/// A server that ends with what Node prints when it ends with an error.
+/// A server that ends with the output of Node on an error.
 const NODE_LIKE: &str = "echo 'Error: Cannot find module nope' >&2
 for i in $(seq 40); do echo \"    at frame$i\" >&2; done
 echo 'Node.js v20' >&2
 exit 3";
 
 #[test]
-fn a_server_that_ends_at_once_is_told_with_its_first_lines_and_its_log_is_kept() {
+fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_kept() {
     let project = Project::new().with(&["ceiling"]);
     project.command("node-like", &["sh", "-c", NODE_LIKE]);
     let verified = project.run(&["verify", "node-like"]).with(1);
@@ -92,7 +92,7 @@ fn two_that_verify_the_same_server_at_once_keep_their_logs_apart() {
 }
 
 #[test]
-fn a_server_that_goes_into_the_background_is_told_once() {
+fn a_server_that_goes_into_the_background_is_reported_once() {
     let project = Project::new();
     // Its first process ends when it has responded for a while.
     let changes = "
@@ -123,7 +123,7 @@ right.Handler = Changed";
 }
 
 #[test]
-fn a_server_on_another_port_is_told_with_that_port() {
+fn a_server_on_another_port_is_reported_with_that_port() {
     let project = Project::new();
     // It takes any free port instead of its own.
     project.python("elsewhere", "os.environ['PORT'] = '0'", "server");
@@ -138,7 +138,7 @@ fn a_server_on_another_port_is_told_with_that_port() {
 }
 
 #[test]
-fn a_response_that_is_cut_short_is_told_with_its_status_and_the_logs() {
+fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
     let project = Project::new();
     project.handler(
         "breaks",
@@ -166,7 +166,7 @@ fn a_response_that_is_cut_short_is_told_with_its_status_and_the_logs() {
     let log = fs::read_to_string(log).unwrap();
     assert!(log.contains("Traceback: no database"), "{log}");
 
-    // Where nothing else comes, that is why it is not ready.
+    // If nothing else comes, that is why it is not ready.
     let only = [
         "verify",
         "breaks",
@@ -180,8 +180,8 @@ fn a_response_that_is_cut_short_is_told_with_its_status_and_the_logs() {
     assert!(failed.contains("a response with status 500"), "{failed}");
 }
 
-/// A server whose command line says where to listen; it writes a file into the folder given.
-fn told_by_words(project: &Project, id: &str, more: &str) {
+/// A server whose command line says where to listen; it writes a file into the given folder.
+fn listens_as_its_words_say(project: &Project, id: &str, more: &str) {
     project.python(id, "", "server");
     let words = [
         "sh",
@@ -194,14 +194,14 @@ fn told_by_words(project: &Project, id: &str, more: &str) {
 }
 
 #[test]
-fn a_command_may_be_told_where_to_listen_in_its_words() {
+fn a_command_line_may_say_if_to_listen() {
     let project = Project::new();
-    told_by_words(&project, "in-words", "");
+    listens_as_its_words_say(&project, "in-words", "");
     project
         .run(&["verify", "in-words", "--workloads", "hello,quote"])
         .with(0)
         .prints("right    in-words × quote");
-    told_by_words(&project, "in-words", "env = { A = \"{prot}\" }\n");
+    listens_as_its_words_say(&project, "in-words", "env = { A = \"{prot}\" }\n");
     let file = project.path().join("servers/in-words/server.toml");
     let place = format!("{}:8: field `env`: ", file.display());
     let ended = project.run(&["verify"]).with(1).prints(&place);
@@ -213,10 +213,10 @@ fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
     let project = Project::new();
     let need = "needs = [{ program = \"no-such-server\", least = \"2.1\", install = \"get it somewhere\" }]\n";
     project.manifest("rare", &(manifest(&["no-such-server"]) + need));
-    let line = "SKIPPED  rare: no-such-server >= 2.1 is missing; install it: get it somewhere";
+    let line = "SKIPPED  rare: no-such-server >= 2.1 is missing; to install it: get it somewhere";
     project.run(&["verify", "rare"]).with(0).prints(line);
     let doctor = project.run(&["doctor"]);
-    let doctor = doctor.with(1).prints("MISSING   no-such-server >= 2.1");
+    let doctor = doctor.with(1).prints("  MISSING    no-such-server >= 2.1");
     doctor.prints("get it somewhere");
 }
 
@@ -224,8 +224,8 @@ fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
 const SPEAKING: &str = "
 WORD = os.environ.get('WORD', 'hello')
 class Changed(right.Handler):
-    def response(self, content_type, body, headers=()):
-        super().response(content_type, body.replace(b'hello', WORD.encode()), headers)
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, body.replace(b'hello', WORD.encode()), headers)
 right.Handler = Changed";
 
 #[test]
@@ -258,7 +258,7 @@ fn a_server_has_variants() {
     unknown.says("server `speaks`: there is no variant `rud`; did you mean `rude`?");
 }
 
-/// A suite of somebody's own.
+/// A user's own suite.
 const OWN_SUITE: &str = r#"title = "My own"
 about = "One load."
 rounds = 1
@@ -269,7 +269,7 @@ load = { shape = "closed", connections = 2, duration = "100ms", warmup = "20ms",
 "#;
 
 #[test]
-fn a_suite_may_lie_anywhere_and_name_servers_that_do() {
+fn a_suite_may_be_anywhere_and_name_servers_anywhere() {
     let project = Project::new().with(&["ceiling"]);
     project.handler("mine", "    pass");
     let elsewhere = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Suites beyond the tour: quick runs, all of them at once, published figures, measures of their own
-//! rounds and shapes, and servers that live elsewhere.
+//! Suites other than the tour: quick runs, all of them at once, published figures, measures with their own
+//! rounds and shapes, and servers in other folders.
 
 mod common;
 
@@ -42,7 +42,7 @@ columns = ["rate"]
 rows = [{ name = "First", server = "ceiling", workload = "hello", rate = [100, 200] }]
 "#;
 
-/// A suite that is short as it is.
+/// A suite that is already short.
 const SHORT: &str = r#"title = "A short suite"
 about = "One load."
 rounds = 1
@@ -123,7 +123,7 @@ fn a_quick_run_says_so_and_has_the_shapes_of_the_whole_one() {
 fn what_is_short_as_it_is_is_not_called_quick() {
     let project = project();
     let ended = project.run(&["run", "short", "--quick"]).with(0);
-    ended.says("the suite `short` is short as it is: --quick changes nothing in it");
+    ended.says("the suite `short` is already short: --quick changes nothing");
     assert_eq!(project.export()["run"]["notes"], json!([]));
 }
 
@@ -167,10 +167,14 @@ fn all_suites_are_run_one_after_the_other_and_each_has_its_report() {
         .says("suite 2 of 2: small");
     let listed = project.run(&["report", "--list"]).with(0).stdout;
     for (suite, trials) in [("short", "1 trial"), ("small", "3 trials")] {
-        let line = ended.lines(suite).pop().unwrap_or_default();
-        let run = line.split_whitespace().nth(1).unwrap_or_default();
+        let line = ended
+            .lines(&format!("  {suite} "))
+            .pop()
+            .unwrap_or_default();
+        let run = line.rsplit(' ').next().unwrap_or_default();
+        let run = run.trim_end_matches(')');
         assert!(line.contains(&format!("complete, {trials}")), "{line}");
-        assert!(line.contains(" s "), "{line}");
+        assert!(line.contains(" s, run "), "{line}");
         assert!(listed.contains(run), "{listed}");
         let folder = project.state("runs").join(run);
         assert!(folder.join("report.html").is_file(), "{line}");
@@ -202,7 +206,10 @@ fn what_is_wrong_in_one_suite_does_not_stop_the_others() {
         ("short", "complete, 1 trial"),
         ("small", "complete, 3 trials"),
     ] {
-        let line = ended.lines(suite).pop().unwrap_or_default();
+        let line = ended
+            .lines(&format!("  {suite} "))
+            .pop()
+            .unwrap_or_default();
         assert!(line.contains(outcome), "{line}");
     }
 }
@@ -213,12 +220,12 @@ fn all_suites_with_a_choice_of_workloads_leave_out_what_has_none_of_them() {
     let ended = project
         .run(&["run", "--all", "--workloads", "page"])
         .with(0);
-    let small = ended.lines("small").pop().unwrap_or_default();
+    let small = ended.lines("  small").pop().unwrap_or_default();
     assert!(small.contains("left out: the suite `small` has none of these workloads"));
     let none = project
         .run(&["run", "--all", "--workloads", "quote"])
         .with(2);
-    none.says("leaves nothing of any suite");
+    none.says("these flags leave nothing to run in any suite");
     let unknown = project
         .run(&["run", "--all", "--workloads", "pagge"])
         .with(2);
@@ -237,8 +244,8 @@ fn an_interrupt_ends_all_suites() {
     running.signal(Signal::SIGINT);
     let ended = running.end().with(130);
     let line = |suite: &str| ended.lines(suite).pop().unwrap_or_default().to_owned();
-    assert!(line("short ").contains("interrupted"), "{}", ended.all());
-    assert!(line("small ").ends_with("not started"), "{}", ended.all());
+    assert!(line("  short ").contains("interrupted"), "{}", ended.all());
+    assert!(line("  small ").ends_with("not started"), "{}", ended.all());
 }
 
 #[test]
@@ -256,7 +263,7 @@ fn a_server_that_lives_elsewhere_joins_the_suite() {
     for server in ["ceiling", "my-server"] {
         assert_eq!(trials(&record, server, "measured").len(), 1, "{server}");
     }
-    // Beside the ones that are named; a folder of the project itself is one of them.
+    // In addition to the named ones; a folder of the project itself is one of them.
     project.handler("beside", "    pass");
     let here = project.path().join("servers/beside");
     let mut command = project.prony(&["run", "short", "--only", "beside", "--server", path]);
@@ -291,11 +298,11 @@ fn a_server_that_serves_nothing_of_the_suite_is_left_out_and_no_failure() {
     let ended = project.run(&["run", "short", "--only", "ceiling,only-hello"]);
     ended
         .with(0)
-        .says("left out: only-hello, with none of these workloads");
+        .says("left out, because they serve none of these workloads: only-hello");
     let ended = project
         .run(&["run", "short", "--only", "only-hello"])
         .with(2);
-    ended.says("in the suite `short` these servers have nothing to do: only-hello");
+    ended.says("in the suite `short` these servers serve none of the workloads: only-hello");
 }
 
 #[test]
@@ -330,6 +337,6 @@ fn a_published_table_of_which_nothing_is_measured_is_left_out() {
 #[test]
 fn suites_are_listed_with_what_they_are() {
     let ended = project().run(&["list", "suites"]).with(0);
-    let ended = ended.prints("  small              A small suite (1 server: hello, byte)");
-    ended.prints("                     Two loads, and a document.");
+    let ended = ended.prints("  small  A small suite (1 server: hello, byte)");
+    ended.prints("         Two loads, and a document.");
 }

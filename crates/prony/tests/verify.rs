@@ -1,4 +1,4 @@
-//! `prony verify`: right servers are right, and every kind of lie is found.
+//! `prony verify`: right servers pass, and every kind of wrong server fails.
 
 mod common;
 
@@ -58,8 +58,8 @@ fn the_servers_of_the_repository_respond_correctly() {
     ended.prints(&all);
 }
 
-/// A server's lie: what is changed in a right server, in which workload it shows, and what must be
-/// told.
+/// A wrong server: how it differs from a right one, in which workload that shows, and the expected
+/// message.
 struct Lie {
     id: &'static str,
     methods: &'static str,
@@ -84,8 +84,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "wrong-type",
         methods: "
-    def response(self, content_type, body, headers=()):
-        super().response('text/html' if self.path == '/byte' else content_type, body, headers)",
+    def respond(self, content_type, body, headers=()):
+        super().respond('text/html' if self.path == '/byte' else content_type, body, headers)",
         workload: "byte",
         expected: "content-type text/plain",
         came: "content-type text/html",
@@ -93,10 +93,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "one-byte-off",
         methods: "
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if self.path == '/':
             body = body[:5000] + b'~' + body[5001:]
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "page",
         expected: "102400 bytes, at byte 5000: `",
         came: "102400 bytes, at byte 5000: `~",
@@ -104,10 +104,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "obsolete-event",
         methods: "
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if self.path == '/sse':
             body = body.replace(b'datastar-patch-elements', b'datastar-merge-fragments')
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "sse",
         expected: "an event named datastar-patch-elements",
         came: "an event named datastar-merge-fragments",
@@ -115,8 +115,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "may-be-cached",
         methods: "
-    def response(self, content_type, body, headers=()):
-        super().response(content_type, body, () if self.path == '/sse-20k' else headers)",
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, body, () if self.path == '/sse-20k' else headers)",
         workload: "sse-20k",
         expected: "cache-control: no-cache",
         came: "no cache-control",
@@ -124,8 +124,8 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "same-quote",
         methods: "
-    def response(self, content_type, body, headers=()):
-        super().response(content_type, QUOTES[0] if body in QUOTES else body, headers)",
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, QUOTES[0] if body in QUOTES else body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 1 of 8 lines in 400 responses",
@@ -133,10 +133,10 @@ const LIES: [Lie; 11] = [
     Lie {
         id: "two-quotes",
         methods: "
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             body = QUOTES[QUOTES.index(body) % 2]
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "drew only 2 of 8 lines in 400 responses",
@@ -145,11 +145,11 @@ const LIES: [Lie; 11] = [
         id: "quotes-in-turn",
         methods: "
     next = 0
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             body = QUOTES[Changed.next]
             Changed.next = (Changed.next + 1) % len(QUOTES)
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "draws the lines in turn: 399 of 399 followed the line that they usually follow",
@@ -158,13 +158,13 @@ const LIES: [Lie; 11] = [
         id: "cached-quote",
         methods: "
     cached, left = None, 0
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             if Changed.left == 0:
                 Changed.cached, Changed.left = body, 5
             Changed.left -= 1
             body = Changed.cached
-        super().response(content_type, body, headers)",
+        super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
         came: "3",
@@ -193,7 +193,7 @@ const LIES: [Lie; 11] = [
 ];
 
 #[test]
-fn every_lie_is_told_with_server_workload_what_was_expected_and_what_came() {
+fn every_wrong_server_is_reported_with_what_was_expected_and_received() {
     let project = Project::new().with(&["ceiling"]);
     for lie in &LIES {
         project.handler(lie.id, lie.methods);
@@ -209,8 +209,8 @@ fn every_lie_is_told_with_server_workload_what_was_expected_and_what_came() {
             assert!(line.starts_with(&start), "{head}: `{line}` is no `{start}`");
         };
         said(lines[at + 1], "expected", lie.expected);
-        said(lines[at + 2], "came", lie.came);
-        // It lies in this only.
+        said(lines[at + 2], "received", lie.came);
+        // It is right in every other workload.
         for workload in WORKLOADS.iter().filter(|one| **one != lie.workload) {
             let right = format!("right    {} × {workload}", lie.id);
             assert!(lines.contains(&right.as_str()), "{right}: {}", ended.all());
@@ -231,7 +231,7 @@ fn over_http_1_1(project: &Project, id: &str, manifest_line: &str, methods: &str
     std::fs::write(file, manifest).unwrap();
 }
 
-/// Closes each connection after its response, and says so.
+/// Closes each connection after its response, and announces that.
 const CLOSING: &str = "
     def end_headers(self):
         self.send_header('Connection', 'close')
@@ -243,7 +243,7 @@ fn a_server_that_closes_its_connections_must_say_so() {
     over_http_1_1(&project, "open", "", "");
     over_http_1_1(&project, "closing", "", CLOSING);
     over_http_1_1(&project, "declared", "keep_alive = false\n", CLOSING);
-    // Without a word of it.
+    // Without announcing it.
     let unsaid = "
     def do_GET(self):
         super().do_GET()
@@ -272,11 +272,11 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
     let project = Project::new();
     let drawn_once = "
     drawn = None
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             self.drawn = self.drawn or body
             body = self.drawn
-        super().response(content_type, body, headers)";
+        super().respond(content_type, body, headers)";
     over_http_1_1(&project, "once", "", drawn_once);
     over_http_1_1(&project, "honest", "", "");
     let ended = project.run(&["verify", "--workloads", "quote"]).with(1);
@@ -286,10 +286,10 @@ fn one_draw_for_each_connection_is_no_draw_for_each_request() {
         "{}",
         ended.all()
     );
-    // Eight connections that all draw the same line are one in two million.
+    // All eight connections draw the same line once in two million times.
     ended
         .prints("WRONG    once × quote")
-        .prints("  came     each connection keeps getting the same line");
+        .prints("  received each connection keeps getting the same line");
 }
 
 /// One server, one round of quotes, long enough for some hundred draws even on a very slow machine.
@@ -307,15 +307,15 @@ load = { shape = "closed", connections = 8, duration = "2s", warmup = "0s", time
 #[test]
 fn draws_are_tested_under_load_too() {
     let project = Project::new().with(&["ceiling"]);
-    // Right as long as it is verified; with a load on it, every draw is the first line.
+    // Right while it is verified; under load every draw is the first line.
     let lazy = "
     asked = 0
-    def response(self, content_type, body, headers=()):
+    def respond(self, content_type, body, headers=()):
         if body in QUOTES:
             Changed.asked += 1
             if Changed.asked > 450 or SECOND_START:
                 body = QUOTES[0]
-        super().response(content_type, body, headers)";
+        super().respond(content_type, body, headers)";
     let changes = format!(
         "import pathlib\nflag = pathlib.Path('started')\nSECOND_START = flag.exists()\nflag.touch()\n\
          class Changed(right.Handler):\n    protocol_version = 'HTTP/1.1'\n{lazy}\nright.Handler = Changed\n"
@@ -435,7 +435,7 @@ fn a_server_in_a_folder_anywhere_can_be_verified() {
 }
 
 #[test]
-fn a_missing_toolchain_is_skipped_or_an_error_where_it_is_required() {
+fn a_missing_toolchain_is_skipped_or_an_error_if_it_is_required() {
     let project = Project::new().with(&["ceiling"]);
     let manifest = common::project::manifest(&["true"]) + "needs = [\"go >= 999.0\"]\n";
     project.manifest("of-the-future", &manifest);
@@ -443,7 +443,7 @@ fn a_missing_toolchain_is_skipped_or_an_error_where_it_is_required() {
     let skipped = ended.lines("SKIPPED  of-the-future: ");
     assert_eq!(skipped.len(), 1, "{}", ended.all());
     assert!(skipped[0].contains("999"), "{}", skipped[0]);
-    assert!(skipped[0].contains("install it: "), "{}", skipped[0]);
+    assert!(skipped[0].contains("to install it: "), "{}", skipped[0]);
     let required = ["verify", "--workloads", "hello", "--require-toolchains"];
     project.run(&required).with(1);
 }

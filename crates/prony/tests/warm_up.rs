@@ -1,4 +1,4 @@
-//! Servers that get faster under load: warmed up until they no longer do, and kept running if that takes long.
+//! Servers that get faster under load: Prony warms them up until they no longer do, and keeps running those that take long.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Ended, Running, processes, run, schema};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// Few connections, so that a slow server still responds each of them often.
+/// Few connections, so that even a slow server responds often on each.
 const FEW: &str = r#"
 title = "A few connections"
 about = "What these tests measure."
@@ -40,10 +40,10 @@ fn handler(extra_s: &str) -> String {
 const WARMS_UP: &str = "0.03 * 2.7 ** (-2 * used)";
 /// The most CPU time that a response of a warm one may take, in seconds.
 const WARM_S: f64 = 0.008;
-/// Long enough for a machine that has a tenth of a CPU to give.
+/// Long enough for a machine with a tenth of a CPU to spare.
 const LONG: [&str; 2] = ["--warmup-limit", "60s"];
 
-/// These tests run one at a time: beside each other, each of their servers would have too small a part of a CPU.
+/// These tests run one at a time: side by side, each server would have too small a part of a CPU.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,7 +55,7 @@ fn project(workload: &str) -> Project {
     project
 }
 
-/// Sends the requests at that rate from now on. Then only CPU time per response tells whether the server gets faster.
+/// A constant rate, so that only CPU time per response shows whether the server gets faster.
 fn schedule(project: &Project, rate: &str) {
     let scheduled = format!("shape = \"rate\", rate = {rate:?}");
     project.suite("few", &FEW.replace("shape = \"closed\"", &scheduled));
@@ -93,12 +93,12 @@ fn run_few(project: &Project, more: &[&str]) -> Ended {
 #[test]
 fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
     let _alone = alone();
-    // A workload with log lines, which must still be counted right.
+    // A workload with log lines, whose count must still be right.
     let project = project("page-log");
     project.handler("slow", &handler(WARMS_UP));
     let ended = run_few(&project, &LONG).with(0);
     let ended = ended.says("slow × page-log, round 1: took ");
-    ended.says("it is kept running");
+    ended.says("Prony keeps it running");
     let slow = measured(&project, "slow");
     assert_eq!(slow.len(), 3);
     for result in &slow {
@@ -108,13 +108,13 @@ fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
     assert_eq!(each(&slow, "process"), ["new", "kept", "kept"]);
     let found_s = slow[0]["warm_up"]["time_to_warm_s"].as_f64().unwrap();
     let searched_s = slow[0]["warm_up"]["searched_s"].as_f64().unwrap();
-    // It takes 1.5 s of CPU time at the least.
+    // It takes at least 1.5 s of CPU time.
     assert!(
         (1.0..searched_s).contains(&found_s),
         "{found_s} of {searched_s}"
     );
     assert!(searched_s < 60.0, "up to the limit: {searched_s}");
-    // The startup is that of a process, not of a trial.
+    // Startup belongs to a process, not to a trial.
     let startups: Vec<bool> = slow.iter().map(|one| one["startup_ns"].is_u64()).collect();
     assert_eq!(startups, [true, false, false]);
 }
@@ -250,7 +250,7 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
             command.args(["--rounds", "100"]);
         }
         let mut running = Running::start(command);
-        running.await_stderr("it is kept running");
+        running.await_stderr("Prony keeps it running");
         if interrupted {
             processes::await_any(&token);
             running.signal(Signal::SIGINT);

@@ -13,7 +13,7 @@ use serde_json::Value;
 const ROUNDS: usize = 2;
 const WORKLOADS: [&str; 3] = ["hello", "page", "sse"];
 
-/// The servers of the repository that need nothing which takes long, and Go's where Go is there.
+/// The repository's servers that are quick to build, with Go's if Go is installed.
 fn servers() -> Vec<&'static str> {
     let mut servers = vec!["ceiling", "python-httpserver"];
     let go = Command::new("go").arg("version").output();
@@ -198,7 +198,7 @@ fn csv_lines(project: &Project) -> usize {
     let mut lines = text.lines();
     let head = lines.next().unwrap();
     assert!(head.starts_with("run,sequence,"), "{head}");
-    // No field of a trial that went well has a comma in it.
+    // No field of a good trial contains a comma.
     let fields = head.split(',').count();
     lines
         .map(|line| assert_eq!(line.split(',').count(), fields, "{line}"))

@@ -1,4 +1,4 @@
-//! A server that passes verification and sends wrong responses under load: it is unranked, said, and the run fails.
+//! A server that passes verification and sends wrong responses under load: it is unranked, and the run fails.
 
 mod common;
 

@@ -1,6 +1,7 @@
 //! The responses, prepared as far as possible before the request comes.
 
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

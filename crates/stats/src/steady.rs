@@ -1,6 +1,7 @@
 //! Whether a server under load has stopped getting faster.
 
-use crate::{median, spearman};
+use crate::correlation::spearman;
+use crate::median::median;
 
 /// Nothing is decided before a load has run this long, in seconds: the half of it that is compared must outlast a
 /// plateau of a second.

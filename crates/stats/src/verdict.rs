@@ -1,6 +1,6 @@
 //! The verdict on a comparison of new with old.
 
-use crate::Ratio;
+use crate::ratio::Ratio;
 
 /// Which direction is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,6 +53,9 @@ struct Line<'a> {
     record: &'a TrialRecord,
 }
 
+/// A name, and what a line has there.
+type Column = (&'static str, fn(&Line<'_>) -> String);
+
 /// The columns in their order, each with its cell. New ones are added at the end only.
 ///
 /// Durations named `_ns` are in nanoseconds and `_s` in seconds; sizes are in bytes; shares run from 0 to 1. The columns
@@ -60,7 +63,7 @@ struct Line<'a> {
 /// those that begin with `generator_` are the cost of the load generator. A cell is empty if the load, the machine or an old
 /// record does not have the figure.
 #[rustfmt::skip]
-const COLUMNS: [(&str, fn(&Line<'_>) -> String); 123] = [
+const COLUMNS: [Column; 123] = [
     ("run", |l| l.run.id.clone()),
     ("sequence", |l| l.trial().sequence.to_string()),
     ("started_at", |l| l.record.started_at.clone()),

@@ -1,5 +1,6 @@
-//! `prony doctor`: what is there, what is missing, and how to get it.
+//! `prony doctor`: which toolchains are installed, which are missing, and how to install them.
 
+use std::error::Error;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -9,59 +10,54 @@ use prony_server::{Catalogue, Doctor, SupervisorProgram, ToolReport, ToolState, 
 
 use crate::exit::{FAILURE, Outcome};
 use crate::project;
+use crate::view::{listing, width};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony doctor                what is here, what is missing, and the line that installs it
-  prony doctor --fix          shows the package manager's command, asks, and runs it
-  prony doctor --fix --yes    does not ask
+  prony doctor              what is installed, and how to install the rest
+  prony doctor --fix        show the package manager's command, ask, and run it
+  prony doctor --fix --yes  the same without asking
 
-Exit status: 0 where no toolchain is missing, 1 where one is.";
+Exit status:
+  0  no toolchain is missing
+  1  a toolchain is missing
+  2  the command line is wrong";
 
 /// Whether to look only, or to install.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Install what is missing and what the system's package manager has, after asking
+    /// Install what is missing with the system's package manager, after asking
     #[arg(long)]
     fix: bool,
-    /// With --fix: do not ask
+    /// Do not ask before --fix installs
     #[arg(long, requires = "fix")]
     yes: bool,
 }
 
-/// Shows the toolchains; the exit status is 1 where one is missing.
+/// Shows the toolchains, and installs missing ones if the user wants that.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
     let supervisor = SupervisorProgram::current()?;
     let examine = || {
         let toolbox = Toolbox::new(&layout, &supervisor);
-        Doctor::examine(
-            &toolbox,
-            catalogue
-                .servers
-                .iter()
-                .flat_map(|server| &server.manifest.needs),
-        )
+        let servers = catalogue.servers.iter();
+        Doctor::examine(&toolbox, servers.flat_map(|server| &server.manifest.needs))
     };
     let mut doctor = examine();
     if arguments.fix {
         match doctor.fix() {
-            None => outln!("The package manager has nothing that is missing."),
+            None => outln!("Nothing is missing that the package manager has."),
             Some(command) if install(&command, arguments.yes)? => doctor = examine(),
             Some(_) => {}
         }
     }
-    Ok(show(&doctor))
-}
-
-fn show(doctor: &Doctor) -> ExitCode {
-    out!("{}", text(doctor));
-    match is_missing(doctor) {
+    out!("{}", text(&doctor, width()));
+    Ok(match is_missing(&doctor) {
         true => ExitCode::from(FAILURE),
         false => ExitCode::SUCCESS,
-    }
+    })
 }
 
 fn is_missing(doctor: &Doctor) -> bool {
@@ -69,40 +65,47 @@ fn is_missing(doctor: &Doctor) -> bool {
     tools.any(|tool| matches!(tool.state, ToolState::Missing(_)))
 }
 
-fn text(doctor: &Doctor) -> String {
-    let mut lines = vec!["Toolchains of the servers".to_owned()];
-    lines.extend(doctor.toolchains.iter().map(line));
-    lines.push("Tools that Prony can be compared with, or measure with".to_owned());
-    lines.extend(doctor.extras.iter().map(line));
-    if is_missing(doctor) {
-        lines.push(
-            "\n`prony doctor --fix` installs what the system's package manager has.".to_owned(),
-        );
+fn text(doctor: &Doctor, width: usize) -> String {
+    let mut text = String::new();
+    for (title, tools) in [
+        ("Toolchains of the servers", &doctor.toolchains),
+        ("Other load generators and tools", &doctor.extras),
+    ] {
+        let rows: Vec<_> = tools.iter().map(entry).collect();
+        text += &format!("{title}\n{}", listing(&rows, width));
     }
-    lines.join("\n") + "\n"
+    if is_missing(doctor) {
+        text += "\n`prony doctor --fix` installs what the system's package manager has.\n";
+    }
+    text
 }
 
-fn line(tool: &ToolReport) -> String {
+/// The state and the tool, and where it is or how to get it.
+fn entry(tool: &ToolReport) -> (String, String) {
+    let need = &tool.need;
     match &tool.state {
         ToolState::Found { path, version } => {
             let version = version.as_ref().map_or(String::new(), ToString::to_string);
-            format!(
-                "  here      {:16} {version:10} {}",
-                tool.need,
-                path.display()
-            )
+            let path = path.display();
+            (format!("installed  {need}"), format!("{version:9} {path}"))
         }
-        ToolState::Obtainable(how) => format!(
-            "  on demand {:16} Prony makes it when it is needed: {how}",
-            tool.need
-        ),
-        ToolState::Missing(what) => format!("  MISSING   {what:16} {}", tool.install),
+        ToolState::Obtainable(how) => (format!("on demand  {need}"), how.clone()),
+        ToolState::Missing(what) => {
+            let install = &tool.install;
+            let instead = what.strip_prefix(need.as_str()).unwrap_or(what).trim();
+            let text = match instead {
+                "" => format!("to install it: {install}"),
+                instead => format!("{instead}; to install it: {install}"),
+            };
+            (format!("MISSING    {need}"), text)
+        }
     }
 }
 
-/// Runs the package manager; false where the user does not want it.
-fn install(command: &[String], yes: bool) -> Result<bool, Box<dyn std::error::Error>> {
-    outln!("{}", command.join(" "));
+/// Runs the package manager; false if the user does not want that.
+fn install(command: &[String], yes: bool) -> Result<bool, Box<dyn Error>> {
+    let line = command.join(" ");
+    outln!("{line}");
     if !yes && !confirmed()? {
         outln!("Nothing was installed.");
         return Ok(false);
@@ -114,28 +117,22 @@ fn install(command: &[String], yes: bool) -> Result<bool, Box<dyn std::error::Er
         .args(arguments)
         .status()
         .map_err(|error| format!("cannot run {program}: {error}"))?;
-    if status.success() {
-        return Ok(true);
+    match status.success() {
+        true => Ok(true),
+        false => Err(format!("`{line}` failed: {status}; its output is above").into()),
     }
-    Err(format!(
-        "`{}` failed: {status}; its own words are above",
-        command.join(" ")
-    )
-    .into())
 }
 
 fn confirmed() -> io::Result<bool> {
     if !io::stdin().is_terminal() {
-        outln!("Nobody is there to ask: use --yes to install.");
+        outln!("Standard input is not a terminal: use --yes to install without asking.");
         return Ok(false);
     }
     out!("Run this? [y/N] ");
-    let mut response = String::new();
-    io::stdin().lock().read_line(&mut response)?;
-    Ok(matches!(
-        response.trim().to_lowercase().as_str(),
-        "y" | "yes"
-    ))
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    let answer = answer.trim().to_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }
 
 #[cfg(test)]
@@ -144,7 +141,7 @@ mod tests {
     use crate::tests::golden;
 
     #[test]
-    fn what_is_here_and_what_is_missing_is_the_golden_one() {
+    fn installed_and_missing_tools_are_the_golden_ones() {
         let tool = |need: &str, state| ToolReport {
             name: "go".into(),
             need: need.into(),
@@ -165,7 +162,10 @@ mod tests {
                 ToolState::Obtainable("from ziglang.org".into()),
             ),
         ];
-        let missing = tool("", ToolState::Missing("go >= 1.26 (1.19 is here)".into()));
+        let missing = tool(
+            "go >= 1.26",
+            ToolState::Missing("go >= 1.26 (1.19 is here)".into()),
+        );
         let whole = Doctor {
             extras: vec![missing.clone()],
             toolchains: toolchains.clone(),
@@ -177,7 +177,7 @@ mod tests {
         };
         golden(
             "doctor",
-            &[("whole", text(&whole)), ("lacking", text(&lacking))],
+            &[("whole", text(&whole, 80)), ("lacking", text(&lacking, 80))],
         );
     }
 }

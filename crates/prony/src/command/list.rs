@@ -1,28 +1,36 @@
-//! `prony list`: the suites, servers and workloads there are.
+//! `prony list`: the suites, servers and workloads of the project.
 
+use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
+use prony_present::terminal::Paint;
+use prony_present::words::plural;
 use prony_server::{Availability, Catalogue, Layout, Server, SupervisorProgram, Toolbox};
 use prony_suite::{Request, Suite, Workloads};
 
 use crate::exit::{FAILURE, Outcome};
 use crate::project;
+use crate::view::{listing, width};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony list             everything
-  prony list suites      what each suite measures, of how many servers, and how long it takes
-  prony list servers    the servers, and whether their toolchains are here
+  prony list            everything
+  prony list suites     what each suite measures, and how long it takes
+  prony list servers    the servers, and whether their toolchains are installed
 
-Exit status: 0, or 1 where a manifest or suite cannot be read (the others are listed).";
+Exit status:
+  0  everything was listed
+  1  a manifest or a suite cannot be read; the others are listed
+  2  the command line is wrong";
 
-/// What to list: everything where nothing is chosen.
+/// What to list.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What to list
+    /// List only these [default: everything]
     #[arg(value_enum)]
     what: Option<What>,
 }
@@ -34,94 +42,113 @@ enum What {
     Workloads,
 }
 
-/// Lists them; what cannot be read is told last, and makes the exit status 1.
+/// Lists them. What cannot be read comes last, as errors.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = project::layout(project)?;
     let wanted = |what| arguments.what.is_none_or(|chosen| chosen == what);
     let mut broken = Vec::new();
+    let mut parts = Vec::new();
     if wanted(What::Suites) {
-        suites(&layout, &mut broken)?;
+        parts.push(suites(&layout, &mut broken)?);
     }
     if wanted(What::Servers) {
-        servers(&layout, &mut broken)?;
+        parts.push(servers(&layout, &mut broken)?);
     }
     if wanted(What::Workloads) {
-        outln!("Workloads");
-        for workload in Workloads::read(&layout.workloads())?.iter() {
-            let request = match &workload.request {
-                Request::Http { method, path } => format!("{method} {path}"),
-                Request::Grpc { path, .. } => format!("call {path}"),
-            };
-            outln!("  {:18} {:30} {}", workload.id, request, workload.about);
-        }
+        parts.push(workloads(&layout)?);
     }
+    out!("{}", parts.join("\n"));
     for text in &broken {
         errln!("error: {text}");
     }
-    Ok(if broken.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(FAILURE)
+    Ok(match broken.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FAILURE),
     })
 }
 
-fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
-    outln!("Suites");
+fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<String, Box<dyn Error>> {
+    let mut rows = Vec::new();
     for id in Suite::ids(&layout.suites())? {
         match Suite::read(&layout.suites(), &id) {
             Ok(suite) => {
-                let servers = suite.servers.len();
-                let s = if servers == 1 { "" } else { "s" };
+                let servers = plural(suite.servers.len(), "server");
                 let workloads = suite.workloads().join(", ");
-                let (id, title) = (&suite.id, &suite.title);
-                outln!("  {id:18} {title} ({servers} server{s}: {workloads})");
-                outln!("  {:18} {}", "", suite.about);
+                let title = format!("{} ({servers}: {workloads})", suite.title);
+                rows.push((suite.id, title));
+                rows.push((String::new(), suite.about));
             }
             Err(error) => broken.push(error.to_string()),
         }
     }
-    outln!();
-    Ok(())
+    Ok(format!("Suites\n{}", listing(&rows, width())))
 }
 
-fn servers(layout: &Layout, broken: &mut Vec<String>) -> Result<(), Box<dyn std::error::Error>> {
+/// A server and whether its toolchains are installed.
+struct Listed<'a> {
+    server: &'a Server,
+    toolchain: &'static str,
+}
+
+fn columns<'a>() -> [Column<Listed<'a>>; 5] {
+    [
+        Column::words("id", |one| Cell::text(&one.server.id)),
+        Column::words("language", |one| Cell::text(&one.server.manifest.language)),
+        Column::words("framework", |one| {
+            Cell::text(&one.server.manifest.framework)
+        }),
+        Column::words("class", |one| Cell::text(one.server.manifest.class.name())),
+        Column::words("toolchain", |one| Cell::text(one.toolchain)),
+    ]
+}
+
+fn servers(layout: &Layout, broken: &mut Vec<String>) -> Result<String, Box<dyn Error>> {
     let catalogue = Catalogue::read(layout)?;
     let toolbox = Toolbox::new(layout, &SupervisorProgram::current()?);
-    outln!("Servers");
-    for server in &catalogue.servers {
-        let manifest = &server.manifest;
-        outln!(
-            "  {:18} {:10} {:18} {:10} {}",
-            server.id,
-            manifest.language,
-            manifest.framework,
-            manifest.class.name(),
-            availability(&toolbox, server),
-        );
-    }
-    outln!();
-    broken.extend(
-        catalogue
-            .broken
-            .iter()
-            .map(|broken| broken.error.to_string()),
-    );
-    Ok(())
+    let rows = catalogue.servers.iter().map(|server| {
+        let (toolchain, how) = toolchain(&toolbox, server);
+        let flags = how.into_iter().map(|text| Flag {
+            text,
+            weight: Weight::Note,
+        });
+        let row = Row {
+            flags: flags.collect(),
+            ..Row::default()
+        };
+        (Listed { server, toolchain }, row)
+    });
+    let rows: Vec<_> = rows.collect();
+    let table = Table::of(&columns(), rows.iter().map(|(one, row)| (one, row.clone())));
+    let lines = table.terminal(width() - 2, Paint { colour: false });
+    let errors = catalogue.broken.iter();
+    broken.extend(errors.map(|broken| broken.error.to_string()));
+    Ok(format!("Servers\n  {}\n", lines.join("\n  ")))
 }
 
-fn availability(toolbox: &Toolbox, server: &Server) -> String {
-    let unmet = server
-        .manifest
-        .needs
-        .iter()
-        .find_map(|need| match toolbox.find(need) {
-            Availability::Found(_) => None,
-            Availability::Obtainable(how) => {
-                Some(format!("Prony makes {need} when it is needed ({how})"))
-            }
-            Availability::Missing(missing) => {
-                Some(format!("{} is missing: {}", missing.what, missing.install))
-            }
-        });
-    unmet.unwrap_or_else(|| "its toolchain is here".into())
+/// Whether all toolchains of a server are installed; if not, how to get the first missing one.
+fn toolchain(toolbox: &Toolbox, server: &Server) -> (&'static str, Option<String>) {
+    let mut needs = server.manifest.needs.iter();
+    let unmet = needs.find_map(|need| match toolbox.find(need) {
+        Availability::Found(_) => None,
+        Availability::Obtainable(_) => Some(("on demand", None)),
+        Availability::Missing(missing) => {
+            let how = format!("needs {}; to install it: {}", missing.what, missing.install);
+            Some(("missing", Some(how)))
+        }
+    });
+    unmet.unwrap_or(("installed", None))
+}
+
+fn workloads(layout: &Layout) -> Result<String, Box<dyn Error>> {
+    let workloads = Workloads::read(&layout.workloads())?;
+    let mut rows = Vec::new();
+    for workload in workloads.iter() {
+        let request = match &workload.request {
+            Request::Http { method, path } => format!("{method} {path}"),
+            Request::Grpc { path, .. } => format!("call {path}"),
+        };
+        rows.push((workload.id.clone(), request));
+        rows.push((String::new(), workload.about.clone()));
+    }
+    Ok(format!("Workloads\n{}", listing(&rows, width())))
 }

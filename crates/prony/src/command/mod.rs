@@ -1,10 +1,11 @@
-//! The subcommands, one a file.
+//! The subcommands, one per file or folder.
 
 mod ab;
 mod calibrate;
 mod compare;
 mod doctor;
 mod export;
+mod flags;
 mod generators;
 mod list;
 mod load;
@@ -13,21 +14,20 @@ mod report;
 mod run;
 mod verify;
 
-use std::path::PathBuf;
-
 use std::any::TypeId;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::Outcome;
 
 /// Measures web servers: builds them, checks them, loads them, and says what the numbers can
-/// and cannot tell apart.
+/// and cannot tell apart
 #[derive(Parser)]
 #[command(name = "prony", version, arg_required_else_help = true)]
 pub struct Cli {
-    /// The project's folder; otherwise it is looked for from here upwards
+    /// Use the project in this folder [default: the one around the current folder]
     #[arg(long, global = true, value_name = "FOLDER")]
     project: Option<PathBuf>,
     #[command(subcommand)]
@@ -38,25 +38,25 @@ pub struct Cli {
 enum Command {
     /// Build, verify, load and compare the servers of a suite
     Run(run::Arguments),
-    /// Put load on a server that already runs, with wrk's flags
+    /// Load a server that is already running; takes wrk's flags
     Load(Box<load::Arguments>),
-    /// Check every workload's response of every server, without load
+    /// Check the servers' responses, without load
     Verify(verify::Arguments),
-    /// Show the suites, servers and workloads there are
+    /// List the suites, servers and workloads
     List(list::Arguments),
-    /// Show which toolchains are here, which are missing, and how to get them
+    /// Show which toolchains are installed, and how to install the others
     Doctor(doctor::Arguments),
-    /// Show a recorded run again, and write its report anew
+    /// Show a recorded run, and write its report again
     Report(report::Arguments),
     /// Write a recorded run as JSON or CSV
     Export(export::Arguments),
-    /// Compare two runs, or two servers of one: improved, worse, no change, or too noisy to say
+    /// Compare two runs, or two servers of one run, to find regressions
     Compare(compare::Arguments),
-    /// Build two git revisions of a server, measure them interleaved, and compare them
+    /// Compare two git revisions of a server, measured side by side
     Ab(ab::Arguments),
-    /// Compare load generators: wrk, oha, h2load and others, and Prony itself
+    /// Compare load generators: Prony's own, wrk, oha, h2load and others
     Generators(generators::Arguments),
-    /// Measure the machine's own limits: clock, wake-ups, loopback, the engine, schedule lag
+    /// Measure the limits of this machine and of the load engine
     Calibrate(calibrate::Arguments),
     /// Run the built-in reference server (the server `ceiling`), or a slow one with known latencies
     #[command(hide = true)]
@@ -64,18 +64,15 @@ enum Command {
 }
 
 /// Reads the command line.
-///
-/// # Errors
-/// If it is wrong, or asks for the help or the version.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    // A value such as -1 is for the flag's own parser to judge, not a flag of that name.
+    // A value such as -1 goes to the flag's own parser; it is not a flag of that name.
     let mut command = Cli::command().mut_subcommands(|one| one.mut_args(with_signed_values));
     let mut matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
-/// Lets a flag have a value with a hyphen in front. Of a flag that takes any text only a number is one:
-/// in `-H -c5` the header is missing.
+/// Allows values with a leading hyphen. A flag that takes any text allows only negative numbers, because in `-H -c5`
+/// the header is missing.
 fn with_signed_values(flag: Arg) -> Arg {
     if flag.is_positional() || !flag.get_action().takes_values() {
         return flag;
@@ -87,7 +84,7 @@ fn with_signed_values(flag: Arg) -> Arg {
     }
 }
 
-/// Does what the command line asks for.
+/// Runs the subcommand.
 pub fn dispatch(cli: Cli) -> Outcome {
     let project = cli.project.as_deref();
     match cli.command {
@@ -103,5 +100,25 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Ab(arguments) => ab::run(project, &arguments),
         Command::Reference(arguments) => reference::run(&arguments),
         Command::Generators(arguments) => generators::run(project, &arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clap wraps paragraphs, but in a wrapped column nobody finds what belongs together.
+    #[test]
+    fn examples_fit_a_terminal_of_80_columns() {
+        let cli = Cli::command();
+        let commands = cli.get_subcommands();
+        for command in commands.filter(|command| !command.is_hide_set()) {
+            let helps = [command.get_after_help(), command.get_after_long_help()];
+            for help in helps.into_iter().flatten().map(ToString::to_string) {
+                for line in help.lines().filter(|line| line.starts_with("  ")) {
+                    assert!(line.chars().count() <= 80, "{line}");
+                }
+            }
+        }
     }
 }

@@ -1,59 +1,59 @@
-//! The search for a capacity as it goes: a line for each rate that was tried, on standard error.
+//! The live view of a search for a capacity: a line for each rate that was tried, on standard error.
 
-use std::io::IsTerminal;
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_capacity::{
     Event, Judgement, MOST_RUNS, Planned, Purpose, Question, RateAttempt, per_second, supports,
 };
 use prony_load::{LoadPlan, Progress};
-use prony_report::format;
+use prony_present::number;
 
-use super::noisy;
+use super::live_line::LiveLine;
+use super::run_progress::noise_text;
 
 /// Shows how far a search has come.
 pub struct CapacityProgress {
-    bar: ProgressBar,
+    line: LiveLine,
     findings: u32,
-    /// What is being done, for the line that moves.
+    /// How long the search may take, in seconds.
+    budget_s: f64,
+    since: Instant,
+    /// What runs now, for the live line.
     doing: String,
 }
 
 impl CapacityProgress {
-    /// Says what is looked for.
+    /// Says what Prony looks for.
     pub fn start(plan: &LoadPlan, question: &Question) -> Self {
         errln!(
-            "looking for the greatest rate at which {} keeps {}",
+            "looking for the highest rate at which {} meets {}",
             plan.url,
             question.slo
         );
-        match std::io::stderr().is_terminal() {
-            true => Self::on_bar(ProgressBar::new_spinner(), question),
-            false => Self::on_bar(ProgressBar::hidden(), question),
-        }
+        Self::on(LiveLine::start(), question)
     }
 
-    /// On a line of its own.
-    pub(super) fn on_bar(bar: ProgressBar, question: &Question) -> Self {
+    pub(super) fn on(line: LiveLine, question: &Question) -> Self {
         Self {
-            bar: bar.with_style(style()),
+            line,
             findings: question.precision.repeats,
+            budget_s: question.budget.as_secs_f64(),
+            since: Instant::now(),
             doing: "closed loop, for a first guess".into(),
         }
     }
 
-    /// Shows what has happened.
-    pub fn on(&mut self, event: &Event<'_>) {
+    /// Shows an event.
+    pub fn show_event(&mut self, event: &Event<'_>) {
         if let Event::Tries(planned) = event {
             self.doing = self.tries(planned);
         }
-        if let Some(line) = self.line(event) {
-            self.bar.suspend(|| errln!("  {line}"));
+        if let Some(line) = self.event_text(event) {
+            self.line.print(&format!("  {line}"));
         }
     }
 
-    /// What is said of an event.
-    pub(super) fn line(&self, event: &Event<'_>) -> Option<String> {
+    fn event_text(&self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Tries(_) => None,
             Event::Guessed(rate) => Some(format!("closed loop  {:>12}", per_second(*rate))),
@@ -63,29 +63,28 @@ impl CapacityProgress {
                 per_second(attempt.rate_per_s),
                 outcome(attempt)
             )),
-            Event::Unsettled(came) => Some(format!(
-                "the server responds no request right any more: {came}"
-            )),
+            Event::Unsettled(came) => {
+                Some(format!("the server sends no ok responses any more: {came}"))
+            }
         }
     }
 
-    /// Shows the figures of now.
+    /// Shows the current figures.
     pub fn show(&self, progress: &Progress) {
+        let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
         let figures = match progress.measuring && progress.ok > 0 {
-            true => format!(
-                "p50 {}  p99 {}",
-                format::duration(progress.p50_ns as f64),
-                format::duration(progress.p99_ns as f64)
-            ),
-            false => "warming up".into(),
+            true => [format!("p50 {p50}"), format!("p99 {p99}")],
+            false => ["warming up".into(), String::new()],
         };
-        self.bar.set_message(format!("{}  {figures}", self.doing));
-        self.bar.tick();
+        let [first, second] = figures;
+        self.line.show(&[self.doing.clone(), first, second]);
+        self.line
+            .move_to(self.since.elapsed().as_secs_f64() / self.budget_s);
     }
 
-    /// Clears the line that moved.
+    /// Clears the live line.
     pub fn finish(self) {
-        self.bar.finish_and_clear();
+        self.line.finish();
     }
 
     fn tries(&self, planned: &Planned) -> String {
@@ -93,7 +92,7 @@ impl CapacityProgress {
             "{} {} for {}",
             self.purpose(planned.purpose),
             per_second(planned.rate_per_s),
-            format::seconds(planned.measured.as_secs_f64())
+            number::seconds(planned.measured.as_secs_f64())
         )
     }
 
@@ -108,16 +107,11 @@ impl CapacityProgress {
     }
 }
 
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{elapsed:>4} {spinner} {wide_msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-}
-
 fn outcome(attempt: &RateAttempt) -> String {
     if let Some(by) = noisy_by(attempt) {
         let then = match (attempt.purpose, attempt.run < MOST_RUNS) {
             (Purpose::Curve, _) => "",
-            (_, true) => "; this rate is run again",
+            (_, true) => "; Prony tries this rate again",
             (_, false) => "; this rate stays undecided",
         };
         return format!("noisy    {by}{then}{}", slow_because(attempt));
@@ -130,14 +124,14 @@ fn outcome(attempt: &RateAttempt) -> String {
     }
 }
 
-/// What made an attempt noisy; `None` if nothing did.
+/// What disturbed an attempt; `None` if nothing did.
 pub fn noisy_by(attempt: &RateAttempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
-    let by: Vec<String> = noise.noisy.iter().map(noisy::by).collect();
+    let by: Vec<String> = noise.noisy.iter().map(noise_text).collect();
     Some(by.join(", and "))
 }
 
-/// What the kernel says about slow requests, as it follows a reason.
+/// What the kernel's counters say about slow requests, after a reason.
 fn slow_because(attempt: &RateAttempt) -> String {
     let because = attempt.slow_because.as_ref();
     because.map_or(String::new(), |because| format!("; {because}"))
@@ -148,8 +142,8 @@ fn latency(attempt: &RateAttempt) -> String {
         return String::new();
     };
     let p99 = match supports(attempt.ok, 0.99) {
-        true => format!("  p99 {}", format::duration(latency.p99 as f64)),
+        true => format!("  p99 {}", number::duration(latency.p99 as f64)),
         false => String::new(),
     };
-    format!("p50 {}{p99}", format::duration(latency.p50 as f64))
+    format!("p50 {}{p99}", number::duration(latency.p50 as f64))
 }

@@ -1,53 +1,52 @@
-//! What a search for a capacity gave.
-
-use std::fmt::{Result, Write};
+//! The result of a search for a capacity.
 
 use prony_capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, per_second, supports};
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
-use prony_report::format;
+use prony_present::number;
+use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
+use prony_present::terminal::Paint;
+use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
-use super::load_shape::connections_of_a_rate;
-use super::plural;
+use super::fitted;
 
-/// The summary. What was not found is not in it, and said.
-pub fn text(result: &CapacityResult, requests: Option<&str>) -> String {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = write_summary(&mut text, result, requests);
-    text
+/// The summary, in lines of at most `width` characters.
+pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
+    let mut lines = conditions(result, requests);
+    lines.extend(capacity(result));
+    lines.extend(noise(&result.attempts));
+    lines.extend(slow(&result.attempts));
+    lines.extend(curve(result, width));
+    lines.extend(end(result));
+    fitted(&lines.join("\n"), width)
 }
 
-fn write_summary(out: &mut String, result: &CapacityResult, requests: Option<&str>) -> Result {
-    write_conditions(out, result, requests)?;
-    write_response(out, result)?;
-    write_noise(out, result)?;
-    write_slow(out, result)?;
-    write_curve(out, result)?;
-    write_end(out, result)
-}
-
-fn write_conditions(out: &mut String, result: &CapacityResult, requests: Option<&str>) -> Result {
+fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
     let (target, load) = (&result.target, &result.load);
-    writeln!(out, "{} {} ({})", target.method, target.url, target.address)?;
-    if let Some(requests) = requests {
-        writeln!(out, "  {requests}")?;
-    }
     let arrivals = match &load.shape {
         LoadShape::Rate(schedule) if schedule.arrivals == Arrivals::Even => "evenly spaced",
-        _ => "at random (Poisson)",
+        _ => "Poisson",
     };
-    writeln!(
-        out,
-        "  {} and {}, open loop, {arrivals}",
-        plural(load.threads, "thread"),
-        connections_of_a_rate(load)
-    )?;
-    writeln!(out, "  seed {}", result.seed)?;
-    writeln!(out, "  asked: {}", result.slo)
+    let connections = match load.max_connections {
+        Some(most) if most > load.connections => {
+            let least = number::exact(load.connections as u64);
+            format!("{least} to {}", plural(most, "connection"))
+        }
+        _ => plural(load.connections, "connection"),
+    };
+    let threads = plural(load.threads, "thread");
+    let mut lines = vec![format!(
+        "{} {} ({})",
+        target.method, target.url, target.address
+    )];
+    lines.extend(requests.map(|how| format!("  {how}")));
+    lines.push(format!("  open loop, {arrivals}, {connections}, {threads}"));
+    lines.push(format!("  seed {}", result.seed));
+    lines.push(format!("  objective: {}", result.slo));
+    lines
 }
 
-fn write_response(out: &mut String, result: &CapacityResult) -> Result {
+fn capacity(result: &CapacityResult) -> Vec<String> {
     match &result.found {
         Found::Capacity {
             per_s,
@@ -57,275 +56,245 @@ fn write_response(out: &mut String, result: &CapacityResult) -> Result {
             findings_per_s,
             confirmed,
         } => {
-            write!(out, "Capacity: {}", per_second(*per_s))?;
-            match findings_per_s.len() {
-                1 => write!(out, ", from a single finding, so its spread is unknown")?,
-                count => write!(
-                    out,
-                    " ({:.0} % interval {} to {}, of {})",
+            let spread = match findings_per_s.len() {
+                1 => "found once, so its spread is unknown".to_owned(),
+                count => format!(
+                    "{:.0} % interval {} to {}, of {}",
                     coverage * 100.0,
                     per_second(*low_per_s),
                     per_second(*high_per_s),
                     plural(count, "finding")
-                )?,
-            }
+                ),
+            };
             let unless = if *confirmed { "" } else { ", not confirmed" };
-            writeln!(out, "{unless}")
+            let rate = per_second(*per_s);
+            vec![format!("Capacity: {rate} ({spread}){unless}")]
         }
         Found::Imprecise {
             low_per_s,
             high_per_s,
             findings_per_s,
-        } => write_imprecise(out, result, (*low_per_s, *high_per_s), findings_per_s.len()),
+        } => imprecise(result, *low_per_s, *high_per_s, findings_per_s.len()),
         Found::AtLeast {
             per_s,
             limited_at_per_s,
         } => {
+            let mut attempts = result.attempts.iter().rev();
+            let limited =
+                |attempt: &&RateAttempt| matches!(attempt.judgement, Judgement::Limited { .. });
+            let why = because(attempts.find(limited));
             let at = per_second(*limited_at_per_s);
-            match per_s {
-                Some(held) => writeln!(out, "Capacity: at least {}", per_second(*held))?,
-                None => writeln!(out, "Capacity: not known")?,
-            }
-            writeln!(
-                out,
-                "  The generator was the limit at {at}{}. Give it more CPUs (-t, --cpus), or another machine.",
-                why_limited(result)
-            )
+            let least = per_s.map(|held| format!("at least {}", per_second(held)));
+            vec![
+                format!("Capacity: {}", least.unwrap_or("unknown".into())),
+                format!(
+                    "  The generator was the bottleneck at {at}{why}. Give it more CPUs (-t, --cpus), or another machine."
+                ),
+            ]
         }
         Found::Nothing { tried_per_s } => {
-            writeln!(
-                out,
-                "Capacity: none. Not even {} holds{}",
-                per_second(*tried_per_s),
-                why_last(result)
-            )
+            let (tried, why) = (per_second(*tried_per_s), because(result.attempts.last()));
+            vec![format!("Capacity: none. Not even {tried} holds{why}")]
         }
         Found::Between {
             held_per_s,
             failed_per_s,
-        } => writeln!(out, "Capacity: {}", between(*held_per_s, *failed_per_s)),
+        } => {
+            let known = match (held_per_s.map(per_second), failed_per_s.map(per_second)) {
+                (Some(held), Some(failed)) => format!(" yet; {held} held and {failed} did not"),
+                (Some(held), None) => format!(" yet; {held} held"),
+                (None, Some(failed)) => format!(" yet; {failed} did not hold"),
+                (None, None) => String::new(),
+            };
+            vec![format!("Capacity: not found{known}")]
+        }
     }
 }
 
-/// An interval that is wider than was asked for is no response.
-fn write_imprecise(
-    out: &mut String,
+/// An interval that is wider than the user asked for is no capacity.
+fn imprecise(
     result: &CapacityResult,
-    (low, high): (Option<f64>, Option<f64>),
+    low: Option<f64>,
+    high: Option<f64>,
     findings: usize,
-) -> Result {
+) -> Vec<String> {
     let is_noisy = result.attempts.iter().any(RateAttempt::is_noisy);
     let is_short = result.ended == Ended::Budget && !is_noisy;
     let why = match is_short {
-        true => format!("too little is known after {}", plural(findings, "finding")),
+        true => format!("unknown after only {}", plural(findings, "finding")),
         false => "too noisy to say".into(),
     };
-    let range = match (low, high) {
-        (Some(low), Some(high)) => {
-            format!("between {} and {}", per_second(low), per_second(high))
-        }
-        (Some(low), None) => format!("{} or more", per_second(low)),
-        (None, Some(high)) => format!("less than {}", per_second(high)),
+    let range = match (low.map(per_second), high.map(per_second)) {
+        (Some(low), Some(high)) => format!("between {low} and {high}"),
+        (Some(low), None) => format!("{low} or more"),
+        (None, Some(high)) => format!("less than {high}"),
         (None, None) => "no rate could be judged".into(),
     };
-    let wanted = format::share(result.precision);
-    writeln!(out, "Capacity: {why}: {range} (asked for: within {wanted})")?;
-    if is_short {
-        return Ok(());
+    let wanted = number::share(result.precision);
+    let mut lines = vec![format!(
+        "Capacity: {why}: {range} (target: within {wanted})"
+    )];
+    if !is_short && !is_noisy {
+        lines.push(
+            "  Neither other programs nor the hypervisor disturbed it: at different times, the server held a rate and \
+             failed at a lower one."
+                .into(),
+        );
     }
-    if !is_noisy {
-        writeln!(
-            out,
-            "  Neither other programs nor the hypervisor disturbed it: the server held a rate at one time and failed at a \
-             lower one at another."
-        )?;
+    if !is_short {
+        lines.push(
+            "  Stop other programs, give server and generator their own CPUs (--cpus, and taskset for the server), try \
+             each rate for longer (-d), or accept a wider interval (--precision)."
+                .into(),
+        );
     }
-    writeln!(
-        out,
-        "  Stop other programs, give server and generator CPUs of their own (--cpus, and taskset for the server), try \
-         each rate for longer (-d), or ask for less (--precision)."
-    )
+    lines
 }
 
-/// How many attempts did not count, and what disturbed them.
-fn write_noise(out: &mut String, result: &CapacityResult) -> Result {
-    let all = &result.attempts;
-    let noisy: Vec<_> = all.iter().filter(|attempt| attempt.is_noisy()).collect();
-    if noisy.is_empty() {
-        return Ok(());
-    }
-    let worst = |of: fn(&NoiseCause) -> Option<f64>| {
-        let causes = noisy.iter().filter_map(|attempt| attempt.noise.as_ref());
-        let shares: Vec<f64> = causes
-            .flat_map(|noise| &noise.noisy)
-            .filter_map(of)
-            .collect();
-        let most = shares.iter().copied().fold(0.0, f64::max);
-        (!shares.is_empty()).then(|| (shares.len(), format::share(most)))
+/// How many attempts were noisy, and why.
+fn noise(all: &[RateAttempt]) -> Option<String> {
+    let noisy = all.iter().filter(|attempt| attempt.is_noisy()).count();
+    let causes = |of: fn(&NoiseCause) -> Option<f64>, who: &str| {
+        let attempts = all.iter().filter(|attempt| attempt.is_noisy());
+        let causes = attempts.filter_map(|attempt| attempt.noise.as_ref());
+        let causes = causes.flat_map(|noise| &noise.noisy);
+        let shares: Vec<f64> = causes.filter_map(of).collect();
+        let (count, most) = (shares.len(), shares.iter().copied().fold(0.0, f64::max));
+        let most = number::share(most);
+        (count > 0).then(|| format!("{count} lost up to {most} of the CPU to {who}"))
     };
-    let steal = worst(|cause| match cause {
+    let steal = |cause: &NoiseCause| match cause {
         NoiseCause::Steal { share } => Some(*share),
         _ => None,
-    });
-    let others = worst(|cause| match cause {
+    };
+    let others = |cause: &NoiseCause| match cause {
         NoiseCause::OtherPrograms { share } => Some(*share),
         _ => None,
-    });
-    let steal = steal
-        .map(|(count, most)| format!("{count} lost up to {most} of the CPU to the hypervisor"));
-    let others = others
-        .map(|(count, most)| format!("{count} lost up to {most} of the CPU to other programs"));
-    let causes: Vec<String> = steal.into_iter().chain(others).collect();
-    writeln!(
-        out,
-        "  {} of {} noisy and did not count: {}",
-        noisy.len(),
-        match all.len() {
-            1 => "1 attempt was".into(),
-            several => format!("{several} attempts were"),
-        },
-        causes.join(", "),
-    )
+    };
+    let causes = [
+        causes(steal, "the hypervisor"),
+        causes(others, "other programs"),
+    ];
+    let causes: Vec<String> = causes.into_iter().flatten().collect();
+    let attempts = counted(all.len() as u64, "attempt was", "attempts were");
+    let causes = causes.join(", ");
+    (noisy > 0).then(|| format!("  {noisy} of {attempts} noisy and did not count: {causes}"))
 }
 
-/// What the kernel says about the lowest rate that did not hold.
-fn write_slow(out: &mut String, result: &CapacityResult) -> Result {
-    let explained = result.attempts.iter().filter_map(|attempt| {
+/// What the kernel's counters say about the lowest rate that did not hold.
+fn slow(attempts: &[RateAttempt]) -> Option<String> {
+    let explained = attempts.iter().filter_map(|attempt| {
         let because = attempt.slow_because.as_ref()?;
         (attempt.judgement != Judgement::Held).then_some((attempt, because))
     });
     let lowest = explained.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let Some((attempt, because)) = lowest else {
-        return Ok(());
-    };
-    let reached = attempt
-        .latency_ns
-        .as_ref()
-        .map_or(String::new(), |latency| {
-            format!(", latency reached {}", format::duration(latency.max as f64))
-        });
-    writeln!(
-        out,
-        "  At {}{reached}: {because}",
-        per_second(attempt.rate_per_s)
-    )
+    let (attempt, because) = lowest?;
+    let reached = attempt.latency_ns.as_ref().map(|latency| {
+        let max = number::duration(latency.max as f64);
+        format!(", latency reached {max}")
+    });
+    let rate = per_second(attempt.rate_per_s);
+    Some(format!(
+        "  At {rate}{}: {because}",
+        reached.unwrap_or_default()
+    ))
 }
 
-fn between(held: Option<f64>, failed: Option<f64>) -> String {
-    match (held, failed) {
-        (Some(held), Some(failed)) => format!(
-            "not found yet; {} held and {} did not",
-            per_second(held),
-            per_second(failed)
-        ),
-        (Some(held), None) => format!("not found yet; {} held", per_second(held)),
-        (None, Some(failed)) => format!("not found yet; {} did not hold", per_second(failed)),
-        (None, None) => "not found".into(),
-    }
-}
-
-fn why_limited(result: &CapacityResult) -> String {
-    let mut limited = result.attempts.iter().rev();
-    let last = limited.find(|attempt| matches!(attempt.judgement, Judgement::Limited { .. }));
-    last.map_or(String::new(), because)
-}
-
-fn why_last(result: &CapacityResult) -> String {
-    result.attempts.last().map_or(String::new(), because)
-}
-
-fn because(attempt: &RateAttempt) -> String {
-    match attempt.judgement.why() {
+/// Why an attempt was judged as it was, after a statement.
+fn because(attempt: Option<&RateAttempt>) -> String {
+    let why = attempt.map_or(&[][..], |attempt| attempt.judgement.why());
+    match why {
         [] => String::new(),
         why => format!(": {}", why.join("; ")),
     }
 }
 
-type Column = (&'static str, f64, fn(&LatencySummary) -> u64);
+/// A percentile of an attempt, if its responses support it.
+fn percentile(attempt: &RateAttempt, quantile: f64, of: fn(&LatencySummary) -> u64) -> Cell {
+    let latency = attempt.latency_ns.as_ref();
+    let latency = latency.filter(|_| supports(attempt.ok, quantile));
+    Cell::optional(latency.map(|latency| of(latency) as f64), number::duration)
+}
 
-const COLUMNS: [Column; 4] = [
-    ("p50", 0.5, |latency| latency.p50),
-    ("p90", 0.9, |latency| latency.p90),
-    ("p99", 0.99, |latency| latency.p99),
-    ("p99.9", 0.999, |latency| latency.p999),
+const COLUMNS: [Column<RateAttempt>; 7] = [
+    Column::figure("due", |one| Cell::text(per_second(one.rate_per_s))),
+    Column::figure("p50", |one| percentile(one, 0.5, |latency| latency.p50)),
+    Column::figure("p90", |one| percentile(one, 0.9, |latency| latency.p90)),
+    Column::figure("p99", |one| percentile(one, 0.99, |latency| latency.p99)),
+    Column::figure("p99.9", |one| {
+        percentile(one, 0.999, |latency| latency.p999)
+    }),
+    Column::figure("errors", |one| Cell::text(number::share(one.errors))),
+    Column::figure("sent", |one| Cell::text(number::share(one.sent))),
 ];
 
-fn write_curve(out: &mut String, result: &CapacityResult) -> Result {
+fn curve(result: &CapacityResult, width: usize) -> Vec<String> {
     if result.curve.is_empty() {
-        return Ok(());
+        return Vec::new();
     }
-    writeln!(out, "Latency against rate (from the scheduled arrival)")?;
-    write!(out, "  {:>12}", "due")?;
-    for (name, ..) in COLUMNS {
-        write!(out, "  {name:>9}")?;
-    }
-    writeln!(out, "  {:>9}  {:>7}", "errors", "sent")?;
-    for attempt in &result.curve {
-        write!(out, "  {:>12}", per_second(attempt.rate_per_s))?;
-        for (_, quantile, value) in COLUMNS {
-            let latency = attempt.latency_ns.as_ref();
-            let shown = latency
-                .filter(|_| supports(attempt.ok, quantile))
-                .map_or(format::NONE.into(), |latency| {
-                    format::duration(value(latency) as f64)
-                });
-            write!(out, "  {shown:>9}")?;
+    let row = |attempt| {
+        let flags = mark(attempt).into_iter().map(|text| Flag {
+            text,
+            weight: Weight::Note,
+        });
+        Row {
+            flags: flags.collect(),
+            ..Row::default()
         }
-        let (errors, sent) = (format::share(attempt.errors), format::share(attempt.sent));
-        writeln!(out, "  {errors:>9}  {sent:>7}{}", mark(attempt))?;
-    }
-    match result.knee_per_s {
-        Some(knee) => writeln!(
-            out,
-            "Knee: latency rises steeply from {} on",
-            per_second(knee)
-        ),
-        None => writeln!(out, "Knee: none is seen"),
-    }
+    };
+    let rows = result.curve.iter().map(|attempt| (attempt, row(attempt)));
+    let table = Table::of(&COLUMNS, rows);
+    let table = table.terminal(width.saturating_sub(2), Paint { colour: false });
+    let mut lines = vec!["Latency against rate (from the scheduled arrival)".to_owned()];
+    lines.extend(table.iter().map(|line| format!("  {line}")));
+    lines.push(match result.knee_per_s {
+        Some(knee) => format!("Knee: latency rises steeply from {} on", per_second(knee)),
+        None => "Knee: none found".into(),
+    });
+    lines
 }
 
-fn mark(attempt: &RateAttempt) -> String {
+fn mark(attempt: &RateAttempt) -> Vec<String> {
     let verdict = match attempt.judgement {
-        Judgement::Held => "",
-        Judgement::Failed { .. } => "  does not hold",
-        Judgement::Limited { .. } => "  the generator's limit",
+        Judgement::Held => None,
+        Judgement::Failed { .. } => Some("does not hold".to_owned()),
+        Judgement::Limited { .. } => Some("the generator was the bottleneck".to_owned()),
     };
-    let noise = noisy_by(attempt).map_or(String::new(), |by| format!("  noisy: {by}"));
-    format!("{verdict}{noise}")
+    let noise = noisy_by(attempt).map(|by| format!("noisy: {by}"));
+    verdict.into_iter().chain(noise).collect()
 }
 
-fn write_end(out: &mut String, result: &CapacityResult) -> Result {
-    let tried = result.attempts.len() + result.curve.len();
-    let time = format::seconds(result.duration_s.round());
-    writeln!(out, "  {} tried in {time}", plural(tried, "rate"))?;
-    match result.ended {
-        Ended::Complete => Ok(()),
-        Ended::Budget => writeln!(
-            out,
-            "  The budget of {} ended it{}. More time (--budget) finds more.",
-            format::seconds(result.budget_s),
-            of_all(result)
+fn end(result: &CapacityResult) -> Vec<String> {
+    let tried = plural(result.attempts.len() + result.curve.len(), "rate");
+    let time = number::seconds(result.duration_s.round());
+    let mut lines = vec![format!("  {tried} tried in {time}")];
+    lines.extend(match result.ended {
+        Ended::Complete => None,
+        Ended::Budget => Some(format!(
+            "  The budget of {} ended the search {}; a longer --budget may find more.",
+            number::seconds(result.budget_s),
+            progress_at_end(result)
+        )),
+        Ended::Unsettled => Some(
+            "  After the last rate the server sent no ok responses any more; this is what was known by then."
+                .into(),
         ),
-        Ended::Unsettled => writeln!(
-            out,
-            "  After the last of them the server responded no request right: this is what was known by then."
-        ),
-        Ended::Interrupted => writeln!(out, "  Stopped: this is what was known by then."),
-    }
+        Ended::Interrupted => Some("  Interrupted: this is what was known by then.".into()),
+    });
+    lines
 }
 
-/// How many findings there are of those asked for.
-fn of_all(result: &CapacityResult) -> String {
-    let found = match &result.found {
-        Found::Capacity { findings_per_s, .. } | Found::Imprecise { findings_per_s, .. } => {
-            findings_per_s.len()
+/// How far the search was when the budget ended it.
+fn progress_at_end(result: &CapacityResult) -> String {
+    let repeats = result.repeats;
+    match &result.found {
+        Found::Capacity { findings_per_s, .. } if findings_per_s.len() >= repeats as usize => {
+            "before the curve was complete".into()
         }
-        _ => 0,
-    };
-    let is_capacity = matches!(result.found, Found::Capacity { .. });
-    match is_capacity && found >= result.repeats as usize {
-        true => " before the curve was whole".into(),
-        false => format!(" after {found} of {} findings", result.repeats),
+        Found::Capacity { findings_per_s, .. } | Found::Imprecise { findings_per_s, .. } => {
+            format!("after {} of {repeats} findings", findings_per_s.len())
+        }
+        _ => format!("after 0 of {repeats} findings"),
     }
 }
 

@@ -1,27 +1,26 @@
-//! The live view of a load: a line that moves on a terminal, a line now and then in a pipe.
+//! The live view of a load: a line that changes on a terminal, and a line now and then without one.
 
 use std::collections::VecDeque;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::{LoadPlan, Progress};
 use prony_model::{LoadShape, Stage};
-use prony_report::format;
+use prony_present::number;
 
-use super::offered::due_by;
+use super::live_line::LiveLine;
 
-/// Over how long the rate of now is taken, where it is held against a schedule.
+/// The time over which the current rate is taken, to compare it with a schedule.
 const NOW: Duration = Duration::from_secs(1);
+/// The least time between two lines without a terminal.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows how far a load has come, on standard error.
 pub struct LoadProgress {
-    bar: ProgressBar,
-    plain: bool,
-    /// When measuring began, as far as is known: at the start, or when the warm-up was seen to end.
+    line: LiveLine,
+    /// When measuring began, as far as is known: at the start, or when the end of the warm-up was seen.
     measuring_since: Instant,
     warms_up: bool,
-    whole: Whole,
+    end: LoadEnd,
     rate: Rate,
     next_line: Instant,
     pause: Duration,
@@ -31,39 +30,34 @@ pub struct LoadProgress {
 enum Rate {
     /// The mean so far.
     Mean,
-    /// The rate of now beside the one that was asked for.
+    /// The current rate beside the scheduled one.
     Scheduled(Scheduled),
 }
 
-/// What was asked for and what was made in the last second.
+/// A schedule, and the responses of the last second.
 struct Scheduled {
     stages: Vec<Stage>,
-    /// When the schedule ends. Responses may still come.
+    /// When the schedule ends. Responses may still come later.
     ends: Option<Duration>,
-    /// How many responses there were when, the oldest first.
+    /// How many responses there were at which time, the oldest first.
     responses: VecDeque<(Duration, u64)>,
 }
 
-/// By what the end of the load is known.
-enum Whole {
+/// What ends the load.
+enum LoadEnd {
     Duration(Duration),
     Requests(u64),
 }
 
 impl LoadProgress {
-    /// Says what is about to run.
     pub fn start(plan: &LoadPlan) -> Self {
-        match std::io::stderr().is_terminal() {
-            true => Self::on(ProgressBar::new(1000), false, plan, Instant::now()),
-            false => Self::on(ProgressBar::hidden(), true, plan, Instant::now()),
-        }
+        Self::on(LiveLine::start(), plan, Instant::now())
     }
 
-    /// On a line of its own.
-    pub(super) fn on(bar: ProgressBar, plain: bool, plan: &LoadPlan, now: Instant) -> Self {
-        let whole = match (plan.duration, plan.requests) {
-            (Some(duration), _) => Whole::Duration(duration),
-            (None, requests) => Whole::Requests(requests.unwrap_or(0)),
+    pub(super) fn on(line: LiveLine, plan: &LoadPlan, now: Instant) -> Self {
+        let end = match (plan.duration, plan.requests) {
+            (Some(duration), _) => LoadEnd::Duration(duration),
+            (None, requests) => LoadEnd::Requests(requests.unwrap_or(0)),
         };
         let rate = match &plan.shape {
             LoadShape::Rate(schedule) => Rate::Scheduled(Scheduled {
@@ -73,24 +67,20 @@ impl LoadProgress {
             }),
             _ => Rate::Mean,
         };
-        // About ten lines in a pipe, however long it takes.
-        let pause = plan
-            .duration
-            .map_or(Duration::from_secs(1), |whole| whole / 10);
-        let pause = pause.max(Duration::from_secs(1));
+        // About ten lines without a terminal, however long the load takes.
+        let pause = plan.duration.map_or(PAUSE, |whole| whole / 10).max(PAUSE);
         Self {
-            bar: bar.with_style(style()),
-            plain,
+            line,
             measuring_since: now,
             warms_up: !plan.warmup.is_zero(),
-            whole,
+            end,
             rate,
             next_line: now + pause,
             pause,
         }
     }
 
-    /// Shows the figures of now.
+    /// Shows the current figures.
     pub fn show(&mut self, progress: &Progress) {
         self.show_at(progress, Instant::now());
     }
@@ -99,58 +89,52 @@ impl LoadProgress {
         if !progress.measuring {
             if self.warms_up {
                 self.measuring_since = now;
-                self.bar.set_message("warming up");
+                self.line.show(&["warming up".into()]);
             }
             return;
         }
         let elapsed = now - self.measuring_since;
-        self.bar
-            .set_position((self.done(progress, elapsed) * 1000.0) as u64);
-        let line = line(progress, &self.rate.now(progress.ok, elapsed));
-        if self.plain && now >= self.next_line {
+        self.line.move_to(self.done(progress, elapsed));
+        let parts = parts(progress, self.rate.now(progress.ok, elapsed));
+        if !self.line.is_on_terminal() && now >= self.next_line {
             self.next_line = now + self.pause;
-            errln!("  {:>5.1} s  {line}", elapsed.as_secs_f64());
+            errln!("  {:>5.1} s  {}", elapsed.as_secs_f64(), parts.join("  "));
         }
-        self.bar.set_message(line);
+        self.line.show(&parts);
     }
 
-    /// Clears the line that moved.
+    /// Clears the live line.
     pub fn finish(self) {
-        self.bar.finish_and_clear();
+        self.line.finish();
     }
 
     fn done(&self, progress: &Progress, elapsed: Duration) -> f64 {
-        match self.whole {
-            Whole::Duration(whole) => elapsed.as_secs_f64() / whole.as_secs_f64(),
-            Whole::Requests(whole) => (progress.ok + progress.errors) as f64 / whole as f64,
+        match self.end {
+            LoadEnd::Duration(whole) => elapsed.as_secs_f64() / whole.as_secs_f64(),
+            LoadEnd::Requests(whole) => (progress.ok + progress.errors) as f64 / whole as f64,
         }
     }
 }
 
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{elapsed:>4} {bar:24} {wide_msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
 impl Rate {
-    /// The rate as it is shown, with `ok` responses after `elapsed`.
+    /// The rate in words, with `ok` responses after `elapsed`.
     fn now(&mut self, ok: u64, elapsed: Duration) -> String {
         match self {
-            Rate::Mean => format::rate(per_second(ok as f64, elapsed)),
+            Rate::Mean => number::rate(per_second(ok as f64, elapsed)),
             Rate::Scheduled(scheduled) => {
-                let (asked, made) = scheduled.now(ok, elapsed);
-                format!("{} of {} asked", format::rate(made), format::count(asked))
+                let (due, ok) = scheduled.now(ok, elapsed);
+                format!("{} of {}", number::count(ok), number::rate(due))
             }
         }
     }
 }
 
 impl Scheduled {
-    /// The rates, asked for and made, of the last second.
+    /// The rates of the last second: of due requests, and of ok responses.
     fn now(&mut self, ok: u64, elapsed: Duration) -> (f64, f64) {
         self.responses.push_back((elapsed, ok));
         let since = elapsed.saturating_sub(NOW);
-        // The newest that is a second old stays: it is what the others are held against.
+        // The newest entry that is at least a second old stays, as the start of the last second.
         while self
             .responses
             .get(1)
@@ -161,10 +145,31 @@ impl Scheduled {
         let (then, before) = self.responses[0];
         let ends = self.ends.unwrap_or(Duration::MAX);
         let due = |when: Duration| due_by(&self.stages, when.min(ends).as_secs_f64());
-        let asked = per_second(due(elapsed) - due(then), elapsed - then);
-        let made = per_second(ok.saturating_sub(before) as f64, elapsed - then);
-        (asked, made)
+        let due = per_second(due(elapsed) - due(then), elapsed - then);
+        let ok = per_second(ok.saturating_sub(before) as f64, elapsed - then);
+        (due, ok)
     }
+}
+
+/// How many requests are due in the first `seconds` of a schedule; on average, if arrivals are random. The rate at
+/// the end of the last stage continues.
+fn due_by(stages: &[Stage], seconds: f64) -> f64 {
+    let (mut due, mut left) = (0.0, seconds.max(0.0));
+    for stage in stages {
+        let length = stage.duration_s.unwrap_or(f64::INFINITY);
+        let spent = left.min(length);
+        // The rate moves evenly, so its mean is half-way. An endless stage does not move.
+        let moved = match length.is_finite() {
+            true => (stage.to_per_s - stage.from_per_s) * spent / length,
+            false => 0.0,
+        };
+        due += (stage.from_per_s + moved / 2.0) * spent;
+        left -= spent;
+        if left <= 0.0 {
+            return due;
+        }
+    }
+    due + stages.last().map_or(0.0, |last| last.to_per_s * left)
 }
 
 fn per_second(count: f64, time: Duration) -> f64 {
@@ -174,16 +179,21 @@ fn per_second(count: f64, time: Duration) -> f64 {
     }
 }
 
-fn line(progress: &Progress, rate: &str) -> String {
-    let mut line = format!(
-        "{rate}  p50 {}  p99 {}",
-        format::duration(progress.p50_ns as f64),
-        format::duration(progress.p99_ns as f64),
-    );
-    if progress.errors > 0 {
-        line.push_str(&format!("  {} errors", format::exact(progress.errors)));
+/// The rate, the errors and the latency, the most important first.
+fn parts(progress: &Progress, rate: String) -> Vec<String> {
+    let errors = match progress.errors {
+        0 => String::new(),
+        1 => "1 error".into(),
+        errors => format!("{} errors", number::exact(errors)),
+    };
+    if progress.ok == 0 {
+        return vec!["no ok response yet".into(), errors];
     }
-    line
+    let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
+    let parts = [rate, errors, format!("p50 {p50}"), format!("p99 {p99}")];
+    let mut parts = Vec::from(parts);
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 #[cfg(test)]
@@ -191,14 +201,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_is_held_against_what_was_due_in_the_last_second() {
-        let ramp = Stage {
-            from_per_s: 0.0,
-            to_per_s: 100.0,
-            duration_s: Some(10.0),
-        };
+    fn a_rate_is_compared_with_what_was_due_in_the_last_second() {
         let mut scheduled = Scheduled {
-            stages: vec![ramp],
+            stages: vec![stage(0.0, 100.0, Some(10.0))],
             ends: Some(Duration::from_secs(5)),
             responses: VecDeque::from([(Duration::ZERO, 0)]),
         };
@@ -209,11 +214,54 @@ mod tests {
             scheduled.now(tenths, at(tenths));
         }
         // From 4 s to 5 s the ramp goes from 40/s to 50/s.
-        let (asked, made) = scheduled.now(50, at(50));
-        assert!((asked - 45.0).abs() < 1e-9, "{asked}");
-        assert_eq!(made, 10.0);
+        let (due, ok) = scheduled.now(50, at(50));
+        assert!((due - 45.0).abs() < 1e-9, "{due}");
+        assert_eq!(ok, 10.0);
         assert!(scheduled.responses.len() <= 12);
         // The schedule is over, and responses still come.
         assert_eq!(scheduled.now(60, at(60)), (0.0, 10.0));
+    }
+
+    #[test]
+    fn a_load_without_an_ok_response_shows_no_latency() {
+        let mut progress = Progress {
+            ok: 0,
+            errors: 1234,
+            ..Progress::default()
+        };
+        let line = |progress: &Progress| parts(progress, "5 req/s".into()).join("  ");
+        assert_eq!(line(&progress), "no ok response yet  1,234 errors");
+        progress.ok = 5;
+        assert_eq!(line(&progress), "5 req/s  1,234 errors  p50 0 ns  p99 0 ns");
+    }
+
+    fn stage(from_per_s: f64, to_per_s: f64, duration_s: Option<f64>) -> Stage {
+        Stage {
+            from_per_s,
+            to_per_s,
+            duration_s,
+        }
+    }
+
+    #[test]
+    fn a_constant_rate_is_due_evenly() {
+        let endless = [stage(500.0, 500.0, None)];
+        assert_eq!(due_by(&endless, 0.0), 0.0);
+        assert_eq!(due_by(&endless, 2.5), 1250.0);
+        assert_eq!(due_by(&[], 2.5), 0.0);
+    }
+
+    #[test]
+    fn a_ramp_is_due_by_the_area_below_it() {
+        let ramp = [
+            stage(100.0, 100.0, Some(10.0)),
+            stage(100.0, 300.0, Some(10.0)),
+            stage(300.0, 300.0, Some(1.0)),
+        ];
+        assert_eq!(due_by(&ramp, 10.0), 1000.0);
+        assert_eq!(due_by(&ramp, 15.0), 1000.0 + 750.0);
+        assert_eq!(due_by(&ramp, 20.0), 3000.0);
+        // The last rate goes on.
+        assert_eq!(due_by(&ramp, 23.0), 3000.0 + 900.0);
     }
 }

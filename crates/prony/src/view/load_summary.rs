@@ -1,169 +1,347 @@
-//! What a load gave, in the order that wrk's users know.
+//! The summary of a load, in the order that users of wrk know.
 
-use std::fmt::{Result, Write};
+use prony_model::{
+    Ended, Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome, Outcomes,
+    SHORTEST_TIMEOUT_NS,
+};
+use prony_present::number::{bytes, duration, exact, seconds};
+use prony_present::{load, number, words};
+use prony_stats::supports_percentile;
 
-use prony_model::{LoadResult, Outcome};
-use prony_report::format;
+use super::fitted;
 
-use super::load_generator::write_generator;
-use super::load_times::{outcome_words, write_latency, write_schedule, write_slow, write_streams};
-use super::{load_shape, plural};
-
-/// What is shown besides what always is.
+/// What the summary shows in addition.
 pub struct Shown {
-    /// The latency distribution.
+    /// The whole latency distribution, not only its main percentiles.
     pub distribution: bool,
-    /// The seed, because something was drawn from it.
+    /// The seed, because random numbers were drawn from it.
     pub seed: bool,
-    /// Which of how many requests came when, where there are several.
+    /// How several requests were chosen, if there are several.
     pub requests: Option<String>,
 }
 
-/// The summary. What was not measured is not in it.
-pub fn text(result: &LoadResult, shown: &Shown) -> String {
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = write_summary(&mut text, result, shown);
-    text
-}
-
-fn write_summary(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
-    write_load(out, result, shown)?;
-    write_latency(out, result, shown.distribution)?;
-    write_slow(out, result)?;
-    write_schedule(out, result)?;
-    writeln!(
-        out,
-        "  {} in {}, {} read",
-        counted(result.requests, "request"),
-        format::seconds(result.duration_s),
-        format::bytes(result.bytes_read as f64),
-    )?;
-    write_outcomes(out, result)?;
-    writeln!(
-        out,
-        "  {} opened, {}",
-        counted(result.connections_opened, "connection"),
-        counted(result.reconnects, "reconnect"),
-    )?;
-    write_detours(out, result)?;
-    write_streams(out, result)?;
-    writeln!(out, "Requests/sec: {:>12.2}", result.rate_per_s)?;
-    writeln!(
-        out,
-        "Transfer/sec: {:>12}",
-        format::bytes(result.bytes_read_per_s())
-    )?;
-    write_generator(out, result)
-}
-
-/// What was asked for, and the warm-up.
-fn write_load(out: &mut String, result: &LoadResult, shown: &Shown) -> Result {
-    let (target, load) = (&result.target, &result.load);
-    writeln!(out, "{} {} ({})", target.method, target.url, target.address)?;
-    if let Some(requests) = &shown.requests {
-        writeln!(out, "  {requests}")?;
+/// The summary, without what was not measured, in lines of at most `width` characters.
+pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
+    let measured = seconds(result.duration_s);
+    let requests = counted(result.requests, "request");
+    let received = bytes(result.bytes_read as f64);
+    let opened = counted(result.connections_opened, "connection");
+    let reconnects = counted(result.reconnects, "reconnect");
+    let mut lines = conditions(result, shown);
+    lines.extend(latency(result, shown.distribution));
+    lines.extend(result.open.iter().flat_map(|open| schedule(result, open)));
+    lines.push(format!("  {requests} in {measured}, {received} received"));
+    lines.extend(outcomes(result));
+    lines.push(format!("  {opened} opened, {reconnects}"));
+    lines.extend(delays(result));
+    lines.extend(result.events.iter().flat_map(|all| events("  ", all)));
+    lines.extend(result.streams.iter().flat_map(held_streams));
+    lines.push(format!("Requests/sec: {:>12.2}", result.rate_per_s));
+    let transfer = bytes(result.bytes_read_per_s());
+    lines.push(format!("Transfer/sec: {transfer:>12}"));
+    lines.extend(generator(result));
+    if result.ended == Ended::Interrupted {
+        lines.push(format!(
+            "Interrupted after {measured}: the figures cover only that time."
+        ));
     }
-    writeln!(out, "  {}", load_shape::shape(load))?;
-    let besides = load_shape::besides(load);
-    if !besides.is_empty() {
-        writeln!(out, "  {}", besides.join("; "))?;
+    fitted(&lines.join("\n"), width)
+}
+
+/// The load, and the warm-up.
+fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
+    let (target, load) = (&result.target, &result.load);
+    let mut lines = vec![format!(
+        "{} {} ({})",
+        target.method, target.url, target.address
+    )];
+    lines.extend(shown.requests.iter().map(|how| format!("  {how}")));
+    lines.push(format!("  {}", load::shape(load)));
+    let traits = load::traits(load);
+    if !traits.is_empty() {
+        lines.push(format!("  {}", traits.join(", ")));
     }
     if shown.seed {
-        writeln!(out, "  seed {}", load.seed)?;
+        lines.push(format!("  seed {}", load.seed));
     }
-    match &result.warmup {
-        Some(warmup) => writeln!(
-            out,
-            "  warm-up: {} in {}, not counted below",
-            counted(warmup.outcomes.total(), "request"),
-            format::seconds(warmup.duration_s),
-        ),
-        None => Ok(()),
-    }
+    lines.extend(result.warmup.as_ref().map(|warmup| {
+        let requests = counted(warmup.outcomes.total(), "request");
+        let time = seconds(warmup.duration_s);
+        format!("  warm-up: {requests} in {time}, not counted below")
+    }));
+    lines
 }
 
-/// Everything that was not ok, by kind, and what was wrong first.
-fn write_outcomes(out: &mut String, result: &LoadResult) -> Result {
-    let kinds = not_ok(result);
-    if !kinds.is_empty() {
-        writeln!(out, "  Not ok: {}", kinds.join(", "))?;
+/// The latency in wrk's columns, with its main percentiles or its distribution, and why it is high, if that is known.
+fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
+    let slow = result.slow_because.as_ref();
+    let Some(latency) = &result.latency_ns else {
+        let slow = slow.map(|because| format!("  Timed out: {because}"));
+        let none = "  Latency: no response was ok".to_owned();
+        return [none].into_iter().chain(slow).collect();
+    };
+    let label = format!("Latency ({})", load::latency(&result.load));
+    let width = label.len();
+    let [mean, stdev] = [latency.mean, latency.stdev].map(duration);
+    let (max, within) = (time(latency.max), result.within_stdev * 100.0);
+    let mut lines = vec![
+        format!(
+            "  {label}  {:>9} {:>9} {:>9}  +/- Stdev",
+            "Avg", "Stdev", "Max"
+        ),
+        format!(
+            "  {:width$}  {mean:>9} {stdev:>9} {max:>9}  {within:>7.2} %",
+            ""
+        ),
+    ];
+    let responses = result.outcomes[Outcome::Ok];
+    match distribution {
+        true => lines.extend(
+            all_percentiles(latency).map(|(name, ns)| format!("  {name:>7} %  {:>9}", time(ns))),
+        ),
+        false => lines.push(main_percentiles(latency, responses)),
+    }
+    let first_byte = result.first_byte_ns.as_ref();
+    lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
+    lines.extend(slow.map(|because| match slowest_figure(latency) {
+        Some((name, ns)) => format!("  {name} of {}: {because}", time(ns)),
+        None => format!("  Timed out: {because}"),
+    }));
+    lines
+}
+
+fn all_percentiles(latency: &LatencySummary) -> impl Iterator<Item = (&'static str, u64)> {
+    let all = [
+        ("50", latency.p50),
+        ("75", latency.p75),
+        ("90", latency.p90),
+        ("95", latency.p95),
+        ("99", latency.p99),
+        ("99.9", latency.p999),
+        ("99.99", latency.p9999),
+    ];
+    all.into_iter()
+}
+
+/// The median, and the main percentiles that `responses` support.
+fn main_percentiles(latency: &LatencySummary, responses: u64) -> String {
+    let percentiles = [
+        ("p50", 0.5, latency.p50),
+        ("p90", 0.1, latency.p90),
+        ("p99", 0.01, latency.p99),
+        ("p99.9", 0.001, latency.p999),
+    ];
+    let shown = percentiles
+        .into_iter()
+        .filter(|(name, beyond, _)| *name == "p50" || supports_percentile(responses, *beyond))
+        .map(|(name, _, ns)| format!("{name} {}", time(ns)));
+    format!("  Percentiles: {}", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// The lowest percentile that a retransmission timeout may have reached.
+fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
+    let figures = [
+        ("p50", latency.p50),
+        ("p90", latency.p90),
+        ("p99", latency.p99),
+        ("p99.9", latency.p999),
+        ("max", latency.max),
+    ];
+    let mut figures = figures.into_iter();
+    figures.find(|(_, ns)| *ns >= SHORTEST_TIMEOUT_NS)
+}
+
+/// How well an open loop kept its schedule, and how the limit on connections affected it.
+fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
+    let queued = format!("{} queued", exact(open.queued));
+    let sent = match open.sent == open.asked {
+        true => "all sent".to_owned(),
+        false => {
+            // Rounded down: 99.999 % must not look like 100 %.
+            let percent = (open.rate_ratio * 10_000.0).floor() / 100.0;
+            format!("{} sent ({percent:.2} %)", exact(open.sent))
+        }
+    };
+    let mut lines = vec![match open.asked {
+        0 => format!("  Schedule: {queued}"),
+        due => format!(
+            "  Schedule: {} due, {sent}, {queued}",
+            counted(due, "request")
+        ),
+    }];
+    let lag = open.schedule_lag_ns.as_ref();
+    lines.extend(lag.map(|lag| format!("  Schedule lag (of the generator): {}", quantiles(lag))));
+    let Some(allowed) = result.load.max_connections else {
+        return lines;
+    };
+    if open.most_connections > 0 {
+        let (most, allowed) = (
+            counted(open.most_connections, "connection"),
+            exact(allowed as u64),
+        );
+        lines.push(format!(
+            "  At most {most} open at a time, of {allowed} allowed"
+        ));
+    }
+    if open.bound_hits > 0 {
+        let requests = counted(open.bound_hits, "request");
+        lines.push(format!(
+            "  {requests} due while all of them were busy: the wait is part of the latency (--max-connections, --pipeline)"
+        ));
+    }
+    lines
+}
+
+/// Everything that was not ok, by kind, and the first error.
+fn outcomes(result: &LoadResult) -> Vec<String> {
+    let mut lines = Vec::new();
+    let deadline = result.load.deadline_s.map(seconds);
+    let not_ok =
+        named(&result.outcomes, |outcome| outcome.is_error()).map(|(outcome, text)| {
+            match (outcome, &deadline) {
+                (Outcome::Shed, Some(deadline)) => {
+                    format!("{text} (not sent within {deadline} of their scheduled arrival)")
+                }
+                _ => text,
+            }
+        });
+    let not_ok: Vec<String> = not_ok.collect();
+    if !not_ok.is_empty() {
+        lines.push(format!("  Not ok: {}", not_ok.join(", ")));
     }
     let unfinished = result.outcomes[Outcome::Unfinished];
     if unfinished > 0 {
-        writeln!(
-            out,
-            "  In flight when the load ended: {}",
-            format::exact(unfinished)
-        )?;
+        lines.push(format!("  In flight at the end: {}", exact(unfinished)));
     }
-    if let Some(wrong) = &result.first_wrong {
-        writeln!(
-            out,
-            "  First error ({}): {}",
-            wrong.outcome.replace('_', " "),
-            wrong.detail
-        )?;
-    }
-    if let Some(finding) = estimated_wrong(result) {
-        writeln!(out, "  Sampled: {finding}")?;
-    }
+    lines.extend(result.first_wrong.as_ref().map(|wrong| {
+        let outcome = wrong.outcome.replace('_', " ");
+        format!("  First error ({outcome}): {}", wrong.detail)
+    }));
+    // If only a sample was compared, the count of wrong responses is too low.
+    let sampled = result.checked.filter(|checked| !checked.every_body);
+    let estimate = sampled.and_then(|checked| checked.finding());
+    lines.extend(estimate.map(|estimate| format!("  Sampled: {estimate}")));
     if result.outcomes[Outcome::WrongStatus] > 0 {
-        let statuses: Vec<String> = result
-            .statuses
-            .iter()
-            .map(|(status, count)| format!("{status}: {}", format::exact(*count)))
-            .collect();
-        writeln!(out, "  Statuses: {}", statuses.join(", "))?;
+        let statuses = result.statuses.iter();
+        let statuses = statuses.map(|(status, count)| format!("{status}: {}", exact(*count)));
+        let statuses: Vec<String> = statuses.collect();
+        lines.push(format!("  Statuses: {}", statuses.join(", ")));
     }
-    Ok(())
+    lines
 }
 
-/// How many responses were wrong, if only some were compared, so that more were wrong than were counted.
-fn estimated_wrong(result: &LoadResult) -> Option<String> {
-    let checked = result.checked.filter(|checked| !checked.every_body)?;
-    checked.finding()
-}
-
-fn not_ok(result: &LoadResult) -> Vec<String> {
-    result
-        .outcomes
-        .iter()
-        .filter(|&(outcome, count)| outcome.is_error() && count > 0)
+/// The outcomes that occurred, with `8,000 timed out` for each.
+fn named(
+    outcomes: &Outcomes,
+    is_meant: fn(Outcome) -> bool,
+) -> impl Iterator<Item = (Outcome, String)> {
+    let outcomes = outcomes.iter();
+    outcomes
+        .filter(move |&(outcome, count)| is_meant(outcome) && count > 0)
         .map(|(outcome, count)| {
-            let why = match (outcome, result.load.deadline_s) {
-                (Outcome::Shed, Some(deadline)) => {
-                    let deadline = format::seconds(deadline);
-                    format!(" (not sent within {deadline} of their scheduled arrival)")
-                }
-                _ => String::new(),
-            };
-            format!("{} {}{why}", format::exact(count), outcome_words(outcome))
+            let name = outcome.name().replace('_', " ");
+            (outcome, format!("{} {name}", exact(count)))
         })
-        .collect()
 }
 
-/// What kept requests from going straight, without being an error.
-fn write_detours(out: &mut String, result: &LoadResult) -> Result {
+/// What delayed requests without being an error.
+fn delays(result: &LoadResult) -> Vec<String> {
+    let mut lines = Vec::new();
     if result.resent > 0 {
-        writeln!(
-            out,
-            "  {} sent again, because the server had closed the connection after a response",
-            counted(result.resent, "request"),
-        )?;
+        let requests = counted(result.resent, "request");
+        lines.push(format!(
+            "  {requests} sent again, because the server had closed the connection after a response"
+        ));
     }
     if result.port_waits > 0 {
-        writeln!(
-            out,
-            "  {} for a free local port: the system has no more for so many connections",
-            counted(result.port_waits, "wait"),
-        )?;
+        let waits = counted(result.port_waits, "wait");
+        lines.push(format!(
+            "  {waits} for a free local port: the system has too few for this many connections"
+        ));
     }
-    Ok(())
+    lines
 }
 
-fn counted(count: u64, thing: &str) -> String {
-    plural(count as usize, thing)
+fn events(indent: &str, events: &Events) -> Vec<String> {
+    let (count, rate) = (counted(events.count, "event"), number::count(events.per_s));
+    let mut lines = vec![format!("{indent}{count}, {rate}/s")];
+    for (name, times) in [
+        ("First event", &events.first_ns),
+        ("Between events", &events.gap_ns),
+    ] {
+        let times = times.as_ref();
+        lines.extend(times.map(|times| format!("{indent}{name}: {}", quantiles(times))));
+    }
+    lines
+}
+
+fn held_streams(held: &HeldStreams) -> Vec<String> {
+    let ended = named(&held.outcomes, |outcome| outcome != Outcome::Unfinished);
+    let ended: Vec<String> = ended.map(|(_, text)| text).collect();
+    let ended = match ended.is_empty() {
+        true => String::new(),
+        false => format!("; ended: {}", ended.join(", ")),
+    };
+    let (open, all) = (exact(held.open_at_end), counted(held.asked, "stream"));
+    let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];
+    lines.extend(events("    ", &held.events));
+    lines
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    words::plural(count as usize, noun)
+}
+
+fn quantiles(times: &LatencySummary) -> String {
+    let [p50, p99, max] = [times.p50, times.p99, times.max].map(time);
+    format!("p50 {p50}, p99 {p99}, max {max}")
+}
+
+fn time(nanoseconds: u64) -> String {
+    duration(nanoseconds as f64)
+}
+
+/// The generator's own figures, as far as they were counted.
+fn generator(result: &LoadResult) -> Vec<String> {
+    let (generator, outcomes) = (&result.generator, &result.outcomes);
+    // In an open loop many requests may never have been sent; those cost nothing.
+    let requests = outcomes.total() - outcomes[Outcome::Shed] - outcomes[Outcome::Unfinished];
+    let busy = generator.busy_max * 100.0;
+    let mut parts = format!("{}, busiest thread {busy:.0} % busy", generator.event_loop);
+    // Busy-waiting is not work for a request.
+    let working = generator.cpu_user_s + generator.cpu_system_s - generator.spin_s;
+    if requests > 0 && working > 0.0 {
+        let each = duration(working * 1e9 / requests as f64);
+        let kernel = number::share((generator.cpu_system_s / working).min(1.0));
+        parts += &format!(", {each} of CPU per request ({kernel} in the kernel)");
+    }
+    if generator.spin_s > 0.0 {
+        parts += &format!(", {} of busy-waiting", duration(generator.spin_s * 1e9));
+    }
+    let mut lines = vec![format!("Generator:    {parts}")];
+    let calls = Some(generator.system_calls).filter(|calls| *calls > 0);
+    let counts = [
+        (calls, "system calls"),
+        (generator.cycles, "cycles"),
+        (generator.instructions, "instructions"),
+    ];
+    let counts = counts.into_iter().filter_map(|(count, name)| {
+        let each = count? as f64 / requests as f64;
+        Some(format!("{} {name}", number::count(each)))
+    });
+    let counts: Vec<String> = counts.filter(|_| requests > 0).collect();
+    if !counts.is_empty() {
+        lines.push(format!("              {} per request", counts.join(", ")));
+    }
+    if generator.client_limited {
+        let evidence = generator.client_limited_by.as_deref();
+        let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
+        lines.push(format!(
+            "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. Give it more \
+             threads (-t) or CPUs, or read these figures as lower bounds."
+        ));
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -2,27 +2,88 @@
 
 pub mod capacity_progress;
 pub mod capacity_summary;
-mod load_generator;
+mod live_line;
 pub mod load_progress;
-mod load_shape;
 pub mod load_summary;
-mod load_times;
-mod noisy;
-mod offered;
 pub mod report_files;
 pub mod run_progress;
-pub mod server_status;
-pub mod suites_table;
 mod time_left;
-mod warm_up;
 
 #[cfg(test)]
 mod tests;
 
-use prony_report::format;
+pub use time_left::minutes;
 
-/// `1 trial`, `2 trials`, `1,204 requests`.
-pub fn plural(count: usize, thing: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {thing}{s}", format::exact(count as u64))
+use std::io::IsTerminal;
+
+use prony_present::terminal::wrapped;
+
+/// Without a terminal lines are as long as they need to be.
+const UNLIMITED: usize = 1000;
+/// A text that has less room than this beside its heading is put below it.
+const LEAST_TEXT: usize = 30;
+
+/// How many columns standard output has.
+pub fn width() -> usize {
+    match console::Term::stdout().size_checked() {
+        Some((_, columns)) if std::io::stdout().is_terminal() => usize::from(columns),
+        _ => UNLIMITED,
+    }
+}
+
+/// The text with lines of at most `width` characters. Longer lines are broken at spaces, and go on indented.
+pub fn fitted(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let indent = line.chars().take_while(|c| *c == ' ').count() + 4;
+        let (mut rest, mut start) = (line.to_owned(), String::new());
+        while let Some(space) = break_at(&rest, width.saturating_sub(start.len())) {
+            out += &format!("{start}{}\n", &rest[..space]);
+            rest = rest[space + 1..].to_owned();
+            start = " ".repeat(indent);
+        }
+        out += &format!("{start}{rest}\n");
+    }
+    out
+}
+
+/// Where to break a line that is longer than `width`: at a space after its first word, and not before a unit.
+fn break_at(line: &str, width: usize) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(width)?;
+    let first_word = line.len() - line.trim_start().len();
+    let is_before_unit = |space: usize| {
+        let unit = line[space + 1..].split(' ').next().unwrap_or_default();
+        line[..space].ends_with(|c: char| c.is_ascii_digit()) && unit.chars().count() <= 3
+    };
+    let spaces = line[first_word..].match_indices(' ');
+    let spaces = spaces.map(|(at, _)| first_word + at);
+    let mut spaces = spaces.filter(|space| !is_before_unit(*space)).peekable();
+    let first = spaces.peek().copied();
+    spaces.take_while(|space| *space <= end).last().or(first)
+}
+
+/// Headings and texts in two columns. A long text is wrapped at words, below its heading if there is little room.
+pub fn listing(rows: &[(String, String)], width: usize) -> String {
+    let heads = rows.iter().map(|(head, _)| head.chars().count());
+    let head_width = heads.max().unwrap_or(0);
+    let indent = match width < head_width + 4 + LEAST_TEXT {
+        true => 6,
+        false => head_width + 4,
+    };
+    let mut out = String::new();
+    for (head, text) in rows {
+        let lines = wrapped(text, width.saturating_sub(indent));
+        let mut lines = lines.iter();
+        if indent == head_width + 4 {
+            let first = lines.next().map_or("", String::as_str);
+            out += format!("  {head:<head_width$}  {first}").trim_end();
+            out.push('\n');
+        } else if !head.is_empty() {
+            out += &format!("  {head}\n");
+        }
+        for line in lines {
+            out += &format!("{:indent$}{line}\n", "");
+        }
+    }
+    out
 }

@@ -1,34 +1,47 @@
 //! The reports of a run: on the terminal, and as files.
 
 use std::error::Error;
+use std::fmt;
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_model::{Run, TrialRecord};
 use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
-use prony_store::export_json;
+use prony_store::{Store, export_json};
+use prony_suite::run::Finished;
 
+use super::width;
 use crate::result_file::ResultFile;
 
-/// Wide enough where nobody says how wide the terminal is.
+/// The widest table without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
 /// Where the reports were written.
 pub struct ReportFiles {
-    /// The report as Markdown.
-    pub markdown: PathBuf,
-    /// The report as one HTML page with charts.
-    pub html: PathBuf,
+    markdown: PathBuf,
+    html: PathBuf,
 }
 
-/// Prints the comparison, and where the run did not come to its end, that.
+impl fmt::Display for ReportFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (html, markdown) = (self.html.display(), self.markdown.display());
+        write!(f, "report   {html}\n         {markdown}")
+    }
+}
+
+/// Where the reports of a run and its record are.
+pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
+    let record = store.path().display();
+    format!("{files}\nrecord   {record} (run {})", run.id)
+}
+
+/// Shows a comparison, and how its run ended if it is not complete.
 pub fn show(run: &Run, comparison: &RunSummary) {
-    let stdout = console::Term::stdout();
     let on_terminal = std::io::stdout().is_terminal();
-    let width = match stdout.size_checked() {
-        Some((_, columns)) if on_terminal => usize::from(columns),
-        _ => DEFAULT_WIDTH,
+    let width = match on_terminal {
+        true => width(),
+        false => DEFAULT_WIDTH,
     };
     let colour = on_terminal && console::colors_enabled();
     out!("{}", terminal(comparison, width, colour));
@@ -37,7 +50,34 @@ pub fn show(run: &Run, comparison: &RunSummary) {
     }
 }
 
-/// Writes the reports, the charts and the raw record into `folder`.
+/// Writes the reports of a run that has just ended. If the record could not be kept, they are all that is left of it,
+/// so they go to a temporary folder if necessary.
+pub fn write_finished(
+    folder: &Path,
+    finished: &Finished,
+    comparison: &RunSummary,
+) -> Result<ReportFiles, Box<dyn Error>> {
+    let (run, trials) = (&finished.run, &finished.trials);
+    let written = write(folder, run, trials, comparison);
+    let Some(unsaved) = &finished.unsaved else {
+        return written;
+    };
+    let temporary = std::env::temp_dir().join(&run.id);
+    let (folder, written) = match written {
+        Ok(_) => (folder, Ok(())),
+        Err(_) => {
+            let written = write(&temporary, run, trials, comparison);
+            (temporary.as_path(), written.map(drop))
+        }
+    };
+    match written {
+        Ok(()) => errln!("note: the results are in {}", folder.display()),
+        Err(error) => errln!("note: the reports could not be written either: {error}"),
+    }
+    Err(unsaved.to_string().into())
+}
+
+/// Writes the reports, the charts and the record as JSON into `folder`.
 pub fn write(
     folder: &Path,
     run: &Run,
@@ -59,7 +99,7 @@ pub fn write(
     }
     let record = serde_json::to_string_pretty(&export_json(run, trials))?;
     put(&folder.join("record.json"), record)?;
-    // The logs of trials that went well are gone; an empty folder says nothing.
+    // Prony removes the logs of good trials; an empty folder is of no use.
     let _ = fs::remove_dir(folder.join("logs"));
     Ok(files)
 }

@@ -1,38 +1,61 @@
-//! The live view of a run: what runs now, what is done, the time that is left.
+//! The live view of a run: what runs now, what is done, and the time that is left.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use prony_load::Progress;
-use prony_model::{FailureKind, ServerRecord, Trial, TrialRecord, TrialResult, VerifyVerdict};
-use prony_report::format;
-use prony_suite::TrialAttempt as Attempt;
-use prony_suite::run::{RunEvent as Event, RunRequest};
+use prony_model::{
+    FailureKind, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial, TrialRecord,
+    TrialResult, VerifyVerdict, WarmUp,
+};
+use prony_present::number;
+use prony_present::words::plural;
+use prony_store::Store;
+use prony_suite::TrialAttempt;
+use prony_suite::run::{Finished, RunEvent, RunRequest, run as run_suite};
 use prony_suite::{AdaptiveRounds, Planned};
 
-use super::time_left::TimeLeft;
-use super::{noisy, plural, server_status, suites_table, warm_up};
+use super::live_line::LiveLine;
+use super::time_left::{TimeLeft, minutes};
 
-/// How many noisy trials are told of one by one: on a noisy machine it may be nearly all.
-const NOISY_TOLD: usize = 10;
-/// How many steps of the bar a trial is.
-const A_TRIAL: u64 = 1000;
+/// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
+const MOST_NOISY_LINES: usize = 10;
 
-/// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that
-/// moves.
-pub struct RunProgress {
-    bar: ProgressBar,
-    on_terminal: bool,
-    /// What each server that is being prepared is at.
+/// Runs a suite with the live view.
+pub fn run(
+    request: RunRequest<'_>,
+    store: &Store,
+    interrupt: &AtomicBool,
+) -> Result<Finished, Box<dyn Error>> {
+    let mut view = RunProgress::start(LiveLine::start(), &request);
+    let finished = run_suite(request, store, interrupt, &mut |event| view.show(&event))?;
+    view.finish();
+    Ok(finished)
+}
+
+/// Says which server is built now, for commands without the live view.
+pub fn say_what_is_built(event: RunEvent<'_>) {
+    if let RunEvent::Preparing {
+        server,
+        step: "building",
+    } = event
+    {
+        errln!("building {server}");
+    }
+}
+
+/// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that changes.
+pub(super) struct RunProgress {
+    line: LiveLine,
+    /// What Prony does for each server that it prepares.
     preparing: BTreeMap<String, String>,
     rounds: u32,
     adaptive: Option<AdaptiveRounds>,
-    /// Where rounds are added as needed: the widest interval after the last round, and what was left of
-    /// the budget then.
+    /// With adaptive rounds: the widest interval after the last round, and what was left of the budget then.
     compared: Option<(Option<f64>, Duration)>,
-    /// The round that runs; trials of later ones are not expected yet.
+    /// The current round. With adaptive rounds, trials of later ones are not expected yet.
     round: u32,
     last_expected_round: u32,
     trials: u64,
@@ -49,23 +72,9 @@ pub struct RunProgress {
 
 impl RunProgress {
     /// Says what is about to run.
-    pub fn start(request: &RunRequest<'_>) -> Self {
-        let on_terminal = std::io::stderr().is_terminal();
-        let bar = if on_terminal {
-            ProgressBar::new(0)
-        } else {
-            ProgressBar::hidden()
-        };
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self::on(bar, on_terminal, request)
-    }
-
-    /// On a line of its own.
-    pub(super) fn on(bar: ProgressBar, on_terminal: bool, request: &RunRequest<'_>) -> Self {
-        bar.set_style(style("{spinner} {wide_msg}"));
+    pub(super) fn start(line: LiveLine, request: &RunRequest<'_>) -> Self {
         let view = Self {
-            bar,
-            on_terminal,
+            line,
             preparing: BTreeMap::new(),
             rounds: request.rounds(),
             adaptive: request.adaptive,
@@ -82,7 +91,7 @@ impl RunProgress {
             failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
-        view.line(&format!(
+        view.line.print(&format!(
             "{} ({}): {}, {}, {}, seed {}",
             request.suite.title,
             request.suite.id,
@@ -91,101 +100,89 @@ impl RunProgress {
             rounds(request),
             request.seed,
         ));
-        view.line(&format!(
+        view.line.print(&format!(
             "servers on CPU {}, load on CPU {}{}",
             prony_system::format_cpu_list(&cpus.server),
             prony_system::format_cpu_list(&cpus.load),
-            if cpus.shared() {
-                ": they share CPUs, which blurs every figure"
-            } else {
-                ""
+            match cpus.shared() {
+                true => ": they share CPUs, which distorts every figure",
+                false => "",
             },
         ));
         view
     }
 
     /// Shows an event.
-    pub fn show(&mut self, event: &Event<'_>) {
+    pub(super) fn show(&mut self, event: &RunEvent<'_>) {
         match event {
-            Event::Preparing { server, step } => {
+            RunEvent::Preparing { server, step } => {
                 self.preparing
                     .insert((*server).to_owned(), (*step).to_owned());
                 self.show_preparing();
             }
-            Event::Prepared { server } => {
+            RunEvent::Prepared { server } => {
                 self.preparing.remove(&server.id);
-                self.line(&prepared(server));
+                self.line.print(&prepared(server));
                 self.show_preparing();
             }
-            Event::Verifying { server } => {
-                self.bar
-                    .set_message(format!("checking the responses of {server}"));
-            }
-            Event::Verified { server, logs } => {
-                verified(server).iter().for_each(|line| self.line(line));
+            RunEvent::Verifying { server } => self.line.show(&[format!("verifying {server}")]),
+            RunEvent::Verified { server, logs } => {
+                for line in verified(server) {
+                    self.line.print(&line);
+                }
                 if let Some(logs) = logs {
-                    self.line(&format!("logs     {}: {}", server.id, logs.paths()));
+                    self.line
+                        .print(&format!("logs     {}: {}", server.id, logs.paths()));
                 }
             }
-            Event::Planned { trials } => self.planned(trials),
-            Event::Round { trials } => self.round(trials),
-            Event::Trial { attempt } => self.trial(attempt),
-            Event::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
-            Event::KeptEnded { attempt, exit } => self.line(&kept_ended(&attempt.trial, exit)),
-            Event::Loading { attempt, progress } => self.loading(attempt, progress),
-            Event::Measured { record, again } => self.measured(record, *again),
-            Event::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
+            RunEvent::Planned { trials } => self.planned(trials),
+            RunEvent::Round { trials } => self.round(trials),
+            RunEvent::Trial { attempt } => self.trial(attempt),
+            RunEvent::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
+            RunEvent::KeptEnded { attempt, exit } => {
+                self.line.print(&kept_ended(&attempt.trial, exit));
+            }
+            RunEvent::Loading { attempt, progress } => self.loading(attempt, progress),
+            RunEvent::Measured { record, again } => self.measured(record, *again),
+            RunEvent::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
         }
     }
 
-    /// Tells what was noisy, and clears the line that moves.
-    pub fn finish(self) {
+    /// Says how many trials were noisy, and clears the live line.
+    pub(super) fn finish(self) {
         if self.noisy > 0 {
-            self.line(&format!(
+            self.line.print(&format!(
                 "{} of {} noisy, {} re-run",
                 self.noisy,
                 plural(self.done as usize, "trial"),
                 self.re_run
             ));
         }
-        self.bar.finish_and_clear();
+        self.line.finish();
         errln!();
     }
 
-    fn line(&self, text: &str) {
-        if self.on_terminal {
-            self.bar.println(text);
-        } else {
-            errln!("{text}");
-        }
-    }
-
     fn show_preparing(&self) {
-        let steps: Vec<String> = self
-            .preparing
-            .iter()
-            .map(|(server, step)| format!("{server}: {step}"))
-            .collect();
-        self.bar.set_message(steps.join("   "));
+        let steps = self.preparing.iter();
+        let steps = steps.map(|(server, step)| format!("{server}: {step}"));
+        self.line.show(&steps.collect::<Vec<_>>());
     }
 
     fn planned(&mut self, trials: &[Trial]) {
-        self.bar
-            .set_style(style("{elapsed:>4} {bar:24} {prefix}  {wide_msg}"));
         self.expect(trials.iter());
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
         self.come_to(0.0);
-        let (count, about) = (trials.len(), suites_table::duration(self.time_left.left()));
-        match &self.adaptive {
-            None => self.line(&format!("{count} trials, about {about}")),
-            Some(adaptive) => self.line(&format!(
+        let (count, about) = (trials.len(), minutes(self.time_left.left()));
+        self.line.print(&match &self.adaptive {
+            None => format!("{count} trials, about {about}"),
+            Some(adaptive) => format!(
                 "at least {}: {count} trials, about {about}; then more until every comparison is within \
                  ±{}, up to {} of trials",
                 plural(self.last_expected_round as usize, "round"),
                 adaptive.precision,
-                suites_table::duration(adaptive.budget),
-            )),
-        }
+                minutes(adaptive.budget),
+            ),
+        });
     }
 
     fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) {
@@ -193,7 +190,6 @@ impl RunProgress {
             self.time_left.expect(trial);
             self.trials += 1;
         }
-        self.bar.set_length(self.trials * A_TRIAL);
     }
 
     fn round(&mut self, trials: &[Planned]) {
@@ -205,40 +201,45 @@ impl RunProgress {
         }
         self.round_since = Instant::now();
         self.trial_since = Instant::now();
-        // In a pipe a line a round is enough.
-        if !self.on_terminal {
+        // Without a terminal, one line per round is enough.
+        if !self.line.is_on_terminal() {
+            let precision = self.precision_so_far();
+            let precision = precision.map_or(String::new(), |text| format!(" ({text})"));
             let (round, left) = (self.round_text(), self.time_left());
-            self.line(&format!("round {round}, {left} left"));
+            self.line.print(&format!("{round}{precision}, {left} left"));
         }
     }
 
-    /// `2 of 6`; where rounds are added as needed, how far it has come: `9 (±5.1 % so far, ±3 % is
-    /// asked)`.
+    /// `round 2 of 6`; with adaptive rounds, `round 9`.
     fn round_text(&self) -> String {
-        let round = self.round;
-        let Some(adaptive) = &self.adaptive else {
-            return format!("{round} of {}", self.rounds);
-        };
-        let asked = format!("±{} is asked", adaptive.precision);
-        match self.compared {
-            // Of two or three rounds it may be millions of percent.
+        match self.adaptive {
+            Some(_) => format!("round {}", self.round),
+            None => format!("round {} of {}", self.round, self.rounds),
+        }
+    }
+
+    /// `±5.1 % so far, target ±3 %`; `None` if the number of rounds is fixed.
+    fn precision_so_far(&self) -> Option<String> {
+        let target = format!("target ±{}", self.adaptive.as_ref()?.precision);
+        Some(match self.compared {
+            // After two or three rounds it may be millions of percent.
             Some((Some(widest), _)) if widest > 1.0 => {
-                format!("{round} (more than ±100 % so far, {asked})")
+                format!("more than ±100 % so far, {target}")
             }
             Some((Some(widest), _)) => {
-                format!("{round} (±{} so far, {asked})", format::share(widest))
+                format!("±{} so far, {target}", number::share(widest))
             }
-            _ => format!("{round} ({asked})"),
-        }
+            _ => target,
+        })
     }
 
-    fn trial(&mut self, attempt: &Attempt) {
+    fn trial(&mut self, attempt: &TrialAttempt) {
         self.trial_since = Instant::now();
-        self.say_what_runs(&attempt.trial);
+        self.show_trial(&attempt.trial);
     }
 
-    /// By requests where requests end the load, else by its time.
-    fn loading(&mut self, attempt: &Attempt, progress: &Progress) {
+    /// The progress of a load is that of its requests or its time, whichever is further.
+    fn loading(&mut self, attempt: &TrialAttempt, progress: &Progress) {
         let load = &attempt.trial.load;
         let by_requests = load
             .requests
@@ -250,42 +251,42 @@ impl RunProgress {
             self.trial_since.elapsed().as_secs_f64() / (attempt.warmup_s + duration_s)
         });
         self.come_to(by_requests.max(by_time));
-        self.say_what_runs(&attempt.trial);
+        self.show_trial(&attempt.trial);
     }
 
-    /// `warming up java-jdk on hello: 12 s so far`. In a pipe what came of it is told when the trial is over.
-    fn warming_up(&mut self, attempt: &Attempt, so_far: Duration) {
+    /// Without a terminal, only the result of a warm-up is shown.
+    fn warming_up(&mut self, attempt: &TrialAttempt, so_far: Duration) {
         // The trial's own load is still to come.
         self.trial_since = Instant::now();
         let Trial {
             server, workload, ..
         } = &attempt.trial;
-        self.bar.set_message(format!(
-            "round {}: warming up {server} on {workload}: {} s so far (at most {} s)   {} left",
-            self.round_text(),
+        self.show_now(format!(
+            "warming up {server} on {workload}: {} of at most {} s",
             so_far.as_secs(),
             attempt.warmup_limit_s,
-            self.time_left(),
         ));
     }
 
-    fn say_what_runs(&self, trial: &Trial) {
-        self.bar.set_message(format!(
-            "round {}: {} × {} ({})   {} left",
+    fn show_trial(&self, trial: &Trial) {
+        self.show_now(format!("{} × {}", trial.server, trial.workload));
+    }
+
+    /// `3/45  40 s left  go-nethttp × hello  round 2 of 6`.
+    fn show_now(&self, what: String) {
+        self.line.show(&[
+            format!("{}/{}", self.done, self.trials),
+            format!("{} left", self.time_left()),
+            what,
             self.round_text(),
-            trial.server,
-            trial.workload,
-            trial.load.shape.name(),
-            self.time_left(),
-        ));
+            self.precision_so_far().unwrap_or_default(),
+        ]);
     }
 
-    /// Moves the bar to the trials that are over and this share of the next one.
+    /// Moves the bar to the finished trials and this share of the next one.
     fn come_to(&self, share: f64) {
-        let part = (share.min(1.0) * A_TRIAL as f64) as u64;
-        self.bar.set_position(self.done * A_TRIAL + part);
-        self.bar
-            .set_prefix(format!("{}/{}", self.done, self.trials));
+        let done = self.done as f64 + share.min(1.0);
+        self.line.move_to(done / self.trials.max(1) as f64);
     }
 
     fn measured(&mut self, record: &TrialRecord, again: bool) {
@@ -297,15 +298,16 @@ impl RunProgress {
         }
         self.come_to(0.0);
         self.re_run += usize::from(again);
-        if let Some(line) = warm_up::line(record) {
-            self.line(&line);
+        if let Some(line) = warm_up_line(record) {
+            self.line.print(&line);
         }
-        if let Some(line) = noisy::line(record, again) {
+        if let Some(line) = noisy_line(record, again) {
             self.noisy += 1;
             match self.noisy {
-                ..=NOISY_TOLD => self.line(&line),
-                count if count == NOISY_TOLD + 1 => {
-                    self.line("noisy   another one; those that follow are in the record");
+                ..=MOST_NOISY_LINES => self.line.print(&line),
+                count if count == MOST_NOISY_LINES + 1 => {
+                    self.line
+                        .print("noisy    another trial; this and later ones are in the record");
                 }
                 _ => {}
             }
@@ -315,42 +317,34 @@ impl RunProgress {
         }
     }
 
-    /// The first failure of a kind in full, with the server's last lines; the ones like it in a line.
+    /// Shows the first failure of a kind in full, with the server's last lines, and later ones in a line.
     fn failed(&mut self, trial: &Trial, kind: FailureKind, message: &str) {
-        let Trial {
-            server,
-            workload,
-            round,
-            ..
-        } = trial;
         let kind = kind.name();
-        let head = format!("FAILED   {server} × {workload}, round {round} ({kind})");
-        let is_new = self
-            .failures
-            .insert((server.clone(), workload.clone(), kind));
-        if is_new {
-            self.line(&format!("{head}: {message}"));
-        } else {
-            self.line(&format!("{head} again"));
-        }
+        let head = format!("FAILED   {} ({kind})", trial_text(trial));
+        let (server, workload) = (trial.server.clone(), trial.workload.clone());
+        let is_new = self.failures.insert((server, workload, kind));
+        self.line.print(&match is_new {
+            true => format!("{head}: {message}"),
+            false => format!("{head} again"),
+        });
     }
 
-    /// `40 s`; where rounds are added as needed, what is left of the budget: `up to 9 min 30 s`.
+    /// `40 s`; with adaptive rounds, what is left of the budget: `up to 9 min 30 s`.
     fn time_left(&self) -> String {
         let trials = self.time_left.left();
         let trials = trials.saturating_sub(self.trial_since.elapsed());
         let Some(adaptive) = &self.adaptive else {
-            return suites_table::duration(trials);
+            return minutes(trials);
         };
         let budget = match self.compared {
             Some((_, left)) => left.saturating_sub(self.round_since.elapsed()),
             None => adaptive.budget,
         };
-        format!("up to {}", suites_table::duration(budget.max(trials)))
+        format!("up to {}", minutes(budget.max(trials)))
     }
 }
 
-/// `3 rounds`, `3 to 20 rounds` where measures differ, or `rounds until ±3 %`.
+/// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.
 fn rounds(request: &RunRequest<'_>) -> String {
     if let Some(adaptive) = &request.adaptive {
         return format!("rounds until ±{}", adaptive.precision);
@@ -363,7 +357,7 @@ fn rounds(request: &RunRequest<'_>) -> String {
     }
 }
 
-/// A kept server is not expected to end: why the trial warms up another must be known.
+/// A kept server should not end; this explains why Prony warms up another.
 fn kept_ended(trial: &Trial, exit: &str) -> String {
     format!(
         "ENDED    {} × {}: the process that was kept running {exit} between two trials; Prony starts and warms up another",
@@ -371,28 +365,21 @@ fn kept_ended(trial: &Trial, exit: &str) -> String {
     )
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
-}
-
 fn prepared(server: &ServerRecord) -> String {
-    server_status::line(&server.id, &server.status).unwrap_or_else(|| ready(server))
+    status_line(&server.id, &server.status).unwrap_or_else(|| ready(server))
 }
 
 fn ready(server: &ServerRecord) -> String {
     let id = &server.id;
     let version = server.version.as_deref().unwrap_or("");
     match server.build_s {
-        Some(seconds) => format!(
-            "built    {id} {version} in {}",
-            format::seconds((seconds * 10.0).round() / 10.0)
-        ),
+        Some(seconds) => format!("built    {id} {version} in {}", tenths(seconds)),
         None => format!("ready    {id} {version}"),
     }
 }
 
 fn verified(server: &ServerRecord) -> Vec<String> {
-    if let Some(line) = server_status::line(&server.id, &server.status) {
+    if let Some(line) = status_line(&server.id, &server.status) {
         return vec![line];
     }
     let wrong = server
@@ -401,7 +388,7 @@ fn verified(server: &ServerRecord) -> Vec<String> {
         .filter_map(|result| match &result.verdict {
             VerifyVerdict::Right => None,
             VerifyVerdict::Wrong { expected, came } => Some(format!(
-                "WRONG    {} × {}: expected {expected}; came {came}",
+                "WRONG    {} × {}: expected {expected}; received {came}",
                 server.id, result.workload
             )),
         });
@@ -410,4 +397,94 @@ fn verified(server: &ServerRecord) -> Vec<String> {
         return vec![format!("verified {}", server.id)];
     }
     wrong
+}
+
+/// Why a server is not measured, in a line; `None` if it is ready.
+pub fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
+    match status {
+        ServerStatus::Ready => None,
+        ServerStatus::Skipped { missing, install } => Some(format!(
+            "SKIPPED  {id}: {missing} is missing; to install it: {install}"
+        )),
+        ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason } => {
+            Some(format!("FAILED   {id}: {reason}"))
+        }
+    }
+}
+
+/// `go-nethttp × hello, round 2`.
+fn trial_text(trial: &Trial) -> String {
+    let Trial {
+        server,
+        workload,
+        round,
+        ..
+    } = trial;
+    format!("{server} × {workload}, round {round}")
+}
+
+/// `noisy    go-nethttp × hello, round 2: other programs used 23 % of its CPUs; Prony re-runs it …`; `None` if
+/// nothing disturbed it.
+fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
+    let by: Vec<String> = record.noisy.iter().map(noise_text).collect();
+    let then = match again {
+        true => "Prony re-runs it at the end of the round",
+        false => "Prony does not re-run it",
+    };
+    (!by.is_empty()).then(|| {
+        let by = by.join(", and ");
+        format!("noisy    {}: {by}; {then}", trial_text(&record.trial))
+    })
+}
+
+/// What disturbed a trial or an attempt.
+pub fn noise_text(cause: &NoiseCause) -> String {
+    match cause {
+        NoiseCause::Steal { share } => {
+            format!("the hypervisor took {} of its CPUs", number::share(*share))
+        }
+        NoiseCause::OtherPrograms { share } => {
+            format!("other programs used {} of its CPUs", number::share(*share))
+        }
+        NoiseCause::WarmUp { rise } => format!(
+            "its rate rose by {} while it was measured",
+            number::share(*rise)
+        ),
+    }
+}
+
+/// `warm     java-jdk × hello, round 1: took 8.2 s under load to warm up …`, or that a server is still getting
+/// faster; `None` if there is nothing to report.
+fn warm_up_line(record: &TrialRecord) -> Option<String> {
+    let TrialResult::Measured(measurement) = &record.result else {
+        return None;
+    };
+    let (head, text) = warm_up_text(measurement.warm_up.as_ref()?)?;
+    Some(format!("{head:<8} {}: {text}", trial_text(&record.trial)))
+}
+
+fn warm_up_text(warm_up: &WarmUp) -> Option<(&'static str, String)> {
+    if warm_up.still_improving {
+        let loaded = tenths(warm_up.loaded_s);
+        let text = format!(
+            "still getting faster after {loaded} under load, so its figures are lower bounds; a longer \
+             --warmup-limit may help"
+        );
+        return Some(("warming", text));
+    }
+    // Only the report shows a shorter one.
+    let warm_s = warm_up.time_to_warm_s.filter(|_| warm_up.is_slow())?;
+    let again = match warm_up.process {
+        ProcessStart::Restarted => ", after a restart",
+        ProcessStart::New | ProcessStart::Kept => "",
+    };
+    let warm = tenths(warm_s);
+    Some((
+        "warm",
+        format!("took {warm} under load to warm up{again}; Prony keeps it running"),
+    ))
+}
+
+fn tenths(seconds: f64) -> String {
+    number::seconds((seconds * 10.0).round() / 10.0)
 }

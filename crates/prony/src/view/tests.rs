@@ -1,4 +1,4 @@
-//! What is shown while a load, a search or a run goes on.
+//! Golden tests: what Prony shows while a load, a search or a run goes on.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,27 +10,30 @@ use prony_capacity::{
 };
 use prony_load::{HttpUrl, LoadPlan, Progress, Request};
 use prony_model::*;
-use prony_server::{FreePorts, Logs};
-use prony_suite::run::{Attempt as Trying, Event, RunRequest, Warming};
-use prony_suite::{AdaptiveRounds, Measure, Plan, Suite};
+use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
+use prony_suite::run::{Bench, RunEvent, RunRequest};
+use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt, Warming};
 
 use super::capacity_progress::CapacityProgress;
+use super::live_line::{LiveLine, STEPS};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
 use super::run_progress::RunProgress;
+use super::{fitted, listing};
 use crate::project;
 use crate::tests::golden;
 
 const WIDTHS: [u16; 2] = [80, 120];
 
 /// A line on a terminal of that width.
-fn terminal(width: u16) -> (InMemoryTerm, ProgressBar) {
+fn terminal(width: u16) -> (InMemoryTerm, LiveLine) {
     let terminal = InMemoryTerm::new(100, width);
     let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-    (terminal, ProgressBar::with_draw_target(Some(1000), target))
+    let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+    (terminal, LiveLine::on(bar, width.into()))
 }
 
-/// What stands on it, without the time that has passed: that is the clock's.
+/// Its contents, without the elapsed time.
 fn seen(terminal: &InMemoryTerm) -> String {
     let contents = terminal.contents();
     let lines = contents.lines().map(|line| match line.split_at_checked(5) {
@@ -92,9 +95,9 @@ fn a_load() {
             ("so many requests", requests.clone(), measuring(50_000, 10)),
             ("a rate", rate.clone(), measuring(39_000, 1_000_000)),
         ] {
-            let (terminal, bar) = terminal(width);
+            let (terminal, line) = terminal(width);
             let begun = Instant::now();
-            let mut view = LoadProgress::on(bar, false, &plan, begun);
+            let mut view = LoadProgress::on(line, &plan, begun);
             view.show_at(&Progress::default(), begun);
             view.show_at(&progress, begun + Duration::from_secs(2));
             texts.push((format!("{title}, {width} columns"), seen(&terminal)));
@@ -185,16 +188,18 @@ fn a_search_for_a_capacity() {
         noisy(finding(2), MOST_RUNS),
         noisy(Purpose::Curve, 1),
     ];
-    let (terminal, bar) = terminal(80);
-    let mut view = CapacityProgress::on_bar(bar, &question);
+    let (terminal, line) = terminal(80);
+    let mut view = CapacityProgress::on(line, &question);
     let events = [Found::Guessed(24_680.0)]
         .into_iter()
         .chain(attempts.iter().map(Found::Tried));
     let events = events.chain([Found::Unsettled("404 instead of 200")]);
-    let lines: Vec<String> = events.filter_map(|event| view.line(&event)).collect();
     view.show(&Progress::default());
     let guessing = seen(&terminal);
-    view.on(&Found::Tries(&Rate {
+    for event in events {
+        view.show_event(&event);
+    }
+    view.show_event(&Found::Tries(&Rate {
         purpose: finding(2),
         rate_per_s: 12_345.6,
         warmup: Duration::from_secs(1),
@@ -205,11 +210,7 @@ fn a_search_for_a_capacity() {
     view.show(&measuring(1000, 0));
     golden(
         "capacity-progress",
-        &[
-            ("lines", lines.join("\n")),
-            ("at first", guessing),
-            ("then", seen(&terminal)),
-        ],
+        &[("at first", guessing), ("then", seen(&terminal))],
     );
 }
 
@@ -225,7 +226,7 @@ fn a_run() {
     titled("run-progress", &texts);
 }
 
-/// The line that moved at each of its steps, and in the end all that stands above it.
+/// The live line at each step, and at the end everything above it.
 fn run(width: u16, precision: Option<&str>) -> String {
     let load = LoadSpec {
         connections: 64,
@@ -253,9 +254,16 @@ fn run(width: u16, precision: Option<&str>) -> String {
         server: vec![0],
         load: vec![0],
     };
-    let bench = project::bench(&layout, cpus, "logs".into(), Duration::from_secs(30));
+    let bench = Bench {
+        layout,
+        supervisor: SupervisorProgram::new("prony"),
+        cpus,
+        logs: "logs".into(),
+        ready_timeout: Duration::from_secs(30),
+        freshness: Freshness::IfUnchanged,
+    };
     let request = RunRequest {
-        bench: bench.unwrap(),
+        bench,
         suite: &suite,
         servers: Vec::new(),
         tasks: Vec::new(),
@@ -276,7 +284,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
     };
     let trials = plan.trials(6);
     let round = plan.next_round(|_| true);
-    let attempt = Trying {
+    let attempt = TrialAttempt {
         trial: trials[0].clone(),
         number: 1,
         measure: 0,
@@ -286,10 +294,10 @@ fn run(width: u16, precision: Option<&str>) -> String {
     };
     let servers = servers();
     let records = records(&trials[0]);
-    let (terminal, bar) = terminal(width);
-    let mut view = RunProgress::on(bar, true, &request);
+    let (terminal, line) = terminal(width);
+    let mut view = RunProgress::start(line, &request);
     let mut moving: Vec<String> = Vec::new();
-    let mut show = |event: Event<'_>| {
+    let mut show = |event: RunEvent<'_>| {
         view.show(&event);
         moving.extend(seen(&terminal).lines().last().map(str::to_owned));
     };
@@ -297,50 +305,50 @@ fn run(width: u16, precision: Option<&str>) -> String {
         ("go-nethttp", "building"),
         ("java-helidon-virtual", "making its toolchain"),
     ] {
-        show(Event::Preparing { server, step });
+        show(RunEvent::Preparing { server, step });
     }
     servers
         .iter()
-        .for_each(|server| show(Event::Prepared { server }));
-    show(Event::Verifying {
+        .for_each(|server| show(RunEvent::Prepared { server }));
+    show(RunEvent::Verifying {
         server: "go-nethttp",
     });
     let logs = Logs::at(Path::new("logs/wrong-verify.log"));
     for server in &servers {
         let logs = (server.id == "wrong").then_some(&logs);
-        show(Event::Verified { server, logs });
+        show(RunEvent::Verified { server, logs });
     }
-    show(Event::Planned { trials: &trials });
-    show(Event::Round { trials: &round });
-    show(Event::WarmingUp {
+    show(RunEvent::Planned { trials: &trials });
+    show(RunEvent::Round { trials: &round });
+    show(RunEvent::WarmingUp {
         attempt: &attempt,
         so_far: Duration::from_secs(12),
     });
-    show(Event::Trial { attempt: &attempt });
-    show(Event::Loading {
+    show(RunEvent::Trial { attempt: &attempt });
+    show(RunEvent::Loading {
         attempt: &attempt,
         progress: &measuring(5_000, 0),
     });
-    show(Event::KeptEnded {
+    show(RunEvent::KeptEnded {
         attempt: &attempt,
         exit: "ended with exit code 3",
     });
     for (again, record) in records.iter().enumerate() {
-        show(Event::Measured {
+        show(RunEvent::Measured {
             record,
             again: again == 1,
         });
     }
     for widest in [Some(2.0), Some(0.051), None] {
-        show(Event::Compared {
+        show(RunEvent::Compared {
             widest,
             time_left: Duration::from_secs(425),
         });
-        show(Event::Trial { attempt: &attempt });
+        show(RunEvent::Trial { attempt: &attempt });
     }
-    // Those that follow are not told one by one.
+    // Later ones are not shown one by one.
     (0..9).for_each(|_| {
-        show(Event::Measured {
+        show(RunEvent::Measured {
             record: &records[1],
             again: false,
         })
@@ -399,7 +407,7 @@ fn servers() -> Vec<ServerRecord> {
     ]
 }
 
-/// One for each thing that is said of a trial: nothing, two causes of noise, warm-ups, and a failure twice.
+/// One for each line about a trial: none, two causes of noise, warm-ups, and a failure twice.
 fn records(trial: &Trial) -> Vec<TrialRecord> {
     let warm_up = |process, time_to_warm_s| WarmUp {
         process,
@@ -454,4 +462,39 @@ fn titled(file: &str, texts: &[(String, String)]) {
         .iter()
         .map(|(title, text)| (title.as_str(), text.clone()));
     golden(file, &texts.collect::<Vec<_>>());
+}
+
+#[test]
+fn long_lines_go_on_indented() {
+    let text = "  one two  three four\n  five\nsix\n";
+    assert_eq!(fitted(text, 80), text);
+    let broken = "  one two \n      three\n      four\n  five\nsix\n";
+    assert_eq!(fitted(text, 12), broken);
+    assert_eq!(
+        fitted("/a/long/path and more", 8),
+        "/a/long/path\n    and\n    more\n"
+    );
+}
+
+#[test]
+fn a_listing_breaks_lines_at_words() {
+    let rows = [
+        (
+            "go".to_owned(),
+            "a server written in the language Go".to_owned(),
+        ),
+        ("python".to_owned(), "another".to_owned()),
+    ];
+    assert_eq!(
+        listing(&rows, 80),
+        "  go      a server written in the language Go\n  python  another\n"
+    );
+    assert_eq!(
+        listing(&rows, 40),
+        "  go      a server written in the\n          language Go\n  python  another\n"
+    );
+    assert_eq!(
+        listing(&rows, 30),
+        "  go\n      a server written in the\n      language Go\n  python\n      another\n"
+    );
 }

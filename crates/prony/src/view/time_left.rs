@@ -5,28 +5,28 @@ use std::time::Duration;
 
 use prony_model::{LoadShape, LoadSpec, Schedule, Trial};
 
-/// What a trial takes beside its load, until it is known: to start, to be ready, to stop.
+/// How long a trial takes besides its load, to start, to be ready and to stop, until that is known.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);
-/// What a load takes of which nothing is known.
+/// How long a load takes about which nothing is known.
 const UNKNOWN: Duration = Duration::from_secs(2);
 
-/// The trials of a run that are still to be made, and how long those took that are over.
+/// The remaining trials of a run, and how long the finished ones took.
 #[derive(Default)]
 pub struct TimeLeft {
     servers: Vec<String>,
     /// The workloads with their loads.
     measures: Vec<(String, LoadSpec)>,
-    /// What is left.
-    trials: Vec<Kind>,
+    /// The remaining ones.
+    trials: Vec<TrialKind>,
     by_combination: HashMap<(usize, usize), Mean>,
     by_measure: HashMap<usize, Mean>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-struct Kind {
-    /// The same for trials of one server.
+struct TrialKind {
+    /// The same for all trials of one server.
     server: usize,
-    /// The same for trials of one workload under one load.
+    /// The same for all trials of one workload under one load.
     measure: usize,
     planned: Option<Duration>,
 }
@@ -49,13 +49,13 @@ impl Mean {
 }
 
 impl TimeLeft {
-    /// Another trial is to be made.
+    /// One more trial will run.
     pub fn expect(&mut self, trial: &Trial) {
         let kind = self.kind(trial);
         self.trials.push(kind);
     }
 
-    /// A trial is over and took so long.
+    /// A trial is over, after this time.
     pub fn done(&mut self, trial: &Trial, took: Duration) {
         let kind = self.kind(trial);
         if let Some(place) = self.trials.iter().position(|one| *one == kind) {
@@ -67,7 +67,7 @@ impl TimeLeft {
         self.by_measure.entry(kind.measure).or_default().add(took);
     }
 
-    fn kind(&mut self, trial: &Trial) -> Kind {
+    fn kind(&mut self, trial: &Trial) -> TrialKind {
         let server = place(
             &mut self.servers,
             |one| *one == trial.server,
@@ -78,20 +78,19 @@ impl TimeLeft {
             |(workload, load)| *workload == trial.workload && load.same_load(&trial.load),
             || (trial.workload.clone(), trial.load.clone()),
         );
-        Kind {
+        TrialKind {
             server,
             measure,
             planned: planned(&trial.load),
         }
     }
 
-    /// How long the trials take that are left: as long as those like them took, or else as their
-    /// loads say.
+    /// How long the remaining trials take: as long as finished ones like them, or else as long as their loads say.
     pub fn left(&self) -> Duration {
         self.trials.iter().map(|kind| self.expected(kind)).sum()
     }
 
-    fn expected(&self, kind: &Kind) -> Duration {
+    fn expected(&self, kind: &TrialKind) -> Duration {
         let seen = self.by_combination.get(&(kind.server, kind.measure));
         let of_the_load = || kind.planned.map(|load| load + BESIDE_THE_LOAD);
         let like_it = || self.by_measure.get(&kind.measure).map(Mean::get);
@@ -102,7 +101,7 @@ impl TimeLeft {
     }
 }
 
-/// Where the one is in `all` that is meant; it is put there where it is missing.
+/// The place of an item in `all`, to which it is added if it is missing.
 fn place<T>(all: &mut Vec<T>, is_meant: impl Fn(&T) -> bool, new: impl Fn() -> T) -> usize {
     match all.iter().position(is_meant) {
         Some(place) => place,
@@ -113,14 +112,14 @@ fn place<T>(all: &mut Vec<T>, is_meant: impl Fn(&T) -> bool, new: impl Fn() -> T
     }
 }
 
-/// How long a load takes, where that does not depend on the server.
+/// How long a load takes, if that does not depend on the server.
 fn planned(load: &LoadSpec) -> Option<Duration> {
     let scheduled_s = |requests: u64| match &load.shape {
         LoadShape::UsersOpen { think_time_s } => {
             Some(requests as f64 * think_time_s / load.connections as f64)
         }
         LoadShape::Rate(schedule) => seconds_until_due(schedule, requests as f64),
-        // Here each request waits for the server's response to the one before.
+        // Here each request waits for the response to the one before.
         LoadShape::Closed | LoadShape::UsersClosed { .. } => None,
     };
     let measured_s = match load.requests {
@@ -133,8 +132,7 @@ fn planned(load: &LoadSpec) -> Option<Duration> {
     Duration::try_from_secs_f64(load.warmup_s + measured_s?).ok()
 }
 
-/// When as many requests of a schedule will have been due, in seconds from its beginning; `None` where
-/// that is never.
+/// When this many requests of a schedule will have been due, in seconds from its start; `None` if never.
 fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
     let (mut left, mut seconds) = (requests, 0.0);
     for stage in &schedule.stages {
@@ -147,6 +145,15 @@ fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
     }
     let goes_on_at = schedule.stages.last()?.to_per_s;
     (goes_on_at > 0.0).then(|| seconds + left / goes_on_at)
+}
+
+/// `48 s`, `12 min 05 s`.
+pub fn minutes(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds / 60 {
+        0 => format!("{seconds} s"),
+        minutes => format!("{minutes} min {:02} s", seconds % 60),
+    }
 }
 
 #[cfg(test)]
@@ -278,5 +285,11 @@ mod tests {
         assert_eq!(left.left(), Duration::from_secs(5));
         left.done(&trials[0], Duration::from_secs(7));
         assert_eq!(left.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn durations_are_in_minutes_from_one_on() {
+        assert_eq!(minutes(Duration::from_millis(59_400)), "59 s");
+        assert_eq!(minutes(Duration::from_millis(59_600)), "1 min 00 s");
     }
 }

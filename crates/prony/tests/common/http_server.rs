@@ -57,7 +57,7 @@ impl HttpServer {
     }
 }
 
-/// `None` where no more comes.
+/// `None` at the end.
 fn response(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> Option<()> {
     let (mut head, mut length) = (String::new(), 0);
     loop {

@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-/// Far longer than anything here takes: only a fault reaches it.
+/// Far longer than anything here takes: only a fault takes this long.
 pub const LONG: Duration = Duration::from_secs(120);
 
 /// The repository that these tests belong to.
@@ -31,18 +31,18 @@ pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) 
     command
 }
 
-/// Whether every toolchain must be there, as it must be where the project itself is checked.
+/// Whether every toolchain must be installed, as in the project's own checks.
 pub fn toolchains_are_required() -> bool {
     std::env::var_os("PRONY_REQUIRE_TOOLCHAINS").is_some_and(|value| value == "1")
 }
 
-/// Says that something is left out; an error where nothing may be.
+/// Says that something is left out, or fails if nothing may be.
 pub fn leave_out(what: &str, why: &str) {
     assert!(!toolchains_are_required(), "{what}: {why}");
     eprintln!("LEFT OUT {what}: {why}");
 }
 
-/// Waits for something that comes unless there is a fault.
+/// Waits for something that happens unless there is a fault.
 pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let give_up = Instant::now() + LONG;
     loop {
@@ -54,7 +54,7 @@ pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A command that runs, its output in files. It is killed where the test gives up.
+/// A running command, with its output in files. It is killed if the test gives up.
 pub struct Running {
     child: Child,
     output: TempDir,
@@ -63,7 +63,7 @@ pub struct Running {
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// `None` where a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -87,7 +87,7 @@ impl Running {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Waits until it has said something on standard error.
+    /// Waits for a text on standard error.
     pub fn await_stderr(&mut self, text: &str) {
         until(text, || {
             let said = self.written("stderr");
@@ -126,7 +126,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Where it has ended there is nothing to kill.
+        // If it has ended there is nothing to kill.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

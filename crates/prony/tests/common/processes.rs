@@ -12,7 +12,7 @@ pub fn token() -> String {
     format!("token-{}-{number}", std::process::id())
 }
 
-/// The processes with that word as an argument. One that has ended has no command line any more.
+/// The processes with that word as an argument. An ended one has no command line any more.
 pub fn with(token: &str) -> Vec<i32> {
     let has_token = |pid: &i32| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| {

@@ -1,5 +1,5 @@
 //! A project of a test's own: the repository's suites and workloads, and the servers that the test
-//! gives it. All that Prony makes goes with it when the test is over.
+//! gives it. It is deleted, with everything that Prony creates in it, when the test is over.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ pub struct Project {
     folder: TempDir,
 }
 
-/// What every server of a test begins with. It is the repository's `python-httpserver` in one
+/// The start of every server of a test: the repository's `python-httpserver` in one
 /// process; a test then changes the class of its handlers.
 const PRELUDE: &str = "\
 import os, signal, sys, time
@@ -59,12 +59,12 @@ impl Project {
         fs::write(file, text).unwrap();
     }
 
-    /// Takes a suite away.
+    /// Removes a suite.
     pub fn without_suite(&self, id: &str) {
         fs::remove_file(self.path().join("suites").join(format!("{id}.toml"))).unwrap();
     }
 
-    /// Takes servers of the repository.
+    /// Copies servers of the repository.
     pub fn with(self, ids: &[&str]) -> Self {
         let servers = repository().canonicalize().unwrap().join("servers");
         for id in ids {
@@ -82,7 +82,7 @@ impl Project {
         file
     }
 
-    /// A server that a command runs.
+    /// A server that runs this command.
     pub fn command(&self, id: &str, run: &[&str]) -> PathBuf {
         self.manifest(id, &manifest(run))
     }
@@ -98,7 +98,7 @@ impl Project {
         fs::write(folder.join("server.py"), server).unwrap();
     }
 
-    /// The same, where only its class of handlers has changes.
+    /// The same with changes only in its class of handlers.
     pub fn handler(&self, id: &str, methods: &str) {
         let changes =
             format!("class Changed(right.Handler):\n{methods}\nright.Handler = Changed\n");
@@ -134,7 +134,7 @@ impl Project {
     }
 }
 
-/// A manifest in which only the command is of interest. Its workloads are on line 6, its command
+/// A manifest in which only the command matters. Its workloads are on line 6, its command
 /// is on line 7.
 pub fn manifest(run: &[&str]) -> String {
     format!(

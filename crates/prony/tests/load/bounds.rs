@@ -1,4 +1,4 @@
-//! Loads that no machine could make: refused with the limit, or ended by the first signal with their result.
+//! Loads beyond any machine: refused with the limit, or ended by the first signal with their result.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn the_first_signal_ends_any_load_and_its_result_is_whole() {
             &url,
         ];
         let running = Running::start(load(folder.path(), &[shape, &flags].concat()));
-        // The first connection only finds out whether the server is there; the next one is the load's.
+        // The first connection only checks that the server is there; the next one is the load's.
         let accepted = [(); 2].map(|()| listener.accept().unwrap());
         std::thread::sleep(Duration::from_millis(600));
         let asked = Instant::now();

@@ -11,10 +11,10 @@ use crate::{Ceiling, load};
 /// 4 workers of 10 ms serve 400 a second, whatever the machine does.
 const SERVICE: [&str; 4] = ["--service", "fixed:10ms", "--workers", "4"];
 const CAPACITY: f64 = 400.0;
-/// A machine may be busy for a while; it is not in all of so many tries.
+/// A machine may be busy for a while, but not in this many tries.
 const TRIES: usize = 3;
 
-/// Trials of less than 0.3 s: too short to be called noisy, so that the searches which are not to find anything end alike on
+/// Trials of less than 0.3 s are too short to be called noisy, so that searches without a result end alike on
 /// a machine that is busy.
 const SHORT: [&str; 8] = [
     "--find-capacity",
@@ -39,8 +39,8 @@ fn written(folder: &tempfile::TempDir) -> Value {
     schema::capacity(&fs::read_to_string(folder.path().join("result.json")).unwrap())
 }
 
-/// What is told is right. On a machine that other programs keep busy, such as that of many tests at a time, nothing may be
-/// told: then it says so, and what it saw.
+/// The capacity is right. On a busy machine, such as one that runs many tests at a time, there may be no
+/// result; then Prony says so, and why.
 #[test]
 fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
     let server = Ceiling::with(&SERVICE);
@@ -49,7 +49,7 @@ fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
         let folder = tempfile::tempdir().unwrap();
         let mut command = load(folder.path(), &["--find-capacity", "-t1", "--seed=1"]);
         command.args(["--warmup", "200ms", "-d1s", "--arrivals", "even"]);
-        // What is served too late for a tenth of the responses is no moment's stall.
+        // A tenth of the responses is late, which a short stall cannot cause.
         command.args(["--slo", "p90<40ms,errors<1%", "--repeats", "3"]);
         command.args([
             "--curve-steps",
@@ -64,7 +64,7 @@ fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
             .arg(server.url("hello"));
         let ended = run(command);
         let result = written(&folder);
-        let found = result["response"]["per_s"].as_f64();
+        let found = result["found"]["per_s"].as_f64();
         if found.is_none() && is_refused(&ended, &result) {
             return;
         }
@@ -81,12 +81,12 @@ fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
     panic!("{TRIES} times: {}", wrong.join("\n\n"));
 }
 
-/// Whether nothing was told because the machine was noisy, with the evidence.
+/// Whether there was no result because the machine was noisy, with the evidence.
 fn is_refused(ended: &Ended, result: &Value) -> bool {
     let attempts = result["attempts"].as_array().unwrap();
     let of = |attempt: &&Value| attempt["noise"]["noisy"].as_array().map_or(0, Vec::len) > 0;
     let noisy = attempts.iter().filter(of).count();
-    let is_refused = result["response"]["known"] == "imprecise" && noisy > 0;
+    let is_refused = result["found"]["known"] == "imprecise" && noisy > 0;
     if is_refused {
         assert_eq!(ended.code, Some(4), "{}", ended.all());
         assert!(ended.stdout.contains("Capacity: too noisy to say: "));
@@ -94,21 +94,21 @@ fn is_refused(ended: &Ended, result: &Value) -> bool {
             "{noisy} of {} attempts were noisy",
             attempts.len()
         )));
-        assert!(ended.stderr.contains("this rate is run again"));
+        assert!(ended.stderr.contains("Prony tries this rate again"));
     }
     is_refused
 }
 
-/// What a search that has found a capacity says and writes.
+/// Checks what a search that found a capacity shows and writes.
 fn tells(ended: &Ended, result: &Value) {
     let all = ended.all();
     for part in [
-        "looking for the greatest rate",
+        "looking for the highest rate",
         "closed loop",
         "approach",
         "finding 3/3",
         "confirming",
-        "asked: p90<40ms,errors<1%",
+        "objective: p90<40ms,errors<1%",
         "open loop, evenly spaced",
         "Capacity: ",
         " findings)",
@@ -119,8 +119,8 @@ fn tells(ended: &Ended, result: &Value) {
     }
     assert_eq!(result["ended"], "complete");
     assert_eq!(result["load"]["arrivals"], "even");
-    assert_eq!(result["response"]["confirmed"], true);
-    let findings = result["response"]["findings_per_s"].as_array().unwrap();
+    assert_eq!(result["found"]["confirmed"], true);
+    let findings = result["found"]["findings_per_s"].as_array().unwrap();
     assert!((3..=6).contains(&findings.len()), "{findings:?}");
     for attempt in result["attempts"].as_array().unwrap() {
         assert_eq!(attempt["noise"]["server"], "seen", "{attempt}");
@@ -139,7 +139,7 @@ fn tells(ended: &Ended, result: &Value) {
 }
 
 #[test]
-fn where_nothing_holds_it_says_so_and_why() {
+fn if_no_rate_holds_the_search_says_so_and_why() {
     let server = Ceiling::with(&SERVICE);
     let (ended, folder) = find(&server, &["--slo", "p50<1ms"]);
     let result = written(&folder);
@@ -147,7 +147,7 @@ fn where_nothing_holds_it_says_so_and_why() {
     if is_refused(&ended, &result) {
         return;
     }
-    assert_eq!(result["response"]["known"], "nothing", "{}", ended.all());
+    assert_eq!(result["found"]["known"], "nothing", "{}", ended.all());
     assert!(result["curve"].as_array().unwrap().is_empty());
     ended
         .with(1)
@@ -165,7 +165,7 @@ fn a_budget_that_is_over_leaves_what_is_known() {
     ended
         .with(1)
         .prints("Capacity: not found yet; ")
-        .prints("The budget of 0.3 s ended it after 0 of 6 findings.");
+        .prints("The budget of 0.3 s ended the search after 0 of 6 findings;");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_is_known_when_the_user_stops_it_is_shown() {
     running
         .end()
         .with(130)
-        .prints("Stopped: this is what was known by then.");
+        .prints("Interrupted: this is what was known by then.");
     assert_eq!(written(&folder)["ended"], "interrupted");
 }
 
@@ -201,13 +201,13 @@ fn a_server_that_is_gone_ends_the_search() {
         .end()
         .with(1)
         .prints("Capacity: not found yet; ")
-        .prints("After the last of them the server responded no request right")
-        .says("the server responds no request right any more: ");
+        .prints("After the last rate the server sent no ok responses")
+        .says("the server sends no ok responses any more: ");
     assert_eq!(written(&folder)["ended"], "unsettled");
 }
 
 #[test]
-fn a_server_that_responds_wrongly_is_told() {
+fn a_server_that_responds_wrongly_is_reported() {
     let server = Ceiling::start();
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), &SHORT);
@@ -219,7 +219,7 @@ fn a_server_that_responds_wrongly_is_told() {
 }
 
 #[test]
-fn wrong_command_lines_are_told() {
+fn wrong_command_lines_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, told) in [
         (&["--slo", "p98<10ms"][..], "nothing is called `p98`"),

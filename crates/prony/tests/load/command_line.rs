@@ -1,4 +1,4 @@
-//! Command lines that are wrong: each is told what is wrong with it, and loads nothing.
+//! Wrong command lines: each error says what is wrong, and nothing is loaded.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::common::run;
 use crate::load;
 
 #[test]
-fn a_wrong_command_line_is_told_and_ends_with_2() {
+fn a_wrong_command_line_is_reported_and_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
     let url = "http://127.0.0.1:1/";
     for (arguments, told) in [
@@ -40,7 +40,7 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         ),
         (
             &["--stages", "1k/s:5s,2k/s", "-d5s", url],
-            "-d 5s ends the load before the last of the --stages, which begins after 5s",
+            "-d 5s ends the load before the last of the --stages, which starts after 5s",
         ),
         (
             &["--rate", "5", "--max-connections", "5", url],
@@ -48,19 +48,16 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         ),
         (
             &["--deadline", "1s", url],
-            "--deadline runs from the instant",
+            "--deadline counts from the time",
         ),
         (
             &["--users", "5", "--deadline", "1s", url],
             "it needs --rate, --stages, or --users with --open",
         ),
-        (
-            &["--spin", url],
-            "--spin waits for the instants of a schedule",
-        ),
+        (&["--spin", url], "--spin waits until requests are due"),
         (
             &["--source", "192.0.2.1", url],
-            "--source 192.0.2.1 is no address of this machine",
+            "--source 192.0.2.1 is not an address of this machine",
         ),
         (&["--source", "here", url], "`here` is not an IP address"),
         (
@@ -73,7 +70,7 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         ),
         (
             &[url, "http://127.0.0.1:2/"],
-            "are of two servers, and a load has only one",
+            "are on two servers; a load needs one server",
         ),
         (
             &["--weights", "1,2,3", url, url],
@@ -102,11 +99,11 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
         ),
         (
             &["--grpc-method", "a.B/C", "http://127.0.0.1:1/x"],
-            "--grpc-method is the path of the call: write the URL as http://127.0.0.1:1/",
+            "--grpc-method is the path of the call; write the URL as http://127.0.0.1:1/",
         ),
         (
             &["--grpc-method", "a.B/C", url, url],
-            "--grpc-method calls one server",
+            "--grpc-method needs exactly one URL",
         ),
         (&["--loop", "kqueue", url], "auto, io_uring, epoll"),
     ] {
@@ -116,7 +113,7 @@ fn a_wrong_command_line_is_told_and_ends_with_2() {
 }
 
 #[test]
-fn flags_that_exclude_or_need_each_other_are_told_by_their_names() {
+fn flags_that_exclude_or_need_each_other_are_reported_by_their_names() {
     let folder = tempfile::tempdir().unwrap();
     let url = "http://127.0.0.1:1/";
     for (one, other) in [
@@ -168,7 +165,7 @@ fn flags_that_exclude_or_need_each_other_are_told_by_their_names() {
 }
 
 #[test]
-fn a_file_of_requests_is_told_what_is_wrong_with_it() {
+fn mistakes_in_a_file_of_requests_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let url = "http://127.0.0.1:1/";
     let with = |text: &str, url: &str| {
@@ -184,7 +181,7 @@ fn a_file_of_requests_is_told_what_is_wrong_with_it() {
     with("{\"path\": 5}", url)
         .says("some.jsonl, line 1: field `path`: expected a string, got a number");
     with("{\"path\": \"/\"}", "http://127.0.0.1:1/x")
-        .says("with --requests-file the URL only names the server: give one, http://127.0.0.1:1/");
+        .says("with --requests-file, the URL only names the server; write http://127.0.0.1:1/");
     let arguments = ["--requests-file", "missing.jsonl", url];
     run(load(folder.path(), &arguments))
         .with(1)
@@ -197,14 +194,14 @@ fn a_file_of_requests_is_told_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_whatever_its_kind() {
+fn an_unreachable_server_is_reported_whatever_its_kind() {
     let folder = tempfile::tempdir().unwrap();
     let unix = ["--unix-socket", "no.sock", "http://localhost/"];
     run(load(folder.path(), &unix))
         .with(1)
         .says("cannot connect to unix:no.sock: No such file")
         .says("is the server running and listening there?");
-    // Bound and let go: nothing listens there.
+    // Bound and released, so nothing listens there.
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

@@ -23,10 +23,7 @@ fn requests_are_pipelined() {
         "17",
     ];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
-    assert!(
-        shown.contains("16 requests at a time over a connection"),
-        "{shown}"
-    );
+    assert!(shown.contains("pipelined 16 deep"), "{shown}");
     assert_eq!(result["load"]["pipeline"], 16);
     assert_eq!(outcome(&result, "ok"), 1000);
     assert_eq!(result["connections_opened"], 2);
@@ -51,7 +48,7 @@ fn a_connection_lasts_for_so_many_requests() {
     let flags = ["--requests-per-connection", "5", "-c1", "-t1", "-n20"];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
     assert!(
-        shown.contains("a new connection after 5 responses"),
+        shown.contains("a new connection every 5 requests"),
         "{shown}"
     );
     assert_eq!(result["load"]["requests_per_connection"], 5);
@@ -63,7 +60,7 @@ fn a_connection_lasts_for_so_many_requests() {
 fn a_name_has_the_address_that_it_is_given() {
     let server = HttpServer::start();
     let port = server.address.port();
-    // No such name is ever resolved (RFC 6761).
+    // This name never resolves (RFC 6761).
     let url = format!("http://shop.invalid:{port}/");
     let resolve = format!("Shop.invalid:{port}:127.0.0.1");
     let (shown, result) = loaded(&["--resolve", &resolve, "-n5", "-c1", &url]);
@@ -129,7 +126,7 @@ fn a_socket_in_the_file_system_is_loaded() {
     assert_eq!(outcome(&result, "ok"), 30);
 }
 
-/// Responses a request whose head comes in one piece; `false` where no more comes.
+/// Responds to a request whose head arrives in one piece; `false` if there is none.
 fn response(stream: &mut (impl Read + Write), seen: &dyn Fn()) -> bool {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];

@@ -38,7 +38,7 @@ fn outcome(result: &Value, name: &str) -> u64 {
     result["outcomes"][name].as_u64().unwrap()
 }
 
-/// What a load that must succeed shows, and its result.
+/// The summary and the result of a load that must succeed.
 fn loaded(arguments: &[&str]) -> (String, Value) {
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), arguments);

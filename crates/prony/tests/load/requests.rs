@@ -10,7 +10,7 @@ use crate::common::http_server::HttpServer;
 use crate::common::run;
 use crate::{load, loaded, outcome};
 
-/// The request lines that came, without their version.
+/// The received request lines, without the version.
 fn asked(server: &HttpServer) -> Vec<String> {
     let line = |head: &str| {
         let line = head.lines().next().unwrap();
@@ -21,12 +21,12 @@ fn asked(server: &HttpServer) -> Vec<String> {
 }
 
 #[test]
-fn urls_are_asked_for_in_turn() {
+fn several_urls_are_used_round_robin() {
     let server = HttpServer::start();
     let [a, b] = ["a", "b?c=d"].map(|path| format!("{}{path}", server.url()));
     let (shown, result) = loaded(&["-c1", "-t1", "-n6", &a, &b]);
     assert_eq!(asked(&server), ["GET /a", "GET /b?c=d"].repeat(3));
-    assert!(shown.contains("  2 URLs, in turn\n"), "{shown}");
+    assert!(shown.contains("  2 URLs, round-robin\n"), "{shown}");
     assert_eq!(result["target"]["url"], format!("{a} {b}"));
     assert_eq!(result["target"]["method"], "GET");
 }
@@ -43,7 +43,7 @@ fn weights_say_how_often() {
         .iter()
         .filter(|line| *line == "GET /a")
         .count();
-    // Six standard deviations about 1500; the seed makes it the same every time.
+    // Six standard deviations around 1500; the seed makes it the same every time.
     assert!((1384..=1616).contains(&of_a), "{of_a}");
 }
 
@@ -73,7 +73,7 @@ fn a_file_has_requests_of_every_kind() {
     command.arg(server.url());
     run(command)
         .with(0)
-        .prints("  3 requests of all.jsonl, in turn\n")
+        .prints("  3 requests of all.jsonl, round-robin\n")
         .prints("various http://");
     let in_turn = ["GET /items?page=2", "POST /items", "PUT /blob"].repeat(2);
     assert_eq!(asked(&server), in_turn);
@@ -132,7 +132,7 @@ fn a_call_is_sent_as_grpc() {
         "-c1",
     ];
     let mut command = load(folder.path(), &flags);
-    // Nobody responses.
+    // Nobody responds.
     command.args(["-n1", "--timeout", "300ms", "--json", "result.json", &url]);
     run(command)
         .with(1)

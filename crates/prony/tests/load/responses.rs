@@ -23,7 +23,7 @@ fn expected_responses_are_ok() {
 }
 
 #[test]
-fn wrong_responses_are_told_with_their_first_difference() {
+fn wrong_responses_are_reported_with_their_first_difference() {
     let (ceiling, folder) = (Ceiling::start(), tempfile::tempdir().unwrap());
     fs::write(folder.path().join("right.txt"), "hello from PRONY\n").unwrap();
     for (flags, kind, told) in [
@@ -62,7 +62,7 @@ fn wrong_responses_are_told_with_their_first_difference() {
 fn bodies_are_compared_in_samples() {
     let ceiling = Ceiling::start();
     let folder = tempfile::tempdir().unwrap();
-    // As long as the right one, and another: only those compared are found wrong.
+    // As long as the right body, but different: only compared responses are found wrong.
     let flags = ["--expect-body", "HELLO FROM PRONY\n", "--check-every", "10"];
     let mut command = load(folder.path(), &flags);
     command.args([
@@ -113,7 +113,7 @@ fn short_bodies_are_all_compared_and_long_ones_estimated() {
 }
 
 #[test]
-fn the_first_byte_is_measured_where_asked_for() {
+fn the_first_byte_is_measured_if_asked_for() {
     let ceiling = Ceiling::start();
     let page = ceiling.url("");
     let (shown, result) = loaded(&["--first-byte", "-n50", "-c2", &page]);

@@ -1,4 +1,4 @@
-//! Every shape of load: it is named truthfully, kept, and its latency says what it runs from.
+//! Every shape of load: its name, its schedule, and what its latency is measured from.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -14,13 +14,15 @@ fn a_rate_sends_what_is_due() {
     let server = HttpServer::start();
     let (shown, result) = loaded(&["--rate", "1k/s", "-n300", "-c4", "-t1", &server.url()]);
     assert!(
-        shown.contains("1 thread and 4 to 1,000 connections, open loop at 1,000/s, evenly spaced"),
+        shown.contains(
+            "1k/s, open loop, evenly spaced, 4 connections, at most 1,000 connections, 1 thread"
+        ),
         "{shown}"
     );
     for part in [
         "Latency (from the scheduled arrival)",
         "300 requests due, all sent",
-        "Schedule lag (the generator's own): p50",
+        "Schedule lag (of the generator): p50",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -41,7 +43,7 @@ fn random_arrivals_tell_their_seed() {
     let server = HttpServer::start();
     let rate = ["--rate", "2k/s", "--arrivals", "poisson", "-n200"];
     let (shown, result) = loaded(&[&rate[..], &["--seed", "42", &server.url()]].concat());
-    assert!(shown.contains("2,000/s, at random (Poisson)"), "{shown}");
+    assert!(shown.contains("2k/s, open loop, Poisson"), "{shown}");
     assert!(shown.contains("  seed 42\n"), "{shown}");
     assert_eq!(result["load"]["seed"], 42);
     assert_eq!(result["load"]["arrivals"], "poisson");
@@ -56,7 +58,7 @@ fn bursts_have_the_same_rate_on_the_whole() {
     let flags = ["--rate", "1k/s", "--burst", "50", "-n200", "-c50"];
     let (shown, result) = loaded(&[&flags[..], &[&server.url()]].concat());
     assert!(
-        shown.contains("1,000/s in bursts of 50, evenly spaced"),
+        shown.contains("1k/s, open loop, evenly spaced, bursts of 50"),
         "{shown}"
     );
     assert_eq!(outcome(&result, "ok"), 200);
@@ -70,7 +72,7 @@ fn stages_last_as_long_as_they_are_together() {
     let stages = ["--stages", "200/s:200ms,200/s..1k/s:400ms"];
     let (shown, result) = loaded(&[&stages[..], &[&server.url()]].concat());
     assert!(
-        shown.contains("open loop at 200/s for 0.2 s, then 200/s to 1,000/s over 0.4 s"),
+        shown.contains("200/s:200ms, 200/s..1k/s:400ms, open loop"),
         "{shown}"
     );
     let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
@@ -80,7 +82,7 @@ fn stages_last_as_long_as_they_are_together() {
     let asked = result["open"]["asked"].as_u64().unwrap();
     assert!((279..=282).contains(&asked), "{asked}");
 
-    // Where something else ends the load, the last rate goes on.
+    // If something else ends the load, the last rate continues.
     let stages = [
         "--stages",
         "500/s:100ms,2k/s",
@@ -118,9 +120,9 @@ fn what_is_past_its_deadline_is_shed() {
     ];
     run(load(folder.path(), &flags))
         .with(1)
-        .prints("deadline 0.1 s after the scheduled arrival")
+        .prints("deadline 0.1 s")
         .prints("shed (not sent within 0.1 s of their scheduled arrival)")
-        .prints("due when all of these were busy");
+        .prints("due while all of them were busy");
     let result = result(folder.path(), "result.json");
     assert_eq!(result["load"]["deadline_s"], 0.1);
     let (shed, timed_out) = (outcome(&result, "shed"), outcome(&result, "timed_out"));
@@ -138,7 +140,7 @@ fn users_think_closed_or_open() {
     let users = ["--users", "20", "--think-time", "10ms", "-n200", "-t1"];
     let (shown, result) = loaded(&[&users[..], &[&server.url()]].concat());
     assert!(
-        shown.contains("1 thread and 20 users, closed loop: each thinks for 0.01 s on the average"),
+        shown.contains("20 users, closed loop, think time 0.01 s, 1 thread"),
         "{shown}"
     );
     assert!(
@@ -151,7 +153,7 @@ fn users_think_closed_or_open() {
 
     let (shown, result) = loaded(&[&users[..], &["--open", &server.url()]].concat());
     assert!(
-        shown.contains("1 thread and 20 users, open loop: each has a request due every 0.01 s"),
+        shown.contains("20 users, open loop, think time 0.01 s, 1 thread"),
         "{shown}"
     );
     assert!(
@@ -167,7 +169,7 @@ fn sequential_is_one_connection() {
     let server = HttpServer::start();
     let (shown, result) = loaded(&["--sequential", "-n50", &server.url()]);
     assert!(
-        shown.contains("1 thread and 1 connection, closed loop"),
+        shown.contains("1 connection, closed loop (sequential)"),
         "{shown}"
     );
     assert_eq!(result["connections_opened"], 1);
@@ -183,7 +185,7 @@ fn the_time_to_measure_begins_after_a_standstill_of_the_machine() {
     let flags = [&times[..], &["-c4", "-t1", &url]].concat();
     let running = Running::start(load(folder.path(), &flags));
     until("a request", || (server.count() > 0).then_some(()));
-    // For longer than all of its time.
+    // Stopped for longer than the whole load.
     running.signal(Signal::SIGSTOP);
     std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::SIGCONT);
@@ -191,7 +193,7 @@ fn the_time_to_measure_begins_after_a_standstill_of_the_machine() {
     let result = result(folder.path(), "result.json");
     let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
     assert!(seconds(&result["warmup"]["duration_s"]) > 1.4, "{result}");
-    // As long as asked, and none of the standstill.
+    // As long as planned, without the time for which it was stopped.
     let measured = seconds(&result["duration_s"]);
     assert!((0.6..1.3).contains(&measured), "{measured}");
 }

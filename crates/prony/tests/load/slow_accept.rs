@@ -1,4 +1,4 @@
-//! A server whose accept queue overflows: what the kernel counted is told.
+//! A server whose accept queue overflows: Prony shows what the kernel counted.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::common::{run, schema};
 use crate::slow_acceptor::slow_acceptor;
 use crate::{load, loaded};
 
-/// How the explanation goes on after the counts.
+/// How the explanation continues after the counts.
 const OVERFLOWED: &str = "the server's accept queue overflowed";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Event streams: those of a load's responses, and those that are held open beside it.
+//! Event streams: those of a load's responses, and those held open beside it.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -33,9 +33,9 @@ fn streams_are_held_open_beside_the_load() {
         }
     });
     let (shown, result) = loaded(&["--streams", "5", "-c1", "-t1", "-d1s", &url]);
-    assert!(shown.contains("5 streams held open beside it"), "{shown}");
+    assert!(shown.contains("beside 5 held streams"), "{shown}");
     assert!(
-        shown.contains("Held open: 5 of 5 streams when the load ended"),
+        shown.contains("Held open: 5 of 5 streams at the end"),
         "{shown}"
     );
     let streams = &result["streams"];
@@ -49,7 +49,7 @@ fn streams_are_held_open_beside_the_load() {
     assert_eq!(result["load"]["streams"], 5);
 }
 
-/// A stream without an end.
+/// An endless stream.
 fn send_events(mut stream: TcpStream) {
     let mut buffer = [0; 1024];
     let _ = stream.read(&mut buffer);

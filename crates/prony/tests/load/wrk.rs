@@ -20,7 +20,7 @@ fn wrks_flags_in_wrks_forms() {
     command.args(["--header", "C: d", "--json", "result.json", &url]);
     let ended = run(command).with(0);
     for shown in [
-        "2 threads and 8 connections, closed loop",
+        "8 connections, closed loop, 2 threads",
         "Requests/sec:",
         "Transfer/sec:",
         "99 %",
@@ -59,11 +59,11 @@ fn is_plain(ended: &Ended) {
 }
 
 #[test]
-fn without_latency_there_is_no_distribution() {
+fn without_latency_only_main_percentiles_are_shown() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let ended = run(load(folder.path(), &["-n", "10", "-c1", &server.url()])).with(0);
     assert!(!ended.stdout.contains("99.99 %"), "{}", ended.stdout);
-    ended.prints("Requests/sec:");
+    ended.prints("Percentiles: p50 ").prints("Requests/sec:");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_body_is_sent_as_text_or_from_a_file() {
 }
 
 #[test]
-fn a_warm_up_is_told_and_not_counted() {
+fn a_warm_up_is_reported_and_not_counted() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let flags = [
         "-n",
@@ -124,7 +124,7 @@ fn a_warm_up_is_told_and_not_counted() {
     let warmup = result["warmup"]["outcomes"]["ok"].as_u64().unwrap();
     assert!(warmup > 0);
     assert_eq!(result["requests"], 100);
-    // One request a connection may have begun in the one and ended in the other.
+    // One request per connection may have started in the warm-up and ended after it.
     let all = server.count() as u64;
     assert!(
         (100 + warmup..=102 + warmup).contains(&all),
@@ -244,9 +244,9 @@ fn the_reference_server_is_loaded_as_any_other() {
 }
 
 #[test]
-fn a_load_that_cannot_be_made_is_told_and_ends_with_1() {
+fn a_load_that_cannot_run_is_reported_and_ends_with_1() {
     let folder = tempfile::tempdir().unwrap();
-    // Bound and let go: nothing listens there.
+    // Bound and released, so nothing listens there.
     let port = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()
@@ -278,7 +278,7 @@ fn a_result_that_cannot_be_written_does_not_hide_the_summary() {
     command.arg(server.url());
     let running = Running::start(command);
     until("requests", || (server.count() > 10).then_some(()));
-    // It could be written when the load began.
+    // It was writable when the load started.
     fs::remove_dir(&place).unwrap();
     running.signal(Signal::SIGINT);
     running

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::ScriptError;
+use crate::error::ScriptError;
 
 /// The server stands still for some time at the end of every period. The first period begins with the first arrival.
 ///
@@ -65,7 +65,7 @@ impl FromStr for Freeze {
                 humantime::parse_duration(period).ok()?,
             ))
         });
-        let (length, period) = parts.ok_or_else(|| ScriptError::Freeze { text: text.into() })?;
+        let (length, period) = parts.ok_or_else(|| ScriptError::Freeze(text.into()))?;
         Self::new(length, period)
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ScriptError;
+use crate::error::ScriptError;
 
 /// How long a worker serves each request.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,9 +58,7 @@ impl Service {
             })
             .collect::<Result<Arc<[Duration]>, _>>()?;
         match times.is_empty() {
-            true => Err(ScriptError::NoTimes {
-                path: path.to_owned(),
-            }),
+            true => Err(ScriptError::NoTimes(path.to_owned())),
             false => Ok(Self::Listed(times)),
         }
     }
@@ -77,13 +75,13 @@ impl FromStr for Service {
         let duration = |text: &str| {
             let time = humantime::parse_duration(text).ok();
             let time = time.filter(|time| *time <= LONGEST_SERVICE);
-            time.ok_or_else(|| ScriptError::Duration { text: text.into() })
+            time.ok_or_else(|| ScriptError::Duration(text.into()))
         };
         match text.split_once(':') {
             Some(("fixed", time)) => Ok(Self::Fixed(duration(time)?)),
             Some(("exponential", mean)) => Ok(Self::Exponential(duration(mean)?)),
             Some(("file", path)) => Self::read(Path::new(path)),
-            _ => Err(ScriptError::Distribution { text: text.into() }),
+            _ => Err(ScriptError::Distribution(text.into())),
         }
     }
 }

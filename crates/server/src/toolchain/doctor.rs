@@ -51,7 +51,7 @@ pub struct Doctor {
 impl Doctor {
     /// Looks at every toolchain, held against the `needs` of the servers, and at the extra tools.
     ///
-    /// If several needs name one toolchain, one that is not met is shown before one that is.
+    /// If several needs name one toolchain, the doctor shows one that is not met, or else the one for the latest version.
     pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
         let needs: Vec<&Need> = needs.into_iter().collect();
         let manager = PackageManager::detect();
@@ -67,7 +67,7 @@ impl Doctor {
                     let state = state_of(toolbox.find(&need));
                     (need, state)
                 })
-                .max_by_key(|(need, state)| (badness(state), *need != Need::any(toolchain)))
+                .max_by_key(|(need, state)| (badness(state), need.version().cloned()))
                 .unwrap_or_else(|| {
                     let state = ToolState::Missing(toolchain.name.to_owned());
                     (Need::any(toolchain), state)
@@ -171,6 +171,17 @@ mod tests {
             assert!(fix.contains(&manager.program().to_owned()));
             assert!(fix.contains(&python.packages[0].to_owned()));
         }
+    }
+
+    #[test]
+    fn of_several_needs_that_are_met_the_doctor_shows_the_strictest() {
+        let folder = tempfile::tempdir().unwrap();
+        let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
+        let needs = ["python >= 3.1", "python", "python >= 3.0"];
+        let doctor = Doctor::examine(&toolbox, &needs.map(|need| Need::parse(need).unwrap()));
+        let mut reports = doctor.toolchains.iter();
+        let python = reports.find(|report| report.name == "python").unwrap();
+        assert_eq!(python.need, "python >= 3.1");
     }
 
     #[test]

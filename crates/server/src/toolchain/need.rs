@@ -87,6 +87,14 @@ impl Need {
         &self.tool
     }
 
+    /// The version in its bound; `None` if any will do.
+    pub(super) fn version(&self) -> Option<&Version> {
+        match &self.bound {
+            Bound::Any => None,
+            Bound::AtLeast(version) | Bound::Series(version) => Some(version),
+        }
+    }
+
     /// Whether a version will do.
     pub fn met_by(&self, version: &Version) -> bool {
         match &self.bound {

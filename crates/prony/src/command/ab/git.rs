@@ -1,20 +1,20 @@
-//! Git, as far as two revisions of a server need it.
+//! Git: the commits that two revisions name, and folders with their files.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Variables by which a hook tells Git where it is: another repository's folder is meant here.
+/// Variables by which a hook tells Git which repository it is in, which may be another one than ours.
 const OF_A_HOOK: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
 
 /// A repository, and a folder in it.
 pub struct Repository {
     /// Its working tree.
     top: PathBuf,
-    /// The folder, from there.
+    /// The folder, relative to it.
     pub inside: PathBuf,
 }
 
@@ -27,15 +27,11 @@ pub struct Commit {
 }
 
 impl Repository {
-    /// The repository that a folder is in.
+    /// The repository around a folder.
     pub fn of(folder: &Path) -> Result<Self, String> {
         let ask = |what| line(&git(folder, ["rev-parse", what])?);
-        let top = ask("--show-toplevel").map_err(|error| {
-            format!(
-                "{} is not in a git repository, so it has no revisions: {error}",
-                folder.display()
-            )
-        })?;
+        let top = ask("--show-toplevel")
+            .map_err(|error| format!("{} is not in a git repository: {error}", folder.display()))?;
         Ok(Self {
             top: top.into(),
             inside: ask("--show-prefix")?.into(),
@@ -53,8 +49,8 @@ impl Repository {
         };
         let hash = ask("", &format!("{revision}^{{commit}}")).map_err(|_| {
             format!(
-                "there is no commit `{revision}` in {}; `git log --oneline` shows which there are \
-                 (a shallow clone has few: `git fetch --unshallow`)",
+                "there is no commit `{revision}` in {}; `git log --oneline` lists the commits \
+                 (in a shallow clone, run `git fetch --unshallow` first)",
                 self.top.display()
             )
         })?;
@@ -64,9 +60,9 @@ impl Repository {
         })
     }
 
-    /// Puts the files of a commit into a folder of their own.
-    pub fn check_out(&self, commit: &Commit, folder: &Path) -> Result<(), String> {
-        // Forced, as an earlier one may be registered there still.
+    /// Checks out a commit into a folder of its own.
+    fn check_out(&self, commit: &Commit, folder: &Path) -> Result<(), String> {
+        // Forced, because an earlier checkout may still be registered there.
         let words = ["worktree", "add", "--detach", "--force"].map(OsStr::new);
         let words = words
             .into_iter()
@@ -80,16 +76,16 @@ impl Repository {
         })
     }
 
-    /// Takes such a folder away again.
-    pub fn remove(&self, folder: &Path) {
+    /// Removes such a folder.
+    fn remove(&self, folder: &Path) {
         remove(&self.top, folder);
     }
 
-    /// Whether such a folder holds this commit, as it was checked out.
-    pub fn holds(&self, commit: &Commit, folder: &Path) -> bool {
+    /// Whether such a folder holds this commit, unchanged.
+    fn holds(&self, commit: &Commit, folder: &Path) -> bool {
         let ask = |words: &[&str]| git(folder, words).ok();
         let say = |words: &[&str]| ask(words).and_then(|output| line(&output).ok());
-        // In a folder that is no checkout of its own, Git would respond of the repository around it.
+        // In a folder that is not a checkout, Git would report on the repository around it.
         let top = say(&["rev-parse", "--show-toplevel"]).map(PathBuf::from);
         if top.is_none() || top != folder.canonicalize().ok() {
             return false;
@@ -101,8 +97,113 @@ impl Repository {
     }
 }
 
-/// Takes a folder away that may be a checkout of any repository.
-pub fn remove_leftover(folder: &Path) {
+/// The folder in which the revisions of a project's servers are checked out. Only one process at a time has it.
+pub struct Shelf {
+    folder: PathBuf,
+    keep: bool,
+    _alone: File,
+}
+
+/// The files of a commit, removed when this is dropped unless the user wants to keep them.
+pub struct Checkout<'a> {
+    repository: &'a Repository,
+    folder: PathBuf,
+    keep: bool,
+}
+
+impl Shelf {
+    /// Opens the folder `ab` below `state`, and removes what killed processes left there.
+    pub fn open(state: &Path, keep: bool) -> Result<Self, String> {
+        let folder = state.join("ab");
+        let file = folder.join("lock");
+        let cannot = |error| format!("cannot use {}: {error}", file.display());
+        fs::create_dir_all(&folder).map_err(cannot)?;
+        let alone = File::create(&file).map_err(cannot)?;
+        match alone.try_lock() {
+            Ok(()) => {
+                clear_leftovers(&folder);
+                Ok(Self {
+                    folder,
+                    keep,
+                    _alone: alone,
+                })
+            }
+            Err(TryLockError::Error(error)) => Err(cannot(error)),
+            Err(TryLockError::WouldBlock) => Err(
+                "another `prony ab` of this project is running; two at once would disturb each other"
+                    .into(),
+            ),
+        }
+    }
+
+    /// The files of a commit, in the folder of this name. Files kept there earlier are used again if they are
+    /// unchanged, and replaced if not.
+    pub fn check_out<'a>(
+        &self,
+        repository: &'a Repository,
+        commit: &Commit,
+        name: &str,
+    ) -> Result<Checkout<'a>, String> {
+        let folder = self.folder.join(name);
+        let mark = mark(&folder);
+        if self.keep {
+            File::create(&mark)
+                .map_err(|error| format!("cannot use {}: {error}", mark.display()))?;
+        }
+        let checkout = Checkout {
+            folder,
+            keep: mark.is_file(),
+            repository,
+        };
+        if !repository.holds(commit, &checkout.folder) {
+            checkout.clear();
+            repository.check_out(commit, &checkout.folder)?;
+        }
+        Ok(checkout)
+    }
+}
+
+impl Checkout<'_> {
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn clear(&self) {
+        self.repository.remove(&self.folder);
+    }
+}
+
+const MARK: &str = "kept";
+
+/// The file beside a folder that says to keep it. Inside the folder it would be one of the server's files.
+fn mark(folder: &Path) -> PathBuf {
+    folder.with_extension(MARK)
+}
+
+/// Removes the checkouts that are not marked as kept, and the marks of folders that are gone. Only the process with
+/// the lock may do this.
+fn clear_leftovers(shelf: &Path) {
+    let entries = fs::read_dir(shelf).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        if path.is_dir() && !path.is_symlink() && !mark(&path).is_file() {
+            remove_leftover(&path);
+        } else if path.extension() == Some(OsStr::new(MARK)) && !path.with_extension("").is_dir() {
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+impl Drop for Checkout<'_> {
+    fn drop(&mut self) {
+        match self.keep {
+            true => errln!("kept     {}", self.folder.display()),
+            false => self.clear(),
+        }
+    }
+}
+
+/// Removes a folder that may be a checkout of any repository.
+fn remove_leftover(folder: &Path) {
     let common = git(folder, ["rev-parse", "--git-common-dir"]).and_then(|output| line(&output));
     match common {
         Ok(common) => remove(&folder.join(common), folder),
@@ -110,22 +211,22 @@ pub fn remove_leftover(folder: &Path) {
     }
 }
 
-/// Takes a folder away, and then what the repository that `place` is in knows of it, which may be nothing.
+/// Removes a folder, and its registration, if any, in the repository around `place`.
 fn remove(place: &Path, folder: &Path) {
     let _ = fs::remove_dir_all(folder);
-    // Twice forced: even where it was locked.
+    // Forced twice, which removes even a locked one.
     let words = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
     let _ = git(place, words.into_iter().chain([folder.as_os_str()]));
 }
 
-/// Runs Git in a folder. It has a process group of its own, so that Ctrl-C does not end it half way.
+/// Runs Git in a folder, in a process group of its own, so that Ctrl-C does not end it half-way.
 fn git<S: AsRef<OsStr>>(
     folder: &Path,
     words: impl IntoIterator<Item = S>,
 ) -> Result<Output, String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder);
-    // A hook of the repository has no business here.
+    // Hooks of the repository must not run.
     command.args(["-c", "core.hooksPath=/dev/null"]).args(words);
     command.env("GIT_TERMINAL_PROMPT", "0").process_group(0);
     OF_A_HOOK.iter().for_each(|name| {
@@ -143,6 +244,6 @@ fn git<S: AsRef<OsStr>>(
 
 fn line(output: &Output) -> Result<String, String> {
     let text = String::from_utf8(output.stdout.clone())
-        .map_err(|_| "git responded with a path that is not UTF-8".to_owned())?;
+        .map_err(|_| "git printed a path that is not UTF-8".to_owned())?;
     Ok(text.trim_end_matches('\n').to_owned())
 }

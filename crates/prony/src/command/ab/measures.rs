@@ -1,35 +1,51 @@
-//! What is measured of two revisions: which workloads, under which load, how often.
+//! What is measured of two revisions: which workloads, under which load, how often, and whether that was enough.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
-use prony_model::{LoadShape, LoadSpec};
+use clap::Args;
+use prony_compare::{Comparison, Metric, What};
+use prony_model::{EnoughRounds, LoadShape, LoadSpec, Run};
+use prony_present::number;
 use prony_server::{Layout, Server};
 use prony_suite::run::Task;
-use prony_suite::{Measure, Request, WARMUP_LIMIT, Workloads};
+use prony_suite::{AdaptiveRounds, Measure, Precision, Request, WARMUP_LIMIT, Workloads};
 
-use super::Arguments;
+use crate::arguments;
+use crate::command::flags::TrialFlags;
 use crate::project;
 
-/// So many workloads are measured where nobody says which: more would leave each too few rounds.
-const USUAL: usize = 3;
-
+/// How many workloads are measured by default: with more, each would get too few rounds.
+const DEFAULT_WORKLOADS: usize = 3;
 /// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long each trial is loaded before it is measured, if nobody says.
+/// How long each trial is loaded before it is measured, by default.
 const WARMUP: Duration = Duration::from_millis(500);
 
-/// A warm-up that was asked for without a limit is exactly as long as it says.
-fn warmup_limit(arguments: &Arguments) -> Duration {
-    let usual = match arguments.warmup {
-        None => WARMUP_LIMIT,
-        Some(_) => Duration::ZERO,
-    };
-    match arguments.warmup {
-        Some(warmup) if warmup.is_zero() => Duration::ZERO,
-        _ => arguments.warmup_limit.unwrap_or(usual),
-    }
+/// How the two revisions are measured.
+#[derive(Args)]
+pub struct MeasureFlags {
+    /// Measure only these workloads, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
+    workloads: Vec<String>,
+    /// Load each server over this many connections, in a closed loop
+    #[arg(long, value_name = "N", default_value = "64", value_parser = arguments::connections)]
+    connections: usize,
+    /// Measure each trial for this long
+    #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
+    duration: Duration,
+    /// Add rounds until each change of rate is known this precisely (but at least 12 rounds)
+    #[arg(long, default_value = "2%", value_name = "PERCENT")]
+    precision: Precision,
+    /// Add no more rounds once the trials have taken this long altogether
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = arguments::some_duration)]
+    budget: Duration,
+    /// Run exactly this many rounds, whatever --precision and --budget say
+    #[arg(long, value_name = "N", value_parser = arguments::rounds)]
+    rounds: Option<NonZeroU32>,
+    #[command(flatten)]
+    pub trials: TrialFlags,
 }
 
 /// What is measured.
@@ -38,80 +54,123 @@ pub struct Measures {
     pub measures: Vec<Measure>,
 }
 
-impl Measures {
+impl MeasureFlags {
+    /// What is measured of two servers.
     pub fn choose(
+        &self,
         layout: &Layout,
         pair: [&Server; 2],
-        arguments: &Arguments,
         load_cpus: usize,
-    ) -> Result<Self, Box<dyn Error>> {
+    ) -> Result<Measures, Box<dyn Error>> {
         let workloads = project::workloads(layout, &pair)?;
-        let ids = ids(&workloads, pair, &arguments.workloads)?;
+        let ids = match self.workloads.is_empty() {
+            true => default_ids(&workloads, pair)?,
+            false => chosen_ids(&workloads, pair, &self.workloads)?,
+        };
         let load = LoadSpec {
             shape: LoadShape::Closed,
-            connections: arguments.connections,
+            connections: self.connections,
             // A thread without a connection would have nothing to do.
-            threads: load_cpus.clamp(1, arguments.connections),
-            duration_s: Some(arguments.duration.as_secs_f64()),
-            warmup_s: arguments.warmup.unwrap_or(WARMUP).as_secs_f64(),
+            threads: load_cpus.clamp(1, self.connections),
+            duration_s: Some(self.duration.as_secs_f64()),
+            warmup_s: self.trials.warmup.unwrap_or(WARMUP).as_secs_f64(),
             timeout_s: TIMEOUT.as_secs_f64(),
             ..LoadSpec::default()
         };
-        let tasks = workloads.select(ids.iter().map(String::as_str))?;
-        let tasks: Result<_, _> = tasks
-            .into_iter()
-            .map(|one| Task::new(one, layout))
-            .collect();
         let measure = |workload: &String| Measure {
             workload: workload.clone(),
             load: load.clone(),
-            rounds: 0,
-            warmup_limit_s: warmup_limit(arguments).as_secs_f64(),
+            rounds: self.most_rounds(),
+            warmup_limit_s: self.warmup_limit().as_secs_f64(),
         };
-        Ok(Self {
-            tasks: tasks?,
+        Ok(Measures {
+            tasks: project::tasks(layout, &workloads, ids.iter().map(String::as_str))?,
             measures: ids.iter().map(measure).collect(),
         })
     }
 
-    /// So often, at the most.
-    pub fn in_rounds(mut self, rounds: u32) -> Self {
-        for measure in &mut self.measures {
-            measure.rounds = rounds;
+    /// A warm-up of a given length without a limit is exactly as long as that.
+    fn warmup_limit(&self) -> Duration {
+        match (self.trials.warmup, self.trials.warmup_limit) {
+            (Some(Duration::ZERO), _) | (Some(_), None) => Duration::ZERO,
+            (_, Some(limit)) => limit,
+            (None, None) => WARMUP_LIMIT,
         }
-        self
     }
 
-    /// Whether a server serves something of it.
-    pub fn has_work_for(&self, server: &Server) -> bool {
-        let served = &server.manifest.workloads;
-        self.measures
-            .iter()
-            .any(|one| served.contains(&one.workload))
+    /// Rounds that are added as needed; `None` if their number is fixed.
+    pub fn adaptive(&self) -> Option<AdaptiveRounds> {
+        self.rounds.is_none().then_some(AdaptiveRounds {
+            precision: self.precision,
+            budget: self.budget,
+            most_rounds: AdaptiveRounds::MOST_ROUNDS,
+        })
+    }
+
+    fn most_rounds(&self) -> u32 {
+        self.rounds
+            .map_or(AdaptiveRounds::MOST_ROUNDS, NonZeroU32::get)
+    }
+
+    /// A line for each change of rate that is known less precisely than the user asked for.
+    pub fn too_wide(&self, comparison: &Comparison, run: &Run) -> Vec<String> {
+        let cases = comparison.cases.iter();
+        let rows = cases.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
+        let rates = rows.filter(|(_, row)| row.what == What::Metric(Metric::Rate));
+        let wide = rates.filter_map(|(case, row)| {
+            let half_width = row.change.as_ref()?.half_width();
+            (half_width > self.precision.share()).then(|| {
+                format!(
+                    "the rate's change on {} is known to ±{} instead of ±{}; {}",
+                    case.workload,
+                    number::short(&number::share(half_width)),
+                    self.precision,
+                    advice(run, &case.workload)
+                )
+            })
+        });
+        wide.collect()
     }
 }
 
-/// The ids that were asked for, or the first ones that both serve, each once.
-fn ids(
+/// What makes an interval narrower: more of whatever ended the rounds of its workload.
+fn advice(run: &Run, workload: &str) -> &'static str {
+    let ends = run.adaptive.iter().flat_map(|adaptive| &adaptive.ends);
+    let mut ends = ends.filter(|end| end.workload == workload);
+    match ends.next().map(|end| end.reason) {
+        None => "more --rounds would narrow it",
+        Some(EnoughRounds::Budget) => "a longer --budget would narrow it",
+        Some(EnoughRounds::MostRounds) => {
+            "this is the largest number of rounds; a longer --duration may help"
+        }
+        // Prony did not wait for rounds that failed.
+        Some(EnoughRounds::Precise | EnoughRounds::Interrupted) => "a quieter machine may help",
+    }
+}
+
+/// The ids that the user chose, each once. Both servers must serve them.
+fn chosen_ids(
     workloads: &Workloads,
     pair: [&Server; 2],
     asked: &[String],
 ) -> Result<Vec<String>, Box<dyn Error>> {
-    if !asked.is_empty() {
-        let chosen = workloads.select(asked.iter().map(String::as_str))?;
-        let mut ids: Vec<String> = Vec::new();
-        for id in chosen.into_iter().map(|workload| &workload.id) {
-            for server in pair {
-                if !server.manifest.workloads.contains(id) {
-                    return Err(format!("{} does not serve `{id}`", server.id).into());
-                }
-            }
-            if !ids.contains(id) {
-                ids.push(id.clone());
+    let mut ids: Vec<String> = Vec::new();
+    for workload in workloads.select(asked.iter().map(String::as_str))? {
+        let id = &workload.id;
+        for server in pair {
+            if !server.manifest.workloads.contains(id) {
+                return Err(format!("{} does not serve `{id}`", server.id).into());
             }
         }
-        return Ok(ids);
+        if !ids.contains(id) {
+            ids.push(id.clone());
+        }
     }
+    Ok(ids)
+}
+
+/// The first workloads that both servers serve, over HTTP if there are any.
+fn default_ids(workloads: &Workloads, pair: [&Server; 2]) -> Result<Vec<String>, Box<dyn Error>> {
     let [base, new] = pair.map(|server| &server.manifest.workloads);
     let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
     let over_http = |id: &&&String| {
@@ -125,5 +184,6 @@ fn ids(
     if chosen.is_empty() {
         return Err("the two revisions serve no workload in common".into());
     }
-    Ok(chosen.into_iter().take(USUAL).cloned().collect())
+    chosen.truncate(DEFAULT_WORKLOADS);
+    Ok(chosen.into_iter().cloned().collect())
 }

@@ -1,129 +1,93 @@
 //! `prony ab REV1 [REV2] --server X`: two revisions of a server, built and measured side by side.
 
-mod checkout;
-mod extent;
 mod git;
 mod measures;
 mod revision;
-mod session;
 
-use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::error::Error;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::SystemTime;
 
 use clap::Args;
-use prony_compare::{Comparison, Side};
-use prony_model::{CEILING, RunEnd};
-use prony_server::{Catalogue, Server};
+use prony_compare::{Comparison, Named, Side};
+use prony_model::{CEILING, RunEnd, ServerRecord, ServerStatus};
+use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
 use prony_stats::LEAST_ROUNDS;
-use prony_suite::Precision;
-use prony_suite::run::Finished;
+use prony_suite::Suite;
+use prony_suite::run::{Bench, Finished, Prepared, RunRequest, prepare};
 
-use self::checkout::Shelf;
-use self::extent::Extent;
-use self::git::Repository;
-use self::revision::{Wanted, is_folder};
-use self::session::{Measured, Session};
-use super::compare::judging::{Files, Judging};
+use self::git::{Repository, Shelf};
+use self::measures::{MeasureFlags, Measures};
+use self::revision::Wanted;
+use super::compare::{ComparisonFiles, Judging};
+use super::flags::{BuildFlags, CpuFlags, StoreFlag};
 use crate::arguments;
-use crate::exit::{INTERRUPTED, Outcome, usage};
-use crate::interrupt;
-use crate::project;
+use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::project::{self, ServerPath};
+use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony ab main --server go-nethttp                 main, and the working tree as it is
-  prony ab HEAD~1 HEAD --server go-nethttp          the last commit
+  prony ab main --server go-nethttp         main, and the working tree as it is
+  prony ab HEAD~1 HEAD --server go-nethttp  the last commit
   prony ab v1.2 v1.3 --server ../my-server --workloads hello,page
-  prony ab HEAD HEAD --server bun                   the same twice: how noisy is this machine?
+  prony ab HEAD HEAD --server bun           the same twice, to see the noise
   prony ab main --server bun --markdown pr.md --budget 10m
 
-Both revisions are checked out below .prony/ab, built, verified, and measured interleaved with the
-ceiling in one run, which is recorded and reported like any other. They are then compared as by
-`prony compare`. Submodules are not checked out.
+Prony checks out both revisions below .prony/ab (without submodules), builds and \
+verifies them, and measures them interleaved with the ceiling (reference server) in \
+one run, which it records and reports like any other. Then it compares the two as \
+`prony compare` does.
 
-Exit status: 0 if nothing is worse, 1 if something is (or REV2 cannot be built or sent wrong responses), 2 if the
-two cannot be compared, 3 with --strict where nothing is worse as far as can be told, and something
-cannot be told, 130 where you stopped it (what was measured is kept).";
+By default Prony measures the first three HTTP workloads that both revisions serve, \
+each after a warm-up of 500 ms once the server has stopped getting faster.
 
-// What the help says.
+Exit status:
+  0    nothing is worse
+  1    something is worse, or REV2 cannot be built or sent wrong responses
+  2    the command line is wrong, or the two cannot be compared
+  3    with --strict: nothing is worse, but some comparisons were inconclusive
+  130  you stopped it; what was measured is kept";
+
+// The help of --precision names it.
 const _: () = assert!(LEAST_ROUNDS == 12);
 
 /// Which revisions of what, and how they are measured.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The old revision: a commit, a branch, a tag
+    /// Compare with this old revision: a commit, a branch or a tag
     rev1: String,
-    /// The new revision; `.` is the working tree as it is, with what is not committed
+    /// Compare this new revision; `.` is the working tree with its uncommitted changes
     #[arg(default_value = ".")]
     rev2: String,
-    /// The server: an id, or a folder with a server.toml in any git repository
+    /// Measure this server: an id, or its folder in any git repository (FOLDER[@VARIANT])
     #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
     server: String,
-    /// These workloads, separated by commas [default: the first three over HTTP that both serve]
-    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
-    workloads: Vec<String>,
-    /// Load with this many connections, each of which waits for a full response before it sends again
-    #[arg(long, default_value = "64", value_parser = arguments::connections)]
-    connections: usize,
-    /// Measure each trial for this long
-    #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
-    duration: Duration,
-    /// Send requests for this long before each trial is measured, and do not wait until the server is warm
-    /// (--warmup-limit still does). With 0s, measuring starts at the first request and --warmup-limit is ignored
-    /// [default: 500ms, after the server has stopped getting faster]
-    #[arg(long, value_parser = arguments::duration)]
-    warmup: Option<Duration>,
-    /// Warm both servers up until they no longer get faster, for this long at most [default: 20s]
-    #[arg(long, value_parser = arguments::duration, value_name = "DURATION")]
-    warmup_limit: Option<Duration>,
-    /// How precisely the changes of the rates are to be known: rounds are added until they are, 12 at the least
-    #[arg(long, default_value = "2%", value_name = "PERCENT")]
-    precision: Precision,
-    /// How long the trials may take altogether: then rounds are added no more, and it is told what is not as precise
-    #[arg(long, default_value = "5m", value_parser = arguments::some_duration)]
-    budget: Duration,
-    /// Run this many rounds, however long they take and however precise they are
-    #[arg(long, value_parser = arguments::rounds)]
-    rounds: Option<NonZeroU32>,
-    /// Leave the ceiling out: more rounds in the same time, but nothing tells where the machine is the limit
-    #[arg(long)]
-    no_ceiling: bool,
-    /// Leave the files of the revisions in .prony/ab
+    #[command(flatten)]
+    measures: MeasureFlags,
+    #[command(flatten)]
+    judging: Judging,
+    /// Keep the files of the revisions in .prony/ab
     #[arg(long)]
     keep: bool,
     #[command(flatten)]
-    judging: Judging,
-    /// Give a server this long from its start to its first expected response
-    #[arg(long, value_parser = arguments::timeout, default_value = "30s")]
-    ready_timeout: Duration,
-    /// Build both again, even if nothing has changed
-    #[arg(long)]
-    rebuild: bool,
-    /// Shuffle the order with this seed, to repeat an earlier one
-    #[arg(long, value_parser = arguments::seed)]
-    seed: Option<u64>,
-    /// The CPUs of the servers, for instance 0 or 0-3
-    #[arg(long, value_name = "LIST")]
-    server_cpus: Option<String>,
-    /// The CPUs of the load
-    #[arg(long, value_name = "LIST")]
-    load_cpus: Option<String>,
-    /// The record file [default: .prony/prony.sqlite]
-    #[arg(long, value_name = "FILE")]
-    store: Option<PathBuf>,
+    build: BuildFlags,
+    #[command(flatten)]
+    cpus: CpuFlags,
+    #[command(flatten)]
+    store: StoreFlag,
 }
 
-/// Checks out, builds, measures and judges.
+/// Checks out, builds, measures and compares.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let interrupt = interrupt::on_signals()?;
+    let interrupt = interrupt_on_signals()?;
     let outcome = compare_revisions(project, arguments, &interrupt);
     match outcome {
         Err(_) if interrupt.load(Relaxed) => Ok(ExitCode::from(INTERRUPTED)),
-        // Status 1 says that something is worse, so whatever keeps it from being told is 2.
+        // Status 1 means that something is worse, so every error has status 2.
         outcome => outcome.map_err(usage),
     }
 }
@@ -133,13 +97,13 @@ fn compare_revisions(
     arguments: &Arguments,
     interrupt: &AtomicBool,
 ) -> Outcome {
-    // What is wrong with the command line is told before anything is checked out.
+    // Errors in the command line are reported before anything is checked out.
     let files = arguments.judging.open()?;
     let layout = project::layout(project)?;
     let catalogue = Catalogue::read(&layout)?;
-    let server = match is_folder(&arguments.server) {
-        true => Server::open(Path::new(&arguments.server))?,
-        false => catalogue.get(&arguments.server)?.clone(),
+    let server = match ServerPath::of(&arguments.server) {
+        Some(path) => path?.open_unnamed()?,
+        None => catalogue.get(&arguments.server)?.clone(),
     };
     let repository = Repository::of(&server.folder)?;
     layout.make_state()?;
@@ -152,9 +116,9 @@ fn compare_revisions(
     }
     if base.server.source_hash == new.server.source_hash {
         let id = &server.id;
-        errln!("note: the files of {id} are the same at both revisions");
+        errln!("note: the files of {id} are the same in both revisions");
     }
-    let session = Session {
+    let session = RevisionSession {
         layout: &layout,
         arguments,
         interrupt,
@@ -162,46 +126,175 @@ fn compare_revisions(
         ceiling: arguments.ceiling(&catalogue, &server),
     };
     match session.measure()? {
-        Measured::Run(finished) => arguments.judge(&finished, [&base.server, &new.server], files),
-        Measured::NewIsBroken(comparison) => Ok(arguments.judging.conclude(&comparison, files)?),
+        Measured::Run(finished) => session.judge(&finished, files),
+        Measured::NewIsBroken(comparison) => arguments.judging.conclude(&comparison, files),
         Measured::Interrupted => Ok(ExitCode::from(INTERRUPTED)),
     }
 }
 
 impl Arguments {
-    /// The reference server, as the control, where there is one.
+    /// The reference server, as the control, if the project has it.
     fn ceiling<'a>(&self, catalogue: &'a Catalogue, server: &Server) -> Option<&'a Server> {
         let mut servers = catalogue.servers.iter();
         let reference = servers.find(|one| one.id == CEILING);
-        reference.filter(|one| !self.no_ceiling && one.id != server.id)
+        reference.filter(|one| !self.measures.trials.no_ceiling && one.id != server.id)
+    }
+}
+
+/// What came of measuring.
+enum Measured {
+    /// A run, which may have been interrupted.
+    Run(Box<Finished>),
+    /// BASE can be built and NEW cannot.
+    NewIsBroken(Box<Comparison>),
+    /// The user stopped it before there was a run.
+    Interrupted,
+}
+
+/// Two revisions that are measured in one run.
+struct RevisionSession<'a> {
+    layout: &'a Layout,
+    arguments: &'a Arguments,
+    interrupt: &'a AtomicBool,
+    /// BASE and NEW.
+    pair: [&'a Server; 2],
+    ceiling: Option<&'a Server>,
+}
+
+impl RevisionSession<'_> {
+    /// Builds and measures both.
+    fn measure(&self) -> Result<Measured, Box<dyn Error>> {
+        let arguments = self.arguments;
+        let cpus = arguments.cpus.assign()?;
+        let measures = &arguments.measures;
+        let chosen = measures.choose(self.layout, self.pair, cpus.load.len())?;
+        let ceiling = self
+            .ceiling
+            .filter(|one| project::serves_any(one, &chosen.measures));
+        let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
+        let id = project::run_id("ab");
+        let folder = self.layout.runs().join(&id);
+        let bench = arguments
+            .build
+            .bench(self.layout, cpus, folder.join("logs"))?;
+        if let Some(end) = self.build(&bench, &id, &chosen)? {
+            return Ok(end);
+        }
+        let store = arguments.store.open(self.layout)?;
+        let suite = self.suite(&servers);
+        let request = RunRequest {
+            bench: Bench {
+                freshness: Freshness::IfUnchanged,
+                ..bench
+            },
+            suite: &suite,
+            servers,
+            tasks: chosen.tasks,
+            measures: chosen.measures,
+            adaptive: measures.adaptive(),
+            baseline: Some(self.pair[0].id.clone()),
+            alike: self.pair.map(|server| server.id.clone()).into(),
+            seed: measures.trials.seed(),
+            id,
+            command: std::env::args().collect(),
+            prony_version: env!("CARGO_PKG_VERSION").into(),
+            ports: Box::new(FreePorts),
+            driver: None,
+        };
+        let finished = run_progress::run(request, &store, self.interrupt)?;
+        // The user may have deleted the state folder during the run; the reports go there.
+        let _ = self.layout.make_state();
+        let comparison = prony_report::RunSummary::of(&finished.run, &finished.trials);
+        let files = report_files::write_finished(&folder, &finished, &comparison)?;
+        errln!("{}\n", report_files::places(&files, &store, &finished.run));
+        Ok(Measured::Run(Box::new(finished)))
     }
 
-    fn extent(&self) -> Extent {
-        Extent {
-            precision: self.precision,
-            budget: self.budget,
-            rounds: self.rounds,
+    /// Builds both before anything is measured: if one cannot be built, the trials of the other are not needed. Gives
+    /// the end, if it is one.
+    fn build(
+        &self,
+        bench: &Bench,
+        run: &str,
+        measures: &Measures,
+    ) -> Result<Option<Measured>, Box<dyn Error>> {
+        let prepared = prepare(
+            bench,
+            &self.pair,
+            self.interrupt,
+            &mut run_progress::say_what_is_built,
+        );
+        let [base, new] = prepared.as_slice() else {
+            return Ok(Some(Measured::Interrupted));
+        };
+        for Prepared { record, .. } in [base, new] {
+            if let Some(line) = run_progress::status_line(&record.id, &record.status) {
+                errln!("{line}");
+            }
+        }
+        match (&base.record.status, &new.record.status) {
+            (ServerStatus::Ready, ServerStatus::Ready) => Ok(None),
+            (ServerStatus::Ready, ServerStatus::BuildFailed { .. }) => {
+                errln!("worse: {} can no longer be built", new.record.id);
+                let comparison = new_is_broken(run, &base.record.id, &new.record, measures);
+                Ok(Some(Measured::NewIsBroken(Box::new(comparison))))
+            }
+            (ServerStatus::Ready, _) => Err(not_built(&new.record.id)),
+            _ => Err(not_built(&base.record.id)),
         }
     }
 
-    /// Says what came of it. Of a run that was stopped what there is may still tell something.
-    fn judge(&self, finished: &Finished, pair: [&Server; 2], files: Files) -> Outcome {
-        let [base, new] = pair.map(|server| Side {
+    /// The suite that the run is recorded as.
+    fn suite(&self, servers: &[&Server]) -> Suite {
+        let [base, new] = self.pair;
+        Suite::made_up(
+            "ab",
+            format!("{} and {}", base.id, new.id),
+            vec![format!(
+                "Two revisions of one server, measured interleaved: {} (base) and {} (new).",
+                base.id, new.id
+            )],
+            servers.iter().map(|server| server.id.clone()).collect(),
+        )
+    }
+
+    /// Shows the comparison. An interrupted run may still support one.
+    fn judge(&self, finished: &Finished, files: ComparisonFiles) -> Outcome {
+        let judging = &self.arguments.judging;
+        let [base, new] = self.pair.map(|server| Side {
             run: &finished.run,
             trials: &finished.trials,
             server: Some(&server.id),
         });
         let interrupted = finished.run.end == RunEnd::Interrupted;
-        let comparison = match Comparison::of(base, new, &self.judging.question()) {
+        let comparison = match Comparison::of(base, new, &judging.question()) {
             Err(_) if interrupted => return Ok(ExitCode::from(INTERRUPTED)),
             comparison => comparison?,
         };
-        let code = self.judging.conclude(&comparison, files)?;
+        let code = judging.conclude(&comparison, files)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        let wide = self.extent().too_wide(&comparison, &finished.run);
-        wide.iter().for_each(|line| errln!("note: {line}"));
+        let measures = &self.arguments.measures;
+        for line in measures.too_wide(&comparison, &finished.run) {
+            errln!("note: {line}");
+        }
         Ok(code)
     }
+}
+
+/// The comparison if only BASE could be built; `run` is the id that the run would have had.
+fn new_is_broken(run: &str, base: &str, new: &ServerRecord, measures: &Measures) -> Comparison {
+    let side = |server: &str| Named {
+        run: run.to_owned(),
+        server: Some(server.to_owned()),
+        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+    };
+    let measures = measures.measures.iter();
+    let measures = measures.map(|one| (one.workload.as_str(), &one.load));
+    Comparison::without_new(side(base), side(&new.id), (base, new), measures)
+}
+
+fn not_built(id: &str) -> Box<dyn Error> {
+    format!("nothing can be compared: {id} could not be built").into()
 }

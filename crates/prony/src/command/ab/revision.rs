@@ -2,28 +2,26 @@
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
 
 use prony_server::{Layout, MANIFEST_FILE, Manifest, Place, Server, ServerError, Word};
 
-use super::checkout::{Checkout, Shelf};
-use super::git::{Commit, Repository};
+use super::git::{Checkout, Commit, Repository, Shelf};
 
-/// The revision that is no commit: the working tree as it is, with all that is not committed.
+/// The name of the working tree as it is, uncommitted changes included.
 const WORKING_TREE: &str = ".";
 
-/// Cargo's target folder where revisions are built. In the one that all servers share, each revision would write its
-/// program over the other's.
+/// Cargo's target folder for a revision. In the folder that all servers share, each revision would overwrite the
+/// program of the other.
 const OWN_TARGET: &str = "{out}/cargo-target";
 
 /// A server at a revision.
 pub struct Revision<'a> {
     pub server: Server,
-    /// Its files lie here as long as it is needed; `None` for the working tree.
+    /// Keeps its files; `None` for the working tree.
     _checkout: Option<Checkout<'a>>,
 }
 
-/// What a revision on the command line stands for.
+/// What a revision on the command line names.
 enum Named {
     Commit(Commit),
     WorkingTree,
@@ -46,16 +44,16 @@ impl Named {
     }
 }
 
-/// Which revision of a server, and what it is called.
+/// A revision of a server, before its files are in place.
 pub struct Wanted<'a> {
     server: &'a Server,
     named: Named,
-    /// Its label, and where that is the other revision's as well, more.
+    /// What distinguishes it from the other revision.
     label: String,
 }
 
 impl<'s> Wanted<'s> {
-    /// Two revisions; they may be the same, to see how noisy the machine is.
+    /// Two revisions. They may be the same, to see how noisy the machine is.
     pub fn two(
         repository: &Repository,
         server: &'s Server,
@@ -77,7 +75,7 @@ impl<'s> Wanted<'s> {
         Ok([base, new])
     }
 
-    /// The server at this revision, its files in place.
+    /// The server at this revision, with its files in place.
     pub fn fetch<'a>(
         &self,
         repository: &'a Repository,
@@ -114,7 +112,7 @@ impl<'s> Wanted<'s> {
         let folder = checkout.folder().join(&repository.inside);
         if !folder.join(MANIFEST_FILE).is_file() {
             return Err(format!(
-                "the revision {} has no server `{}`: there is no {} in it",
+                "the revision {} has no server `{}`: it has no {}",
                 self.label,
                 self.server.id,
                 repository.inside.join(MANIFEST_FILE).display()
@@ -136,7 +134,7 @@ impl<'s> Wanted<'s> {
     }
 }
 
-/// Gives a build a target folder of its own wherever it names the shared one.
+/// Gives a build a target folder of its own instead of the shared one.
 fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
     let own = |word: &Word| {
         Word::new(
@@ -158,15 +156,10 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The working tree is built in any case: what the build reads outside of the server's folder, a library beside it,
-/// may have changed, and the stamp of an earlier build does not tell.
+/// Makes sure that the working tree is built: the stamp of an earlier build does not cover files outside of the
+/// server's folder, such as a library beside it.
 fn build_anew(server: &Server, layout: &Layout) {
     let name = format!("{}-{}", server.id, server.short_hash());
-    // Where there was none there is nothing to take away.
+    // There may be none.
     let _ = fs::remove_file(layout.builds().join(name).join("stamp.json"));
-}
-
-/// Whether a server is given by its folder, not by its id.
-pub fn is_folder(text: &str) -> bool {
-    text.contains('/') || Path::new(text).join(MANIFEST_FILE).is_file()
 }

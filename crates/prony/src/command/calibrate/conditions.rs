@@ -1,4 +1,4 @@
-//! What else a reader of this machine's figures should know.
+//! The conditions of this machine's figures.
 
 use std::fs;
 
@@ -6,31 +6,31 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use prony_model::{CpuAssignment, Machine, MachineNoise};
 use serde::Serialize;
 
-/// What the machine shows of itself, and what it allows.
+/// What the machine is, and what it allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Conditions {
     /// The machine.
     pub machine: Machine,
     /// The CPUs of server and generator.
     pub cpus: CpuAssignment,
-    /// How many open files a process may have.
+    /// How many files a process may open.
     pub open_files: Option<OpenFiles>,
-    /// The first and the last local port that a connection may get; each address has its own.
+    /// The first and the last local port for connections, per address.
     pub local_ports: Option<[u16; 2]>,
-    /// Whether the processor's packages tell the energy that they use; `None` until it was looked at.
+    /// Whether the processor counts its energy; `None` until it was checked.
     pub energy_is_told: Option<bool>,
-    /// The lowest and the highest frequency seen under load, in MHz; `None` where the system does not show it.
+    /// The lowest and the highest frequency under load, in MHz; `None` if the system does not show it.
     pub frequency_mhz: Option<(f64, f64)>,
-    /// The share (0 to 1) of CPU time under load that the hypervisor gave to others; `None` until it was looked at.
+    /// The share (0 to 1) of CPU time under load that the hypervisor took; `None` until it was checked.
     pub steal_share: Option<f64>,
 }
 
-/// How many open files a process may have; each connection is one. `None` where there is no bound.
+/// How many files a process may open; each connection is one. `None` if there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OpenFiles {
-    /// As it is.
+    /// The current limit.
     pub now: Option<u64>,
-    /// As far as the process may raise it itself.
+    /// The highest limit that the process may set.
     pub most: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl OpenFiles {
 }
 
 impl Conditions {
-    /// What is to be seen without a load.
+    /// The conditions that show without a load.
     pub fn see(cpus: &CpuAssignment) -> Self {
         Self {
             machine: prony_system::detect_machine(),
@@ -61,8 +61,8 @@ impl Conditions {
         }
     }
 
-    /// What was seen under a load.
-    pub fn heard(&mut self, noise: &MachineNoise) {
+    /// Adds the conditions that show under load.
+    pub fn add(&mut self, noise: &MachineNoise) {
         self.energy_is_told = Some(noise.energy_j.is_some());
         self.frequency_mhz = noise.frequency_mhz;
         self.steal_share = Some(noise.steal_share);

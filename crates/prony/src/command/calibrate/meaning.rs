@@ -1,19 +1,18 @@
-//! What the limits mean for whoever reads figures from this machine.
+//! What the limits mean for figures from this machine.
 
-use prony_report::format::{count, duration, share};
+use prony_present::number::{count, duration, exact_rate, share};
 
-use super::Calibration;
+use super::calibration::Calibration;
 use super::conditions::Conditions;
-use super::engine::Engine;
+use super::engine::{AtRate, Engine, ScheduleLag};
 use super::round_trip::RoundTrips;
-use super::schedule::{AtRate, ScheduleLag};
-use super::sleep::Wakeups;
+use super::timing::Wakeups;
 
-/// From this share on, steal is told.
+/// From this share on, CPU steal is reported.
 const STEAL: f64 = 0.01;
-/// From this share on, a side was the limit.
+/// From this share on, a side was the bottleneck.
 const SATURATED: f64 = 0.9;
-/// A closed loop keeps one side busy. Where both are below this share, somebody else had the CPUs.
+/// A closed loop keeps one side busy. If both are below this share, other programs had the CPUs.
 const IDLE: f64 = 0.6;
 
 /// A sentence for each limit that was measured.
@@ -35,14 +34,11 @@ pub fn sentences(calibration: &Calibration) -> Vec<String> {
 fn round_trip(trips: &RoundTrips) -> Option<String> {
     let trip = trips.two_cpus.or(trips.one_cpu)?;
     let tail = trip.p99.map_or_else(String::new, |p99| {
-        format!(
-            ", and one in a hundred takes {} or more",
-            duration(p99 as f64)
-        )
+        format!(", and one in a hundred {} or more", duration(p99 as f64))
     });
     Some(format!(
-        "Latencies below {} are the machine's own: so long a byte takes there and back with no server behind \
-         it{tail}.",
+        "Latencies below {} are the machine's own: a byte takes this long there and back without a server\
+         {tail}.",
         duration(trip.p50 as f64)
     ))
 }
@@ -50,8 +46,8 @@ fn round_trip(trips: &RoundTrips) -> Option<String> {
 fn wakeup(wakeups: &Wakeups) -> Option<String> {
     let (sleeping, spinning) = (wakeups.sleeping?, wakeups.spinning?);
     Some(format!(
-        "Who sleeps until an instant wakes {} too late (median), who spins {}: in an open loop that much of a \
-         latency may be the generator's, and its report has it as schedule lag.",
+        "Timers wake {} late (median), {} when spinning. In an open loop that much of a latency may be the \
+         generator's; reports show it as schedule lag.",
         duration(sleeping.p50 as f64),
         duration(spinning.p50 as f64)
     ))
@@ -61,14 +57,14 @@ fn engine(engine: &Engine) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(cost) = engine.generator.filter(|cost| cost.cpu_ns() > 0.0) {
         said.push(format!(
-            "A request costs the generator {} of CPU time, so one of its threads makes {} small requests a second \
-             at the most. A faster server needs more threads, or its row is marked as client-limited.",
+            "A request costs the generator {} of CPU time, so one thread sends at most {} small requests per second. \
+             A faster server needs more threads, or its row is marked as client-limited.",
             duration(cost.cpu_ns()),
             count(1e9 / cost.cpu_ns())
         ));
         if cost.instructions.is_none() {
             said.push(
-                "Cycles and instructions are not counted here: of costs there is CPU time, which noise blurs a little."
+                "This machine does not count cycles and instructions, so costs are in CPU time, which is noisier."
                     .to_owned(),
             );
         }
@@ -77,23 +73,23 @@ fn engine(engine: &Engine) -> Vec<String> {
     said
 }
 
-/// Which side the closed loop was limited by.
+/// Which side was the bottleneck of the closed loop.
 fn limit(engine: &Engine) -> Option<&'static str> {
     let (generator, server) = (engine.generator_busy, engine.server_busy);
     if generator < IDLE && server < IDLE {
         return Some(
-            "Neither generator nor server was busy in a load that keeps one of them busy: other programs had \
-             the CPUs, and the figures here are theirs as much as the machine's. Do it again when it is quiet.",
+            "Neither generator nor server was busy, although a closed loop keeps one of them busy: other programs had \
+             the CPUs. Calibrate again when the machine is quiet.",
         );
     }
     match (generator >= SATURATED, server >= SATURATED) {
         (true, false) => Some(
-            "The generator was the limit of its load on the reference server: with one thread no server can be \
-             seen to be faster here.",
+            "The generator was the bottleneck of its load on the reference server: with one thread it cannot measure \
+             a faster server.",
         ),
         (false, true) => Some(
-            "The reference server, not the generator, was the limit of that load: even a server as fast as the \
-             ceiling is measured as it is.",
+            "The reference server, not the generator, was the bottleneck of that load: Prony can measure even a server \
+             that is as fast as the ceiling.",
         ),
         _ => None,
     }
@@ -117,38 +113,36 @@ fn kept_up(way: &str, rates: &[AtRate]) -> Option<String> {
             let p50 = duration(lag.p50 as f64);
             format!(", with a median lag of {p50}{}", p99.unwrap_or_default())
         });
-        format!(
-            "{} requests a second are kept up{lag}",
-            count(at.rate_per_s)
-        )
+        format!("keeps up {}{lag}", exact_rate(at.rate_per_s))
     });
-    let lost = lost.map(|at| format!("{} are not", count(at.rate_per_s)));
-    let both: Vec<String> = [kept, lost].into_iter().flatten().collect();
-    (!both.is_empty()).then(|| format!("By one thread, {way}: {}.", both.join("; ")))
+    let lost = lost.map(|at| exact_rate(at.rate_per_s));
+    let text = match (kept, lost) {
+        (Some(kept), Some(lost)) => format!("{kept}, but not {lost}"),
+        (Some(kept), None) => kept,
+        (None, Some(lost)) => format!("does not keep up {lost}"),
+        (None, None) => return None,
+    };
+    Some(format!("With one thread, {way}, the generator {text}."))
 }
 
 fn conditions(seen: &Conditions) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(steal) = seen.steal_share.filter(|&steal| steal >= STEAL) {
         said.push(format!(
-            "The hypervisor gave {} of the CPU time to others meanwhile: single trials are not to be trusted here, \
-             many rounds are.",
+            "The hypervisor took {} of the CPU time meanwhile: do not trust single trials here; run many rounds.",
             share(steal)
         ));
     }
     if seen.cpus.shared() {
-        said.push(
-            "Server and generator share a CPU, so each slows the other down: throughput is that of both together."
-                .to_owned(),
-        );
+        said.push("Server and generator share a CPU, so each slows the other down.".to_owned());
     }
     said
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::cost::RequestCost;
-    use super::super::percentiles::Percentiles;
+    use super::super::engine::RequestCost;
+    use super::super::timing::Percentiles;
     use super::*;
 
     fn percentiles(p50: u64) -> Percentiles {
@@ -197,7 +191,7 @@ mod tests {
         };
         let said = round_trip(&two_cpus).unwrap();
         assert!(
-            said.contains("below 30.0 µs") && said.contains("takes 300 µs or more"),
+            said.contains("below 30.0 µs") && said.contains("hundred 300 µs or more"),
             "{said}"
         );
         let one_cpu = RoundTrips {
@@ -211,11 +205,11 @@ mod tests {
     fn the_cost_of_a_request_bounds_the_rate() {
         let said = engine(&engine_of(0.95, 0.5)).join("\n");
         assert!(
-            said.contains("5.00 µs") && said.contains("makes 200 k small"),
+            said.contains("5.00 µs") && said.contains("at most 200 k small"),
             "{said}"
         );
         assert!(
-            said.contains("not counted here") && said.contains("The generator was the limit"),
+            said.contains("does not count") && said.contains("The generator was the bottleneck"),
             "{said}"
         );
         assert!(
@@ -232,23 +226,23 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_rate_that_was_kept_up_is_told() {
+    fn the_highest_rate_that_was_kept_up_is_named() {
         let said = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
         assert!(
-            said.contains("5.00 k requests a second are kept up"),
+            said.contains("keeps up 5,000/s, with a median lag"),
             "{said}"
         );
-        assert!(said.contains("20.0 k are not"), "{said}");
+        assert!(said.contains(", but not 20,000/s"), "{said}");
         assert!(
             !kept_up("sleeping", &[at(1e3, 1.0)])
                 .unwrap()
-                .contains("are not")
+                .contains("not")
         );
         assert_eq!(kept_up("sleeping", &[]), None);
     }
 
     #[test]
-    fn nothing_is_said_of_what_was_not_measured() {
+    fn what_was_not_measured_has_no_sentence() {
         assert_eq!(sentences(&Calibration::default()), Vec::<String>::new());
     }
 }

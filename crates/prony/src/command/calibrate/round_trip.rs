@@ -1,4 +1,4 @@
-//! The loopback round trip: one byte there and one back over TCP, with nothing done in between.
+//! The loopback round trip: one byte there and back over TCP, with no work in between.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,28 +8,24 @@ use std::time::{Duration, Instant};
 use prony_model::{CpuAssignment, LatencyHistogram};
 use serde::Serialize;
 
-use super::percentiles::Percentiles;
-use super::pinned;
+use super::timing::{Percentiles, on_cpus, pin};
 
-/// A byte takes microseconds; only a fault takes so long.
+/// A byte takes microseconds; only a fault takes this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Not counted: caches and the connection are cold.
 const FIRST: Duration = Duration::from_millis(20);
 
-/// How long one byte takes there and back between two threads that sleep until it comes.
+/// How long one byte takes there and back between two threads that sleep until it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RoundTrips {
-    /// Between the server's CPU and the generator's; `None` where both have the same.
+    /// Between the server's CPU and the generator's; `None` if they are the same.
     pub two_cpus: Option<Percentiles>,
     /// Both threads on the generator's CPU.
     pub one_cpu: Option<Percentiles>,
 }
 
 impl RoundTrips {
-    /// Measures each for so long.
-    ///
-    /// # Errors
-    /// Where the loopback network or the threads cannot be had.
+    /// Measures each for this long.
     pub fn measure(cpus: &CpuAssignment, each: Duration) -> io::Result<Self> {
         let first = |cpus: &[usize]| cpus.first().map(|&cpu| vec![cpu]).unwrap_or_default();
         let (server, load) = (first(&cpus.server), first(&cpus.load));
@@ -50,11 +46,11 @@ fn round_trips(there: &[usize], here: &[usize], each: Duration) -> io::Result<La
     let far = connection(listener.accept()?.0)?;
     thread::scope(|scope| {
         let echo = scope.spawn(move || {
-            pinned::prepare(there)?;
+            pin(there)?;
             send_back(far)
         });
-        let measured = pinned::on(here, move || ask(near, each));
-        // The near end is closed by now, at which the echo ends.
+        let measured = on_cpus(here, move || send_and_time(near, each));
+        // The near end is closed by now, which ends the echo.
         let echoed = echo
             .join()
             .unwrap_or_else(|_| Err(io::Error::other("the echoing thread panicked")));
@@ -77,7 +73,7 @@ fn send_back(mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-fn ask(mut stream: TcpStream, each: Duration) -> io::Result<LatencyHistogram> {
+fn send_and_time(mut stream: TcpStream, each: Duration) -> io::Result<LatencyHistogram> {
     let mut trips = LatencyHistogram::new();
     let begin = Instant::now();
     let mut byte = [1];
@@ -103,7 +99,7 @@ mod tests {
 
     #[test]
     fn bytes_come_back() {
-        let trips = round_trips(&[], &[], Duration::from_millis(200)).unwrap();
+        let trips = round_trips(&[], &[], Duration::from_secs(1)).unwrap();
         assert!(trips.count() > 0 && trips.value_at(0.5) > 0);
     }
 
@@ -114,7 +110,7 @@ mod tests {
             server: vec![cpu],
             load: vec![cpu],
         };
-        let trips = RoundTrips::measure(&cpus, Duration::from_millis(100)).unwrap();
+        let trips = RoundTrips::measure(&cpus, Duration::from_secs(1)).unwrap();
         assert_eq!(trips.two_cpus, None);
         assert!(trips.one_cpu.is_some());
     }

@@ -1,53 +1,72 @@
 //! The calibration on the terminal.
 
-use prony_report::format::{count, duration, exact, share};
+use prony_present::number::{NONE, count, duration, exact, exact_rate, share};
+use prony_present::table::{Cell, Flag, Head, Row, Table, Weight};
+use prony_present::terminal::{Paint, wrapped};
 use prony_system::format_cpu_list;
 
-use super::Calibration;
-use super::clock::Clock;
+use super::calibration::Calibration;
 use super::conditions::{Conditions, OpenFiles};
-use super::cost::RequestCost;
-use super::engine::Engine;
+use super::engine::{AtRate, Engine, RequestCost, ScheduleLag};
 use super::meaning;
-use super::percentiles::Percentiles;
 use super::round_trip::RoundTrips;
-use super::schedule::{AtRate, ScheduleLag};
-use super::sleep::Wakeups;
-use crate::command::generators::grid::Grid;
+use super::timing::{Clock, Percentiles, Wakeups};
+use crate::view::listing;
 
-const NOT_KNOWN: &str = "–";
-
-/// Everything that was measured, and what it means.
-pub fn text(calibration: &Calibration) -> String {
-    let waits = waits(calibration);
+/// Everything that was measured, and what it means, in lines of at most `width` characters.
+pub fn text(calibration: &Calibration, width: usize) -> String {
+    let engine = calibration.engine.as_ref();
+    let lag = calibration.schedule_lag.as_ref();
+    let conditions = calibration.conditions.as_ref();
     let parts = [
         calibration.clock.as_ref().map(clock),
-        (!waits.rows.is_empty()).then(|| waits.terminal()),
-        calibration.engine.as_ref().map(engine),
-        calibration.schedule_lag.as_ref().map(schedule_lag),
-        calibration
-            .conditions
-            .as_ref()
-            .map(|seen| conditions(seen, calibration.engine.as_ref())),
-        meaning_list(calibration),
+        waits(calibration).map(|table| lines(&table, width)),
+        engine.map(|engine| self::engine(engine, width)),
+        lag.map(|lag| lines(&schedule_lag(lag), width)),
+        conditions.map(|seen| self::conditions(seen, engine, width)),
+        meaning_list(calibration, width),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-fn words(cells: &[&str]) -> Vec<String> {
-    cells.iter().map(|cell| (*cell).to_owned()).collect()
-}
-
 fn clock(clock: &Clock) -> String {
     format!(
-        "Clock\n  reading it takes {}; its least step is {}\n",
+        "Clock\n  reading it takes {}; its resolution is {}\n",
         duration(clock.read_ns),
         duration(clock.step_ns as f64)
     )
 }
 
-/// Waking up, and the round trip: all of them durations.
-fn waits(calibration: &Calibration) -> Grid {
+fn lines(table: &Table, width: usize) -> String {
+    let lines = table.terminal(width.saturating_sub(2), Paint { colour: false });
+    let mut lines = lines.into_iter();
+    let caption = lines.next().unwrap_or_default();
+    std::iter::once(format!("{caption}\n"))
+        .chain(lines.map(|line| format!("  {line}\n")))
+        .collect()
+}
+
+/// A table whose first column is words, and the others figures.
+fn table<const N: usize>(
+    caption: String,
+    titles: [&'static str; N],
+    rows: Vec<Vec<Cell>>,
+) -> Table {
+    let figures = titles.into_iter().map(Head::figure);
+    let row = |cells| Row {
+        cells,
+        ..Row::default()
+    };
+    Table {
+        caption,
+        heads: std::iter::once(Head::words("")).chain(figures).collect(),
+        rows: rows.into_iter().map(row).collect(),
+        is_whole: true,
+    }
+}
+
+/// The timers, and the round trip: all of them durations.
+fn waits(calibration: &Calibration) -> Option<Table> {
     let mut rows = Vec::new();
     if let Some(Wakeups {
         asked_ns,
@@ -56,73 +75,54 @@ fn waits(calibration: &Calibration) -> Grid {
     }) = calibration.wakeups
     {
         let asked = duration(asked_ns as f64);
-        rows.push(times(format!("delay of a {asked} sleep"), sleeping));
-        rows.push(times(
-            format!("delay of {asked}, the last 200 µs spinning"),
-            spinning,
-        ));
+        rows.push(times(format!("lateness after {asked}"), sleeping));
+        rows.push(times("  the last 200 µs spinning".into(), spinning));
     }
     if let Some(RoundTrips { two_cpus, one_cpu }) = calibration.round_trips {
-        rows.push(times("round trip of a byte, two CPUs".to_owned(), two_cpus));
-        rows.push(times("round trip of a byte, one CPU".to_owned(), one_cpu));
+        rows.push(times("round trip, two CPUs".into(), two_cpus));
+        rows.push(times("round trip, one CPU".into(), one_cpu));
     }
-    Grid {
-        title: "Waking up, and the loopback network".to_owned(),
-        headings: words(&["", "p50", "p99", "longest", "times"]),
-        rows,
-        notes: Vec::new(),
-    }
+    (!rows.is_empty()).then(|| {
+        let caption = "Timers, and a byte over the loopback network".into();
+        table(caption, ["p50", "p99", "max", "samples"], rows)
+    })
 }
 
-fn times(name: String, found: Option<Percentiles>) -> Vec<String> {
-    let mut row = vec![name];
-    match found {
-        None => row.extend([NOT_KNOWN; 4].map(str::to_owned)),
-        Some(found) => row.extend([
-            duration(found.p50 as f64),
-            maybe(found.p99.map(|p99| p99 as f64), duration),
-            duration(found.max as f64),
-            exact(found.count),
-        ]),
-    }
-    row
+fn times(name: String, found: Option<Percentiles>) -> Vec<Cell> {
+    let ns = |of: fn(Percentiles) -> Option<u64>| optional(found.and_then(of));
+    vec![
+        Cell::text(name),
+        ns(|found| Some(found.p50)),
+        ns(|found| found.p99),
+        ns(|found| Some(found.max)),
+        Cell::text(found.map_or(NONE.into(), |found| exact(found.count))),
+    ]
 }
 
-fn maybe(value: Option<f64>, text: fn(f64) -> String) -> String {
-    value.map_or_else(|| NOT_KNOWN.to_owned(), text)
+fn optional(ns: Option<u64>) -> Cell {
+    Cell::optional(ns.map(|ns| ns as f64), duration)
 }
 
-fn engine(engine: &Engine) -> String {
-    let side = |name: &str, cost: &Option<RequestCost>, calls: Option<f64>, busy: f64| {
-        let time = |of: fn(&RequestCost) -> f64| maybe(cost.as_ref().map(of), duration);
+fn engine(engine: &Engine, width: usize) -> String {
+    let side = |name: &str, cost: Option<RequestCost>, calls: Option<f64>, busy: f64| {
+        let time = |of: fn(&RequestCost) -> f64| Cell::optional(cost.as_ref().map(of), duration);
         vec![
-            name.to_owned(),
+            Cell::text(name),
             time(RequestCost::cpu_ns),
             time(|cost| cost.user_ns),
             time(|cost| cost.system_ns),
-            maybe(cost.and_then(|cost| cost.instructions), count),
-            maybe(cost.and_then(|cost| cost.cycles), count),
-            calls.map_or_else(|| NOT_KNOWN.to_owned(), |calls| format!("{calls:.2}")),
-            share(busy),
+            Cell::optional(cost.and_then(|cost| cost.instructions), count),
+            Cell::optional(cost.and_then(|cost| cost.cycles), count),
+            Cell::optional(calls, |calls| format!("{calls:.2}")),
+            Cell::text(share(busy)),
         ]
     };
-    let mut notes = vec![format!("{} responses a second", count(engine.rate_per_s))];
-    if let Some(Percentiles {
-        p50,
-        p99: Some(p99),
-        ..
-    }) = engine.latency_ns
-    {
-        let (p50, p99) = (duration(p50 as f64), duration(p99 as f64));
-        notes.push(format!("latency of this closed loop: p50 {p50}, p99 {p99}"));
-    }
-    Grid {
-        title: format!(
-            "A request, small response, closed loop of 64 connections over {}",
+    let table = table(
+        format!(
+            "Cost per request: small response, closed loop of 64 connections over {}",
             engine.event_loop
         ),
-        headings: words(&[
-            "",
+        [
             "CPU time",
             "user",
             "kernel",
@@ -130,57 +130,81 @@ fn engine(engine: &Engine) -> String {
             "cycles",
             "system calls",
             "busy",
-        ]),
-        rows: vec![
+        ],
+        vec![
             side(
                 "generator",
-                &engine.generator,
+                engine.generator,
                 engine.system_calls,
                 engine.generator_busy,
             ),
-            side("reference server", &engine.server, None, engine.server_busy),
+            side("reference server", engine.server, None, engine.server_busy),
         ],
-        notes,
+    );
+    let mut text = lines(&table, width);
+    text += &format!("  {} responses per second", count(engine.rate_per_s));
+    if let Some(Percentiles {
+        p50,
+        p99: Some(p99),
+        ..
+    }) = engine.latency_ns
+    {
+        let (p50, p99) = (duration(p50 as f64), duration(p99 as f64));
+        text += &format!("; latency (closed loop): p50 {p50}, p99 {p99}");
     }
-    .terminal()
+    text + "\n"
 }
 
-fn schedule_lag(lag: &ScheduleLag) -> String {
+fn schedule_lag(lag: &ScheduleLag) -> Table {
     let row = |waiting: &str, at: &AtRate| {
         vec![
-            format!("{}/s, {waiting}", count(at.rate_per_s)),
-            maybe(at.lag_ns.map(|lag| lag.p50 as f64), duration),
-            maybe(
-                at.lag_ns.and_then(|lag| lag.p99).map(|p99| p99 as f64),
-                duration,
-            ),
-            format!("{:.3}", at.rate_ratio),
-            share(at.generator_busy),
-            at.client_limited_by.clone().unwrap_or_default(),
+            Cell::text(format!("{}, {waiting}", exact_rate(at.rate_per_s))),
+            optional(at.lag_ns.map(|lag| lag.p50)),
+            optional(at.lag_ns.and_then(|lag| lag.p99)),
+            Cell::text(format!("{:.3}", at.rate_ratio)),
+            Cell::text(share(at.generator_busy)),
         ]
     };
-    let sleeping = lag.sleeping.iter().map(|at| row("sleeping", at));
-    let spinning = lag.spinning.iter().map(|at| row("spinning", at));
-    Grid {
-        title: "Schedule lag at a rate, even arrivals, one thread".to_owned(),
-        headings: words(&["", "lag p50", "lag p99", "rate ratio", "busy", ""]),
-        rows: sleeping.chain(spinning).collect(),
-        notes: Vec::new(),
+    let ways = [("sleeping", &lag.sleeping), ("spinning", &lag.spinning)];
+    let rows = ways.into_iter().flat_map(|(waiting, rates)| {
+        let rows = rates.iter().map(move |at| (row(waiting, at), at));
+        rows.collect::<Vec<_>>()
+    });
+    let (cells, rates): (Vec<_>, Vec<_>) = rows.unzip();
+    let titles = ["lag p50", "lag p99", "sent ratio", "busy"];
+    let mut table = table(
+        "Schedule lag: evenly spaced requests, one thread".into(),
+        titles,
+        cells,
+    );
+    for (row, at) in table.rows.iter_mut().zip(rates) {
+        row.flags
+            .extend(at.client_limited_by.as_ref().map(|why| Flag {
+                text: format!("the generator was the bottleneck: {why}"),
+                weight: Weight::Note,
+            }));
     }
-    .terminal()
+    table
 }
 
-fn bound(bound: Option<u64>) -> String {
-    bound.map_or_else(|| "any number".to_owned(), exact)
-}
-
-fn conditions(seen: &Conditions, engine: Option<&Engine>) -> String {
+fn conditions(seen: &Conditions, engine: Option<&Engine>, width: usize) -> String {
     let machine = &seen.machine;
     let unseen = || "not visible".to_owned();
-    let lines = [
+    let counted = match engine.and_then(|engine| engine.generator) {
+        Some(cost) if cost.instructions.is_some() => "counted",
+        Some(_) => "not counted",
+        None => NONE,
+    };
+    let energy = match seen.energy_is_told {
+        Some(true) => "counted by the processor (RAPL)".to_owned(),
+        Some(false) => unseen(),
+        None => NONE.to_owned(),
+    };
+    let limit = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), exact);
+    let rows = [
         (
             "CPU",
-            format!("{}, {} on line", machine.cpu_model, machine.cpus),
+            format!("{}, {} online", machine.cpu_model, machine.cpus),
         ),
         ("server on CPU", format_cpu_list(&seen.cpus.server)),
         ("generator on CPU", format_cpu_list(&seen.cpus.load)),
@@ -190,7 +214,7 @@ fn conditions(seen: &Conditions, engine: Option<&Engine>) -> String {
             machine
                 .virtualization
                 .clone()
-                .unwrap_or_else(|| "none seen".into()),
+                .unwrap_or_else(|| "none detected".into()),
         ),
         (
             "frequency governor",
@@ -201,31 +225,17 @@ fn conditions(seen: &Conditions, engine: Option<&Engine>) -> String {
             seen.frequency_mhz
                 .map_or_else(unseen, |(low, high)| format!("{low:.0} to {high:.0} MHz")),
         ),
+        ("cycles, instructions", counted.to_owned()),
+        ("energy", energy),
         (
-            "cycles, instructions",
-            match engine.and_then(|engine| engine.generator) {
-                Some(RequestCost {
-                    instructions: Some(_),
-                    ..
-                }) => "counted".to_owned(),
-                Some(_) => "not counted".to_owned(),
-                None => NOT_KNOWN.to_owned(),
-            },
+            "CPU steal under load",
+            seen.steal_share.map_or(NONE.to_owned(), share),
         ),
-        (
-            "energy",
-            match seen.energy_is_told {
-                Some(true) => "counted by the processor (RAPL)".to_owned(),
-                Some(false) => unseen(),
-                None => NOT_KNOWN.to_owned(),
-            },
-        ),
-        ("steal under load", maybe(seen.steal_share, share)),
         (
             "open files",
             seen.open_files
                 .map_or_else(unseen, |OpenFiles { now, most }| {
-                    format!("{}, may be raised to {}", bound(now), bound(most))
+                    format!("{}, can be raised to {}", limit(now), limit(most))
                 }),
         ),
         (
@@ -235,12 +245,15 @@ fn conditions(seen: &Conditions, engine: Option<&Engine>) -> String {
             }),
         ),
     ];
-    let lines = lines.map(|(name, text)| format!("  {name:<22}{text}\n"));
-    format!("The machine\n{}", lines.concat())
+    let rows = rows.map(|(name, text)| (name.to_owned(), text));
+    format!("The machine\n{}", listing(&rows, width))
 }
 
-fn meaning_list(calibration: &Calibration) -> Option<String> {
+fn meaning_list(calibration: &Calibration, width: usize) -> Option<String> {
     let sentences = meaning::sentences(calibration);
-    let lines: Vec<String> = sentences.iter().map(|line| format!("- {line}\n")).collect();
-    (!lines.is_empty()).then(|| format!("What this means\n{}", lines.concat()))
+    let items = sentences.iter().map(|sentence| {
+        let lines = wrapped(sentence, width.saturating_sub(2));
+        format!("- {}\n", lines.join("\n  "))
+    });
+    (!sentences.is_empty()).then(|| format!("What this means\n{}", items.collect::<String>()))
 }

@@ -1,16 +1,13 @@
-//! What was measured, of machines that nobody has.
+//! Golden tests of calibrations of imaginary machines.
 
 use prony_model::{CpuAssignment, Machine};
 
-use super::clock::Clock;
+use super::calibration::Calibration;
 use super::conditions::{Conditions, OpenFiles};
-use super::cost::RequestCost;
-use super::engine::Engine;
-use super::percentiles::Percentiles;
+use super::engine::{AtRate, Engine, RequestCost, ScheduleLag};
 use super::round_trip::RoundTrips;
-use super::schedule::{AtRate, ScheduleLag};
-use super::sleep::Wakeups;
-use super::{Calibration, show};
+use super::show;
+use super::timing::{Clock, Percentiles, Wakeups};
 use crate::tests::golden;
 
 fn percentiles(p50: u64) -> Percentiles {
@@ -32,7 +29,7 @@ fn at(rate_per_s: f64, rate_ratio: f64, limited: Option<&str>) -> AtRate {
     }
 }
 
-/// A machine that tells everything.
+/// A machine that shows everything.
 fn all() -> Calibration {
     let cost = RequestCost {
         user_ns: 1000.0,
@@ -99,7 +96,7 @@ fn all() -> Calibration {
     }
 }
 
-/// One that tells next to nothing: it has a single CPU, which others have as well.
+/// A machine that shows next to nothing, with a single CPU for server and generator.
 fn little() -> Calibration {
     let full = all();
     Calibration {
@@ -170,11 +167,14 @@ fn calibrations_are_the_golden_ones() {
     golden(
         "calibrate",
         &[
-            ("everything", show::text(&all())),
-            ("the reference server is the limit", show::text(&saturated)),
-            ("little", show::text(&little())),
-            ("stopped after the clock", show::text(&stopped)),
-            ("stopped at once", show::text(&Calibration::default())),
+            ("everything", show::text(&all(), 80)),
+            (
+                "the reference server is the bottleneck",
+                show::text(&saturated, 80),
+            ),
+            ("little", show::text(&little(), 80)),
+            ("stopped after the clock", show::text(&stopped, 80)),
+            ("stopped at once", show::text(&Calibration::default(), 80)),
         ],
     );
 }

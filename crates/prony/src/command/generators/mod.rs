@@ -1,55 +1,63 @@
-//! `prony generators`: the load generators themselves as the servers of study.
+//! `prony generators`: compares load generators.
 
 mod case;
-pub mod grid;
-pub mod reference_server;
 mod rounds;
 mod tables;
-mod truth;
 
 #[cfg(test)]
 mod tests;
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue, Counters, FindError, Resources, Tool};
+use prony_present::markdown;
+use prony_present::terminal::{Paint, wrapped};
 use prony_server::Layout;
 use prony_system::format_cpu_list;
 use serde::Serialize;
 
-use self::case::Case;
-use self::reference_server::ReferenceServers;
-use self::rounds::{CaseResult, Plan, measure};
-use self::truth::Freeze;
+use self::case::{Case, Freeze};
+use self::rounds::{CasePlan, CaseResult, measure};
+use self::tables::CaseTable;
+use super::flags::{CpuFlags, ResultFlags};
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, usage};
-use crate::interrupt;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project;
-use crate::result_file::{self, ResultFile};
+use crate::reference_server::ReferenceServers;
+use crate::result_file;
+use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony generators                                    every tool that is installed, every case
-  prony generators --tools wrk,prony --rounds 9       these two
-  prony generators --cases hello:64,page:32           these cases: a workload and its connections
-  prony generators --cases rate:20k,frozen:1k:64      at a rate; at a rate on a server that freezes
+  prony generators                                all installed tools, all cases
+  prony generators --tools wrk,prony --rounds 9   these two tools
+  prony generators --cases hello:64,page:32       these cases, with connections
+  prony generators --cases rate:20k,frozen:1k:64  a rate; a server that freezes
   prony generators --markdown table.md --json all.json
 
-The cases: hello, byte, page, sse, sse-20k and quote in a closed loop; pipelined (hello, 16 deep);
-close (hello, a connection for each request); rate:RATE; frozen:RATE, on a server that responds
-nothing for a while of every period (--freeze), whose true latency is known. Each may be followed
-by :CONNECTIONS (64 otherwise).
+The cases:
+  hello, byte, page, sse, sse-20k or quote
+               a workload in a closed loop
+  pipelined    hello, with 16 requests in flight per connection
+  close        hello, with a new connection for each request
+  rate:RATE    hello at this rate
+  frozen:RATE  hello at this rate on a server that freezes (--freeze): its
+               true latency is known
+Each case may be followed by :CONNECTIONS [default: 64].
 
-Each tool has one thread on one CPU, the reference server the others' half. Figures are medians
-over the rounds; ratios are taken within each round.
+Each tool has one thread on one CPU (by default the first of the load's half). \
+Figures are medians over the rounds; ratios are taken within each round.
 
-Exit status: 0 where every tool that could make a case did, 1 where one failed, 2 where the
-command line is wrong, 130 where you stopped it (what was measured is shown).";
+Exit status:
+  0    every tool ran every case that it can run
+  1    a tool failed
+  2    the command line is wrong
+  130  you stopped it; what was measured is shown";
 
 const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rate:20k:64";
 
@@ -57,36 +65,28 @@ const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rat
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The tools, separated by commas [default: all that are installed]
+    /// Compare these tools, separated by commas [default: all that are installed]
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     tools: Vec<String>,
-    /// What they are made to do, separated by commas
+    /// Run these cases, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "CASES", default_value = CASES)]
     cases: Vec<Case>,
-    /// Run each tool this many times in each case
-    #[arg(long, default_value = "5", value_parser = arguments::whole(1..=1000_u32))]
+    /// Run each tool this many times per case
+    #[arg(long, value_name = "N", default_value = "5", value_parser = arguments::whole(1..=1000_u32))]
     rounds: u32,
-    /// Run it for this many seconds; on a server that freezes, for at least a whole period
-    #[arg(long, default_value = "2", value_parser = arguments::whole(1..=3600_u32))]
-    seconds: u32,
-    /// How the server of `frozen` freezes: for so long at the end of every period
+    /// Run it for this long, in whole seconds; with a freezing server, for at least one period
+    #[arg(long, default_value = "2s", value_parser = arguments::whole_seconds)]
+    duration: Duration,
+    /// Let the server of `frozen` freeze this long at the end of each period
     #[arg(long, value_name = "FREEZE/PERIOD", default_value = "1s/10s")]
     freeze: Freeze,
-    /// The CPUs of the server [default: half of them]
-    #[arg(long, value_name = "LIST")]
-    server_cpus: Option<String>,
-    /// The CPUs of the tools [default: the first of the other half]
-    #[arg(long, value_name = "LIST")]
-    load_cpus: Option<String>,
-    /// Write everything that was measured as JSON to a file, or to standard output with `-`
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write the tables as Markdown to a file, or to standard output with `-`
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
+    #[command(flatten)]
+    cpus: CpuFlags,
+    #[command(flatten)]
+    results: ResultFlags,
 }
 
-/// All that was measured, as it is written.
+/// All that was measured, as JSON.
 #[derive(Serialize)]
 struct Document<'a> {
     prony_version: &'static str,
@@ -100,17 +100,14 @@ struct Document<'a> {
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = project::layout(project)?;
     let tools = tools(&layout, &arguments.tools)?;
-    let mut cpus = project::cpus(
-        arguments.server_cpus.as_deref(),
-        arguments.load_cpus.as_deref(),
-    )?;
-    if arguments.load_cpus.is_none() {
+    let mut cpus = arguments.cpus.assign()?;
+    if arguments.cpus.load_cpus.is_none() {
         cpus.load.truncate(1);
     }
     let counters = Counters::probe();
     let counted = match counters {
-        Some(_) => "cycles and instructions are counted",
-        None => "this machine has no counters for cycles and instructions",
+        Some(_) => "the machine counts cycles and instructions",
+        None => "the machine does not count cycles and instructions",
     };
     let conditions = format!(
         "Server on CPU {}, each generator on CPU {}, one thread; {counted}.",
@@ -118,11 +115,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         format_cpu_list(&cpus.load)
     );
     errln!("{conditions}");
-    let plan = Plan {
+    let plan = CasePlan {
         tools,
         cases: arguments.cases.clone(),
         rounds: arguments.rounds,
-        duration: Duration::from_secs(arguments.seconds.into()),
+        duration: arguments.duration,
         freeze: arguments.freeze,
         limits: Resources {
             cpus: cpus.load.clone(),
@@ -131,18 +128,18 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         servers: ReferenceServers::on(&cpus.server, &layout)?,
     };
     layout.make_state()?;
-    let files = result_file::open([
-        ("--markdown", arguments.markdown.as_deref()),
-        ("--json", arguments.json.as_deref()),
-    ])?;
-    let interrupt = interrupt::on_signals()?;
+    let files = arguments.results.open()?;
+    let interrupt = interrupt_on_signals()?;
     let mut results = Vec::new();
     let measured = measure(&plan, &interrupt, &mut results);
-    let is_for_a_program = files.iter().flatten().any(ResultFile::is_stdout);
-    show(&plan.tools, &results, is_for_a_program);
+    let tables = results.iter();
+    let tables: Vec<CaseTable> = tables
+        .filter_map(|result| tables::table(result, &plan.tools))
+        .collect();
+    result_file::show(&in_terminal(&tables, width()), &files);
     let [to_markdown, to_json] = files;
     if let Some(file) = to_markdown {
-        file.write(&markdown(&plan.tools, &results, &conditions))?;
+        file.write(&in_markdown(&plan.tools, &tables, &conditions))?;
     }
     if let Some(file) = to_json {
         let document = Document {
@@ -158,7 +155,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     Ok(exit_code(&results, interrupt.load(Relaxed)))
 }
 
-/// The tools that were named, or all; those that are not installed are told and left out.
+/// The tools with these names, or all, without those that are not installed.
 fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>> {
     let catalogue = Catalogue::read(&layout.root().join("drivers"))?;
     let prony = std::env::current_exe()?;
@@ -175,7 +172,9 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
         match Tool::find(id, manifest, &prony) {
             Ok(tool) => tools.push(tool),
             Err(FindError { title, install }) => {
-                errln!("{title} is left out: it is not installed; to install it: {install}");
+                errln!(
+                    "{title} is left out, because it is not installed; to install it: {install}"
+                );
             }
         }
     }
@@ -185,30 +184,35 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
     }
 }
 
-/// Shows the tables, on standard error where standard output is for another program.
-fn show(tools: &[Tool], results: &[CaseResult], is_for_a_program: bool) {
-    for result in results {
-        match tables::table(result, tools) {
-            Some(grid) if is_for_a_program => errln!("{}", grid.terminal()),
-            Some(grid) => outln!("{}", grid.terminal()),
-            None => {}
-        }
+fn in_terminal(tables: &[CaseTable], width: usize) -> String {
+    let mut text = String::new();
+    for CaseTable { table, notes } in tables {
+        let width = width.saturating_sub(2);
+        let mut lines = table.terminal(width, Paint { colour: false });
+        lines.extend(notes.iter().flat_map(|note| wrapped(note, width)));
+        // The caption stands at the margin.
+        text += &format!("{}\n\n", lines.join("\n  "));
     }
+    text
 }
 
-fn markdown(tools: &[Tool], results: &[CaseResult], conditions: &str) -> String {
+fn in_markdown(tools: &[Tool], tables: &[CaseTable], conditions: &str) -> String {
     let mut text = format!(
         "{conditions} Medians over the rounds; ratios within each round: median (lowest–highest).\n\n"
     );
-    for result in results {
-        if let Some(grid) = tables::table(result, tools) {
-            text.push_str(&grid.markdown());
+    for CaseTable { table, notes } in tables {
+        text += &table.markdown();
+        if !notes.is_empty() {
             text.push('\n');
         }
+        for note in notes {
+            text += &format!("- {}\n", markdown::escaped(note));
+        }
+        text.push('\n');
     }
     for tool in tools {
         if let Some(notes) = &tool.manifest.notes {
-            text.push_str(&format!("- {}: {notes}\n", tool.manifest.title));
+            text += &format!("- {}: {notes}\n", tool.manifest.title);
         }
     }
     text

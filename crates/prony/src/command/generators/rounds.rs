@@ -1,4 +1,4 @@
-//! Every case, round after round, every tool in its turn.
+//! Measures each case, round after round, with one tool after the other.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -7,15 +7,14 @@ use std::time::Duration;
 use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
 use serde::Serialize;
 
-use super::case::Case;
-use super::reference_server::{ReferenceServer, ReferenceServers};
-use super::truth::Freeze;
+use super::case::{Case, Freeze};
+use crate::reference_server::{ReferenceServer, ReferenceServers};
 
-/// The shares of the percentiles that are held against the truth.
-pub const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+/// The shares of the percentiles that are compared with the true ones.
+const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// How the cases are measured.
-pub struct Plan {
+pub struct CasePlan {
     pub tools: Vec<Tool>,
     pub cases: Vec<Case>,
     pub rounds: u32,
@@ -25,14 +24,14 @@ pub struct Plan {
     pub servers: ReferenceServers,
 }
 
-/// What a case gave, as far as it came.
+/// The results of a case, as far as it was measured.
 #[derive(Serialize)]
 pub struct CaseResult {
     #[serde(skip)]
     pub case: Case,
-    /// The case as it was asked for.
+    /// The case as the command line names it.
     pub name: String,
-    /// How long each turn was, in seconds.
+    /// How long each tool ran in a round, in seconds.
     pub duration_s: f64,
     /// The true p50, p90, p99 and p99.9 on a server that freezes, in nanoseconds.
     pub truth_ns: Option<[f64; 4]>,
@@ -40,27 +39,24 @@ pub struct CaseResult {
     pub tools: Vec<ToolResult>,
 }
 
-/// What a tool gave in a case.
+/// The results of a tool in a case.
 #[derive(Serialize)]
 pub struct ToolResult {
     /// The driver's id.
     pub tool: String,
-    /// Whether it made the rate that was asked for, and not a closed loop instead.
+    /// Whether it ran the scheduled rate, and not a closed loop instead.
     pub open_loop: bool,
-    /// What each round gave; `None` where it did not come to it.
+    /// The result of each round; `None` if it did not run.
     pub rounds: Vec<Option<DriverResult>>,
-    /// Why it took no part.
+    /// Why it cannot run the case.
     pub cannot: Option<String>,
-    /// Why it was left out from some round on.
+    /// How it failed, after which it did not run again.
     pub failure: Option<String>,
 }
 
-/// Measures all; ends early, with what there is, when `interrupt` is set.
-///
-/// # Errors
-/// Where the reference server cannot be started or ends.
+/// Measures all cases. Ends early, with the results so far, when `interrupt` is set.
 pub fn measure(
-    plan: &Plan,
+    plan: &CasePlan,
     interrupt: &AtomicBool,
     results: &mut Vec<CaseResult>,
 ) -> Result<(), Box<dyn Error>> {
@@ -77,7 +73,7 @@ pub fn measure(
     Ok(())
 }
 
-impl Plan {
+impl CasePlan {
     fn empty(&self, case: &Case) -> CaseResult {
         let duration = case.duration(self.duration, self.freeze);
         let truth = case.rate().filter(|_| case.is_frozen()).map(|rate| {
@@ -132,7 +128,7 @@ impl Plan {
                     self.rounds,
                     tool.manifest.title
                 );
-                // The first request begins a server's first freeze, so each turn needs its own.
+                // The first request begins a server's first period, so each tool needs a server of its own.
                 if result.case.is_frozen() {
                     shared = None;
                 }
@@ -161,13 +157,13 @@ impl Plan {
         Ok(())
     }
 
-    /// A server for a case; `None` where the user stopped it.
+    /// A server for a case; `None` if the user stopped the command.
     fn server(
         &self,
         case: &Case,
         interrupt: &AtomicBool,
     ) -> Result<Option<ReferenceServer>, Box<dyn Error>> {
-        let freeze = case.is_frozen().then_some(self.freeze);
+        let freeze = case.is_frozen().then(|| self.freeze.to_string());
         match self.servers.start(freeze, interrupt) {
             Ok(server) => Ok(Some(server)),
             Err(_) if interrupt.load(Relaxed) => Ok(None),
@@ -176,8 +172,8 @@ impl Plan {
     }
 }
 
-/// What a tool is made to do. On a server that freezes, one that makes no rates makes a closed loop
-/// instead: it shows what such a loop hides.
+/// The load of a tool in a case. On a server that freezes, a tool without rates runs a closed loop instead, which shows
+/// what such a loop hides.
 fn turn(case: &Case, tool: &Tool, host: &str, duration: Duration) -> Load {
     let mut load = case.load(host, duration);
     if case.is_frozen() && !tool.manifest.makes_rates() {
@@ -186,8 +182,8 @@ fn turn(case: &Case, tool: &Tool, host: &str, duration: Duration) -> Load {
     load
 }
 
-/// The tools' order in a round: another one begins each time, and when each has begun once, they run
-/// backwards, so that a drift of the machine does not always hit the same ones.
+/// The tools' order in a round. Another one starts each time, and after each has started once the order is reversed, so
+/// that a drift of the machine does not always affect the same tools.
 fn order(tools: usize, round: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..tools).map(|number| (number + round) % tools).collect();
     if (round / tools) % 2 == 1 {

@@ -1,31 +1,40 @@
-//! What the rounds say, as tables.
+//! The results of a case as a table.
 
-use prony_driver::{DriverResult, Latency, RateLatency, Tool};
-use prony_report::format;
+use std::borrow::Cow;
+
+use prony_driver::{DriverResult, RateLatency, Tool};
+use prony_present::number;
+use prony_present::table::{Cell, Head, Row, Table};
+use prony_present::words::plural;
 use prony_stats::median;
 
-use super::grid::Grid;
 use super::rounds::{CaseResult, ToolResult};
 
-/// The tool that the others are held against, where it took part.
+/// The tool that the others are compared with, if it ran.
 const BASELINE: &str = "wrk";
 
+/// A table, and notes on tools that did not run or failed.
+pub struct CaseTable {
+    pub table: Table,
+    pub notes: Vec<String>,
+}
+
 /// A case and its tools.
-struct View<'a> {
+struct CaseView<'a> {
     result: &'a CaseResult,
     tools: &'a [Tool],
-    /// What the ratios are to.
+    /// The tool that ratios are taken to.
     baseline: Option<&'a ToolResult>,
 }
 
-/// The table of a case; `None` where nothing of it was measured.
-pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<Grid> {
+/// The table of a case; `None` if nothing of it was measured.
+pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
     let measured = |part: &&ToolResult| part.rounds.iter().flatten().next().is_some();
     let parts = || result.tools.iter().filter(measured);
     let baseline = parts()
         .find(|part| part.tool == BASELINE)
         .or_else(|| parts().next())?;
-    let view = View {
+    let view = CaseView {
         result,
         tools,
         baseline: (!result.case.is_frozen()).then_some(baseline),
@@ -38,70 +47,75 @@ pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<Grid> {
         (false, true) => view.rate_columns(),
         (false, false) => view.closed_columns(),
     };
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    if let Some(truth) = result.truth_ns {
-        let cells = truth.map(format::duration);
-        rows.push(
-            [
-                vec!["the truth".into(), String::new(), String::new()],
-                cells.into(),
-            ]
-            .concat(),
-        );
-    }
-    for part in parts() {
+    let row = |name: String, cells: Vec<Cell>| Row {
+        cells: std::iter::once(Cell::text(name)).chain(cells).collect(),
+        ..Row::default()
+    };
+    let truth = result.truth_ns.map(|truth| {
+        let unknown = [Cell::default(), Cell::default()].into_iter();
+        let cells = truth.map(|ns| Cell::text(number::duration(ns)));
+        row("(true latency)".into(), unknown.chain(cells).collect())
+    });
+    let rows = parts().map(|part| {
         let cells = columns.iter().map(|column| (column.cell)(&view, part));
-        rows.push(std::iter::once(view.name(part)).chain(cells).collect());
-    }
-    let headings = columns.iter().map(|column| column.heading.clone());
-    Some(Grid {
-        title: format!(
-            "{}; {} of {} s each",
+        row(view.name(part), cells.collect())
+    });
+    let table = Table {
+        caption: format!(
+            "{}; {} of {} s",
             result.case,
-            crate::view::plural(rounds, "round"),
+            plural(rounds, "round"),
             result.duration_s
         ),
-        headings: std::iter::once("generator".to_owned())
-            .chain(headings)
+        rows: truth.into_iter().chain(rows).collect(),
+        heads: std::iter::once(Head::words("generator"))
+            .chain(columns.into_iter().map(|column| column.head))
             .collect(),
-        rows,
-        notes: view.notes(),
-    })
+        is_whole: true,
+    };
+    let notes = view.notes();
+    Some(CaseTable { table, notes })
 }
 
 type Figure = fn(&DriverResult) -> Option<f64>;
 
-/// What stands in a column for a tool.
-type Cell = dyn Fn(&View<'_>, &ToolResult) -> String;
+/// The cell of a tool in a column.
+type ToolCell = dyn Fn(&CaseView<'_>, &ToolResult) -> Cell;
 
-struct Column {
-    heading: String,
-    cell: Box<Cell>,
+struct ToolColumn {
+    head: Head,
+    cell: Box<ToolCell>,
+}
+
+fn column(
+    title: impl Into<Cow<'static, str>>,
+    cell: impl Fn(&CaseView<'_>, &ToolResult) -> Cell + 'static,
+) -> ToolColumn {
+    ToolColumn {
+        head: Head::figure(title),
+        cell: Box::new(cell),
+    }
 }
 
 /// A column of medians.
-fn medians(heading: &str, figure: Figure, shown: fn(f64) -> String) -> Column {
-    Column {
-        heading: heading.to_owned(),
-        cell: Box::new(move |_, part| {
-            median(&figures(part, figure)).map_or(format::NONE.to_owned(), shown)
-        }),
-    }
+fn medians(title: &'static str, figure: Figure, shown: fn(f64) -> String) -> ToolColumn {
+    column(title, move |_, part| {
+        Cell::optional(median(&figures(part, figure)), shown)
+    })
 }
 
-/// A column of ratios to the baseline, each taken within a round: their median, lowest and highest.
-fn ratios(heading: String, figure: Figure) -> Column {
-    Column {
-        heading,
-        cell: Box::new(move |view, part| match view.baseline {
-            Some(baseline) if baseline.tool != part.tool => ratio(part, baseline, figure),
-            Some(_) => "1".to_owned(),
-            None => format::NONE.to_owned(),
-        }),
-    }
+/// A column of ratios to the baseline, each taken within a round: their median, and the lowest and highest as details.
+fn ratios(title: String, figure: Figure) -> ToolColumn {
+    let mut column = column(title, move |view, part| match view.baseline {
+        Some(baseline) if baseline.tool != part.tool => ratio(part, baseline, figure),
+        Some(_) => Cell::text("1"),
+        None => Cell::default(),
+    });
+    column.head.detail = Some(("range", 1));
+    column
 }
 
-fn ratio(part: &ToolResult, baseline: &ToolResult, figure: Figure) -> String {
+fn ratio(part: &ToolResult, baseline: &ToolResult, figure: Figure) -> Cell {
     let pairs = part.rounds.iter().zip(&baseline.rounds);
     let mut ratios: Vec<f64> = pairs
         .filter_map(|(mine, theirs)| {
@@ -110,100 +124,82 @@ fn ratio(part: &ToolResult, baseline: &ToolResult, figure: Figure) -> String {
         })
         .collect();
     ratios.sort_by(f64::total_cmp);
-    match (median(&ratios), &ratios[..]) {
-        (Some(_), [only]) => format::ratio(*only),
-        (Some(median), [lowest, .., highest]) => format!(
-            "{} ({}–{})",
-            format::ratio(median),
-            format::ratio(*lowest),
-            format::ratio(*highest)
-        ),
-        _ => format::NONE.to_owned(),
-    }
+    let range = match &ratios[..] {
+        [lowest, .., highest] => {
+            let [lowest, highest] = [lowest, highest].map(|ratio| number::ratio(*ratio));
+            Some(format!("{lowest}–{highest}"))
+        }
+        _ => None,
+    };
+    Cell::optional(median(&ratios), number::ratio).with(range)
 }
 
 fn figures(part: &ToolResult, figure: Figure) -> Vec<f64> {
     part.rounds.iter().flatten().filter_map(figure).collect()
 }
 
-fn not_ok() -> Column {
-    Column {
-        heading: "not ok".to_owned(),
-        cell: Box::new(|_, part| {
-            let failures = part.rounds.iter().flatten();
-            format::exact(failures.map(|one| one.reported.failures()).sum())
-        }),
-    }
+fn not_ok() -> ToolColumn {
+    column("not ok", |_, part| {
+        let failures = part.rounds.iter().flatten();
+        Cell::text(number::exact(
+            failures.map(|one| one.reported.failures()).sum(),
+        ))
+    })
 }
 
-fn latency_from() -> Column {
-    Column {
-        heading: "latency from".to_owned(),
-        cell: Box::new(|view, part| view.latency_from(part).to_owned()),
-    }
+fn latency_from() -> ToolColumn {
+    column("latency from", |view, part| {
+        Cell::text(view.latency_from(part))
+    })
 }
 
-/// A column of a percentile as the tools tell it; with its distance from the truth, where that is
-/// known.
-fn percentile(heading: &str, figure: Figure, truth: Option<f64>) -> Column {
-    Column {
-        heading: heading.to_owned(),
-        cell: Box::new(move |_, part| {
-            let coarse = |one: &DriverResult| one.reported.latency.resolution_ns;
-            let resolution = part.rounds.iter().flatten().find_map(coarse);
-            match (median(&figures(part, figure)), resolution, truth) {
-                (None, ..) => format::NONE.to_owned(),
-                (Some(0.0), Some(resolution), None) => {
-                    format!("< {}", format::duration(resolution))
-                }
-                (Some(told), _, None) => format::duration(told),
-                (Some(told), _, Some(truth)) => {
-                    let sign = if told < truth { '−' } else { '+' };
-                    let off = format::duration((told - truth).abs());
-                    format!("{} ({sign}{off})", format::duration(told))
-                }
-            }
-        }),
-    }
+/// A column of a percentile as the tools report it, with its distance from the true one, if that is known.
+fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> ToolColumn {
+    let mut column = column(title, move |_, part| {
+        let coarse = |one: &DriverResult| one.reported.latency.resolution_ns;
+        let resolution = part.rounds.iter().flatten().find_map(coarse);
+        let reported = median(&figures(part, figure));
+        if let (Some(0.0), Some(resolution), None) = (reported, resolution, truth) {
+            return Cell::text(format!("< {}", number::duration(resolution)));
+        }
+        let off = reported.zip(truth).map(|(reported, truth)| {
+            let sign = if reported < truth { '−' } else { '+' };
+            format!("{sign}{}", number::duration((reported - truth).abs()))
+        });
+        Cell::optional(reported, number::duration).with(off)
+    });
+    column.head.detail = Some(("error", 1));
+    column
 }
 
-fn latency(pick: fn(&Latency) -> Option<f64>, one: &DriverResult) -> Option<f64> {
-    pick(&one.reported.latency)
+fn rate(one: &DriverResult) -> Option<f64> {
+    Some(one.reported.rate_per_s())
 }
 
-const P50: Figure = |one| latency(|all| all.p50_ns, one);
-const P90: Figure = |one| latency(|all| all.p90_ns, one);
-const P99: Figure = |one| latency(|all| all.p99_ns, one);
-const P999: Figure = |one| latency(|all| all.p999_ns, one);
+const P50: Figure = |one| one.reported.latency.p50_ns;
+const P90: Figure = |one| one.reported.latency.p90_ns;
+const P99: Figure = |one| one.reported.latency.p99_ns;
+const P999: Figure = |one| one.reported.latency.p999_ns;
 
-/// The first two lines that say something, as one.
+/// The first two lines that are not empty, as one.
 fn first_lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.take(2).collect::<Vec<_>>().join(" ")
 }
 
-impl View<'_> {
-    fn closed_columns(&self) -> Vec<Column> {
-        let of = self.of_baseline();
+impl CaseView<'_> {
+    fn closed_columns(&self) -> Vec<ToolColumn> {
         let mut columns = vec![
-            medians(
-                "requests/s",
-                |one| Some(one.reported.rate_per_s()),
-                format::count,
-            ),
-            ratios(of.clone(), |one| Some(one.reported.rate_per_s())),
+            medians("requests/s", rate, number::count),
+            ratios(self.of_baseline(), rate),
         ];
         columns.extend(self.cost_columns());
         columns.push(not_ok());
         columns
     }
 
-    fn rate_columns(&self) -> Vec<Column> {
-        let mut columns = vec![medians(
-            "requests/s made",
-            |one| Some(one.reported.rate_per_s()),
-            format::count,
-        )];
+    fn rate_columns(&self) -> Vec<ToolColumn> {
+        let mut columns = vec![medians("requests/s", rate, number::count)];
         columns.extend(self.cost_columns());
         columns.extend([
             latency_from(),
@@ -214,21 +210,17 @@ impl View<'_> {
         columns
     }
 
-    fn frozen_columns(&self) -> Vec<Column> {
+    fn frozen_columns(&self) -> Vec<ToolColumn> {
         let truth = self.result.truth_ns.map(|truth| truth.map(Some));
         let [p50, p90, p99, p999] = truth.unwrap_or_default();
         vec![
-            Column {
-                heading: "requests/s made".to_owned(),
-                cell: Box::new(|_, part| {
-                    let rates = figures(part, |one| Some(one.reported.rate_per_s()));
-                    let rate = median(&rates).map_or(format::NONE.to_owned(), format::count);
-                    match part.open_loop {
-                        true => rate,
-                        false => format!("{rate}, closed loop"),
-                    }
-                }),
-            },
+            column("requests/s", |_, part| {
+                let cell = Cell::optional(median(&figures(part, rate)), number::count);
+                match part.open_loop {
+                    true => cell,
+                    false => Cell::text(format!("{}, closed loop", cell.text)),
+                }
+            }),
             latency_from(),
             percentile("p50", P50, p50),
             percentile("p90", P90, p90),
@@ -238,18 +230,17 @@ impl View<'_> {
         ]
     }
 
-    /// What a request costs the generator: CPU time, and cycles and instructions where they were
-    /// counted.
-    fn cost_columns(&self) -> Vec<Column> {
+    /// What a request costs the generator: CPU time, and cycles and instructions if they were counted.
+    fn cost_columns(&self) -> Vec<ToolColumn> {
         let of = self.of_baseline();
         let mut columns = vec![
             medians(
-                "CPU a request",
+                "CPU/request",
                 DriverResult::cpu_ns_per_request,
-                format::duration,
+                number::duration,
             ),
             ratios(of.clone(), DriverResult::cpu_ns_per_request),
-            medians("in the kernel", DriverResult::kernel_share, format::share),
+            medians("in kernel", DriverResult::kernel_share, number::share),
         ];
         let mut all = self
             .result
@@ -258,12 +249,12 @@ impl View<'_> {
             .flat_map(|part| part.rounds.iter().flatten());
         if all.any(|one| one.counts.is_some()) {
             columns.extend([
-                medians("cycles", DriverResult::cycles_per_request, format::count),
+                medians("cycles", DriverResult::cycles_per_request, number::count),
                 ratios(of.clone(), DriverResult::cycles_per_request),
                 medians(
                     "instructions",
                     DriverResult::instructions_per_request,
-                    format::count,
+                    number::count,
                 ),
                 ratios(of, DriverResult::instructions_per_request),
             ]);
@@ -296,12 +287,12 @@ impl View<'_> {
         let tool = self.tool(&part.tool);
         let from = tool.and_then(|tool| tool.manifest.output().rate_latency_from());
         match from {
-            Some(RateLatency::Schedule) if part.open_loop => "the schedule",
-            _ => "the send",
+            Some(RateLatency::Schedule) if part.open_loop => "schedule",
+            _ => "send",
         }
     }
 
-    /// Who took no part, or failed, and why.
+    /// Which tools did not run or failed, and why.
     fn notes(&self) -> Vec<String> {
         let notes = self.result.tools.iter().filter_map(|part| {
             let why = part.failure.as_ref();

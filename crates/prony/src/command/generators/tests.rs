@@ -1,17 +1,17 @@
-//! The tables, of tools that never ran.
+//! Golden tests of tables, without running a tool.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use prony_driver::{Catalogue, Counts, DriverResult, Latency, Told, Tool, Usage};
+use prony_driver::{Catalogue, Counts, DriverResult, Latency, Reported, Tool, Usage};
 
 use super::rounds::{CaseResult, ToolResult};
-use super::{markdown, tables};
+use super::{in_markdown, in_terminal, tables};
 use crate::project;
 use crate::tests::golden;
 
-/// Three rounds of a tool that responds so many requests a second; `None` where it came to none.
+/// Three rounds of a tool at this rate; `None` if it did not run.
 fn tool(id: &str, rate: Option<f64>, counted: bool) -> ToolResult {
     let round = |round: u64| {
         let ok = (rate? * 2.0) as u64 + round * 1000;
@@ -20,7 +20,7 @@ fn tool(id: &str, rate: Option<f64>, counted: bool) -> ToolResult {
             driver: id.into(),
             version: None,
             command: Vec::new(),
-            told: Told {
+            reported: Reported {
                 ok,
                 errors: [("timed_out".to_owned(), round)].into(),
                 duration_s: 2.0,
@@ -70,7 +70,7 @@ fn result(case: &str, tools: Vec<ToolResult>) -> CaseResult {
     }
 }
 
-/// The drivers of this project, with a program that every machine has in place of theirs.
+/// The drivers of this project, with a program that every machine has.
 fn tools() -> Vec<Tool> {
     let drivers = project::layout(None).unwrap().root().join("drivers");
     let folder = tempfile::tempdir().unwrap();
@@ -131,17 +131,17 @@ fn tables_are_the_golden_ones() {
         ),
     ];
     let tools = tools();
-    let shown: Vec<String> = results
-        .iter()
-        .filter_map(|result| Some(tables::table(result, &tools)?.terminal()))
+    let tables = results.iter();
+    let tables: Vec<_> = tables
+        .filter_map(|result| tables::table(result, &tools))
         .collect();
-    let written = markdown(
-        &tools,
-        &results,
-        "Server on CPU 0, each generator on CPU 1.",
-    );
+    let conditions = "Server on CPU 0, each generator on CPU 1.";
     golden(
         "generators",
-        &[("terminal", shown.join("\n")), ("Markdown", written)],
+        &[
+            ("80 columns", in_terminal(&tables, 80)),
+            ("120 columns", in_terminal(&tables, 120)),
+            ("Markdown", in_markdown(&tools, &tables, conditions)),
+        ],
     );
 }

@@ -1,8 +1,8 @@
-//! `--find-capacity`: the greatest rate at which the server keeps what is asked of it.
+//! `--find-capacity`: the highest rate at which the server meets an objective.
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -18,26 +18,22 @@ use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestO
 
 use prony_server::OutsideMeter;
 
-use super::Arguments;
-use super::plan::Asked;
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, TOO_NOISY};
-use crate::interrupt;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, TOO_NOISY, interrupt_on_signals};
 use crate::result_file::{self, ResultFile};
 use crate::view::capacity_progress::CapacityProgress;
-use crate::view::capacity_summary;
+use crate::view::{capacity_summary, width};
 
-/// The greatest rate that holds.
+/// The highest rate that meets the objective.
 #[derive(Args)]
 #[command(next_help_heading = "Capacity")]
 pub struct CapacityArguments {
-    /// Find the greatest rate, of an open loop, at which the server keeps the --slo, and the curve
-    /// of latency against rate. -d is then how long each rate is tried (default 5s), --warmup
-    /// how long before that (default 1s), and --arrivals are poisson unless said otherwise
+    /// Find the highest rate (open loop) at which the server meets the --slo, and the curve of
+    /// latency against rate; -d is the least time per rate
     #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency"])]
     find_capacity: bool,
-    /// What the server is to keep: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
-    /// a share (0.1% unless said), separated by commas
+    /// Require this of the server: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
+    /// a share [default share: 0.1%], separated by commas
     #[arg(
         long,
         value_name = "BOUNDS",
@@ -45,7 +41,8 @@ pub struct CapacityArguments {
         requires = "find_capacity"
     )]
     slo: Slo,
-    /// Give no capacity (exit status 4) if an end of its 95 % interval is farther from it than this
+    /// Report a capacity only if its 95 % interval ends within this share of it; otherwise exit with
+    /// status 4
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
         requires = "find_capacity", hide_short_help = true)]
     precision: f64,
@@ -54,29 +51,45 @@ pub struct CapacityArguments {
     #[arg(long, value_name = "N", value_parser = arguments::whole(1..=1000_u32),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]
     repeats: u32,
-    /// How long all of it may take; what is known by then is shown
-    #[arg(long, value_name = "TIME", value_parser = arguments::some_duration, default_value = "6m",
+    /// Stop after this long, and show what is known by then
+    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, default_value = "6m",
         requires = "find_capacity", hide_short_help = true)]
     budget: Duration,
-    /// Draw the curve with this many points, from a tenth of the capacity to a tenth above it; 0 for
-    /// no curve
+    /// Draw the curve with this many points, from 10 % to 110 % of the capacity; 0 for no curve
     #[arg(long, value_name = "N", value_parser = arguments::whole(0..=1000_u32),
         default_value = "10", requires = "find_capacity", hide_short_help = true)]
     curve_steps: u32,
-    /// Write the curve as a chart (SVG) to a file
+    /// Write the curve as a chart (SVG) to this file
     #[arg(
         long,
         value_name = "FILE",
         requires = "find_capacity",
         hide_short_help = true
     )]
-    chart: Option<PathBuf>,
+    pub chart: Option<PathBuf>,
 }
 
 impl CapacityArguments {
-    /// Whether the capacity is asked for, and not a load.
+    /// Whether to find the capacity, and not to measure one load.
     pub fn is_asked(&self) -> bool {
         self.find_capacity
+    }
+
+    fn question(&self, search: &Search<'_>) -> Question {
+        Question {
+            slo: self.slo.clone(),
+            precision: Precision {
+                share: self.precision,
+                repeats: self.repeats,
+            },
+            lengths: Lengths {
+                warmup: search.warmup.unwrap_or(WARMUP),
+                measured: search.duration.unwrap_or(MEASURED),
+            },
+            budget: self.budget,
+            curve_steps: self.curve_steps,
+            seed: search.plan.seed,
+        }
     }
 }
 
@@ -88,83 +101,66 @@ fn precision(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not from 0.5% to 50%; write for instance 10%"))
 }
 
-/// How long a rate is tried where nothing is said.
+/// How long a rate is tried, by default.
 const MEASURED: Duration = Duration::from_secs(5);
-/// How long load is put on before that.
+/// How long the load runs before that, by default.
 const WARMUP: Duration = Duration::from_secs(1);
 
-/// Finds the capacity, and shows and writes what was found.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let Asked { plan, requests, .. } = Asked::by(arguments)?;
+/// What `--find-capacity` needs of the other flags.
+pub struct Search<'a> {
+    pub plan: &'a LoadPlan,
+    /// How several requests are chosen, if there are several.
+    pub requests: Option<String>,
+    pub warmup: Option<Duration>,
+    pub duration: Option<Duration>,
+    pub json: Option<&'a Path>,
+}
+
+/// Finds the capacity, and shows and writes the result.
+pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
+    let plan = search.plan;
     let files = result_file::open([
-        ("--json", arguments.output.json.as_deref()),
-        ("--chart", arguments.capacity.chart.as_deref()),
+        ("--json", search.json),
+        ("--chart", arguments.chart.as_deref()),
     ])?;
-    let question = question(arguments, plan.seed);
-    let interrupt = interrupt::on_signals()?;
-    let progress = RefCell::new(CapacityProgress::start(&plan, &question));
-    let mut engine = Engine {
-        plan: &plan,
+    let question = arguments.question(&search);
+    let interrupt = interrupt_on_signals()?;
+    let progress = RefCell::new(CapacityProgress::start(plan, &question));
+    let mut engine = SearchLoads {
+        plan,
         slo: &question.slo,
         interrupt,
         started: Instant::now(),
         progress: &progress,
     };
     let found = find(&question, &mut engine, &mut |event| {
-        progress.borrow_mut().on(&event);
+        progress.borrow_mut().show_event(&event);
     });
     progress.into_inner().finish();
     let Some(result) = found? else {
-        errln!("stopped before anything was known");
+        errln!("stopped before there was a result");
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    tell(files, &result, requests.as_deref())?;
+    let summary = capacity_summary::text(&result, search.requests.as_deref(), width());
+    result_file::show(&summary, &files);
+    // An error in one file must not keep the other from being written.
+    let [json, chart] = files;
+    let charted = chart.map_or(Ok(()), |file| write_chart(&result, file));
+    if let Some(file) = json {
+        file.write_json(&result)?;
+    }
+    charted?;
     Ok(exit_code(&result))
 }
 
-fn question(arguments: &Arguments, seed: u64) -> Question {
-    let capacity = &arguments.capacity;
-    Question {
-        slo: capacity.slo.clone(),
-        precision: Precision {
-            share: capacity.precision,
-            repeats: capacity.repeats,
-        },
-        lengths: Lengths {
-            warmup: arguments.ends.warmup.unwrap_or(WARMUP),
-            measured: arguments.ends.duration.unwrap_or(MEASURED),
-        },
-        budget: capacity.budget,
-        curve_steps: capacity.curve_steps,
-        seed,
-    }
-}
-
-/// Shows it, and writes what is to be written, all of it before an error of any is told.
-fn tell(
-    files: [Option<ResultFile>; 2],
-    result: &CapacityResult,
-    requests: Option<&str>,
-) -> Result<(), Box<dyn Error>> {
-    let summary = capacity_summary::text(result, requests);
-    match files.iter().flatten().any(ResultFile::is_stdout) {
-        true => err!("{summary}"),
-        false => out!("{summary}"),
-    }
-    let [json, chart] = files;
-    let charted = chart.map_or(Ok(()), |file| write_chart(result, file));
-    if let Some(file) = json {
-        file.write_json(result)?;
-    }
-    charted
-}
-
 fn write_chart(result: &CapacityResult, file: ResultFile) -> Result<(), Box<dyn Error>> {
-    let Some(svg) = chart_svg(result) else {
-        errln!("no chart was written: there is no curve");
-        return Ok(());
-    };
-    file.write(&svg)
+    match chart_svg(result) {
+        Some(svg) => file.write(&svg),
+        None => {
+            errln!("no chart was written, because there is no curve");
+            Ok(())
+        }
+    }
 }
 
 fn exit_code(result: &CapacityResult) -> ExitCode {
@@ -177,28 +173,27 @@ fn exit_code(result: &CapacityResult) -> ExitCode {
     }
 }
 
-/// How long the first closed loop takes, and its warm-up, at the most.
+/// How long the first closed loop takes, and its warm-up, at most.
 const CLOSED_LOOP: Duration = Duration::from_secs(1);
-/// How often a single request is sent until one is responded correctly.
+/// How often a single request is tried until one gets an ok response.
 const SETTLE_TRIES: u32 = 3;
-/// How long a server that responded wrong, or refused, is left alone before the next one.
+/// The pause before the next try.
 const SETTLE_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long a pause goes on before it is seen that the user stopped it.
+/// How soon a pause notices that the user stopped the command.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
-/// The load engine, as the search asks it for loads.
-struct Engine<'a> {
-    /// Of which each load has its own shape, length and seed.
+/// The load engine, which runs the loads of the search.
+struct SearchLoads<'a> {
+    /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
     slo: &'a Slo,
-    /// The user's.
     interrupt: Arc<AtomicBool>,
     started: Instant,
     progress: &'a RefCell<CapacityProgress>,
 }
 
-impl Generator for Engine<'_> {
+impl Generator for SearchLoads<'_> {
     type Error = LoadError;
 
     fn elapsed(&self) -> Duration {
@@ -210,7 +205,7 @@ impl Generator for Engine<'_> {
         plan.warmup = plan.warmup.min(CLOSED_LOOP);
         let mut result = self.run(&plan, |_| false)?;
         if result.outcomes[RequestOutcome::Ok] == 0 && !self.is_stopped() {
-            // It may take longer than that to respond.
+            // The server may need longer to respond.
             plan = self.closed(plan.timeout);
             plan.requests = Some(plan.connections as u64);
             plan.warmup = Duration::ZERO;
@@ -251,12 +246,12 @@ impl Generator for Engine<'_> {
     }
 }
 
-impl Engine<'_> {
+impl SearchLoads<'_> {
     fn is_stopped(&self) -> bool {
         self.interrupt.load(Relaxed)
     }
 
-    /// Observes the machine beside a load; `None` if the system does not let it.
+    /// Observes the machine during a load; `None` if the system does not allow it.
     fn meter(&self) -> Option<OutsideMeter> {
         let address = match self.plan.endpoint {
             Endpoint::Tcp(address) => Some(address),
@@ -269,7 +264,7 @@ impl Engine<'_> {
         planned.ends_by.is_some_and(|by| self.elapsed() >= by)
     }
 
-    /// Makes a load, until it ends, the user stops it or `is_over` says so.
+    /// Runs a load until it ends, the user stops it or `is_over` says so.
     fn run(
         &self,
         plan: &LoadPlan,
@@ -282,9 +277,8 @@ impl Engine<'_> {
         })
     }
 
-    /// A server that had more to do than it could may still be at it: the next rate begins when a single
-    /// request is responded correctly, which waits for what is before it. What keeps the rate from being tried
-    /// where none is.
+    /// Waits until an overloaded server has worked off its queue, that is until a single request gets an ok response.
+    /// Gives the outcome of the rate if that does not happen.
     fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
         let plan = LoadPlan {
             connections: 1,
@@ -317,7 +311,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The plan in a closed loop.
+    /// The plan as a closed loop.
     fn closed(&self, duration: Duration) -> LoadPlan {
         LoadPlan {
             shape: LoadShape::Closed,

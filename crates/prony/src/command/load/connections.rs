@@ -1,4 +1,4 @@
-//! The connections of a load: how many, how long, from where and to where.
+//! The connections of a load: how many, for how long, from where and to where.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,20 +15,20 @@ use prony_load::{Endpoint, HttpUrl, TargetError};
 use crate::arguments;
 use crate::exit::usage;
 
-/// How many connections a rate may open where nothing is said, if the limit of open files allows.
-const MOST_OF_A_RATE: usize = 1000;
+/// How many connections a rate may open by default, if the limit of open files allows it.
+const MOST_AT_A_RATE: usize = 1000;
 
 /// The connections.
 #[derive(Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionArguments {
     /// Use this many threads [default: half of the CPUs, or one for each of --cpus]
-    #[arg(short, long, value_parser = arguments::threads)]
+    #[arg(short, long, value_name = "N", value_parser = arguments::threads)]
     threads: Option<usize>,
-    /// Keep this many connections open, over all threads; with a rate, open this many before it begins
-    #[arg(short, long, value_parser = arguments::connections, default_value = "10")]
+    /// Keep this many connections open, over all threads; with a rate, open them before it starts
+    #[arg(short, long, value_name = "N", value_parser = arguments::connections, default_value = "10")]
     connections: usize,
-    /// Let a rate open this many connections if -c are too few [default: 1000, or -c if that is more]
+    /// Let a rate open up to this many connections if -c is too few [default: 1000, or -c if more]
     #[arg(long, value_name = "N", value_parser = arguments::connections, requires = "schedule", hide_short_help = true)]
     max_connections: Option<usize>,
     /// Keep up to N requests in flight over each connection; at most 1000
@@ -37,10 +37,10 @@ pub struct ConnectionArguments {
     /// Ask the server to close the connection after each response (`Connection: close`)
     #[arg(long, conflicts_with = "pipeline")]
     pub no_keepalive: bool,
-    /// Close a connection after this many responses, and open a new one
+    /// Close each connection after this many responses, and open a new one
     #[arg(long, value_name = "N", value_parser = arguments::some_count, conflicts_with = "no_keepalive", hide_short_help = true)]
     pub requests_per_connection: Option<NonZeroU64>,
-    /// Connect to this socket in the file system; the URL's host is only named in the requests
+    /// Connect to this Unix socket; the URL's host appears only in the requests
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "source"], hide_short_help = true)]
     unix_socket: Option<PathBuf>,
     /// Connect from these local addresses, round-robin, separated by commas
@@ -52,7 +52,7 @@ pub struct ConnectionArguments {
         hide_short_help = true
     )]
     pub source: Vec<IpAddr>,
-    /// Use this address for the URL's host and port: HOST:PORT:ADDRESS, as curl has it
+    /// Use this address for the URL's host and port, as in curl
     #[arg(long, value_name = "HOST:PORT:ADDRESS", hide_short_help = true)]
     resolve: Option<Resolve>,
 }
@@ -65,8 +65,7 @@ pub struct Sizes {
 }
 
 impl ConnectionArguments {
-    /// How many of each there are, where the shape may say how many connections, and so many CPUs
-    /// were given.
+    /// How many of each there are. The shape may imply the number of connections.
     pub fn sizes(
         &self,
         of_shape: Option<usize>,
@@ -77,12 +76,12 @@ impl ConnectionArguments {
         let most = match self.max_connections {
             Some(most) if most < connections => {
                 return Err(format!(
-                    "--max-connections {most} is less than the {connections} connections (-c) that there are from the beginning"
+                    "--max-connections {most} is less than the {connections} connections (-c) that are open from the start"
                 ));
             }
             Some(most) => most,
             None if is_rate => {
-                connections.max(MOST_OF_A_RATE.min(prony_load::connections_allowed()))
+                connections.max(MOST_AT_A_RATE.min(prony_load::connections_allowed()))
             }
             None => connections,
         };
@@ -96,7 +95,7 @@ impl ConnectionArguments {
         })
     }
 
-    /// Where the connections go: the first address that accepts one within `timeout`.
+    /// The first address that accepts a connection within `timeout`.
     pub fn endpoint(
         &self,
         url: &HttpUrl,
@@ -113,7 +112,7 @@ impl ConnectionArguments {
         Ok(endpoint)
     }
 
-    /// What can be wrong about the addresses before anything is connected.
+    /// Checks the addresses before anything is connected.
     pub fn check_addresses(&self, url: &HttpUrl) -> Result<(), String> {
         if let Some(resolve) = &self.resolve
             && !resolve.is_of(url)
@@ -134,7 +133,7 @@ impl ConnectionArguments {
     }
 }
 
-/// Whether each of the sources can reach the server.
+/// Checks that each source address can reach the server.
 fn check_families(sources: &[IpAddr], endpoint: &Endpoint) -> Result<(), String> {
     let Endpoint::Tcp(server) = endpoint else {
         return Ok(());
@@ -150,18 +149,18 @@ fn check_families(sources: &[IpAddr], endpoint: &Endpoint) -> Result<(), String>
     }
 }
 
-/// Whether a socket can have this local address; a UDP one needs no peer to find out.
+/// Checks that a socket can have this local address; a UDP socket needs no peer for that.
 fn bindable(address: IpAddr) -> Result<(), String> {
     match UdpSocket::bind((address, 0)) {
-        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-            Err(format!("--source {address} is no address of this machine"))
-        }
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => Err(format!(
+            "--source {address} is not an address of this machine"
+        )),
         Err(error) => Err(format!("--source {address} cannot be used: {error}")),
         Ok(_) => Ok(()),
     }
 }
 
-/// One thread a CPU that was given; else half of the CPUs: a server on this machine needs some.
+/// One thread for each given CPU; else for half of the CPUs, since a server on this machine needs some.
 fn default_threads(cpus_given: usize) -> usize {
     match cpus_given {
         0 => thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
@@ -169,7 +168,7 @@ fn default_threads(cpus_given: usize) -> usize {
     }
 }
 
-/// Addresses in place of what a name resolves to.
+/// Addresses to use instead of those that a name resolves to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Resolve {
     host: String,
@@ -183,7 +182,7 @@ impl Resolve {
         self.host.eq_ignore_ascii_case(url.host()) && self.port == url.port()
     }
 
-    /// The first that accepts a connection, or why the last did not.
+    /// The first address that accepts a connection, or why the last did not.
     fn connectable(&self, timeout: Duration) -> Result<Endpoint, TargetError> {
         let connect = |&address: &IpAddr| {
             Endpoint::Tcp(SocketAddr::new(address, self.port)).connectable(timeout)
@@ -208,7 +207,7 @@ impl FromStr for Resolve {
                 "`{text}` is not HOST:PORT:ADDRESS; write for instance example.com:80:127.0.0.1"
             )
         };
-        // The host of an IPv6 URL has colons of its own, within brackets.
+        // The host of an IPv6 URL contains colons, within brackets.
         let (host, rest) = match text.strip_prefix('[') {
             Some(bracketed) => bracketed.split_once("]:").ok_or_else(wrong)?,
             None => text.split_once(':').ok_or_else(wrong)?,
@@ -236,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_written_as_curl_has_it() {
+    fn an_address_is_written_as_in_curl() {
         let read: Resolve = "example.com:80:127.0.0.1".parse().unwrap();
         assert_eq!((read.host.as_str(), read.port), ("example.com", 80));
         assert_eq!(read.addresses, [IpAddr::from([127, 0, 0, 1])]);
@@ -278,8 +277,8 @@ mod tests {
     #[test]
     fn only_addresses_of_this_machine_are_bound() {
         assert_eq!(bindable(IpAddr::from([127, 0, 0, 7])), Ok(()));
-        // TEST-NET-1 of RFC 5737: no machine has it.
+        // TEST-NET-1 of RFC 5737, which no machine has.
         let told = bindable(IpAddr::from([192, 0, 2, 1])).unwrap_err();
-        assert_eq!(told, "--source 192.0.2.1 is no address of this machine");
+        assert_eq!(told, "--source 192.0.2.1 is not an address of this machine");
     }
 }

@@ -2,92 +2,103 @@
 
 mod capacity;
 mod connections;
-mod ends;
-mod plan;
 mod requests;
 mod responses;
-mod schedule_text;
 mod shape;
 
-use std::path::PathBuf;
+use std::error::Error;
+use std::num::NonZeroU64;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use prony_load::EventLoopChoice;
-use prony_model::{Ended, LoadResult, Outcome as RequestOutcome};
+use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
+use prony_model::{Ended, LoadResult, LoadShape, Outcome as RequestOutcome};
 
-use self::plan::Asked;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome};
-use crate::interrupt;
-use crate::result_file::{self, ResultFile};
+use self::capacity::{CapacityArguments, Search};
+use self::connections::ConnectionArguments;
+use self::requests::RequestArguments;
+use self::responses::ResponseArguments;
+use self::shape::{ShapeArguments, TimeArguments};
+use super::flags::JsonFlag;
+use crate::arguments;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::result_file;
 use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
+use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony load http://localhost:8080/                      10 connections, 10 s
+  prony load http://localhost:8080/                    10 connections, 10 s
   prony load -t2 -c400 -d30s --latency http://localhost:8080/
-  prony load -n 100k -c64 http://localhost:8080/hello    a number of requests
-  prony load -c64 --rate 5k/s http://localhost:8080/     5,000 requests a second, come what may
+  prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
+  prony load -c64 --rate 5k/s http://localhost:8080/   5,000 requests per second
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' http://localhost:8080/
-                                                         the greatest rate that holds
+                                                       the highest rate
 
-`--help` has all flags, and more examples.";
+`--help` shows all flags, and more examples.";
 
 const MORE_EXAMPLES: &str = "\
 Examples:
-  prony load http://localhost:8080/                      10 connections, 10 s
+  prony load http://localhost:8080/                    10 connections, 10 s
   prony load -t2 -c400 -d30s --latency http://localhost:8080/
-  prony load -n 100k -c64 http://localhost:8080/hello    a number of requests
-  prony load -X POST -b @order.json -H 'Content-Type: application/json' http://localhost:8080/orders
+  prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
+  prony load -X POST -b @order.json -H 'Content-Type: application/json' \\
+    http://localhost:8080/orders
   prony load -d10s --warmup 2s --json result.json http://localhost:8080/
 
   prony load -c64 --rate 5k/s --latency http://localhost:8080/
-                                                         open loop: 5,000 requests a second
-  prony load --rate 200/s --arrivals poisson --deadline 100ms http://localhost:8080/
-                                                         at random; what is 100 ms late is shed
+                                        open loop: 5,000 requests per second
+  prony load --rate 9/s --arrivals poisson --deadline 1s http://localhost:8080/
+                                        at random; drops what is 1 s late
   prony load --stages 1k/s:10s,1k/s..5k/s:30s,5k/s:10s http://localhost:8080/
-                                                         a step, a ramp, a step
+                                        a constant rate, a ramp, a constant rate
   prony load --users 500 --think-time 1s --open http://localhost:8080/
-                                                         500 users, a request each a second
-  prony load -c32 --pipeline 16 http://localhost:8080/   16 requests in flight at a time
-  prony load --no-keepalive http://localhost:8080/       a connection for each request
+                                        500 users, a request each per second
+  prony load -c32 --pipeline 16 http://localhost:8080/
+                                        16 requests in flight per connection
+  prony load --no-keepalive http://localhost:8080/
+                                        a connection for each request
 
   prony load http://localhost:8080/a http://localhost:8080/b --weights 3,1
   prony load --requests-file orders.jsonl --order random http://localhost:8080/
   prony load --expect-body @page.html --check-every 1 http://localhost:8080/
   prony load --streams 1000 http://localhost:8080/events
-  prony load --grpc-method shop.Orders/List -b @message.bin http://localhost:50051/
+  prony load --grpc-method shop.Orders/List -b @message.bin \\
+    http://localhost:50051/
 
-  prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg http://localhost:8080/
-                                                         the greatest rate that holds
+  prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
+    http://localhost:8080/              the highest rate
 
-Each shape, what its latency runs from, and the flags of other tools: docs/load.md. How the
-greatest rate is found: docs/capacity.md.
+docs/load.md explains each kind of load, its latency, and the flags of other \
+tools. docs/capacity.md explains how Prony finds the highest rate.
 
-Exit status: 0 where responses were right (or --streams brought events, or --find-capacity found
-one), 1 where none was or the load could not be made, 2 where the command line is wrong, 4 if
---find-capacity found only an interval wider than --precision (too noisy to say), 130 where you stopped it.";
+Exit status:
+  0    there were ok responses (or events of --streams, or a capacity)
+  1    there were none, or the load could not be run
+  2    the command line is wrong
+  4    --find-capacity was too noisy for --precision
+  130  you stopped it; what was measured is shown";
 
-/// What to load, and how. The short flags are wrk's, and some more.
+/// What to load, and how. Most short flags are wrk's.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct Arguments {
-    /// URL(s) to request, all on one server; several are used round-robin
+    /// Request these URLs, all on one server; several are used round-robin
     #[arg(value_name = "URL", required_unless_present = "requests_file")]
     urls: Vec<String>,
     #[command(flatten)]
-    ends: ends::TimeArguments,
+    time: TimeArguments,
     #[command(flatten)]
-    connections: connections::ConnectionArguments,
+    connections: ConnectionArguments,
     #[command(flatten)]
-    shape: shape::ShapeArguments,
+    shape: ShapeArguments,
     #[command(flatten)]
-    capacity: capacity::CapacityArguments,
+    capacity: CapacityArguments,
     #[command(flatten)]
-    requests: requests::RequestArguments,
+    requests: RequestArguments,
     #[command(flatten)]
-    responses: responses::ResponseArguments,
+    responses: ResponseArguments,
     #[command(flatten)]
     output: OutputArguments,
     #[command(flatten)]
@@ -98,22 +109,22 @@ pub struct Arguments {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 struct OutputArguments {
-    /// Show the latency distribution
+    /// Show the whole latency distribution, not only its main percentiles
     #[arg(long)]
     latency: bool,
-    /// Write the result as JSON to a file, or to standard output with `-`
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    result: JsonFlag,
 }
 
-/// What makes the load.
+/// How the load is generated.
 #[derive(Args)]
 #[command(next_help_heading = "Generator")]
 struct GeneratorArguments {
-    /// Pin the threads to these CPUs, for instance 1 or 2-3
+    /// Run the threads on these CPUs, for instance 1 or 2-3
     #[arg(long, value_name = "LIST")]
     cpus: Option<String>,
-    /// The event loop; auto takes epoll for long responses or if the kernel forbids io_uring, else io_uring
+    /// Use this event loop; auto uses epoll for long responses or if the kernel forbids io_uring, and
+    /// otherwise io_uring
     #[arg(
         long = "loop",
         value_name = "LOOP",
@@ -141,49 +152,114 @@ impl From<EventLoopName> for EventLoopChoice {
     }
 }
 
-/// Makes the load, and shows and writes what it gave.
+/// The load that the command line describes.
+struct Described {
+    plan: LoadPlan,
+    /// How several requests are chosen, if there are several.
+    requests: Option<String>,
+    /// Whether anything is drawn at random, so that the seed matters.
+    is_random: bool,
+}
+
+/// Runs the load, and shows and writes the result.
 pub fn run(arguments: &Arguments) -> Outcome {
+    let described = arguments.described()?;
+    let json = arguments.output.result.json.as_deref();
     if arguments.capacity.is_asked() {
-        return capacity::run(arguments);
+        let search = Search {
+            plan: &described.plan,
+            requests: described.requests,
+            warmup: arguments.time.warmup,
+            duration: arguments.time.duration,
+            json,
+        };
+        return capacity::run(&arguments.capacity, search);
     }
-    let Asked {
-        plan,
-        requests,
-        is_random,
-    } = Asked::by(arguments)?;
-    let [json] = result_file::open([("--json", arguments.output.json.as_deref())])?;
-    let interrupt = interrupt::on_signals()?;
-    let mut view = LoadProgress::start(&plan);
-    let result = prony_load::run(&plan, &interrupt, &mut |progress| view.show(&progress))?;
+    let files = result_file::open([("--json", json)])?;
+    let interrupt = interrupt_on_signals()?;
+    let mut view = LoadProgress::start(&described.plan);
+    let show = &mut |progress| view.show(&progress);
+    let result = prony_load::run(&described.plan, &interrupt, show)?;
     view.finish();
     let shown = Shown {
         distribution: arguments.output.latency,
-        seed: is_random,
-        requests,
+        seed: described.is_random,
+        requests: described.requests,
     };
-    let summary = load_summary::text(&result, &shown);
-    match json.as_ref().is_some_and(ResultFile::is_stdout) {
-        true => err!("{summary}"),
-        false => out!("{summary}"),
-    }
-    if let Some(file) = json {
+    result_file::show(&load_summary::text(&result, &shown, width()), &files);
+    if let [Some(file)] = files {
         file.write_json(&result)?;
     }
     Ok(exit_code(&result))
 }
 
-fn exit_code(result: &LoadResult) -> ExitCode {
-    match result.ended {
-        Ended::Interrupted => ExitCode::from(INTERRUPTED),
-        _ if result.outcomes[RequestOutcome::Ok] > 0 || held_streams_brought_events(result) => {
-            ExitCode::SUCCESS
-        }
-        _ => ExitCode::from(FAILURE),
+impl Arguments {
+    /// Reads the command line, and looks for the server if nothing else is wrong.
+    fn described(&self) -> Result<Described, Box<dyn Error>> {
+        let Self {
+            time,
+            connections,
+            shape,
+            responses,
+            ..
+        } = self;
+        let cpus = self.generator.cpus.as_deref();
+        let cpus = cpus.map_or(Ok(Vec::new()), |list| arguments::cpus("--cpus", list));
+        let cpus = cpus.map_err(usage)?;
+        let load_shape = shape.shape(self.capacity.is_asked()).map_err(usage)?;
+        let stages = shape
+            .stages_last(time.duration, time.requests.is_some())
+            .map_err(usage)?;
+        let is_rate = matches!(load_shape, LoadShape::Rate(_));
+        let sizes = connections
+            .sizes(shape.connections(), is_rate, cpus.len())
+            .map_err(usage)?;
+        let sent = self
+            .requests
+            .requests(&self.urls, connections.no_keepalive)?;
+        connections.check_addresses(&sent.server).map_err(usage)?;
+        let is_random = shape::is_random(&load_shape) || sent.are_random;
+        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
+        let mut plan = LoadPlan {
+            shape: load_shape,
+            connections: sizes.connections,
+            max_connections: sizes.max_connections,
+            threads: sizes.threads,
+            pipeline: connections.pipeline,
+            requests_per_connection: connections.requests_per_connection,
+            duration: time.measured(stages),
+            requests: time.requests.map(NonZeroU64::get),
+            warmup: time.warmup.unwrap_or_default(),
+            timeout: time.timeout,
+            deadline: shape.deadline,
+            spin: shape.spin,
+            event_loop: self.generator.event_loop.into(),
+            sources: connections.source.clone(),
+            cpus,
+            sampling: responses.sampling()?,
+            seed: shape.seed(),
+            first_byte: responses.first_byte,
+            events: responses.sse || responses.streams.is_some(),
+            streams: responses.streams.unwrap_or(0),
+            ..LoadPlan::new(nowhere, sent.url, sent.request)
+        };
+        plan.validate().map_err(usage)?;
+        plan.endpoint = connections.endpoint(&sent.server, time.timeout)?;
+        Ok(Described {
+            plan,
+            requests: sent.described,
+            is_random,
+        })
     }
 }
 
-/// Streams that never end never are ok either: what they brought says that they were right.
-fn held_streams_brought_events(result: &LoadResult) -> bool {
+fn exit_code(result: &LoadResult) -> ExitCode {
     let held = result.streams.as_ref();
-    held.is_some_and(|held| held.events.count > 0)
+    // A stream that never ends is never ok; its events show that it was right.
+    let has_events = held.is_some_and(|held| held.events.count > 0);
+    match result.ended {
+        Ended::Interrupted => ExitCode::from(INTERRUPTED),
+        _ if result.outcomes[RequestOutcome::Ok] > 0 || has_events => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILURE),
+    }
 }

@@ -1,4 +1,4 @@
-//! What is sent: one request, several, those of a file, or a gRPC call.
+//! What is sent: one request, several, the requests of a file, or a gRPC call.
 
 use std::error::Error;
 use std::fs::File;
@@ -10,32 +10,32 @@ use prony_load::wire::grpc::Call;
 use prony_load::{
     HttpUrl, Order, Request, RequestFile, RequestFileError, RequestSet, TargetError, WireRequest,
 };
+use prony_present::words::plural;
 
 use crate::arguments;
 use crate::exit::usage;
-use crate::view::plural;
 
 /// What is sent.
 #[derive(Args)]
 #[command(next_help_heading = "Requests")]
 pub struct RequestArguments {
-    /// A header to send, `Name: value`; may be given again
+    /// Send this header, `Name: value`; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     headers: Vec<String>,
-    /// The request's method
+    /// Use this method
     #[arg(short = 'X', long, default_value = "GET")]
     method: String,
     /// Send this body: text, or @FILE of at most 64 MiB
     #[arg(short, long)]
     body: Option<String>,
-    /// Requests from a file (- for standard input), a JSON object a line: {"method": "POST",
-    /// "path": "/x" or "url": "http://…", "headers": {…}, "body": "…" or "body_base64": "…"}
+    /// Send the requests of this file (- for standard input), one JSON object per line: {"method":
+    /// "POST", "path": "/x" or "url": "http://…", "headers": {…}, "body": "…" or "body_base64": "…"}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     requests_file: Option<PathBuf>,
-    /// Which of several requests comes next [default: in-turn, or random where there are --weights]
+    /// Choose the order of several requests [default: in-turn, or random with --weights]
     #[arg(long, value_name = "ORDER", hide_short_help = true)]
     order: Option<OrderName>,
-    /// Draw several requests at random in these proportions, one number for each: 3,1
+    /// Choose among several requests at random, in these proportions: 3,1
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -44,7 +44,7 @@ pub struct RequestArguments {
         hide_short_help = true
     )]
     weights: Vec<u32>,
-    /// Call this gRPC method, with the body (-b) as its message: bytes that are protobuf already
+    /// Call this gRPC method, with the body (-b) as its message, already encoded as protobuf
     #[arg(long, value_name = "PACKAGE.SERVICE/METHOD", hide_short_help = true,
         conflicts_with_all = ["headers", "method", "requests_file", "order", "weights", "pipeline",
             "no_keepalive", "sse", "streams"])]
@@ -53,9 +53,9 @@ pub struct RequestArguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OrderName {
-    /// Each in turn, from the first to the last and again
+    /// Use them round-robin
     InTurn,
-    /// Drawn at random
+    /// Draw them at random
     Random,
 }
 
@@ -63,16 +63,16 @@ enum OrderName {
 pub struct Requests {
     pub request: WireRequest,
     pub server: HttpUrl,
-    /// The URL for the record; several as they were given.
+    /// The URL or URLs for the record.
     pub url: String,
-    /// Which of how many comes when, where there are several.
+    /// How the next one is chosen, if there are several.
     pub described: Option<String>,
     /// Whether they are drawn at random.
     pub are_random: bool,
 }
 
 impl RequestArguments {
-    /// What is asked for of the URLs.
+    /// The requests to these URLs.
     pub fn requests(
         &self,
         urls: &[String],
@@ -100,7 +100,7 @@ impl RequestArguments {
             };
             if headers.iter().any(names_connection) {
                 return Err(usage(
-                    "--no-keepalive sends `Connection: close` itself: leave out -H 'Connection: …'",
+                    "--no-keepalive sends `Connection: close` itself; remove -H 'Connection: …'",
                 ));
             }
             headers.push("Connection: close".into());
@@ -117,11 +117,11 @@ impl RequestArguments {
 
     fn call(&self, method: &str, urls: &[HttpUrl]) -> Result<Requests, Box<dyn Error>> {
         let [url] = urls else {
-            return Err(usage("--grpc-method calls one server: give one URL"));
+            return Err(usage("--grpc-method needs exactly one URL"));
         };
         if url.path() != "/" {
             return Err(usage(format!(
-                "--grpc-method is the path of the call: write the URL as {}",
+                "--grpc-method is the path of the call; write the URL as {}",
                 server_of(url)
             )));
         }
@@ -137,10 +137,12 @@ impl RequestArguments {
     }
 
     fn of_urls(&self, urls: &[HttpUrl], headers: &[String]) -> Result<Requests, Box<dyn Error>> {
-        let (first, others) = urls.split_first().ok_or_else(|| usage("give an URL"))?;
+        let (first, others) = urls
+            .split_first()
+            .ok_or_else(|| usage("a URL is missing"))?;
         if let Some(other) = others.iter().find(|url| !first.is_same_server(url)) {
             return Err(usage(format!(
-                "{} and {} are of two servers, and a load has only one",
+                "{} and {} are on two servers; a load needs one server",
                 first.as_str(),
                 other.as_str()
             )));
@@ -166,7 +168,7 @@ impl RequestArguments {
             [url] if url.path() == "/" => Some(url),
             [url, ..] => {
                 return Err(usage(format!(
-                    "with --requests-file the URL only names the server: give one, {}",
+                    "with --requests-file, the URL only names the server; write {}",
                     server_of(url)
                 )));
             }
@@ -197,7 +199,7 @@ impl RequestArguments {
         let order = self.order(count).map_err(usage)?;
         let are_random = count > 1 && order != Order::InTurn;
         let how = match &order {
-            Order::InTurn => "in turn".to_owned(),
+            Order::InTurn => "round-robin".to_owned(),
             Order::Random(_) if self.weights.is_empty() => "at random".to_owned(),
             Order::Random(weights) => format!("at random, {}", ratio(weights)),
         };
@@ -212,13 +214,13 @@ impl RequestArguments {
 
     fn order(&self, count: usize) -> Result<Order, String> {
         match (self.order, self.weights.len()) {
-            (Some(OrderName::InTurn), 1..) => {
-                Err("--weights draws requests at random: it cannot be had together with --order in-turn".into())
-            }
+            (Some(OrderName::InTurn), 1..) => Err(
+                "--weights draws requests at random, so it conflicts with --order in-turn".into(),
+            ),
             (Some(OrderName::InTurn) | None, 0) => Ok(Order::InTurn),
             (Some(OrderName::Random), 0) => Ok(Order::Random(vec![1; count])),
             (_, weights) if weights != count => Err(format!(
-                "--weights has {}, but there are {}: give one for each",
+                "--weights has {}, but there are {}; give one number for each",
                 plural(weights, "number"),
                 plural(count, "request"),
             )),
@@ -232,7 +234,7 @@ fn server_of(url: &HttpUrl) -> String {
     format!("http://{}/", url.host_header())
 }
 
-/// The file as it begins a sentence: `orders.jsonl,` before a line of it.
+/// The file at the start of an error message: `orders.jsonl,` before a line number.
 fn named(path: &Path, error: &RequestFileError) -> String {
     match error {
         RequestFileError::Line { .. } => format!("{},", path.display()),
@@ -247,7 +249,7 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// `3:1`, as long as it can be taken in.
+/// `3:1`, or `weighted` if that would be too long.
 fn ratio(weights: &[u32]) -> String {
     match weights.len() {
         ..=8 => {

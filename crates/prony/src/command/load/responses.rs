@@ -1,4 +1,4 @@
-//! What is expected of responses, and what is measured of them besides their end.
+//! What responses must be, and what is measured of them in addition.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -9,28 +9,29 @@ use prony_load::{Expectation, SampleChoice, Sampling};
 use crate::arguments;
 use crate::exit::usage;
 
-/// What responses are to be, and what is looked at.
+/// The expected response, and what is measured of each.
 #[derive(Args)]
 #[command(next_help_heading = "Responses")]
 pub struct ResponseArguments {
     /// Expect this status [default: any from 200 to 399]
     #[arg(long, value_name = "STATUS", value_parser = arguments::whole(100..=599_u16))]
     expect_status: Option<u16>,
-    /// The length in bytes that every right body has
+    /// Expect bodies of this length
     #[arg(long, value_name = "BYTES", value_parser = arguments::count, hide_short_help = true)]
     expect_length: Option<u64>,
-    /// Expect this body: text, or @FILE of at most 64 MiB. Every response must have its length; a body of
-    /// 1 KiB or less is compared in every response, a longer one in a random sample
+    /// Expect this body: text, or @FILE of at most 64 MiB; each response must have its length, and if
+    /// it is over 1 KiB, only a random sample is compared
     #[arg(long, value_name = "BODY")]
     expect_body: Option<String>,
-    /// Compare the first response body of each thread, then every Nth [default: about 700 a second, drawn at random]
+    /// Compare the first response body of each thread, then every Nth [default: about 700 per second,
+    /// at random]
     #[arg(long, value_name = "N", value_parser = arguments::some_count,
         requires = "expect_body", hide_short_help = true)]
     check_every: Option<NonZeroU64>,
-    /// Measure the time to the first byte of each response as well
+    /// Measure the time to the first byte of each response
     #[arg(long, hide_short_help = true)]
     pub first_byte: bool,
-    /// Read responses as event streams (text/event-stream): count and time their events
+    /// Read responses as event streams (text/event-stream), and count and time their events
     #[arg(long)]
     pub sse: bool,
     /// Hold this many event streams open beside the load; implies --sse
@@ -39,7 +40,7 @@ pub struct ResponseArguments {
 }
 
 impl ResponseArguments {
-    /// How responses are compared; `None` where nothing is expected of them.
+    /// How responses are compared; `None` if nothing is expected of them.
     pub fn sampling(&self) -> Result<Option<Sampling>, Box<dyn std::error::Error>> {
         let body = self
             .expect_body
@@ -62,7 +63,7 @@ impl ResponseArguments {
         if expectation == Expectation::default() {
             return Ok(None);
         }
-        // Status and length are looked at in every response: without a body, one look is enough.
+        // Status and length are checked in every response; without a body, there is nothing to sample.
         let choice = match (&expectation.body, self.check_every) {
             (None, _) => SampleChoice::EveryNth(NonZeroU64::MAX),
             (Some(_), Some(n)) => SampleChoice::EveryNth(n),

@@ -1,27 +1,52 @@
-//! When requests are due: the shape of the load.
+//! When requests are due, and when the load ends.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_model::{Arrivals, LoadShape, Schedule};
+use prony_model::{Arrivals, LoadShape, RateError, Schedule, Stage, parse_stages};
 
-use super::schedule_text::{Stages, stages};
 use crate::arguments;
 
-/// When requests are due. Without any of these each connection sends its next request when it has
-/// the response to its last one.
+/// When the load ends, and each request.
 #[derive(Args)]
-#[command(next_help_heading = "When requests are due (otherwise: a closed loop)")]
+#[command(next_help_heading = "Time")]
+pub struct TimeArguments {
+    /// Measure for this long: 10s, 2m, 500ms, or seconds [default: 10s, or until -n requests, or as
+    /// long as the --stages; with --find-capacity 5s per rate]
+    #[arg(short, long, value_parser = arguments::measured_duration)]
+    pub duration: Option<Duration>,
+    /// Measure this many requests: 1000, 10k, 2M
+    #[arg(short = 'n', long, value_name = "N", value_parser = arguments::some_count)]
+    pub requests: Option<NonZeroU64>,
+    /// Send requests for this long before measuring [default: 0s, with --find-capacity 1s]
+    #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
+    pub warmup: Option<Duration>,
+    /// Count a request as timed out if it has no full response this long after it was sent
+    #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "10s")]
+    pub timeout: Duration,
+}
+
+impl TimeArguments {
+    /// How long to measure, given how long the stages of a rate last.
+    pub fn measured(&self, stages: Option<Duration>) -> Option<Duration> {
+        let unless_counted = self.requests.is_none().then_some(Duration::from_secs(10));
+        self.duration.or(stages).or(unless_counted)
+    }
+}
+
+/// When requests are due. Without any of these, each connection waits for a full response before it sends again.
+#[derive(Args)]
+#[command(next_help_heading = "When requests are due (default: closed loop)")]
 pub struct ShapeArguments {
     /// Send at this rate regardless of response times: 5k/s, 5000, 300/m; at most 1000M/s
     #[arg(long, value_parser = prony_model::parse_rate, group = "schedule")]
     rate: Option<f64>,
-    /// Rates one after the other: 1k/s:10s holds one, 1k/s..5k/s:30s moves evenly. The last may go
-    /// without its time where -d or -n is given
+    /// Send at several rates in turn: 1k/s:10s holds a rate, 1k/s..5k/s:30s moves evenly; the last
+    /// one needs no time if -d or -n is given
     #[arg(long, value_parser = stages, group = "schedule")]
     stages: Option<Stages>,
-    /// How the requests of a rate are spaced [default: even, with --find-capacity poisson]
+    /// Choose how the requests of a rate are spaced [default: even, with --find-capacity poisson]
     #[arg(
         long,
         value_name = "HOW",
@@ -37,36 +62,44 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "N", value_parser = arguments::connections,
         conflicts_with_all = ["schedule", "connections"])]
     users: Option<usize>,
-    /// How long a user thinks on the average (exponentially distributed)
-    #[arg(long, value_name = "MEAN", value_parser = arguments::some_duration, default_value = "1s",
+    /// Let users think for this long on average (exponentially distributed)
+    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, default_value = "1s",
         requires = "users", hide_short_help = true)]
     think_time: Duration,
-    /// Users whose requests are due by a schedule that no response moves: what comes due in the
-    /// meantime follows back to back
+    /// Let users send on a schedule, regardless of response times; requests that come due while one
+    /// is in flight follow it back to back
     #[arg(long, requires = "users", hide_short_help = true)]
     open: bool,
-    /// One request after the other: -c1 -t1
+    /// Send one request after the other: -c1 -t1
     #[arg(long, conflicts_with_all = ["schedule", "users", "connections", "threads", "pipeline"],
         hide_short_help = true)]
     sequential: bool,
-    /// Shed what cannot be sent so long after it was due, and count as timed out what has no whole
-    /// response by then
-    #[arg(long, value_parser = arguments::some_duration, hide_short_help = true)]
+    /// Drop requests that cannot be sent within this time of their due time; with --users --open,
+    /// also count those without a full response by then as timed out
+    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, hide_short_help = true)]
     pub deadline: Option<Duration>,
-    /// Busy-wait for the instants of the schedule: more exact, and a whole CPU for each thread
+    /// Busy-wait until requests are due: more exact, but each thread takes a whole CPU
     #[arg(long, hide_short_help = true)]
     pub spin: bool,
-    /// Draw random arrivals and choices from this seed: the same seed draws the same ones
-    /// [default: a random one, which is shown]
+    /// Draw random arrivals and choices from this seed, to repeat earlier ones [default: a random
+    /// seed, which is shown]
     #[arg(long, value_name = "N", value_parser = arguments::seed, hide_short_help = true)]
     seed: Option<u64>,
 }
 
+/// The stages of a rate, one after the other.
+#[derive(Clone, Debug, PartialEq)]
+struct Stages(Vec<Stage>);
+
+fn stages(text: &str) -> Result<Stages, RateError> {
+    parse_stages(text).map(Stages)
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum ArrivalsName {
-    /// Evenly
+    /// Space them evenly
     Even,
-    /// At random, each independent of the others
+    /// Space them at random (a Poisson process)
     Poisson,
 }
 
@@ -80,8 +113,7 @@ impl From<ArrivalsName> for Arrivals {
 }
 
 impl ShapeArguments {
-    /// The shape, checked for flags that go only with another. A search for the capacity sets the rate
-    /// itself.
+    /// The shape, after a check for flags that need others. A search for the capacity sets the rate itself.
     pub fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
         let shape = match finds_capacity {
             true => self.schedule(Schedule::constant(self.spaced(Arrivals::Poisson), 1.0)),
@@ -89,12 +121,12 @@ impl ShapeArguments {
         };
         if self.deadline.is_some() && !shape.is_open() {
             return Err(
-                "--deadline runs from the instant at which a request is due: it needs --rate, --stages, or --users with --open",
+                "--deadline counts from the time at which a request is due: it needs --rate, --stages, or --users with --open",
             );
         }
         if self.spin && shape == LoadShape::Closed {
             return Err(
-                "--spin waits for the instants of a schedule: it needs --rate, --stages or --users",
+                "--spin waits until requests are due: it needs --rate, --stages or --users",
             );
         }
         Ok(shape)
@@ -126,13 +158,13 @@ impl ShapeArguments {
         })
     }
 
-    /// How many connections the shape has by itself, where it says so.
+    /// The number of connections that the shape implies, if it does.
     pub fn connections(&self) -> Option<usize> {
         self.users.or(self.sequential.then_some(1))
     }
 
-    /// How long the stages take together; `None` where there are none. They must have an end where
-    /// nothing else ends the load, and the last one must be reached.
+    /// How long the stages last together; `None` if there are none. They need an end if nothing else ends the load, and
+    /// the load must reach the last one.
     pub fn stages_last(
         &self,
         duration: Option<Duration>,
@@ -143,7 +175,7 @@ impl ShapeArguments {
         };
         let sum = |seconds: f64| {
             Duration::try_from_secs_f64(seconds)
-                .map_err(|_| "--stages: they take longer than can be told".to_owned())
+                .map_err(|_| "--stages: they last too long".to_owned())
         };
         let last_is_open = stages
             .last()
@@ -151,7 +183,7 @@ impl ShapeArguments {
         let whole = sum(stages.iter().filter_map(|stage| stage.duration_s).sum())?;
         match duration {
             Some(duration) if last_is_open && duration <= whole => Err(format!(
-                "-d {duration:?} ends the load before the last of the --stages, which begins after {whole:?}"
+                "-d {duration:?} ends the load before the last of the --stages, which starts after {whole:?}"
             )),
             Some(_) => Ok(Some(whole)),
             None if last_is_open && counted => Ok(None),
@@ -162,12 +194,11 @@ impl ShapeArguments {
 
     /// The seed that was given, or a new one.
     pub fn seed(&self) -> u64 {
-        // Short enough to be typed again.
-        self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000))
+        self.seed.unwrap_or_else(arguments::new_seed)
     }
 }
 
-/// Whether a shape draws anything at random.
+/// Whether a shape draws random numbers.
 pub fn is_random(shape: &LoadShape) -> bool {
     match shape {
         LoadShape::Closed => false,

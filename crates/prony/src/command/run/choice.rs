@@ -1,45 +1,130 @@
-//! What is to be run: the suite with what the command line changes in it, and the servers, wherever
-//! they live.
+//! What to run, as the command line says: a suite with changes, and servers in any folder.
 
 use std::error::Error;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::time::Duration;
 
+use clap::Args;
 use prony_driver::{Catalogue as Drivers, Tool};
 use prony_manifest::nearest;
 use prony_model::{CEILING, CpuAssignment};
 use prony_server::{Catalogue, Layout, SelectError, Server};
 use prony_suite::run::{Task, cannot_drive, driver_note};
-use prony_suite::{AdaptiveRounds, Changes, Measure, Suite, Workloads};
+use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 
-use super::Arguments;
+use crate::arguments;
+use crate::command::flags::{BuildFlags, CpuFlags, StoreFlag, TrialFlags};
 use crate::exit::usage;
-use crate::project;
+use crate::project::{self, ServerPath};
 
-/// What is there to choose from, seen before anything is changed on this machine.
+const EXAMPLES: &str = "\
+Examples:
+  prony run                                    the suite `tour`: a first look
+  prony run zap                                another suite (see `prony list`)
+  prony run zap --quick                        the same load, in seconds
+  prony run --all --quick                      every suite, one after the other
+  prony run tour --only go-nethttp,bun         only these two servers
+  prony run ./my-suite.toml                    a suite of your own
+  prony run tour --server ../my-server         a server of your own, in addition
+  prony run zap --server ../my-server --only ceiling,go-nethttp
+                                               the same beside only these two
+  prony run zap --server old=../old/my-server --server new=../my-server
+                                               two versions under two names
+  prony run tour --workloads hello --rounds 12 one workload, more rounds
+  prony run tour --precision 3% --budget 10m   rounds until results are within
+                                               ±3 %, or for 10 minutes
+  prony run zap --baseline go-nethttp          compare the others with Go's
+  prony run zap --quick --driver wrk           let wrk generate the load
+  prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
+
+Exit status (with --all, the highest of all suites):
+  0    every server with its toolchain was measured, without wrong responses
+  1    a build, start, verification or trial failed, or a response was wrong;
+       the report is written nevertheless
+  2    the command line is wrong
+  130  you stopped it; what was measured is kept";
+
+/// What to run, and how.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Run this suite: its name, or the path of its file
+    #[arg(default_value = "tour", value_parser = arguments::name)]
+    pub suite: String,
+    /// Run every suite, one after the other, each with its own report
+    #[arg(long, conflicts_with = "suite")]
+    pub all: bool,
+    /// Run the suite's quick version: the same kinds of load for seconds instead of minutes
+    #[arg(long)]
+    quick: bool,
+    /// Run only these servers (ID or ID@VARIANT), separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
+    only: Vec<String>,
+    /// Add the server in this folder, under the folder's name or NAME; repeatable
+    #[arg(long = "server", value_name = "[NAME=]FOLDER[@VARIANT]")]
+    outside: Vec<ServerPath>,
+    /// Measure only these workloads, separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
+    workloads: Vec<String>,
+    /// Compare the other servers with this one [default: the ceiling, or else the first]
+    #[arg(long, value_name = "ID", value_parser = arguments::name)]
+    pub baseline: Option<String>,
+    /// Run this many rounds instead of the suite's number; with --precision, at most this many
+    #[arg(long, value_name = "N", value_parser = arguments::rounds)]
+    rounds: Option<NonZeroU32>,
+    /// Add rounds until each 95 % interval ends within this share of its ratio to the baseline
+    #[arg(long, value_name = "PERCENT")]
+    precision: Option<Precision>,
+    /// Add no more rounds once the trials have taken this long altogether (but at least two rounds);
+    /// needs --precision [default: 30m]
+    #[arg(long, value_parser = arguments::some_duration, value_name = "DURATION")]
+    budget: Option<Duration>,
+    /// Measure each trial for this long instead of the suite's duration; a load with a number of
+    /// requests ends then at the latest
+    #[arg(long, value_parser = arguments::measured_duration)]
+    duration: Option<Duration>,
+    /// Measure this many requests in each trial instead of the suite's number; a load with a
+    /// duration ends then at the latest
+    #[arg(long, value_name = "N", value_parser = arguments::some_count)]
+    requests: Option<NonZeroU64>,
+    #[command(flatten)]
+    pub trials: TrialFlags,
+    /// Generate the load with this tool instead of Prony's own engine: wrk, oha, h2load, ab, hey or
+    /// k6; loads that it cannot generate are left out
+    #[arg(long, value_name = "ID", value_parser = arguments::name)]
+    driver: Option<String>,
+    #[command(flatten)]
+    pub build: BuildFlags,
+    #[command(flatten)]
+    cpus: CpuFlags,
+    #[command(flatten)]
+    pub store: StoreFlag,
+}
+
+/// What the project offers to run, read before anything changes on this machine.
 pub struct Ground<'a> {
     pub layout: &'a Layout,
     pub cpus: CpuAssignment,
-    /// The tool that makes the load; `None` for Prony's own engine.
+    /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
     catalogue: Catalogue,
-    /// The servers that were given as folders.
+    /// The servers that the command line names by their folders.
     outside: Vec<Server>,
 }
 
-/// A suite and what of it is run.
+/// What is run of a suite.
 pub struct Chosen<'a> {
     pub suite: Suite,
     pub servers: Vec<&'a Server>,
     pub tasks: Vec<Task>,
     pub measures: Vec<Measure>,
-    /// What its user must know before it begins.
-    pub said: Vec<String>,
+    /// What the user must know before it starts.
+    pub notes: Vec<String>,
 }
 
-/// What came of choosing.
 pub enum Choice<'a> {
     Chosen(Box<Chosen<'a>>),
-    /// Nothing of the suite is left, and why.
+    /// Nothing of the suite is left to run, for this reason.
     Nothing(String),
 }
 
@@ -47,23 +132,19 @@ impl<'a> Ground<'a> {
     pub fn survey(layout: &'a Layout, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
         let catalogue = Catalogue::read(layout)?;
         let outside = project::outside(&catalogue, &arguments.outside)?;
-        let cpus = project::cpus(
-            arguments.server_cpus.as_deref(),
-            arguments.load_cpus.as_deref(),
-        )?;
         Ok(Self {
             layout,
-            cpus,
+            cpus: arguments.cpus.assign()?,
             driver: driver(layout, arguments.driver.as_deref())?,
             catalogue,
             outside,
         })
     }
 
-    /// The suite of that id with what the command line leaves of it.
+    /// What the command line leaves of the suite with this id.
     pub fn choose(&self, suite: &str, arguments: &Arguments) -> Result<Choice<'_>, Box<dyn Error>> {
         let mut suite = project::suite(self.layout, suite)?;
-        let mut said = change(&mut suite, arguments)?;
+        let mut notes = change(&mut suite, arguments)?;
         let mut servers = self.servers(&suite, arguments)?;
         let ceiling = self.ceiling(&servers, arguments)?;
         let all: Vec<&Server> = servers.iter().copied().chain(ceiling).collect();
@@ -75,43 +156,45 @@ impl<'a> Ground<'a> {
                 suite.workloads().join(", ")
             )));
         };
-        said.extend(self.without_the_undrivable(&workloads, &mut measures)?);
+        notes.extend(self.without_the_undrivable(&workloads, &mut measures)?);
         if measures.is_empty() {
-            return Ok(Choice::Nothing(said.join("\n")));
+            return Ok(Choice::Nothing(notes.join("\n")));
         }
-        let idle = servers.extract_if(.., |server| !serves(server, &measures));
+        let idle = servers.extract_if(.., |server| !project::serves_any(server, &measures));
         let idle: Vec<String> = idle.map(|server| server.id.clone()).collect();
         if servers.is_empty() {
             return Ok(Choice::Nothing(format!(
-                "in the suite `{}` these servers have nothing to do: {}",
+                "in the suite `{}` these servers serve none of the workloads: {}",
                 suite.id,
                 idle.join(", ")
             )));
         }
         if !idle.is_empty() {
-            said.push(format!(
-                "left out: {}, with none of these workloads",
+            notes.push(format!(
+                "left out, because they serve none of these workloads: {}",
                 idle.join(", ")
             ));
         }
-        if let Some(ceiling) = ceiling.filter(|ceiling| serves(ceiling, &measures)) {
+        if let Some(ceiling) = ceiling.filter(|ceiling| project::serves_any(ceiling, &measures)) {
             servers.push(ceiling);
-            said.push(
-                "beside them: ceiling, to show what this machine can do at all (--no-ceiling leaves it out)"
+            notes.push(
+                "measured as well: the ceiling (reference server), which shows the most that this machine can do \
+                 (--no-ceiling leaves it out)"
                     .into(),
             );
         }
+        let ids = measures.iter().map(|measure| measure.workload.as_str());
         check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
         Ok(Choice::Chosen(Box::new(Chosen {
-            tasks: tasks(self.layout, &workloads, &measures)?,
+            tasks: project::tasks(self.layout, &workloads, ids)?,
             suite,
             servers,
             measures,
-            said,
+            notes,
         })))
     }
 
-    /// Takes away the measures whose load the driver cannot make, and says why.
+    /// Removes the measures whose load the driver cannot generate, and says why.
     fn without_the_undrivable(
         &self,
         workloads: &Workloads,
@@ -120,21 +203,21 @@ impl<'a> Ground<'a> {
         let Some(tool) = &self.driver else {
             return Ok(Vec::new());
         };
-        let mut said = vec![driver_note(tool)];
+        let mut notes = vec![driver_note(tool)];
         let mut drivable = Vec::with_capacity(measures.len());
         for measure in measures.drain(..) {
             let workload = workloads.get(&measure.workload)?;
             match cannot_drive(tool, workload, &measure.load) {
                 None => drivable.push(measure),
-                Some(why) => said.push(format!(
+                Some(why) => notes.push(format!(
                     "left out: {}, which {} cannot load: {why}",
                     measure.workload, tool.manifest.title
                 )),
             }
         }
         *measures = drivable;
-        said.dedup();
-        Ok(said)
+        notes.dedup();
+        Ok(notes)
     }
 
     fn servers(
@@ -150,7 +233,7 @@ impl<'a> Ground<'a> {
             selected.map_err(project::not_selected)?
         };
         for server in &self.outside {
-            // It may be named by the suite, or be a folder of the repository itself.
+            // The suite may name it already, or it may be one of the project's own folders.
             if servers.iter().all(|chosen| chosen.id != server.id) {
                 servers.push(server);
             }
@@ -158,7 +241,7 @@ impl<'a> Ground<'a> {
         Ok(servers)
     }
 
-    /// The servers of these ids, each once: those given as folders, or those of the project.
+    /// The servers with these ids, each once. A server that was given as a folder comes before one of the project.
     fn select(&self, ids: &[String]) -> Result<Vec<&Server>, SelectError> {
         let mut selected: Vec<&Server> = Vec::with_capacity(ids.len());
         for id in ids {
@@ -174,8 +257,8 @@ impl<'a> Ground<'a> {
         Ok(selected)
     }
 
-    /// The reference server, which is measured beside them in any run: what the machine can do at all
-    /// changes from hour to hour. `None` where it is among them, is not wanted, or is not here.
+    /// The reference server, which every run measures, because the most that a machine can do changes from hour to
+    /// hour. `None` if it is already among the servers, unwanted, or not part of the project.
     fn ceiling(
         &self,
         servers: &[&Server],
@@ -184,15 +267,17 @@ impl<'a> Ground<'a> {
         let is_here = self.catalogue.servers.iter().map(|server| &server.id);
         let is_broken = self.catalogue.broken.iter().map(|broken| &broken.id);
         let is_named = servers.iter().any(|server| server.id == CEILING);
-        if is_named || arguments.no_ceiling || is_here.chain(is_broken).all(|id| id != CEILING) {
+        if is_named
+            || arguments.trials.no_ceiling
+            || is_here.chain(is_broken).all(|id| id != CEILING)
+        {
             return Ok(None);
         }
         let selected = self.catalogue.select(&[CEILING.to_owned()]);
         Ok(selected.map_err(project::not_selected)?.pop())
     }
 
-    /// The suite's measures, of which the command line may choose some by their workloads; `None`
-    /// where none is left.
+    /// The suite's measures of the workloads that the command line chooses; `None` if there are none.
     fn measures(
         &self,
         suite: &Suite,
@@ -209,7 +294,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// The tool that is to make the load.
+/// The tool that generates the load.
 fn driver(layout: &Layout, id: Option<&str>) -> Result<Option<Tool>, Box<dyn Error>> {
     let Some(id) = id else {
         return Ok(None);
@@ -220,30 +305,30 @@ fn driver(layout: &Layout, id: Option<&str>) -> Result<Option<Tool>, Box<dyn Err
     Ok(Some(Tool::find(id, manifest, &prony)?))
 }
 
-/// Makes the suite quick, then changes it as the command line says; tells what must be said of it.
+/// Makes the suite quick, then changes it as the command line says. Gives notes for the user.
 fn change(suite: &mut Suite, arguments: &Arguments) -> Result<Vec<String>, Box<dyn Error>> {
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     suite.adaptive = adaptive(suite, arguments)?;
     let changes = Changes {
-        // Where rounds are added as needed, it is how many there may be.
+        // With adaptive rounds, it is the most that there may be.
         rounds: arguments.rounds.filter(|_| suite.adaptive.is_none()),
         duration: arguments.duration,
-        warmup: arguments.warmup,
-        warmup_limit: arguments.warmup_limit,
+        warmup: arguments.trials.warmup,
+        warmup_limit: arguments.trials.warmup_limit,
         requests: arguments.requests,
     };
     if arguments.quick {
         let id = suite.id.clone();
-        said.push(match suite.quicken(&changes) {
+        notes.push(match suite.quicken(&changes) {
             Some(note) => note.to_owned(),
-            None => format!("the suite `{id}` is short as it is: --quick changes nothing in it"),
+            None => format!("the suite `{id}` is already short: --quick changes nothing"),
         });
     }
     suite.change(&changes);
-    Ok(said)
+    Ok(notes)
 }
 
-/// Whether rounds are added as needed: as the command line says, or else the suite.
+/// Whether rounds are added as needed, as the command line or else the suite says.
 fn adaptive(
     suite: &Suite,
     arguments: &Arguments,
@@ -253,8 +338,8 @@ fn adaptive(
         return match arguments.budget {
             None => Ok(None),
             Some(_) => Err(usage(format!(
-                "--budget bounds rounds that are added as needed, and the suite `{}` has a set number of \
-                 them; add --precision, for instance --precision 3%, or set --rounds instead",
+                "--budget limits rounds that are added as needed, but the suite `{}` has a fixed number of \
+                 rounds; add --precision, for instance --precision 3%, or use --rounds instead",
                 suite.id
             ))),
         };
@@ -263,7 +348,7 @@ fn adaptive(
     let most_rounds = arguments.rounds.map_or(most, NonZeroU32::get);
     if most_rounds > most {
         return Err(usage(format!(
-            "--rounds {most_rounds}: with --precision there are {most} rounds at the most"
+            "--rounds {most_rounds}: with --precision there can be at most {most} rounds"
         )));
     }
     let budget = arguments.budget.or(own.map(|own| own.budget));
@@ -274,13 +359,7 @@ fn adaptive(
     }))
 }
 
-/// Whether the server serves anything of what is measured.
-fn serves(server: &Server, measures: &[Measure]) -> bool {
-    let served = &server.manifest.workloads;
-    measures.iter().any(|one| served.contains(&one.workload))
-}
-
-/// The baseline must take part.
+/// Makes sure that the baseline is among the servers.
 fn check_baseline(
     baseline: Option<&str>,
     suite: &Suite,
@@ -292,24 +371,9 @@ fn check_baseline(
     };
     let meant = nearest(id, ids()).map(|name| format!("; did you mean `{name}`?"));
     Err(usage(format!(
-        "the baseline `{id}` takes no part in this run of `{}`: it has {}{}",
+        "the baseline `{id}` is not among the servers of this run of `{}`: {}{}",
         suite.id,
         ids().collect::<Vec<_>>().join(", "),
         meant.unwrap_or_default(),
     )))
-}
-
-/// The workloads of the measures, each once.
-fn tasks(
-    layout: &Layout,
-    workloads: &Workloads,
-    measures: &[Measure],
-) -> Result<Vec<Task>, Box<dyn Error>> {
-    let mut tasks: Vec<Task> = Vec::new();
-    for workload in workloads.select(measures.iter().map(|measure| measure.workload.as_str()))? {
-        if tasks.iter().all(|task| task.workload.id != workload.id) {
-            tasks.push(Task::new(workload, layout)?);
-        }
-    }
-    Ok(tasks)
 }

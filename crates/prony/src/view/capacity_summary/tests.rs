@@ -225,6 +225,6 @@ fn summaries_are_the_golden_ones() {
     let requests = Some("2 URLs, in turn");
     golden(
         "capacity-summary",
-        &texts.map(|(title, result)| (title, text(&result, requests))),
+        &texts.map(|(title, result)| (title, text(&result, requests, 80))),
     );
 }

@@ -1,4 +1,4 @@
-//! Summaries of results that no server is needed for.
+//! Golden tests of summaries, without a server.
 
 use prony_model::{
     Arrivals, Checked, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape,
@@ -246,16 +246,16 @@ fn summaries_are_the_golden_ones() {
     golden(
         "load-summary",
         &[
-            ("closed loop", text(&closed(), &plain)),
-            ("closed loop, --latency", text(&closed(), &all)),
-            ("all that can happen", text(&troubled(), &all)),
-            ("rate", text(&rate(), &plain)),
-            ("stages, not all sent", text(&missed(), &plain)),
-            ("nothing sent", text(&nothing_sent, &plain)),
-            ("users", text(&users(open), &plain)),
-            ("users who wait", text(&users(waiting), &plain)),
-            ("streams", text(&streams(), &plain)),
-            ("every response a 404", text(&nothing_ok(), &plain)),
+            ("closed loop", text(&closed(), &plain, 80)),
+            ("closed loop, --latency", text(&closed(), &all, 80)),
+            ("all that can happen", text(&troubled(), &all, 80)),
+            ("rate", text(&rate(), &plain, 80)),
+            ("stages, not all sent", text(&missed(), &plain, 80)),
+            ("nothing sent", text(&nothing_sent, &plain, 80)),
+            ("users", text(&users(open), &plain, 80)),
+            ("users who wait", text(&users(waiting), &plain, 80)),
+            ("streams", text(&streams(), &plain, 80)),
+            ("every response a 404", text(&nothing_ok(), &plain, 80)),
         ],
     );
 }

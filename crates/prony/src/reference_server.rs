@@ -1,4 +1,4 @@
-//! The reference server that the generators load, under its supervisor.
+//! The reference server as a process of its own, under its supervisor.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -12,22 +12,20 @@ use prony_server::{
     bring_up,
 };
 
-use super::truth::Freeze;
-
-/// How long it may take to its first response.
+/// How long its start may take.
 const READY_TIME: Duration = Duration::from_secs(20);
-/// How long it may take to that of one probe.
+/// How long the response to one probe may take.
 const PROBE_TIME: Duration = Duration::from_secs(1);
-/// How long it may take to its end.
+/// How long its end may take.
 const STOP_TIME: Duration = Duration::from_secs(1);
 
-/// How the server is started, again and again.
+/// How reference servers are started.
 pub struct ReferenceServers {
     launch: Launch,
     folder: PathBuf,
 }
 
-/// One that runs. It ends with this.
+/// A running one. It is stopped when this is dropped.
 pub struct ReferenceServer(RunningServer);
 
 impl ReferenceServers {
@@ -44,29 +42,29 @@ impl ReferenceServers {
         })
     }
 
-    /// Starts one and waits until it responds. The first request to one that freezes begins its
-    /// first period, so it is asked for nothing: that it listens is enough.
+    /// Starts one and waits until it responds. The first request to one that freezes (`FREEZE/PERIOD`) begins its first
+    /// period, so that one only has to listen.
     pub fn start(
         &self,
-        freeze: Option<Freeze>,
+        freeze: Option<String>,
         interrupt: &AtomicBool,
     ) -> Result<ReferenceServer, Box<dyn Error>> {
         let program = self.launch.supervisor.path().display().to_string();
         let mut run = vec![program, "reference".to_owned()];
-        if let Some(freeze) = freeze {
-            run.extend(["--freeze".to_owned(), freeze.to_string()]);
-        }
+        let probe = match freeze {
+            Some(freeze) => {
+                run.extend(["--freeze".to_owned(), freeze]);
+                listens
+            }
+            None => responds,
+        };
         let run = run.into_iter().map(Word::from).collect();
         let built = Built::ready_made(run, &self.folder);
-        let mut probe = |address| match freeze {
-            None => asked(address),
-            Some(_) => listens(address),
-        };
         let (server, _) = bring_up(
             &built,
             &self.launch,
             &mut FreePorts,
-            &mut probe,
+            &mut { probe },
             READY_TIME,
             interrupt,
         )?;
@@ -85,7 +83,7 @@ impl ReferenceServer {
         self.0.tree()
     }
 
-    /// How it ended, where it has.
+    /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<String> {
         let exit = self.0.exited()?;
         Some(format!(
@@ -98,12 +96,12 @@ impl ReferenceServer {
 impl Drop for ReferenceServer {
     fn drop(&mut self) {
         self.0.stop(STOP_TIME);
-        // It says nothing that matters any more.
+        // Its output is of no interest any more.
         self.0.logs().discard();
     }
 }
 
-fn asked(address: SocketAddr) -> Probe {
+fn responds(address: SocketAddr) -> Probe {
     let url = format!("http://{address}/hello").parse::<HttpUrl>();
     let request = url
         .ok()
@@ -111,7 +109,7 @@ fn asked(address: SocketAddr) -> Probe {
     match request.map(|request| exchange(address, &request.into(), PROBE_TIME)) {
         Some(Ok(_)) => Probe::Right,
         Some(Err(error)) => Probe::NotYet(error.to_string()),
-        None => Probe::NotYet("it cannot be asked".to_owned()),
+        None => Probe::NotYet("the request is invalid".to_owned()),
     }
 }
 

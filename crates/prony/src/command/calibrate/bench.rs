@@ -1,10 +1,39 @@
-//! How long each measurement takes.
+//! On what everything is measured, and for how long.
 
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
+
+use prony_model::CpuAssignment;
+
+use crate::reference_server::{ReferenceServer, ReferenceServers};
+
+/// The CPUs, the reference server, and how long each measurement takes.
+pub struct CalibrationBench<'a> {
+    pub cpus: CpuAssignment,
+    pub servers: ReferenceServers,
+    pub times: MeasuringTimes,
+    pub interrupt: &'a AtomicBool,
+}
+
+impl CalibrationBench<'_> {
+    /// The generator's one CPU.
+    pub fn load_cpu(&self) -> &[usize] {
+        &self.cpus.load[..1.min(self.cpus.load.len())]
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Relaxed)
+    }
+
+    pub fn server(&self) -> Result<ReferenceServer, Box<dyn Error>> {
+        self.servers.start(None, self.interrupt)
+    }
+}
 
 /// How long each measurement takes, and at which rates.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct MeasuringTimes {
     /// For each way of waiting.
     pub wakeups: Duration,
     /// For each pair of CPUs.
@@ -12,16 +41,16 @@ pub struct Limits {
     /// Of the closed loop, and its warm-up.
     pub engine: Duration,
     pub engine_warmup: Duration,
-    /// Of each rate at the least, and its warm-up.
+    /// Of each rate, at least, and its warm-up.
     pub rate: Duration,
     pub rate_warmup: Duration,
-    /// A low rate goes on until so many requests were due, for its percentiles' sake.
+    /// A low rate lasts until this many requests were due, so that its percentiles are supported.
     pub rate_requests: f64,
-    /// In requests a second, ascending.
+    /// In requests per second, ascending.
     pub rates: &'static [f64],
 }
 
-impl Limits {
+impl MeasuringTimes {
     pub fn usual() -> Self {
         Self {
             wakeups: Duration::from_millis(1300),
@@ -48,7 +77,7 @@ impl Limits {
         }
     }
 
-    /// How long a rate is kept up.
+    /// How long a rate is measured.
     pub fn duration_at(&self, per_s: f64) -> Duration {
         let enough = Duration::from_secs_f64(self.rate_requests / per_s);
         self.rate.max(enough)

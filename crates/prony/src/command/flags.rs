@@ -1,0 +1,173 @@
+//! The flags that several commands have, each described once.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use prony_model::CpuAssignment;
+use prony_server::{Freshness, Layout, SupervisorProgram};
+use prony_store::Store;
+use prony_suite::run::Bench;
+use prony_system::default_assignment;
+
+use crate::arguments;
+use crate::exit::usage;
+use crate::project;
+use crate::recorded::{Recorded, RunName};
+use crate::result_file::{self, ResultFile};
+
+/// Which CPUs the servers and the load generator run on.
+#[derive(Args)]
+pub struct CpuFlags {
+    /// Run the server on these CPUs, for instance 0 or 0-3 [default: half of the CPUs]
+    #[arg(long, value_name = "LIST")]
+    server_cpus: Option<String>,
+    /// Run the load generator on these CPUs [default: the other half]
+    #[arg(long, value_name = "LIST")]
+    pub load_cpus: Option<String>,
+}
+
+impl CpuFlags {
+    /// The CPUs that the flags name, or else those that the machine suggests.
+    pub fn assign(&self) -> Result<CpuAssignment, Box<dyn Error>> {
+        let mut cpus = default_assignment()?;
+        for (flag, list, into) in [
+            ("--server-cpus", &self.server_cpus, &mut cpus.server),
+            ("--load-cpus", &self.load_cpus, &mut cpus.load),
+        ] {
+            if let Some(list) = list {
+                *into = arguments::cpus(flag, list).map_err(usage)?;
+            }
+        }
+        Ok(cpus)
+    }
+}
+
+/// Where runs are recorded.
+#[derive(Args)]
+pub struct StoreFlag {
+    /// Use this record file [default: .prony/prony.sqlite]
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+}
+
+impl StoreFlag {
+    /// Opens it to record a run.
+    pub fn open(&self, layout: &Layout) -> Result<Store, Box<dyn Error>> {
+        layout.make_state()?;
+        let own = || layout.state().join("prony.sqlite");
+        Ok(Store::open(self.store.clone().unwrap_or_else(own))?)
+    }
+
+    /// Opens it to read what was recorded. Only the default file needs a project.
+    pub fn open_read(&self, project: Option<&Path>) -> Result<Store, Box<dyn Error>> {
+        Ok(Store::open_read(match &self.store {
+            Some(file) => file.clone(),
+            None => project::layout(project)?.state().join("prony.sqlite"),
+        })?)
+    }
+}
+
+/// Which recorded run.
+#[derive(Args)]
+pub struct RunFlags {
+    /// Use this run: its id, `latest`, `latest~1` (the one before), or a file by `prony export`
+    #[arg(default_value = "latest", hide_default_value = true)]
+    run: String,
+    #[command(flatten)]
+    pub store: StoreFlag,
+}
+
+impl RunFlags {
+    pub fn read(&self, project: Option<&Path>) -> Result<Recorded, Box<dyn Error>> {
+        RunName::of(&self.run).read(|| self.store.open_read(project))
+    }
+}
+
+/// How servers are built and started.
+#[derive(Args)]
+pub struct BuildFlags {
+    /// Wait at most this long for a started server's first expected response
+    #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "30s")]
+    ready_timeout: Duration,
+    /// Rebuild the servers, even if nothing has changed
+    #[arg(long)]
+    rebuild: bool,
+}
+
+impl BuildFlags {
+    /// A bench whose servers write their output to `logs`.
+    pub fn bench(
+        &self,
+        layout: &Layout,
+        cpus: CpuAssignment,
+        logs: PathBuf,
+    ) -> Result<Bench, Box<dyn Error>> {
+        Ok(Bench {
+            layout: layout.clone(),
+            supervisor: SupervisorProgram::current()?,
+            cpus,
+            logs,
+            ready_timeout: self.ready_timeout,
+            freshness: match self.rebuild {
+                true => Freshness::Rebuild,
+                false => Freshness::IfUnchanged,
+            },
+        })
+    }
+}
+
+/// What `prony run` and `prony ab` say about each trial.
+#[derive(Args)]
+pub struct TrialFlags {
+    /// Send requests for this long before measuring, and do not wait until the server is warm
+    /// unless --warmup-limit is given; 0s measures from the first request
+    #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
+    pub warmup: Option<Duration>,
+    /// Warm each server up until it stops getting faster, for at most this long; 0s does not wait
+    /// for that [default: 20s, or the suite's limit]
+    #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
+    pub warmup_limit: Option<Duration>,
+    /// Leave out the ceiling (reference server), which each run measures as well
+    #[arg(long)]
+    pub no_ceiling: bool,
+    /// Shuffle the order with this seed, to repeat an earlier order
+    #[arg(long, value_name = "N", value_parser = arguments::seed)]
+    seed: Option<u64>,
+}
+
+impl TrialFlags {
+    /// The seed that was given, or a new one.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_else(arguments::new_seed)
+    }
+}
+
+/// Where a result is written as JSON.
+#[derive(Args)]
+pub struct JsonFlag {
+    /// Write the result as JSON to this file, or to standard output with `-`
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// Where a result is written, besides what is shown.
+#[derive(Args)]
+pub struct ResultFlags {
+    #[command(flatten)]
+    json: JsonFlag,
+    /// Write the result as Markdown to this file, or to standard output with `-`
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+}
+
+impl ResultFlags {
+    /// Tries the files: that for Markdown and that for JSON.
+    pub fn open(&self) -> Result<[Option<ResultFile>; 2], Box<dyn Error>> {
+        result_file::open([
+            ("--markdown", self.markdown.as_deref()),
+            ("--json", self.json.json.as_deref()),
+        ])
+    }
+}

@@ -1,0 +1,134 @@
+//! A recorded run, from the store or from an exported file.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use prony_model::{Run, TrialRecord, from_json_str};
+use prony_store::{RUN_SCHEMA, Store};
+use serde::Deserialize;
+
+/// A run with its trials.
+#[derive(Deserialize)]
+pub struct Recorded {
+    pub run: Run,
+    pub trials: Vec<TrialRecord>,
+}
+
+/// A run as the command line names it.
+#[derive(Debug, PartialEq)]
+pub enum RunName {
+    /// A file that `prony export` wrote.
+    File(PathBuf),
+    /// The newest but this many: `latest~1`.
+    Latest(usize),
+    Id(String),
+}
+
+impl RunName {
+    pub fn of(text: &str) -> Self {
+        let path = Path::new(text);
+        if path.is_file() || path.extension().is_some_and(|it| it == "json") {
+            return Self::File(path.to_owned());
+        }
+        let before = match text.strip_prefix("latest") {
+            Some("") => Some(0),
+            Some(rest) => rest.strip_prefix('~').and_then(|n| n.parse().ok()),
+            None => None,
+        };
+        before.map_or_else(|| Self::Id(text.to_owned()), Self::Latest)
+    }
+
+    /// The run. Only a run that is not a file of its own needs the store.
+    pub fn read(
+        &self,
+        store: impl Fn() -> Result<Store, Box<dyn Error>>,
+    ) -> Result<Recorded, Box<dyn Error>> {
+        let (store, run) = match self {
+            Self::File(file) => return exported(file),
+            Self::Id(id) => {
+                let store = store()?;
+                let run = store.run(id)?;
+                (store, run)
+            }
+            Self::Latest(0) => {
+                let store = store()?;
+                let run = store.latest()?;
+                (store, run)
+            }
+            Self::Latest(before) => {
+                let store = store()?;
+                let runs = store.runs()?;
+                let run = runs.get(*before).ok_or_else(|| {
+                    format!(
+                        "there is no run `latest~{before}`: {} has {} runs",
+                        store.path().display(),
+                        runs.len()
+                    )
+                })?;
+                let run = store.run(&run.id)?;
+                (store, run)
+            }
+        };
+        Ok(Recorded {
+            trials: store.trials(&run.id)?,
+            run,
+        })
+    }
+}
+
+/// An exported run. The schema's name is read before the rest, so that another kind of document is recognised.
+fn exported(file: &Path) -> Result<Recorded, Box<dyn Error>> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let name = file.display();
+    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let head: Result<Head, _> = serde_json::from_str(&text);
+    if !head.is_ok_and(|head| head.schema == RUN_SCHEMA) {
+        return Err(format!(
+            "{name} is not a run of Prony ({RUN_SCHEMA}); write one with `prony export --output {name}`"
+        )
+        .into());
+    }
+    let read = from_json_str(&text);
+    read.map_err(|error| format!("{name} is not a run as Prony writes it: {error}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_several_names() {
+        let id = |id: &str| RunName::Id(id.to_owned());
+        assert_eq!(RunName::of("latest"), RunName::Latest(0));
+        assert_eq!(RunName::of("latest~12"), RunName::Latest(12));
+        assert_eq!(RunName::of("latest~x"), id("latest~x"));
+        assert_eq!(RunName::of("2026-tour"), id("2026-tour"));
+        assert_eq!(
+            RunName::of("no/such.json"),
+            RunName::File("no/such.json".into())
+        );
+    }
+
+    #[test]
+    fn another_document_is_not_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a:b");
+        fs::write(&file, "{}").unwrap();
+        let error = exported(&file).err().unwrap().to_string();
+        assert!(error.contains("prony export"), "{error}");
+    }
+
+    #[test]
+    fn a_run_in_which_a_key_is_there_twice_is_no_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.json");
+        let text = format!(r#"{{"schema": "{RUN_SCHEMA}", "extra": {{"x": 1, "x": 2}}}}"#);
+        fs::write(&file, text).unwrap();
+        let error = exported(&file).err().unwrap().to_string();
+        assert!(error.contains("the key `x` appears twice"), "{error}");
+    }
+}
