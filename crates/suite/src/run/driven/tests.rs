@@ -101,7 +101,7 @@ fn what_a_tool_cannot_make_is_told() {
         streams: 1,
         ..spec()
     };
-    assert!(refused("oha", "sse", streams).contains("held open"));
+    assert!(refused("oha", "sse", streams).contains("streams beside the load"));
 }
 
 #[test]
