@@ -103,7 +103,7 @@ fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_
     let misspelt = project.manifest("misspelt-field", &misspelt);
     let class = project.manifest("wrong-class", &class);
     let told = [
-        format!("{}:1: field `class`: it is missing", shown(&missing)),
+        format!("{}:1: missing field `class`", shown(&missing)),
         format!(
             "{}:6: field `worklaods`: there is no such field; did you mean `workloads`?",
             shown(&misspelt)
@@ -438,7 +438,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
             .with(1)
             .says("no room left on the disk for the record file")
             .says("note: the results are in ")
-            .prints(" –  ceiling");
+            .prints("ceiling (reference)");
         let told = ended.stderr.split("the results are in ").nth(1);
         let folder = Path::new(told.unwrap().lines().next().unwrap());
         let json = fs::read_to_string(folder.join("record.json")).unwrap();

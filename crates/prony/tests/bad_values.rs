@@ -313,7 +313,7 @@ fn values_of_the_other_commands() {
             ab,
             "--metrics",
             &["speed"],
-            "there is no metric `speed`; there are rate, cpu",
+            "unknown metric `speed`; use rate, cpu",
         ),
         (
             compare,
@@ -321,7 +321,7 @@ fn values_of_the_other_commands() {
             &["-1%", "NaN%", "2"],
             "is no threshold; write a percentage",
         ),
-        (compare, "--metrics", &["", "-1"], "there is no metric `"),
+        (compare, "--metrics", &["", "-1"], "unknown metric `"),
         (
             &generators,
             "--rounds",

@@ -97,7 +97,7 @@ fn refusals(project: &Project) {
     );
     refused(
         &["latest~1", "latest", "--metrics", "speed"],
-        "no metric `speed`",
+        "unknown metric `speed`",
     );
     let both = ["latest~1", "latest", "--json", "-", "--markdown", "-"];
     refused(&both, "--markdown and --json name the same place");

@@ -93,11 +93,11 @@ fn every_installed_tool_gives_figures() {
         let rounds = tool["rounds"].as_array().unwrap();
         assert_eq!(rounds.len(), 2, "{id}");
         for round in rounds {
-            let told = &round["told"];
-            assert!(told["ok"].as_u64().unwrap() > 0, "{id}: {round}");
-            assert!(told["duration_s"].as_f64().unwrap() > 0.5, "{id}: {round}");
+            let reported = &round["reported"];
+            assert!(reported["ok"].as_u64().unwrap() > 0, "{id}: {round}");
+            assert!(reported["duration_s"].as_f64().unwrap() > 0.5, "{id}: {round}");
             assert!(
-                told["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
+                reported["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
                 "{id}: {round}"
             );
             // The kernel may count all of it in one of the two modes.
@@ -106,10 +106,10 @@ fn every_installed_tool_gives_figures() {
                 cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
                 "{id}: {round}"
             );
-            let errors = told["errors"].as_object().unwrap().values();
+            let errors = reported["errors"].as_object().unwrap().values();
             let errors: u64 = errors.map(|count| count.as_u64().unwrap()).sum();
             assert_eq!(
-                (errors, told["wrong_status"].as_u64().unwrap_or(0)),
+                (errors, reported["wrong_status"].as_u64().unwrap_or(0)),
                 (0, 0),
                 "{id}: {round}"
             );
@@ -172,7 +172,7 @@ fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
     script(&project, "good", "word", "echo 50 responses in 1s");
     let ended = run(&project, &["--cases", "hello:2,pipelined:2"]).with(1);
     ended
-        .prints("bad: failed: it ended with exit status: 4; its last lines: first")
+        .prints("bad: failed: it ended with exit status: 4; its last lines of output: first")
         .prints("hello, 2 connections; 2 rounds")
         .says("because");
 }
@@ -221,7 +221,7 @@ fn a_suite_is_run_with_a_driver() {
     }
     let notes = record["run"]["notes"].to_string();
     assert!(notes.contains("not compared during the load"), "{notes}");
-    ended.says("The load was made by Prony 0.");
+    ended.says("generated the load, not Prony");
 }
 
 #[test]

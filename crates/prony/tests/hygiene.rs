@@ -53,7 +53,7 @@ fn when_prony_is_killed_its_servers_die_and_its_record_stays() {
     let markdown = project.state("runs").join(id).join("report.md");
     let markdown = std::fs::read_to_string(markdown).unwrap();
     for text in [&report.stdout, &markdown] {
-        assert!(text.contains("Prony was killed in it"), "{text}");
+        assert!(text.contains("Prony was killed: rounds are missing"), "{text}");
     }
     let list = project.run(&["report", "--list"]).with(0);
     assert!(list.lines(id)[0].contains("open"), "{}", list.stdout);
@@ -71,7 +71,7 @@ fn stopped_by(signal: Signal) -> (Ended, Value) {
     let id = record["run"]["id"].as_str().unwrap();
     let folder = project.state("runs").join(id);
     let markdown = std::fs::read_to_string(folder.join("report.md")).unwrap();
-    assert!(markdown.contains("stopped by its user"), "{markdown}");
+    assert!(markdown.contains("You stopped this run"), "{markdown}");
     assert!(folder.join("report.html").is_file());
     (ended, record)
 }
@@ -87,7 +87,7 @@ fn when_prony_is_stopped_its_servers_die_and_what_was_measured_is_reported() {
         let failed = trials(&record, "stubborn", "failed").len();
         assert_eq!(failed, 0, "{}", ended.all());
         assert!(
-            ended.stdout.contains("stopped by its user"),
+            ended.stdout.contains("You stopped this run"),
             "{}",
             ended.all()
         );

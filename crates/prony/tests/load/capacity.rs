@@ -214,7 +214,7 @@ fn a_server_that_responds_wrongly_is_reported() {
     command.arg(server.url("no-such-path"));
     run(command)
         .with(1)
-        .says("error: no response was right: ")
+        .says("error: no response was as expected: ")
         .says("404");
 }
 

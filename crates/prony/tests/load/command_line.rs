@@ -173,7 +173,7 @@ fn mistakes_in_a_file_of_requests_are_reported() {
         let arguments = ["--requests-file", "some.jsonl", url];
         run(load(folder.path(), &arguments)).with(2)
     };
-    with("", url).says("some.jsonl holds no request: write one JSON object a line");
+    with("", url).says("some.jsonl holds no request: write one JSON object per line");
     with("{\"path\": \"/\"}\n{\"pth\": \"/\"}\n", url)
         .says("some.jsonl, line 2: there is no field `pth`");
     with("{\"path\": \"/a\", \"path\": \"/b\"}", url)

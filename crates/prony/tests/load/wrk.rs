@@ -259,7 +259,7 @@ fn a_load_that_cannot_run_is_reported_and_ends_with_1() {
     run(load(folder.path(), &["http://no-such-host.invalid/"]))
         .with(1)
         .says("the host `no-such-host.invalid` cannot be resolved")
-        .says("is it spelt right?");
+        .says("is it spelled correctly?");
     run(load(
         folder.path(),
         &["-X", "POST", "-b", "@missing.json", &refused],
