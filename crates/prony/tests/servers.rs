@@ -203,9 +203,9 @@ fn a_command_line_may_say_if_to_listen() {
         .prints("right    in-words × quote");
     listens_as_its_words_say(&project, "in-words", "env = { A = \"{prot}\" }\n");
     let file = project.path().join("servers/in-words/server.toml");
-    let place = format!("{}:8: field `env`: ", file.display());
+    let place = format!("{}:8: field `A`: ", file.display());
     let ended = project.run(&["verify"]).with(1).prints(&place);
-    ended.prints("no placeholder `{prot}`; did you mean `port`?");
+    ended.prints("no placeholder `{prot}` here; did you mean `port`?");
 }
 
 #[test]
