@@ -167,7 +167,7 @@ const LIES: [Lie; 11] = [
         super().respond(content_type, body, headers)",
         workload: "quote",
         expected: "a line of quotes.txt drawn uniformly and independently for each request",
-        came: "3",
+        came: "drew `",
     },
     Lie {
         id: "no-log-line",
@@ -373,7 +373,7 @@ fn what_responds_wrongly_is_not_measured_and_not_ranked() {
         .says("WRONG    one-byte-off × page: expected 102400 bytes, at byte 5000: `");
     let (tables, not_measured) = ended.stdout.split_once("Not measured").unwrap();
     assert!(
-        not_measured.contains("one-byte-off page: "),
+        not_measured.contains("one-byte-off on page: "),
         "{not_measured}"
     );
     assert!(not_measured.contains("at byte 5000"), "{not_measured}");
