@@ -1,10 +1,10 @@
-//! An SLO as it is written: `p99<10ms,errors<0.1%`.
+//! The notation of an SLO: `p99<10ms,errors<0.1%`.
 
 use std::str::FromStr;
 
 use super::{Clause, STATISTICS, Slo};
 
-/// Why a text is no SLO.
+/// Why a text is not an SLO.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SloError {
     /// No bound.
@@ -18,7 +18,7 @@ pub enum SloError {
         /// What was given.
         text: String,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error(
         "nothing is called `{name}`; there are p50, p90, p95, p99, p99.9, mean, max and errors"
     )]
@@ -26,15 +26,15 @@ pub enum SloError {
         /// What was given.
         name: String,
     },
-    /// Not a duration, or none that takes time.
+    /// Not a duration, or a duration of 0.
     #[error("`{text}` is no time that {name} may take; write for instance {name}<10ms")]
     Duration {
-        /// What is bounded.
+        /// The name.
         name: String,
         /// What was given.
         text: String,
     },
-    /// Not a share in percent.
+    /// Not a percentage.
     #[error(
         "`{text}` is no share of errors; write percent from 0% to 100%, for instance errors<0.1%"
     )]
@@ -42,10 +42,10 @@ pub enum SloError {
         /// What was given.
         text: String,
     },
-    /// Two bounds of one thing.
+    /// Two bounds for one name.
     #[error("{name} has two bounds; write the one that is meant")]
     Twice {
-        /// What is bounded.
+        /// The name.
         name: String,
     },
 }
@@ -53,7 +53,7 @@ pub enum SloError {
 impl FromStr for Slo {
     type Err = SloError;
 
-    /// Reads bounds separated by commas. Where there is none on errors, one of 0.1 % is added.
+    /// Reads bounds separated by commas. Without one on errors, a bound of 0.1 % is added.
     fn from_str(text: &str) -> Result<Self, SloError> {
         let mut clauses: Vec<Clause> = Vec::new();
         for part in text
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_slo_is_refused_with_what_to_write() {
+    fn what_is_not_an_slo_is_rejected_with_a_hint() {
         for (text, told) in [
             ("", "it has no bound"),
             (" , ", "it has no bound"),
