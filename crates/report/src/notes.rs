@@ -1,4 +1,4 @@
-//! What must be said of a run and of its tables besides their figures, in sentences.
+//! Notes on a run and on its tables, in sentences.
 
 use prony_model::EnoughRounds;
 use prony_present::number::{self, count, duration, exact, ratio, share};
@@ -10,7 +10,7 @@ use crate::quiet::Quiet;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, RoundsReached, ServerRow};
 
-/// What must be said of a table's rows, a sentence each.
+/// Notes on a table's rows, a sentence each.
 pub fn asides(table: &ResultTable) -> Vec<String> {
     let mut sentences: Vec<String> = too_few_rounds(table).into_iter().collect();
     sentences.extend(
@@ -25,8 +25,8 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
     sentences
 }
 
-/// Says that a table has too few rounds to be ranked, and how many would do; `None` if its rounds tell apart at least half of
-/// the pairs that nothing else keeps open.
+/// A note if a table has too few rounds to be ranked, and how many would suffice; `None` if its rounds tell apart at least half
+/// of the pairs that nothing else keeps open.
 pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
     let order = &table.order.as_ref()?.order;
     let (pairs, told) = (order.pairs(), order.told());
@@ -53,7 +53,7 @@ pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
     ))
 }
 
-/// `12 %`, and from twice on `2.40 times`.
+/// `12 %`, and from a factor of two up `2.40 times`.
 fn factor(least: f64) -> String {
     match least < 2.0 {
         true => share(least - 1.0),
@@ -85,7 +85,7 @@ fn rounds_reached(enough: &RoundsReached) -> String {
     }
 }
 
-/// Why the rows of a table have no rank, if that is the load's doing.
+/// Why the rows of an open loop have no rank.
 pub fn unranked(table: &ResultTable) -> Option<String> {
     let lags = table.rows.iter().filter_map(|row| row.figures.open?.lag);
     let of = match lags.into_iter().any(|lag| lag.of_worst_round) {
@@ -190,7 +190,7 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
     format!("{id} ({})", tables.join(", "))
 }
 
-/// What must be read before the figures of a run on a noisy machine.
+/// A warning about a noisy machine, to read before the figures of a run.
 pub fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
@@ -205,7 +205,7 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
     })
 }
 
-/// What became of the trials, a sentence each; empty if there was none.
+/// How noisy the trials were, a sentence each; empty if there was no trial.
 pub fn quiet(quiet: &Quiet) -> Vec<String> {
     if quiet.disturbance.trials == 0 {
         return Vec::new();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_that_overlap_say_so() {
+    fn overlapping_causes_are_counted() {
         let mut all = Quiet {
             noisy: 21,
             again: 21,
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_says_what_was_reached() {
+    fn every_reason_for_the_last_round_is_a_sentence() {
         let told = |reason, widest| {
             rounds_reached(&RoundsReached {
                 precision: 0.03,

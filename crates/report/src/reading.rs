@@ -1,15 +1,15 @@
-//! How to read a report: a paragraph for each term that it uses.
+//! How to read a report: a paragraph for each of its terms.
 
 use prony_present::number::seconds;
 
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
-/// What a rank is, in a line.
+/// What a rank is, in short.
 pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is certainly faster. Every two \
      servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
 
-/// What the ratios beside a document's table are.
+/// What the ratios of a document's table are.
 pub const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
      row is 1.00. Shares are shown as they are. A question mark: the figure of the row, or of the one that is 1.00, is a lower \
      bound here, or the row did not reach its rate or sent wrong responses, so the ratio is not that of the servers.";
@@ -159,7 +159,7 @@ fn warming(summary: &RunSummary) -> Option<String> {
     Some(text)
 }
 
-/// What the intervals mean with as many rounds as there were.
+/// What the intervals mean for the numbers of rounds in this run.
 pub fn intervals(summary: &RunSummary) -> Vec<String> {
     let counts = summary.round_counts();
     let few: Vec<String> = counts
@@ -190,7 +190,7 @@ pub fn intervals(summary: &RunSummary) -> Vec<String> {
     sentences
 }
 
-/// What the latency of these tables is, in a line.
+/// What the latency of these tables is, in short.
 pub fn latency(summary: &RunSummary) -> &'static str {
     match (summary.has_closed(), summary.has_open()) {
         (_, false) => "Latency is of a closed loop.",

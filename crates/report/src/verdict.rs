@@ -19,7 +19,7 @@ pub fn verdict(table: &ResultTable) -> String {
     format!("{}: {}", table.name(), sentences.join(" "))
 }
 
-/// How many servers there are of each kind: `6 ranked, 1 reference, 2 skipped`.
+/// How many servers of each kind there are: `6 ranked, 1 reference, 2 skipped`.
 pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
     let mut kinds: Vec<(&str, usize)> = ["ranked", "measured", "reference"]
         .map(|kind| (kind, 0))
@@ -111,7 +111,7 @@ fn untold(table: &ResultTable) -> Option<String> {
     })
 }
 
-/// Whose figures are lower bounds or worthless, a sentence for each cause.
+/// Which servers have lower bounds or wrong responses, a sentence for each cause.
 fn limited(table: &ResultTable) -> Vec<String> {
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in table.rows.iter().filter(|row| !row.is_reference()) {

@@ -12,22 +12,20 @@ pub enum SloError {
     Empty,
     /// Not a name, `<` and a bound.
     #[error(
-        "`{text}` is no bound; write a name, < and a value, for instance p99<10ms or errors<0.1%"
+        "`{text}` is not a bound; write a name, < and a value, for instance p99<10ms or errors<0.1%"
     )]
     NoBound {
         /// What was given.
         text: String,
     },
     /// An unknown name.
-    #[error(
-        "nothing is called `{name}`; there are p50, p90, p95, p99, p99.9, mean, max and errors"
-    )]
+    #[error("unknown name `{name}`; use p50, p90, p95, p99, p99.9, mean, max or errors")]
     Name {
         /// What was given.
         name: String,
     },
     /// Not a duration, or a duration of 0.
-    #[error("`{text}` is no time that {name} may take; write for instance {name}<10ms")]
+    #[error("`{text}` is not a duration that can bound {name}; write for instance {name}<10ms")]
     Duration {
         /// The name.
         name: String,
@@ -36,14 +34,14 @@ pub enum SloError {
     },
     /// Not a percentage.
     #[error(
-        "`{text}` is no share of errors; write percent from 0% to 100%, for instance errors<0.1%"
+        "`{text}` is not a share of errors; write a percentage from 0% to 100%, for instance errors<0.1%"
     )]
     Percent {
         /// What was given.
         text: String,
     },
     /// Two bounds for one name.
-    #[error("{name} has two bounds; write the one that is meant")]
+    #[error("{name} has two bounds; write only one")]
     Twice {
         /// The name.
         name: String,
@@ -138,12 +136,12 @@ mod tests {
         for (text, told) in [
             ("", "it has no bound"),
             (" , ", "it has no bound"),
-            ("p99", "`p99` is no bound"),
-            ("p99>10ms", "is no bound; write a name, <"),
-            ("p99<=10ms", "is no bound; write a name, <"),
-            ("p99<", "is no bound"),
-            ("p98<10ms", "nothing is called `p98`; there are p50"),
-            ("<10ms", "nothing is called ``"),
+            ("p99", "`p99` is not a bound"),
+            ("p99>10ms", "is not a bound; write a name, <"),
+            ("p99<=10ms", "is not a bound; write a name, <"),
+            ("p99<", "is not a bound"),
+            ("p98<10ms", "unknown name `p98`; use p50"),
+            ("<10ms", "unknown name ``"),
             ("p99<fast", "write for instance p99<10ms"),
             ("p99<0s", "write for instance p99<10ms"),
             ("p99<10", "write for instance p99<10ms"),
