@@ -16,8 +16,7 @@ pub fn supports(responses: u64, quantile: f64) -> bool {
     supports_percentile(responses, 1.0 - quantile)
 }
 
-/// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that
-/// the generator reached.
+/// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that the generator reached.
 pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
     let (whole, last) = match found {
         Found::Capacity { per_s, .. } => (*per_s, LAST),

@@ -137,8 +137,7 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
 /// Fewer intervals show no trend.
 const LEAST_INTERVALS: usize = 6;
 
-/// By how many seconds the mean latency rose per second of the measured part, if it rose throughout, and by `least`
-/// or more.
+/// By how many seconds the mean latency rose per second of the measured part, if it rose throughout, and by `least` or more.
 ///
 /// If more requests arrive than are served, the queue grows by the difference: a latency that rises by 10 ms per second
 /// means that the server serves 1 % less than what arrives. Such a rate is not sustained, however short the latency still is at
@@ -255,7 +254,11 @@ mod tests {
         ] {
             let judged = |ms| judge(&late_by(ms), &slo.parse().unwrap(), 0.02).unwrap();
             assert_eq!(judged(0).tried(), Tried::Failed, "{slo}");
-            assert_eq!(judged(3).tried(), Tried::Failed, "{slo}: little beside it");
+            assert_eq!(
+                judged(3).tried(),
+                Tried::Failed,
+                "{slo}: the lag is negligible"
+            );
             assert_eq!(judged(6).tried(), Tried::Limited, "{slo}");
         }
         let judged = verdict(&late_by(6));
@@ -267,7 +270,7 @@ mod tests {
         assert_eq!(
             verdict(&wrong).tried(),
             Tried::Failed,
-            "errors are no delay"
+            "the lag does not cause errors"
         );
     }
 

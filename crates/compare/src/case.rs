@@ -123,12 +123,13 @@ impl<'a> CaseRounds<'a> {
     /// How many rounds rest on noisy attempts, for each side that has any.
     fn noisy(&self) -> Vec<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
-        let told = sides.filter(|(_, rounds)| rounds.noisy().next().is_some());
-        told.map(|(side, rounds)| {
-            let (noisy, all) = (rounds.noisy().count(), rounds.len());
-            format!("{side}: {noisy} of {all} rounds were noisy in every attempt")
-        })
-        .collect()
+        let noisy_sides = sides.filter(|(_, rounds)| rounds.noisy().next().is_some());
+        noisy_sides
+            .map(|(side, rounds)| {
+                let (noisy, all) = (rounds.noisy().count(), rounds.len());
+                format!("{side}: {noisy} of {all} rounds were noisy in every attempt")
+            })
+            .collect()
     }
 }
 

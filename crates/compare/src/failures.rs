@@ -37,7 +37,7 @@ impl Errors {
         self.errors as f64 / self.requests.max(1) as f64
     }
 
-    fn told(&self, side: &str) -> String {
+    fn note(&self, side: &str) -> String {
         let wrong = match self.wrong {
             0 => String::new(),
             wrong => format!(", {} of them wrong responses", exact(wrong)),
@@ -73,7 +73,7 @@ pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<Metri
         base: Some(then.share()),
         new: Some(now.share()),
         change: None,
-        notes: vec![then.told("base"), now.told("new")],
+        notes: vec![then.note("base"), now.note("new")],
     })
 }
 
@@ -138,7 +138,7 @@ pub fn failed_rounds(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Optio
         change: None,
         notes: [("base", base), ("new", new)]
             .into_iter()
-            .filter_map(|(side, rounds)| told(side, rounds))
+            .filter_map(|(side, rounds)| note(side, rounds))
             .collect(),
     })
 }
@@ -163,7 +163,7 @@ fn finding_of_failures(then: &Failures, now: &Failures) -> Finding {
     }
 }
 
-fn told(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
+fn note(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
     let (kind, message) = rounds.failed().next()?;
     let message = message.trim().lines().next().unwrap_or_default();
     Some(format!(

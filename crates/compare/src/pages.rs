@@ -57,12 +57,12 @@ pub fn markdown(comparison: &Comparison) -> String {
             .iter()
             .flat_map(|case| case.rows.iter().map(move |row| (case, row)))
     };
-    let mut told: Vec<(&Case, &MetricRow)> = rows()
+    let mut important: Vec<(&Case, &MetricRow)> = rows()
         .filter(|(_, row)| row.finding != Finding::NoChangeSeen)
         .collect();
-    told.sort_by_key(|(_, row)| row.finding);
-    if !told.is_empty() {
-        out += &table(comparison, told.into_iter(), Medium::Summary).markdown();
+    important.sort_by_key(|(_, row)| row.finding);
+    if !important.is_empty() {
+        out += &table(comparison, important.into_iter(), Medium::Summary).markdown();
         out.push('\n');
     }
     for (what, texts) in [

@@ -77,17 +77,17 @@ const GREATEST: f64 = 10.0;
 impl Thresholds {
     /// The threshold of a metric, as a share.
     pub fn of(&self, metric: Metric, sessions: Sessions) -> f64 {
-        self.asked(metric)
+        self.by_user(metric)
             .unwrap_or_else(|| usual(metric, sessions))
     }
 
     /// The user's threshold, if it is narrower than what unchanged code may show in two sessions.
     pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> Option<f64> {
-        self.asked(metric)
+        self.by_user(metric)
             .filter(|share| *share < usual(metric, sessions) && sessions == Sessions::Two)
     }
 
-    fn asked(&self, metric: Metric) -> Option<f64> {
+    fn by_user(&self, metric: Metric) -> Option<f64> {
         self.of_metric.get(&metric).copied().or(self.of_all)
     }
 

@@ -160,11 +160,11 @@ fn reasons(server: &ServerRecord, trials: &[TrialRecord], tables: &[ResultTable]
     }
     let mut reasons: Vec<Why> = wrong(server).collect();
     for table in tables {
-        let told = |why: &Why| absence(server, why.clone()).is_from(table);
+        let is_listed = |why: &Why| absence(server, why.clone()).is_from(table);
         let served = can_serve(&server.serves, &table.workload);
         if served
             && !table.rows.iter().any(|row| row.server.id == server.id)
-            && !reasons.iter().any(told)
+            && !reasons.iter().any(is_listed)
         {
             reasons.push(no_figures(server, trials, &table.workload, &table.load));
         }
@@ -181,7 +181,7 @@ pub fn why_absent(
     load: &LoadSpec,
 ) -> &'static str {
     let Some(server) = run.servers.iter().find(|record| record.id == server) else {
-        return "not asked for";
+        return "not requested";
     };
     let wrong = || wrong(server).find(|why| why.workload() == Some(workload));
     match not_ready(&server.status).or_else(wrong) {

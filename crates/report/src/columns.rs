@@ -236,7 +236,7 @@ fn rows<'t>(
     rows.into_iter().map(set).collect()
 }
 
-/// Only what is not compared with the others stands back: a ranked row at the ceiling is one of them.
+/// Only rows that are not compared with the others are dimmed; a ranked row at the ceiling is compared.
 fn tone(row: &ServerRow, is_first: bool) -> Tone {
     match row.standing {
         Standing::Reference | Standing::WrongResponses => Tone::Aside,

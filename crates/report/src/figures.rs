@@ -52,15 +52,13 @@ pub struct Figures {
     pub warming: WarmingFigures,
     /// Reconnects per request.
     pub reconnects_per_request: f64,
-    /// Requests sent again over a new connection in all rounds, because the server had closed the old one
-    /// in an orderly way.
+    /// Requests sent again over a new connection in all rounds, because the server had closed the old one in an orderly way.
     pub resent: u64,
     /// How often a connection had to wait for a free local port, in all rounds.
     pub port_waits: u64,
     /// How the schedule was kept; `None` for a closed loop.
     pub open: Option<OpenFigures>,
-    /// Whether the connections of a closed loop were always waiting for responses; `None` for the other
-    /// shapes.
+    /// Whether the connections of a closed loop were always waiting for responses; `None` for the other shapes.
     pub(crate) awaiting: Option<Awaiting>,
     /// From the start of the latency to the first byte of the response, if the load measured it.
     pub first_byte: Option<WorstRound>,
@@ -74,8 +72,7 @@ pub struct Figures {
     pub failed_rounds: usize,
     /// How often trials were noisy, and what the figures rest on.
     pub attempts: Attempts,
-    /// How strongly the figure worsens with the CPU time lost to others (-1 to 1); `None`
-    /// if that may be chance.
+    /// How strongly the figure worsens with the CPU time lost to others (-1 to 1); `None` if that may be chance.
     pub follows_noise: Option<f64>,
     /// What limited rounds besides the server, even if in too few rounds to matter.
     pub(crate) limits: Vec<Bound>,
@@ -236,10 +233,10 @@ impl Percentile {
 
 /// The first wrong response that one of these records shows.
 fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
-    let mut told = rounds
+    let mut details = rounds
         .iter()
         .filter_map(|round| round.load.first_wrong.as_ref());
-    let wrong = told.next()?;
+    let wrong = details.next()?;
     Some(format!("{}: {}", wrong.outcome, wrong.detail))
 }
 

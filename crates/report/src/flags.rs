@@ -238,8 +238,8 @@ impl Kept {
 
 fn lost_streams(held: HeldFigures) -> Option<String> {
     (held.open_at_end < held.asked).then(|| {
-        let (open, asked) = (exact(held.open_at_end), exact(held.asked));
-        format!("{open} of {asked} held streams were open at the end")
+        let (open, all) = (exact(held.open_at_end), exact(held.asked));
+        format!("{open} of {all} held streams were open at the end")
     })
 }
 

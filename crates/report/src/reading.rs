@@ -55,7 +55,7 @@ const PUBLISHED: [&str; 2] = [
      so only relations within one table are compared with the document: each row as a ratio to the document's best row that was \
      measured here, and the order of the rows.",
     "The order: a pair of rows whose published figures differ is in the published order, reversed, or not told apart here. Rates of \
-     a closed loop are told apart as they are ranked; other figures by their ratio within the rounds that both have, corrected for \
+     a closed loop are ordered as they are ranked; other figures by their ratio within the rounds that both have, corrected for \
      all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not overlap. A pair is not told apart after a \
      single round, if the row that is behind is a lower bound, or if a row did not reach its rate or sent wrong responses.",
 ];
@@ -95,7 +95,7 @@ const EVENTS: &str = "Events: of responses that are event streams. The first eve
      whole responses, not by events.";
 
 const USERS_CLOSED: &str = "Users with think time: each waits for a response, thinks, and sends again. Think time sets most of the \
-     pace, so requests per second tell servers apart only if these are slow beside it; latency does.";
+     pace, so requests per second tell servers apart only if these are slow compared with it; latency does.";
 
 const PERCENTILES: &str = "Percentiles: from the histograms of all rounds merged, never averaged. One is shown only if at least 10 \
      responses lie beyond it: p99 takes 1,000 responses, p99.9 10,000. The p50 and p99 intervals are bootstrapped over rounds. Every \
@@ -132,8 +132,7 @@ const NOISE: [&str; 2] = [
      correlation, p below 0.01). Such a figure also reflects what else the machine did.",
 ];
 
-/// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was
-/// warm.
+/// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was warm.
 fn warming(summary: &RunSummary) -> Option<String> {
     let rows = || summary.tables.iter().flat_map(|table| &table.rows);
     let limit_s = rows().filter_map(|row| row.figures.warming.limit_s);

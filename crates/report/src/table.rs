@@ -20,8 +20,7 @@ pub struct ResultTable {
     pub apart: Option<String>,
     /// Its name in anchors and file names, unique in the report.
     pub slug: String,
-    /// The ranked rows by median rate, then the unranked ones; in an open loop, whose rate is
-    /// the offered one, by median latency.
+    /// The ranked rows by median rate, then the unranked ones; in an open loop, whose rate is the offered one, by median latency.
     pub rows: Vec<ServerRow>,
     /// The server that the ratios refer to; `None` if none was chosen, if it is not in this table, or if it is the reference
     /// server, because each row has its share of that anyway.

@@ -77,8 +77,7 @@ fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
     groups
 }
 
-/// Few connections before many; for the same number, closed loops before open ones, and low rates
-/// before high ones.
+/// Few connections before many; for the same number, closed loops before open ones, and low rates before high ones.
 fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
     let counts = |load: &LoadSpec| {
         let reconnects = load.requests_per_connection.is_some();

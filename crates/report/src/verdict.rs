@@ -49,8 +49,9 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
             None => kinds.push((kind, 1)),
         }
     }
-    let told = kinds.iter().filter(|(_, count)| *count > 0);
-    told.map(|(kind, count)| format!("{count} {kind}"))
+    let present = kinds.iter().filter(|(_, count)| *count > 0);
+    present
+        .map(|(kind, count)| format!("{count} {kind}"))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -102,11 +103,11 @@ fn untold(table: &ResultTable) -> Option<String> {
         return Some("There are too few rounds to rank them all.".to_owned());
     }
     let order = &table.order.as_ref()?.order;
-    let (pairs, told) = (order.pairs(), order.told());
-    (told < pairs).then(|| {
+    let (pairs, ordered) = (order.pairs(), order.told());
+    (ordered < pairs).then(|| {
         format!(
             "{} of {pairs} comparable pairs cannot be told apart.",
-            pairs - told
+            pairs - ordered
         )
     })
 }

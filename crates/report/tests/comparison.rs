@@ -188,11 +188,11 @@ fn every_missing_server_is_listed() {
     for table in &comparison.tables {
         for server in &sample::run().servers {
             let shown = table.rows.iter().any(|row| row.server.id == server.id);
-            let told = comparison.absences.iter().any(|absence| {
+            let is_listed = comparison.absences.iter().any(|absence| {
                 let workload = absence.why.workload();
                 absence.server.id == server.id && workload.is_none_or(|w| w == table.workload)
             });
-            assert!(shown != told, "{} on {}", server.id, table.workload);
+            assert!(shown != is_listed, "{} on {}", server.id, table.workload);
         }
     }
     let whys: Vec<_> = comparison
@@ -215,7 +215,7 @@ fn a_ready_server_without_trials_of_a_workload_is_listed() {
     let mut trials = sample::trials();
     trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
     let comparison = RunSummary::of(&sample::run(), &trials);
-    let told = comparison.absences.iter().any(|absence| {
+    let is_listed = comparison.absences.iter().any(|absence| {
         absence.server.id == "go-nethttp"
             && absence.why
                 == Why::NotTried {
@@ -223,7 +223,7 @@ fn a_ready_server_without_trials_of_a_workload_is_listed() {
                     load: sample::spec(64),
                 }
     });
-    assert!(told);
+    assert!(is_listed);
 }
 
 #[test]
@@ -256,12 +256,12 @@ fn a_server_is_not_missing_from_workloads_that_it_does_not_serve() {
     let mut trials = sample::trials();
     trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
     let comparison = RunSummary::of(&run, &trials);
-    let told = |server: &str, workload: &str| {
+    let is_listed = |server: &str, workload: &str| {
         let mut absences = comparison.absences.iter();
         absences.any(|a| a.server.id == server && a.is_from(table(&comparison, workload)))
     };
-    assert!(!told("go-nethttp", "quote"));
-    assert!(told("zig-std", "hello") && !told("zig-std", "quote"));
+    assert!(!is_listed("go-nethttp", "quote"));
+    assert!(is_listed("zig-std", "hello") && !is_listed("zig-std", "quote"));
 }
 
 #[test]

@@ -119,11 +119,11 @@ fn few_rounds() {
 fn the_end_of_a_run() {
     let mut text = String::new();
     for end in RunEnd::ALL {
-        let said = end_of_run(&Run {
+        let warning = end_of_run(&Run {
             end,
             ..sample::run()
         });
-        text += &format!("{}: {}\n", end.name(), said.unwrap_or("nothing"));
+        text += &format!("{}: {}\n", end.name(), warning.unwrap_or("nothing"));
     }
     golden("ends", &text);
 }

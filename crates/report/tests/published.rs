@@ -316,13 +316,13 @@ fn the_published_order_of_rates_is_that_of_the_ranks() {
             "rust-threadpool",
             "python-httpserver",
         ];
-        let mut told = 0;
+        let mut apart = 0;
         for (i, one) in ids.iter().enumerate() {
             for other in &ids[i + 1..] {
-                told += usize::from(order.faster(one, other).is_some());
+                apart += usize::from(order.faster(one, other).is_some());
             }
         }
-        assert_eq!(rate.pairs() - rate.untold, told, "{limited}");
+        assert_eq!(rate.pairs() - rate.untold, apart, "{limited}");
     }
 }
 
@@ -360,7 +360,7 @@ fn a_row_that_was_not_measured_stays_with_the_reason() {
     let hydragen = table(&documents::hydragen(), 1);
     assert_eq!(
         row(&hydragen, "rust-hyper", "byte").absent,
-        Some("not asked for")
+        Some("not requested")
     );
 }
 

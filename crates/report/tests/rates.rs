@@ -69,13 +69,13 @@ fn a_missed_rate_and_a_connection_limit_are_flagged() {
     assert_eq!((kept.asked, kept.bound_hits), (5 * 40_000, 20_000));
     assert_eq!(kept.most_connections, 500);
     let flags = bun.flags();
-    let told = |text: &str| flags.iter().any(|flag| flag.contains(text));
+    let has = |text: &str| flags.iter().any(|flag| flag.contains(text));
     assert!(
-        told("in one round only 97.3 % of the due requests were sent"),
+        has("in one round only 97.3 % of the due requests were sent"),
         "{flags:?}"
     );
     assert!(
-        told("10 % of requests found every connection busy"),
+        has("10 % of requests found every connection busy"),
         "{flags:?}"
     );
     let ceiling = row(table, "ceiling");
@@ -138,11 +138,11 @@ fn what_limited_the_generator_is_flagged() {
         Standing::Offered,
         "one round of five is tolerated"
     );
-    let told = format!(
+    let expected = format!(
         "client-limited in 1 of 5 rounds ({})",
         sample::rates::EVIDENCE
     );
-    assert_eq!(go.flags()[0], told);
+    assert_eq!(go.flags()[0], expected);
     let (run, mut trials) = sample::rates::rates();
     for record in &mut trials {
         if let TrialResult::Measured(measured) = &mut record.result {

@@ -225,14 +225,14 @@ fn every_server_with_wrong_responses_is_reported() {
         let bun = row(table(&comparison, "quote"), "bun");
         assert_eq!(bun.standing, Standing::WrongResponses, "{outcome:?}");
         assert_eq!(bun.figures.wrong.unwrap().wrong, 61);
-        let told = prony_report::wrong_responses(&comparison).unwrap();
+        let sentence = prony_report::wrong_responses(&comparison).unwrap();
         assert!(
-            told.starts_with(
+            sentence.starts_with(
                 "1 of 6 servers sent wrong responses under load and is not ranked there: bun (hello"
             ),
-            "{told}"
+            "{sentence}"
         );
-        assert!(told.contains("quote: 61 of "), "{told}");
+        assert!(sentence.contains("quote: 61 of "), "{sentence}");
     }
     assert_eq!(prony_report::wrong_responses(&compare(|_| {})), None);
     // A truncated or late response is an error, not a wrong response.
@@ -315,7 +315,7 @@ fn rows_ten_times_apart_are_ranked_by_two_rounds() {
 
 #[test]
 fn a_table_with_too_few_rounds_names_how_many_would_suffice() {
-    let told = |rounds: u32, step: f64| {
+    let note = |rounds: u32, step: f64| {
         let mut trials = sample::trials();
         trials.retain(|record| record.trial.workload == "quote" && record.trial.round <= rounds);
         for record in &mut trials {
@@ -334,12 +334,12 @@ fn a_table_with_too_few_rounds_names_how_many_would_suffice() {
             .find(|line| line.contains("Too few rounds to rank"));
         line.map(str::to_owned)
     };
-    let one = told(1, 1.05).unwrap();
+    let one = note(1, 1.05).unwrap();
     assert!(
         one.contains("1 round cannot tell a difference from noise"),
         "{one}"
     );
-    let three = told(3, 1.02).unwrap();
+    let three = note(3, 1.02).unwrap();
     let rounds = three
         .split("`--rounds ")
         .nth(1)
@@ -350,5 +350,5 @@ fn a_table_with_too_few_rounds_names_how_many_would_suffice() {
         three.contains("at this noise 3 rounds order only servers that differ by"),
         "{three}"
     );
-    assert_eq!(told(5, 2.0), None, "enough");
+    assert_eq!(note(5, 2.0), None, "enough");
 }

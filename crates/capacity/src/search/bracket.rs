@@ -21,8 +21,7 @@ pub struct Bracket {
     resolution: f64,
     held: Option<f64>,
     upper: Option<Upper>,
-    /// A rate at which the generator was the limit once. It is tried again: a momentary disturbance must
-    /// not end the search.
+    /// A rate at which the generator was the limit once. It is tried again: a momentary disturbance must not end the search.
     again: Option<f64>,
 }
 

@@ -1,10 +1,9 @@
 //! The search for the greatest rate that the server sustains: which rate to try next, given the results so
 //! far. It reads no clock and sends no load.
 //!
-//! It **approaches** the capacity by one coarse bisection. Then it **repeats** fine ones, each of which
-//! begins where earlier ones ended, and steps outwards again in growing steps: the next one
-//! corrects a wrong step (after a trial that a busy machine disturbed). Each gives one finding, and
-//! the findings give the capacity with its interval.
+//! It **approaches** the capacity by one coarse bisection. Then it **repeats** fine ones, each of which begins where earlier ones
+//! ended, and steps outwards again in growing steps: the next one corrects a wrong step (after a trial that a busy machine
+//! disturbed). Each gives one finding, and the findings give the capacity with its interval.
 //!
 //! If the interval is narrow enough, the search **confirms** it: the server must sustain a rate as far below the capacity as the
 //! precision allows, and fail as far above. Otherwise a server that sustains each rate at one time and fails at another would
@@ -95,8 +94,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Begins at a guess. The first rates of the fine bisections come from `seed`, so that they do not all try the same
-    /// rates.
+    /// Begins at a guess. The first rates of the fine bisections come from `seed`, so that they do not all try the same rates.
     pub fn new(start_per_s: f64, precision: Precision, seed: u64) -> Self {
         let resolution = APPROACH.max(precision.resolution());
         Self {

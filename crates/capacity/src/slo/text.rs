@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_not_an_slo_is_rejected_with_a_hint() {
-        for (text, told) in [
+        for (text, hint) in [
             ("", "it has no bound"),
             (" , ", "it has no bound"),
             ("p99", "`p99` is not a bound"),
@@ -153,7 +153,7 @@ mod tests {
             ("errors<1%,errors<1%", "errors has two bounds"),
         ] {
             let error = text.parse::<Slo>().unwrap_err().to_string();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(hint), "{text}: {error}");
         }
     }
 }

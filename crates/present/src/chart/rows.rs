@@ -211,11 +211,11 @@ impl RowChart {
     }
 
     fn row(&self, begins: f64, row: &Series) -> Markup {
-        let said = row.value.chars().count() + row.note.chars().count() + 2;
+        let taken = row.value.chars().count() + row.note.chars().count() + 2;
         html! {
             g transform={ "translate(0 " (tenth(begins)) ")" } {
                 title { (row.label) ": " (row.value) " " (row.note) }
-                text class="label" x=(EDGE) y="13" { (shortened(&row.label, LINE_LETTERS.saturating_sub(said).max(12))) }
+                text class="label" x=(EDGE) y="13" { (shortened(&row.label, LINE_LETTERS.saturating_sub(taken).max(12))) }
                 text class="value" x=(WIDTH - EDGE) y="13" text-anchor="end" {
                     (row.value)
                     @if !row.note.is_empty() { tspan class="soft" dx="6" { (row.note) } }

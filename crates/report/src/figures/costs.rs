@@ -77,8 +77,7 @@ pub struct GeneratorFigures {
     pub cycles_per_request: Option<f64>,
     /// Instructions per request; `None` if the machine has no counter for them.
     pub instructions_per_request: Option<f64>,
-    /// The busiest thread's share (0 to 1) of the measured time, in the round with the
-    /// greatest one.
+    /// The busiest thread's share (0 to 1) of the measured time, in the round with the greatest one.
     pub busy_max: f64,
     /// The event loops that ran, without duplicates.
     pub event_loops: Vec<String>,

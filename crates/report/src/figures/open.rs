@@ -8,13 +8,11 @@ use super::over_rounds::{Merged, WorstRound, over};
 /// How the schedule of an open loop was kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenFigures {
-    /// Ok requests that were due before their user (or, with a rate, any connection) was
-    /// free; of all rounds.
+    /// Ok requests that were due before their user (or, with a rate, any connection) was free; of all rounds.
     pub queued: u64,
     /// The generator's own delay; `None` if no request was sent.
     pub lag: Option<Lag>,
-    /// The due requests by what happened to them; `None` in records from before they were
-    /// counted.
+    /// The due requests by what happened to them; `None` in records from before they were counted.
     pub kept: Option<Kept>,
 }
 
@@ -25,8 +23,7 @@ pub struct Lag {
     pub p50_ns: f64,
     /// The 99th percentile, in nanoseconds.
     pub p99_ns: f64,
-    /// Whether it is of the worst round, because the rounds have no histograms to merge; otherwise it is of
-    /// all rounds merged.
+    /// Whether it is of the worst round, because the rounds have no histograms to merge; otherwise it is of all rounds merged.
     pub of_worst_round: bool,
 }
 
@@ -37,8 +34,7 @@ pub struct Kept {
     pub asked: u64,
     /// The share (0 to 1) of them that were sent, in the round with the least.
     pub rate_ratio: f64,
-    /// Requests of all rounds that were due while every connection was busy and no more could be
-    /// opened.
+    /// Requests of all rounds that were due while every connection was busy and no more could be opened.
     pub bound_hits: u64,
     /// The most connections that were open at once in any round.
     pub most_connections: u64,

@@ -137,8 +137,7 @@ fn running_sum(values: &[u64], round: &[(u64, u64)]) -> Vec<u64> {
     values.iter().map(up_to).collect()
 }
 
-/// Rounds laid out so that a percentile of any resample of them takes a few additions, without merging
-/// histograms again.
+/// Rounds laid out so that a percentile of any resample of them takes a few additions, without merging histograms again.
 pub(super) struct Draws {
     /// Every value of any round, ascending.
     values: Vec<u64>,

@@ -64,8 +64,7 @@ pub struct DocumentRow {
     pub flags: Vec<Flag>,
 }
 
-/// Whether the published order of one figure held on one workload. Every pair of rows whose published
-/// figures differ counts once.
+/// Whether the published order of one figure held on one workload. Every pair of rows whose published figures differ counts once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
     /// The figure.
@@ -74,8 +73,7 @@ pub struct Held {
     pub workload: Option<String>,
     /// The number of pairs in the published order.
     pub in_order: usize,
-    /// The pairs in the opposite order: the name of the one that is better here, then of
-    /// the one that was better in the document.
+    /// The pairs in the opposite order: the name of the one that is better here, then of the one that was better in the document.
     pub reversed: Vec<(String, String)>,
     /// The number of pairs that cannot be told apart here.
     pub untold: usize,

@@ -107,8 +107,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Rows for servers that were measured under the same load on the table's workloads, and that the
-    /// document does not have.
+    /// Rows for servers that were measured under the same load on the table's workloads, and that the document does not have.
     fn others(&self) -> Vec<PublishedRow> {
         let mut others: Vec<PublishedRow> = Vec::new();
         for known in &self.source.rows {

@@ -264,8 +264,7 @@ fn exact(value: f64) -> Measured {
     }
 }
 
-/// A figure from the values that a document gives for it. A document has no histograms to merge, so the
-/// median replaces them.
+/// A figure from the values that a document gives for it. A document has no histograms to merge, so the median replaces them.
 pub(super) fn published(
     figure: PublishedFigure,
     summary: RoundSummary,

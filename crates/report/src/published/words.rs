@@ -50,7 +50,7 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
                 .map(|figure| title(table, *figure))
                 .collect();
             (!titles.is_empty())
-                .then(|| capital(&format!("{}: {}.", list(&titles), told(table, way))))
+                .then(|| capital(&format!("{}: {}.", list(&titles), computed(table, way))))
         })
         .collect();
     let has = |figure| table.source.columns.contains(&figure);
@@ -75,7 +75,7 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
     sentences
 }
 
-fn told(table: &DocumentTable, way: Gathering) -> String {
+fn computed(table: &DocumentTable, way: Gathering) -> String {
     let summary = summary(table);
     match way {
         Gathering::Summary if table.source.each_round => format!("each round, and their {summary}"),

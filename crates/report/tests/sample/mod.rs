@@ -392,14 +392,14 @@ fn events(per_s: f64, mean_ns: f64) -> Events {
 
 /// Bun loses a few of the streams.
 fn held(trial: &Trial, kind: &Kind) -> HeldStreams {
-    let asked = trial.load.streams as u64;
+    let held = trial.load.streams as u64;
     let lost = if kind.0 == "bun" { 7 } else { 0 };
     let mut outcomes = Outcomes::default();
-    (outcomes[Outcome::Unfinished], outcomes[Outcome::Reset]) = (asked - lost, lost);
+    (outcomes[Outcome::Unfinished], outcomes[Outcome::Reset]) = (held - lost, lost);
     HeldStreams {
-        asked,
-        open_at_end: asked - lost,
-        requests: asked,
+        asked: held,
+        open_at_end: held - lost,
+        requests: held,
         outcomes,
         events: events(10_000.0, 1e8),
     }
