@@ -254,11 +254,7 @@ mod tests {
         ] {
             let judged = |ms| judge(&late_by(ms), &slo.parse().unwrap(), 0.02).unwrap();
             assert_eq!(judged(0).tried(), Tried::Failed, "{slo}");
-            assert_eq!(
-                judged(3).tried(),
-                Tried::Failed,
-                "{slo}: the lag is negligible"
-            );
+            assert_eq!(judged(3).tried(), Tried::Failed, "{slo}: negligible");
             assert_eq!(judged(6).tried(), Tried::Limited, "{slo}");
         }
         let judged = verdict(&late_by(6));

@@ -1,4 +1,4 @@
-//! The ceilings of both sides, and when their ratio tells how the machine changed.
+//! The ceilings of both sides, and when their ratio shows how the machine changed.
 
 use prony_model::{CountedRounds, LoadSpec};
 use prony_report::{FigureKind, bounds, known};
@@ -57,8 +57,8 @@ impl<'a> Ceilings<'a> {
 
     /// Whether rounds of two sessions can be taken as ratios to these ceilings.
     ///
-    /// A generator that limits the ceiling does not matter for rates and costs: it does the same work for each response, so its speed
-    /// is the machine's, as the ceiling's own would be.
+    /// For rates and costs it does not matter if the generator limits the ceiling: it does the same work for each response, so its
+    /// speed shows the machine's, as the ceiling's own would.
     pub fn hold(&self, metric: Metric) -> Held {
         if self.unlike.is_some() || !metric.follows_the_machine() {
             return Held::No;

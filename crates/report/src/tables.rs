@@ -80,13 +80,8 @@ fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
 /// Few connections before many; for the same number, closed loops before open ones, and low rates before high ones.
 fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
     let counts = |load: &LoadSpec| {
-        let reconnects = load.requests_per_connection.is_some();
-        (
-            load.shape.is_open(),
-            load.pipeline,
-            reconnects,
-            load.streams,
-        )
+        let churn = load.requests_per_connection.is_some();
+        (load.shape.is_open(), load.pipeline, churn, load.streams)
     };
     let rate = |load: &LoadSpec| match &load.shape {
         LoadShape::Rate(schedule) => {

@@ -133,11 +133,7 @@ fn records_without_counts_of_due_requests_are_not_flagged() {
 fn what_limited_the_generator_is_flagged() {
     let comparison = &*RATES;
     let go = row(named(comparison, POISSON), "go-nethttp");
-    assert_eq!(
-        go.standing,
-        Standing::Offered,
-        "one round of five is tolerated"
-    );
+    assert_eq!(go.standing, Standing::Offered, "one of five is tolerated");
     let expected = format!(
         "client-limited in 1 of 5 rounds ({})",
         sample::rates::EVIDENCE

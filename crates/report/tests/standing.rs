@@ -269,11 +269,7 @@ fn the_rate_and_cost_of_a_server_that_is_still_warming_up_are_lower_bounds() {
     let band = |server: &str| row(quote, server).band().unwrap();
     assert_eq!((band("bun").best, band("bun").worst), (1, 2));
     assert_eq!((band("rust-axum").best, band("rust-axum").worst), (1, 2));
-    assert_eq!(
-        bun.cpu_band.unwrap().best,
-        1,
-        "no server is certainly cheaper"
-    );
+    assert_eq!(bun.cpu_band.unwrap().best, 1, "none is certainly cheaper");
 }
 
 #[test]
