@@ -1,5 +1,5 @@
-//! Reports: tables with ranks, the verdict and notes in sentences, and charts, as an HTML page, as Markdown and in
-//! a terminal. `prony-present` decides how they look.
+//! Reports: tables with ranks, the verdict and notes in sentences, and charts, as an HTML page, as Markdown and in a terminal.
+//! `prony-present` decides how they look.
 #![forbid(unsafe_code)]
 
 mod absence;
@@ -20,8 +20,6 @@ mod summary;
 mod table;
 mod tables;
 mod verdict;
-
-pub use prony_present::number as format;
 
 pub use absence::{Absence, Why};
 pub use bound::{Bound, Cause, FigureKind, bounds, known};
