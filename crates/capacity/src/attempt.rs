@@ -1,4 +1,4 @@
-//! A rate that was tried, and what it gave.
+//! A rate that was tried, and its result.
 
 use prony_model::{
     HistogramError, LatencySummary, LoadResult, NoiseCause, Outcome, Outside, OutsideServer,
@@ -10,26 +10,26 @@ use crate::judge::{Judgement, judge};
 use crate::search::Purpose;
 use crate::slo::{Slo, SloFigures};
 
-/// A rate that was tried, and what it gave.
+/// A rate that was tried, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RateAttempt {
-    /// Why it was tried.
+    /// Why the search tried it.
     #[serde(flatten)]
     pub purpose: Purpose,
-    /// Which run of this rate it was, from 1: a noisy one is run again.
+    /// Which run of this rate it was, from 1: a noisy run is repeated.
     pub run: u32,
-    /// Requests due a second.
+    /// Requests due per second.
     pub rate_per_s: f64,
-    /// What its random arrivals came from.
+    /// The seed of its random arrivals.
     pub seed: u64,
     /// How long it was measured, in seconds.
     pub duration_s: f64,
-    /// Whether it was ended early, because it could no longer hold.
+    /// Whether the search ended it early, because it could no longer meet the objective.
     pub cut_short: bool,
-    /// Whether the server held it.
+    /// Whether the server sustained it.
     #[serde(flatten)]
     pub judgement: Judgement,
-    /// Requests of the measured part.
+    /// Requests of the measured part, by outcome.
     pub requests: u64,
     /// Expected responses.
     pub ok: u64,
@@ -37,36 +37,36 @@ pub struct RateAttempt {
     pub errors: f64,
     /// Share (0 to 1) of the requests due that were sent.
     pub sent: f64,
-    /// From the scheduled arrival to the last byte of the response; `None` if there was none.
+    /// From the scheduled arrival to the last byte of the response; `None` if there was no response.
     pub latency_ns: Option<LatencySummary>,
-    /// The histogram behind it: HdrHistogram V2, base64.
+    /// The histogram of these latencies: HdrHistogram V2, base64.
     pub histogram: String,
     /// The busiest worker's CPU time as a share (0 to 1) of the time.
     pub generator_busy: f64,
-    /// What else happened on the machine; `None` if it was not observed.
+    /// What else happened on the machine; `None` if nobody observed it.
     pub noise: Option<AttemptNoise>,
-    /// What the kernel's TCP had to repair; `None` if the kernel does not say.
+    /// What the kernel's TCP had to repair; `None` if the kernel does not report it.
     pub tcp: Option<TcpEvents>,
-    /// What `tcp` says about requests that took 0.2 s or longer; `None` if it says nothing.
+    /// Hint from `tcp` about requests that took 0.2 s or longer; `None` if it gives none.
     pub slow_because: Option<String>,
 }
 
 /// An attempt before it is judged.
 pub(crate) struct Made<'a> {
-    /// Why it was run.
+    /// Why the search runs it.
     pub(crate) purpose: Purpose,
     /// Which run of this rate it was, from 1.
     pub(crate) run: u32,
-    /// Requests due a second.
+    /// Requests due per second.
     pub(crate) rate_per_s: f64,
-    /// Whether it was ended early.
+    /// Whether the search ended it early.
     pub(crate) cut_short: bool,
-    /// What was seen beside it.
+    /// What was observed during the load.
     pub(crate) outside: Option<&'a Outside>,
 }
 
 impl RateAttempt {
-    /// Judges a load. `resolution` is that of the search.
+    /// Judges a load; `resolution` is the search's.
     pub(crate) fn of(
         load: &LoadResult,
         made: &Made<'_>,
@@ -107,30 +107,30 @@ pub struct AttemptNoise {
     pub steal_share: f64,
     /// Share (0 to 1) of it that other programs used while server or generator waited for a CPU.
     pub foreign_share: f64,
-    /// How long the generator's threads waited for a CPU, in seconds; `None` if the kernel does not say.
+    /// How long the generator's threads waited for a CPU, in seconds; `None` if the kernel does not report it.
     pub generator_wait_s: Option<f64>,
-    /// How long the server's threads did; `None` if it is on another machine or the kernel does not say.
+    /// How long the server's threads waited; `None` if the server is on another machine or the kernel does not report it.
     pub server_wait_s: Option<f64>,
-    /// Whether the server's use of the CPUs could be told from that of other programs.
+    /// Whether the server's CPU use could be distinguished from that of other programs.
     pub server: ServerPlace,
     /// What made the attempt noisy, so that it does not count; empty if nothing did.
     pub noisy: Vec<NoiseCause>,
 }
 
-/// Where the server was.
+/// Where the server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerPlace {
     /// On another machine.
     Elsewhere,
-    /// On this one, with processes that can be seen.
+    /// On this machine, with visible processes.
     Seen,
-    /// On this one, but its processes cannot be seen, so other programs are not looked at.
+    /// On this machine, but its processes are not visible, so the CPU use of other programs is unknown.
     Unseen,
 }
 
 impl AttemptNoise {
-    /// Of a load and what was seen beside it.
+    /// Evaluates what was observed during a load.
     pub(crate) fn of(outside: &Outside, load: &LoadResult) -> Self {
         let losses = outside.losses(load);
         let worst = worst_of(&losses);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_disturbed_an_attempt() {
+    fn the_causes_of_noise_are_listed() {
         let mut load = load([1; 10], 0);
         load.generator.scheduling = waited(0.2);
         let seen = OutsideServer::Seen(waited(0.05));

@@ -1,4 +1,4 @@
-//! Latency against rate as a chart: the curve, the bounds asked for, the capacity and the knee.
+//! Latency against rate as a chart: the curve, the bounds of the objective, the capacity and the knee.
 
 use prony_model::LatencySummary;
 use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Level, Scale};
@@ -10,7 +10,7 @@ use crate::result::CapacityResult;
 use crate::search::Found;
 use crate::slo::Clause;
 
-/// A curve: name, percentile, its value and how it looks.
+/// A curve: its name, percentile, value and style.
 type Percentile = (&'static str, f64, fn(&LatencySummary) -> u64, Dot);
 
 const CURVES: [Percentile; 4] = [

@@ -8,7 +8,7 @@ use crate::search::{Found, LEAST_RATE};
 
 /// The first rate of the curve, as a share of the capacity.
 const FIRST: f64 = 0.1;
-/// The last one; beyond the capacity it shows what happens then.
+/// The last rate; it shows what happens beyond the capacity.
 const LAST: f64 = 1.1;
 
 /// Whether this many responses are enough for a percentile (a share, 0 to 1): at least 10 lie beyond it.
@@ -16,8 +16,7 @@ pub fn supports(responses: u64, quantile: f64) -> bool {
     supports_percentile(responses, 1.0 - quantile)
 }
 
-/// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that
-/// the generator made.
+/// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that the generator reached.
 pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
     let (whole, last) = match found {
         Found::Capacity { per_s, .. } => (*per_s, LAST),
@@ -32,8 +31,8 @@ pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
         .collect()
 }
 
-/// The rate from which on the 99th percentile (or the median, if there are too few responses for it) rises
-/// steeply; `None` if no such rate is seen.
+/// The rate above which the 99th percentile (or the median, if there are too few responses for it) rises
+/// steeply; `None` if there is no such rate.
 pub fn knee_of(curve: &[RateAttempt]) -> Option<f64> {
     let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
         curve
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_generator_was_the_limit_it_ends_at_what_was_made() {
+    fn the_curve_ends_at_the_rate_that_the_generator_reached() {
         let limited = Found::AtLeast {
             per_s: Some(100.0),
             limited_at_per_s: 120.0,

@@ -12,107 +12,107 @@ use crate::result::{CapacityResult, Ended};
 use crate::search::{Found, Precision, Purpose, Search, Step, Tried};
 use crate::slo::Slo;
 
-/// What is asked.
+/// What to search for, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// What the server is to keep.
+    /// The objective that the server must meet.
     pub slo: Slo,
-    /// How exact the capacity is to be.
+    /// The precision of the capacity.
     pub precision: Precision,
     /// How long each rate is tried.
     pub lengths: Lengths,
-    /// How long all of it may take.
+    /// The time limit for everything.
     pub budget: Duration,
-    /// How many points the curve has; 0 for no curve.
+    /// The number of points of the curve; 0 for no curve.
     pub curve_steps: u32,
-    /// What the seeds of the trials are drawn from.
+    /// The seed from which those of the trials are drawn.
     pub seed: u64,
 }
 
-/// A load that is to be sent: an open loop at a rate.
+/// A load to send: an open loop at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planned {
-    /// Why.
+    /// Why the search sends it.
     pub purpose: Purpose,
-    /// Requests due a second.
+    /// Requests due per second.
     pub rate_per_s: f64,
-    /// How long before measuring.
+    /// The duration of the warm-up.
     pub warmup: Duration,
-    /// How long measured.
+    /// The duration of the measured part.
     pub measured: Duration,
-    /// What its random arrivals come from.
+    /// The seed of its random arrivals.
     pub seed: u64,
-    /// When it must have ended, since the generator began; `None` if it may take its time.
+    /// The deadline for its end, since the generator was created; `None` if there is none.
     pub ends_by: Option<Duration>,
 }
 
 impl Planned {
-    /// Whether it may be cut short once it cannot be sustained. The curve shows what happens then.
+    /// Whether it may be cut short if the server cannot sustain it. The curve's loads run to their end, to show what happens then.
     pub fn may_be_cut(&self) -> bool {
         self.purpose != Purpose::Curve
     }
 }
 
-/// What sends the loads.
+/// Sends the loads.
 pub trait Generator {
-    /// Why it cannot.
+    /// Why a load could not be sent.
     type Error;
 
-    /// How long it has been since it began.
+    /// The time since the generator was created.
     fn elapsed(&self) -> Duration;
 
-    /// A short closed loop, whose rate is the first guess. `None` if the user stopped it.
+    /// Runs a short closed loop, whose rate is the first guess. `None` if the user stopped it.
     fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error>;
 
-    /// An open loop at a rate, on a server that has nothing left to do from before: if it had, the time
-    /// that takes counts, too.
+    /// Runs an open loop at one rate, on a server without a backlog from earlier loads. The time that waiting for this takes
+    /// counts, too.
     fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error>;
 
-    /// Leaves the server alone for this long, or until the user stops it.
+    /// Leaves the server idle for this long, or until the user stops the search.
     fn pause(&mut self, length: Duration);
 }
 
-/// A load, and what was seen beside it.
+/// A load, and what was observed during it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// What the load gave.
+    /// The result of the load.
     pub load: LoadResult,
     /// What else happened on the machine; `None` if that cannot be observed.
     pub outside: Option<Outside>,
 }
 
-/// What became of a load.
+/// How a load ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Loaded {
     /// It ended by itself.
     Whole(Box<Observed>),
     /// It could no longer hold, and was cut short.
     CutShort(Box<Observed>),
-    /// It had not ended by when it must have.
+    /// It had not ended by its deadline.
     OutOfTime,
-    /// It was not sent: the server did not respond correctly, although it was not under load. This is what came instead.
+    /// It was not sent: the server did not respond correctly, although it was idle. This is what came instead.
     Unsettled(Box<LoadResult>),
     /// The user stopped it.
     Stopped,
 }
 
-/// What happens on the way, for those who watch.
+/// Progress, for a display.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The closed loop gave this many expected responses per second.
+    /// The rate of the closed loop, in expected responses per second.
     Guessed(f64),
     /// A load begins.
     Tries(&'a Planned),
-    /// It has ended.
+    /// A load has ended.
     Tried(&'a RateAttempt),
-    /// The server does not respond correctly any more; what comes instead.
+    /// The server does not respond correctly any more; this is what came instead.
     Unsettled(&'a str),
 }
 
-/// Why nothing can be found.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError<E> {
-    /// A load could not be made.
+    /// A load could not be sent.
     #[error(transparent)]
     Load(E),
     /// The first load got no expected response.
@@ -123,7 +123,7 @@ pub enum FindError<E> {
     Histogram(#[from] HistogramError),
 }
 
-/// Finds the greatest rate that the server sustains. `None` if the user stopped it before anything was known.
+/// Finds the greatest rate that the server sustains. `None` if the user stopped it before there was any result.
 ///
 /// # Errors
 /// If a load cannot be sent, or the server does not respond correctly even without load.
@@ -177,15 +177,15 @@ pub fn find<G: Generator>(
     }))
 }
 
-/// Where the search begins, of the closed loop's rate: a server rarely sustains more in an open loop,
+/// The first rate of the search, as a share of the closed loop's rate: a server rarely sustains more in an open loop,
 /// and would have to work off the backlog.
 const BELOW_GUESS: f64 = 0.75;
-/// How many times the least time each point of the curve is measured.
+/// Each point of the curve is measured for at least this many times the minimum.
 const CURVE_LENGTH: u32 = 2;
 
-/// At most this many runs of a rate, if each is noisy.
+/// The most runs of a rate, if each is noisy.
 pub const MOST_RUNS: u32 = 3;
-/// The longest pause before a rate is run again. What disturbed it may be over by then.
+/// The longest pause before a rate is run again, in the hope that the disturbance is over by then.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 struct Finder<'a, G> {
@@ -194,10 +194,10 @@ struct Finder<'a, G> {
     watch: &'a mut dyn FnMut(Event<'_>),
     seeds: fastrand::Rng,
     target: prony_model::Target,
-    /// Of the first open loop.
+    /// The rate of the first open loop.
     load: Option<prony_model::LoadSpec>,
-    /// The most by which a load took longer than planned, because it waited for late responses or the server still had a
-    /// backlog before it.
+    /// The longest delay of a load so far, because it waited for late responses or for the server to work off a backlog
+    /// before it.
     longest_extra: Duration,
 }
 
@@ -208,7 +208,7 @@ impl<G: Generator> Finder<'_, G> {
     ) -> Result<(Vec<RateAttempt>, Ended), FindError<G::Error>> {
         let mut attempts = Vec::new();
         while let Step::Try { rate, purpose } = search.next() {
-            // Without a capacity there is no curve.
+            // The curve needs a capacity.
             let kept = match search.result() {
                 Found::Capacity { .. } => self.kept_for_curve(),
                 _ => Duration::ZERO,
@@ -221,7 +221,7 @@ impl<G: Generator> Finder<'_, G> {
         Ok((attempts, Ended::Complete))
     }
 
-    /// Tries a rate until a run of it was not noisy, whatever the noisy ones gave, but only a few times.
+    /// Tries a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
     fn rate(
         &mut self,
         rate: f64,
@@ -255,7 +255,7 @@ impl<G: Generator> Finder<'_, G> {
         Ok(Continue(Tried::Undecided))
     }
 
-    /// Takes the curve; what ended it before its end.
+    /// Measures the curve; also returns why it ended early, if it did.
     fn curve(
         &mut self,
         rates: &[f64],
@@ -275,14 +275,14 @@ impl<G: Generator> Finder<'_, G> {
         Ok(None)
     }
 
-    /// At most half of the budget.
+    /// The time to keep for the curve: at most half of the budget.
     fn kept_for_curve(&self) -> Duration {
         let lengths = self.question.lengths;
         let each = lengths.warmup + lengths.measured + self.longest_extra;
         (each * self.question.curve_steps).min(self.question.budget / 2)
     }
 
-    /// Whether it is likely to end within the budget, of which some is kept.
+    /// Whether it is likely to end within the budget less the time `kept`.
     fn fits(&self, planned: &Planned, kept: Duration) -> bool {
         let takes = planned.warmup + planned.measured + self.longest_extra;
         let ends = self.generator.elapsed() + takes + kept;
@@ -305,14 +305,14 @@ impl<G: Generator> Finder<'_, G> {
             rate_per_s,
             warmup: self.question.lengths.warmup,
             measured,
-            // Short enough to be typed again.
+            // Short enough to retype.
             seed: self.seeds.u64(..1_000_000_000),
-            // The first is tried in any case: without it nothing would be known.
+            // The first rate is tried even if it does not fit, because there would be no result without it.
             ends_by: self.load.as_ref().map(|_| self.question.budget),
         }
     }
 
-    /// Sends a load and judges it, or says what ended the search.
+    /// Sends a load and judges it, or returns why the search ends.
     fn attempt(
         &mut self,
         planned: &Planned,
@@ -346,7 +346,7 @@ impl<G: Generator> Finder<'_, G> {
         Ok(Continue(attempt))
     }
 
-    /// A server that does not come back from a load says nothing of the next rate.
+    /// If the server does not recover from a load, the next rate would not be a fair trial.
     fn unsettled(
         &mut self,
         load: &LoadResult,
@@ -360,7 +360,7 @@ impl<G: Generator> Finder<'_, G> {
     }
 }
 
-/// What a load without an expected response brought instead.
+/// The responses and errors of a load without an expected response.
 fn what_came(load: &LoadResult) -> String {
     if let Some(wrong) = &load.first_wrong {
         return wrong.detail.clone();

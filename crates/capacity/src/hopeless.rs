@@ -1,29 +1,29 @@
-//! Whether a running load can no longer meet the objective. It is then cut short, because a server that gets far more than it
+//! Whether a running load can no longer meet the objective. It is then cut short, because a server under far more load than it
 //! can serve would have to work off the backlog.
 
 use crate::slo::{Clause, Slo, Statistic};
 
-/// What a running load has seen so far of its measured part.
+/// What a running load has measured so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// How many responses were right.
+    /// Expected responses.
     pub ok: u64,
-    /// How many requests had none.
+    /// Requests without one.
     pub errors: u64,
     /// The median of the slowest thread's latencies, in nanoseconds.
     pub p50_ns: u64,
-    /// Their 99th percentile.
+    /// The 99th percentile of these latencies, in nanoseconds.
     pub p99_ns: u64,
-    /// How many threads there are, with an equal part of the requests each.
+    /// The number of threads; each sends an equal part of the requests.
     pub threads: usize,
 }
 
-/// How far the expected number of requests, and a thread's part in them, may be off.
+/// The tolerance for the expected number of requests and for a thread's part in them.
 const SLACK: f64 = 0.8;
-/// This many more than the bound allows are tolerated.
+/// This many failures beyond the bound are tolerated.
 const MARGIN: f64 = 10.0;
 
-/// Whether a bound is broken whatever becomes of the rest of the expected `requests`.
+/// Whether a bound is broken however the rest of the expected `requests` ends.
 pub fn is_hopeless(slo: &Slo, requests: f64, seen: &Seen) -> bool {
     slo.clauses().iter().any(|clause| match clause {
         Clause::Errors { below } => seen.errors as f64 > below * requests / SLACK + MARGIN,
@@ -34,7 +34,7 @@ pub fn is_hopeless(slo: &Slo, requests: f64, seen: &Seen) -> bool {
                     beyond > (1.0 - quantile) * requests / SLACK + MARGIN
                 }
                 Statistic::Max => beyond > MARGIN,
-                // One that is very long may still be made up for by many that are short.
+                // Many short latencies may still make up for one that is very long.
                 Statistic::Mean => false,
             }
         }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_given_up_only_where_nothing_can_save_it() {
+    fn a_load_is_cut_short_only_if_it_cannot_recover() {
         // Of 10,000 in all, 100 may take 10 ms or longer.
         let slo = "p99<10ms";
         assert!(!hopeless(slo, seen(100, 20, 50)), "these may be those 100");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_beyond_those_allowed_of_all_end_it() {
+    fn errors_beyond_the_total_allowance_end_a_load() {
         let errors = |errors| Seen {
             errors,
             ..Seen::default()

@@ -7,31 +7,31 @@ use serde::Serialize;
 use crate::search::Tried;
 use crate::slo::{Broken, Clause, Slo, SloFigures};
 
-/// The least share of the requests due that must have been sent for the rate to be the one asked for.
+/// The least share of the due requests that must have been sent for the rate to count as reached.
 const SENT: f64 = 0.99;
-/// If the generator's own delay is at least this share of a bound, it may be the reason that the bound is broken.
+/// If the generator's own delay is at least this share of a bound, it may be the reason why the bound is broken.
 const OWN_LAG: f64 = 0.5;
 
 /// Whether a server sustained a rate, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Judgement {
-    /// It kept the whole objective.
+    /// It met the whole objective.
     Held,
     /// It did not.
     Failed {
         /// Each bound that it broke.
         why: Vec<String>,
     },
-    /// The generator did not reach the rate, or may have broken a bound by itself, so nothing is known of the server.
+    /// The generator did not reach the rate, or may itself have broken a bound, so the server cannot be judged.
     Limited {
-        /// What shows that.
+        /// The evidence.
         why: Vec<String>,
     },
 }
 
 impl Judgement {
-    /// As the search has it.
+    /// The result for the search.
     pub fn tried(&self) -> Tried {
         match self {
             Self::Held => Tried::Held,
@@ -40,7 +40,7 @@ impl Judgement {
         }
     }
 
-    /// Why it did not hold.
+    /// Why the rate was not sustained.
     pub fn why(&self) -> &[String] {
         match self {
             Self::Held => &[],
@@ -49,8 +49,8 @@ impl Judgement {
     }
 }
 
-/// Judges a load at a rate. `resolution` is how narrow the bisections are, as a share: a queue that grows by
-/// half of it or more does not hold.
+/// Judges a load at one rate. `resolution` is the width of the bisections, as a share: a queue that grows by
+/// half of it or more breaks the objective.
 ///
 /// # Errors
 /// If the load's histogram cannot be read.
@@ -80,7 +80,7 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
     )
 }
 
-/// Requests were not sent although connections were free.
+/// Why a load is inconclusive if requests were not sent although connections were free.
 fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     if open.asked == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
         return None;
@@ -93,7 +93,7 @@ fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     ))
 }
 
-/// Requests were not sent because every connection waited for a response.
+/// Why a load failed if requests were not sent because every connection waited for a response.
 fn not_taken(open: &OpenLoop) -> Option<String> {
     (open.asked > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
         format!(
@@ -112,7 +112,7 @@ fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
     ))
 }
 
-/// Says so if every broken bound might have been kept, had the generator itself not been late.
+/// Why a load is inconclusive if each broken bound might have been kept without the generator's own delay.
 fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
     if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
         return Ok(None);
@@ -137,12 +137,11 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
 /// Fewer intervals show no trend.
 const LEAST_INTERVALS: usize = 6;
 
-/// By how much of a second the mean latency rose in each second of the measured part, if it did so
-/// throughout and by `least` or more.
+/// By how many seconds the mean latency rose per second of the measured part, if it rose throughout, and by `least` or more.
 ///
-/// If more requests arrive than are served, the queue grows by the difference: a latency that rises by 10 ms in every second
-/// means that the server serves 1 % fewer than arrive. Such a rate is not sustained, however short the latency is by the end
-/// of the trial.
+/// If more requests arrive than are served, the queue grows by the difference: a latency that rises by 10 ms per second
+/// means that the server serves 1 % less than what arrives. Such a rate is not sustained, however short the latency still is at
+/// the end of the trial.
 fn growth(timeline: &Timeline, least: f64) -> Option<f64> {
     let latency_s: Vec<f64> = timeline
         .measured()
@@ -157,7 +156,7 @@ fn growth(timeline: &Timeline, least: f64) -> Option<f64> {
     (rise >= least && grows(&latency_s)).then_some(rise)
 }
 
-/// From the first half to the second, by the time from the middle of the one to that of the other.
+/// The rise from the first half to the second, over the time from the middle of the one to that of the other.
 fn rise(values: &[f64], interval_s: f64) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let half = values.len() / 2;
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_without_a_response_holds_nothing() {
+    fn a_trial_without_a_response_fails() {
         let judged = verdict(&load([], 0));
         assert_eq!(judged.tried(), Tried::Failed);
         assert!(
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_holds_where_all_is_kept_and_fails_with_the_reason() {
+    fn a_rate_holds_if_every_bound_is_kept_and_fails_with_the_reason() {
         assert_eq!(verdict(&fast()), Judgement::Held);
         let why = vec!["p99 was 20.0 ms, not below 10ms".to_owned()];
         assert_eq!(verdict(&slow()), Judgement::Failed { why });
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_made_says_nothing_of_the_server() {
+    fn a_rate_that_was_not_reached_is_inconclusive() {
         for one in [fast(), slow()] {
             let one = with_open(one, |open| open.rate_ratio = 0.98);
             assert_eq!(verdict(&one).tried(), Tried::Limited);
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_all_wait_are_the_servers_doing() {
+    fn if_all_connections_wait_the_server_fails() {
         let full = with_open(fast(), |open| {
             (open.rate_ratio, open.bound_hits, open.most_connections) = (0.5, 7, 1000);
         });
@@ -234,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_generator_proves_no_failure_and_disproves_no_success() {
+    fn a_busy_generator_makes_a_failure_inconclusive_but_not_a_success() {
         let busy = |mut load: LoadResult| {
             load.generator.client_limited = true;
             load.generator.client_limited_by = Some("a worker was 99 % busy".into());
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_was_late_itself_proves_no_failure_of_a_bound_as_short() {
+    fn the_generators_own_delay_makes_a_similar_bound_inconclusive() {
         let late_by = |ms| late(load([12 * MS; 1000], 0), [ms * MS; 1000]);
         for slo in [
             "p99<10ms",
@@ -255,7 +254,7 @@ mod tests {
         ] {
             let judged = |ms| judge(&late_by(ms), &slo.parse().unwrap(), 0.02).unwrap();
             assert_eq!(judged(0).tried(), Tried::Failed, "{slo}");
-            assert_eq!(judged(3).tried(), Tried::Failed, "{slo}: little beside it");
+            assert_eq!(judged(3).tried(), Tried::Failed, "{slo}: negligible");
             assert_eq!(judged(6).tried(), Tried::Limited, "{slo}");
         }
         let judged = verdict(&late_by(6));
@@ -267,13 +266,13 @@ mod tests {
         assert_eq!(
             verdict(&wrong).tried(),
             Tried::Failed,
-            "errors are no delay"
+            "the lag does not cause errors"
         );
     }
 
     #[test]
-    fn each_bound_is_held_against_the_same_figure_of_the_lag() {
-        // One request in a thousand comes 60 ms late: that is the maximum's doing, and nothing beside a mean.
+    fn each_bound_is_compared_with_the_same_statistic_of_the_lag() {
+        // One request in a thousand is 60 ms late: that explains the maximum, but is negligible for a mean.
         let one_of_1000 = |ms: u64, others: u64| {
             (0..1000).map(move |request| if request == 0 { ms * MS } else { others * MS })
         };
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_grows_does_not_hold_though_it_is_still_short() {
+    fn a_growing_queue_fails_even_if_it_is_still_short() {
         let mut growing = fast();
         growing.timeline = Some(Timeline {
             interval_s: 0.1,
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_gets_2_percent_too_much_grows_by_2_percent_of_the_time() {
+    fn a_queue_with_2_percent_overload_grows_by_2_percent_of_the_time() {
         // 1 s of warm-up, and then 2 ms more in every 100 ms.
         let growing = timeline((0..60).map(|interval| 5.0 + 2.0 * f64::from(interval)));
         let rise = growth(&growing, 0.01).unwrap();
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grew_in_the_warm_up_alone_and_what_swings_does_not_grow() {
+    fn growth_in_the_warm_up_and_swings_are_not_a_trend() {
         let warm_up = timeline((0..60).map(|interval| f64::from(interval.min(10)) * 5.0));
         assert_eq!(growth(&warm_up, 0.001), None);
         let swings = timeline((0..60).map(|interval| 20.0 + f64::from(interval % 7) * 5.0));
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_without_responses_say_nothing() {
+    fn intervals_without_responses_are_ignored() {
         let mut stalls = timeline((0..60).map(|_| 5.0));
         for interval in 11..35 {
             (stalls.ok[interval], stalls.latency_mean_ns[interval]) = (0, 0.0);

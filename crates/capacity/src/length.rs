@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use prony_stats::LEAST_BEYOND;
 
-/// How often as long as asked for a trial may take at a rate so low that a percentile needs more time.
+/// At a rate so low that a percentile needs more time, a trial may take this many times the requested duration.
 const LONGEST: u32 = 6;
 
 /// How long each rate is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Before measuring.
+    /// The warm-up.
     pub warmup: Duration,
-    /// Measured, at least.
+    /// The measured part, at least.
     pub measured: Duration,
 }
 
 impl Lengths {
-    /// How long a rate is measured so that [`LEAST_BEYOND`] responses lie beyond a percentile (a share, 0 to 1), but
-    /// at most six times as long as asked for.
+    /// How long to measure a rate so that [`LEAST_BEYOND`] responses lie beyond a percentile (a share, 0 to 1): at
+    /// most six times the requested duration.
     pub fn at(&self, per_s: f64, quantile: Option<f64>) -> Duration {
         let needed = LEAST_BEYOND / (1.0 - quantile.unwrap_or(0.0)) / per_s;
         let needed = Duration::try_from_secs_f64(needed).unwrap_or(Duration::MAX);

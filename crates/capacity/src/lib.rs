@@ -1,8 +1,8 @@
 //! The capacity of a server: the greatest open-loop rate at which it keeps its service level objective.
 //!
-//! [`find`] guides a [`Generator`] from rate to rate: [`Search`] says which one to try, [`judge`] whether the server sustained
-//! it, and once the capacity is found the curve of latency against rate is measured. Nothing here sends a load or knows a
-//! clock, so all of it is tested on simulated servers.
+//! [`find`] guides a [`Generator`] from rate to rate: [`Search`] chooses the next one, [`judge`] decides whether the server
+//! sustained it, and once the capacity is known the curve of latency against rate is measured. Nothing here sends a load or
+//! reads a clock, so the tests run all of it on simulated servers.
 #![forbid(unsafe_code)]
 
 mod attempt;

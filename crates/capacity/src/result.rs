@@ -1,4 +1,4 @@
-//! What a search gave: the body of `prony load --find-capacity --json`.
+//! The result of a search: the body of `prony load --find-capacity --json`.
 
 use prony_model::{LoadSpec, Target};
 use serde::Serialize;
@@ -7,38 +7,38 @@ use crate::attempt::RateAttempt;
 use crate::search::Found;
 use crate::slo::Slo;
 
-/// What a search gave. Rates are in requests a second.
+/// The result of a search. Rates are in requests per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CapacityResult {
-    /// What the load was put on.
+    /// The URL under load.
     pub target: Target,
-    /// The load of the first rate tried; each has a rate, a length and a seed of its own.
+    /// The load of the first rate; each load has its own rate, duration and seed.
     pub load: LoadSpec,
-    /// What is asked of the server.
+    /// The objective.
     pub slo: Slo,
     /// How far the ends of the interval may be from the capacity, as a share (0 to 1) of it.
     pub precision: f64,
-    /// How narrow each bisection is, as a share (0 to 1).
+    /// The width of each bisection, as a share (0 to 1).
     pub resolution: f64,
-    /// The least number of findings asked for.
+    /// The least number of findings.
     pub repeats: u32,
-    /// How long all of it might take, in seconds.
+    /// The time limit of the search, in seconds.
     pub budget_s: f64,
-    /// What the seeds of the trials come from.
+    /// The seed from which those of the trials were drawn.
     pub seed: u64,
-    /// Expected responses a second of the short closed loop that the search began with.
+    /// Expected responses per second of the short closed loop at the beginning.
     pub guess_per_s: f64,
-    /// Why it ended.
+    /// Why the search ended.
     pub ended: Ended,
     /// What is known of the capacity.
     pub found: Found,
-    /// Every rate that was tried, in the order of time.
+    /// Every attempt, in order of time.
     pub attempts: Vec<RateAttempt>,
     /// Latency against rate, by rate; empty if it was not measured.
     pub curve: Vec<RateAttempt>,
-    /// From which rate on latency rises steeply; `None` if no such rate is seen.
+    /// The rate above which latency rises steeply; `None` if there is no such rate.
     pub knee_per_s: Option<f64>,
-    /// How long all of it took, in seconds.
+    /// How long the search took, in seconds.
     pub duration_s: f64,
 }
 
@@ -46,11 +46,11 @@ pub struct CapacityResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// The search did all that it does within its bounds.
+    /// The search did everything it had to.
     Complete,
-    /// The budget did not suffice for more.
+    /// The budget ran out.
     Budget,
-    /// When a load had ended, the server responded no request right any more.
+    /// After a load the server did not respond correctly any more.
     Unsettled,
     /// The user stopped it.
     Interrupted,

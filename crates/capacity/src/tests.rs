@@ -7,7 +7,7 @@ use prony_model::{
     Target,
 };
 
-/// A load with ok responses of these latencies, in nanoseconds, and this many errors, that reached its whole rate.
+/// A load at its full rate, with ok responses of these latencies in nanoseconds, and this many errors.
 pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     latencies_ns.into_iter().for_each(|ns| histogram.record(ns));

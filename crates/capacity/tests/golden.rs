@@ -1,4 +1,4 @@
-//! The chart of latency against rate, as it is, for each response that a search may have.
+//! Golden files of the chart of latency against rate, for each kind of result.
 //!
 //! `cargo insta test --review -p prony-capacity` shows what a change does (cargo install cargo-insta);
 //! `INSTA_UPDATE=always cargo test -p prony-capacity --test golden` accepts all of it.
@@ -37,7 +37,7 @@ fn latency_against_rate() {
     }
 }
 
-/// A rate below 100, over which few responses came; the address tries to be markup.
+/// A result with a rate below 100 and few responses; the address tries to be markup.
 #[test]
 fn few_responses() {
     let response = Found::Between {
@@ -57,7 +57,7 @@ fn without_a_curve_there_is_no_chart() {
     assert_eq!(chart_svg(&result), None);
 }
 
-/// With a curve from a tenth of 1,950 requests a second to a tenth more.
+/// A result with a curve from a tenth of 1,950 requests per second to a tenth more.
 fn result(found: Found, slo: &str) -> CapacityResult {
     let rates = (1..=11).map(|tenth| 195.0 * f64::from(tenth));
     CapacityResult {
@@ -83,7 +83,7 @@ fn result(found: Found, slo: &str) -> CapacityResult {
     }
 }
 
-/// The nearer the rate to 2,200, the longer its responses take.
+/// The nearer the rate is to 2,200, the longer its responses take.
 fn point(rate_per_s: f64, responses: u64) -> RateAttempt {
     let mut histogram = LatencyHistogram::new();
     let mean_ns = 200_000.0 / (1.0 - rate_per_s / 2_200.0);
@@ -112,7 +112,7 @@ fn point(rate_per_s: f64, responses: u64) -> RateAttempt {
     }
 }
 
-/// An element a line.
+/// Splits the chart into about one element per line.
 fn golden(name: &str, result: &CapacityResult) {
     let svg = chart_svg(result).unwrap();
     let lines = svg.replace("><", ">\n<").replace("\n</", "</");

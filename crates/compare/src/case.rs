@@ -12,7 +12,7 @@ use crate::question::{Question, Sessions};
 use crate::row::{Basis, Case, Change, MetricRow, What};
 use crate::side::{Side, Values, list, middle, relative};
 
-/// A case whose findings wait for the correction for all comparisons together.
+/// A case whose findings wait for the correction of all p-values together.
 pub struct OpenCase {
     pub case: Case,
     limits: SideLimits,
@@ -39,12 +39,12 @@ impl<'a> CaseRounds<'a> {
         }
     }
 
-    /// Whether any round of either side gave figures.
+    /// Whether either side has figures.
     pub fn has_figures(&self) -> bool {
         self.base.measured().chain(self.new.measured()).count() > 0
     }
 
-    /// The lines, the findings of the metrics still open.
+    /// The rows of a case; the findings of its metrics are provisional.
     pub fn compare(&self, case: Case, question: &Question, sessions: Sessions) -> OpenCase {
         let limits = SideLimits::of(
             [&self.base, &self.ceilings.base],
@@ -120,20 +120,21 @@ impl<'a> CaseRounds<'a> {
         (Ratio::unpaired(&list(new), &list(base)), Basis::Unpaired)
     }
 
-    /// Which rounds rest on attempts that were noisy.
+    /// How many rounds rest on noisy attempts, for each side that has any.
     fn noisy(&self) -> Vec<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
-        let told = sides.filter(|(_, rounds)| rounds.noisy().next().is_some());
-        told.map(|(side, rounds)| {
-            let (noisy, all) = (rounds.noisy().count(), rounds.len());
-            format!("{side}: {noisy} of {all} rounds were noisy in every attempt")
-        })
-        .collect()
+        let noisy_sides = sides.filter(|(_, rounds)| rounds.noisy().next().is_some());
+        noisy_sides
+            .map(|(side, rounds)| {
+                let (noisy, all) = (rounds.noisy().count(), rounds.len());
+                format!("{side}: {noisy} of {all} rounds were noisy in every attempt")
+            })
+            .collect()
     }
 }
 
 impl OpenCase {
-    /// A case that is settled already.
+    /// A case without provisional findings.
     pub fn settled(case: Case) -> Self {
         Self {
             case,
@@ -141,13 +142,13 @@ impl OpenCase {
         }
     }
 
-    /// The changes whose findings are open.
+    /// The changes whose findings are provisional.
     pub fn changes(&mut self) -> impl Iterator<Item = &mut Change> {
         let rows = self.case.rows.iter_mut();
         rows.filter_map(|row| row.change.as_mut())
     }
 
-    /// Decides what each change comes to, once its p-value is corrected.
+    /// Decides the findings, once the p-values are corrected.
     pub fn settle(mut self) -> Case {
         for row in &mut self.case.rows {
             let (What::Metric(metric), Some(change)) = (row.what, &row.change) else {

@@ -1,4 +1,4 @@
-//! The ceilings of both sides, and what a ratio to them is worth.
+//! The ceilings of both sides, and when their ratio shows how the machine changed.
 
 use prony_model::{CountedRounds, LoadSpec};
 use prony_report::{FigureKind, bounds, known};
@@ -7,7 +7,7 @@ use prony_stats::Known;
 use crate::metric::Metric;
 use crate::side::Side;
 
-/// The ceiling's rounds under one load, in both sessions.
+/// The ceiling's rounds under one load, on both sides.
 #[derive(Default)]
 pub struct Ceilings<'a> {
     pub base: CountedRounds<'a>,
@@ -16,19 +16,19 @@ pub struct Ceilings<'a> {
     unlike: Option<String>,
 }
 
-/// Whether a metric of two sessions may be taken relative to their ceilings.
+/// Whether a metric of two sessions may be compared relative to their ceilings.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Held {
-    /// What differs between the ceilings is due to the machine.
+    /// The ceilings differ only by what the machine did.
     Yes,
-    /// They are not the same, or say nothing of this metric.
+    /// They are not the same ceiling, or have no figures of this metric.
     No,
-    /// The generator limited them: their latency is the wait at the generator, and not at a server.
+    /// The generator limited them: their latency is the wait for the generator, not for a server.
     OfGenerator,
 }
 
 impl<'a> Ceilings<'a> {
-    /// Those that these two servers are compared with; none for the ceiling itself.
+    /// The ceilings of these two servers; none if the servers are the ceilings themselves.
     pub fn of(
         (base, new): (&Side<'a>, &Side<'a>),
         (base_id, new_id): (&str, &str),
@@ -55,10 +55,10 @@ impl<'a> Ceilings<'a> {
         self.unlike.as_deref()
     }
 
-    /// Whether rounds of two sessions are taken as ratios to these.
+    /// Whether rounds of two sessions can be taken as ratios to these ceilings.
     ///
-    /// A generator that limits the ceiling does not matter for rates and costs: it does the same work for each response, so its speed
-    /// is the machine's, as the ceiling's own would be.
+    /// For rates and costs it does not matter if the generator limits the ceiling: it does the same work for each response, so its
+    /// speed shows the machine's, as the ceiling's own would.
     pub fn hold(&self, metric: Metric) -> Held {
         if self.unlike.is_some() || !metric.follows_the_machine() {
             return Held::No;
@@ -78,7 +78,7 @@ impl<'a> Ceilings<'a> {
     fn difference(&self, base: &Side<'_>, new: &Side<'_>) -> Option<String> {
         let (then, now) = (base.run, new.run);
         let source = |side: &Side<'_>| side.reference().map(|one| one.source_hash.clone());
-        // How a server gains by another CPU is its own affair.
+        // How much a server gains from another CPU depends on the server.
         let cpus = |side: &Side<'_>| {
             let cpus = &side.run.cpus;
             format!("{} and {}", cpus.server.len(), cpus.load.len())
@@ -105,7 +105,7 @@ impl<'a> Ceilings<'a> {
     }
 }
 
-/// The event loop that sent the load.
+/// The event loop of the generator.
 pub fn made_by<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
     let (_, round) = rounds.measured().next()?;
     Some(&round.load.generator.event_loop)

@@ -14,26 +14,26 @@ use crate::question::{Question, Sessions};
 use crate::row::Case;
 use crate::side::{Named, Side, fault, is_reference, is_wrong};
 
-/// What a new measurement says beside an old one.
+/// The result of comparing a new measurement with an old one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The old one.
+    /// The old measurement.
     pub base: Named,
-    /// The new one.
+    /// The new measurement.
     pub new: Named,
     /// How they were measured.
     pub sessions: Sessions,
-    /// How many comparisons came to what.
+    /// How many comparisons have each finding.
     pub tally: Tally,
     /// Each server with each workload under each load.
     pub cases: Vec<Case>,
-    /// What only BASE has figures of, by no fault of the server, and what neither has.
+    /// What only BASE has figures of, through no fault of the server, and what neither has.
     pub left_out: Vec<String>,
-    /// What only NEW has figures of, so that there is nothing to compare it with.
+    /// What only NEW has figures of.
     pub only_new: Vec<String>,
-    /// What must be read before the figures.
+    /// Warnings to read before the figures.
     pub warnings: Vec<String>,
-    /// Whether NEW sent wrong responses. Its line of errors has how many.
+    /// Whether NEW sent wrong responses. The row of errors has their number.
     #[serde(skip)]
     pub new_is_wrong: bool,
     /// How the conditions of two sessions differ.
@@ -48,14 +48,14 @@ pub enum Incomparable {
     /// They are the same.
     #[error("both sides are the run {0}: name two of its servers (RUN:SERVER), or another run")]
     Same(String),
-    /// A server took no part in its run.
+    /// A side names a server that took no part in its run.
     #[error("the run {run} has no server `{server}`, only {}", .known.join(", "))]
     Unknown {
         /// The run.
         run: String,
         /// The server.
         server: String,
-        /// Those that took part.
+        /// The servers that did.
         known: Vec<String>,
     },
     /// They have nothing in common.
@@ -65,7 +65,7 @@ pub enum Incomparable {
         base: String,
         /// The new run.
         new: String,
-        /// What each lacks.
+        /// What each side lacks.
         why: Vec<String>,
     },
 }
@@ -165,7 +165,7 @@ impl Comparison {
     }
 }
 
-/// Which servers are compared: BASE's and NEW's of each pair.
+/// The pairs of servers to compare: BASE's and NEW's.
 fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incomparable> {
     if let Some(named) = base.server.or(new.server) {
         let base_id = known(base, base.server.unwrap_or(named))?;
@@ -198,7 +198,7 @@ fn known(side: &Side<'_>, id: &str) -> Result<String, Incomparable> {
     }
 }
 
-/// The servers of a side that the other has not, the ceiling aside.
+/// The servers of a side that the other lacks, apart from the ceiling.
 fn lacking<'a>(side: &Side<'a>, other: &Side<'a>) -> impl Iterator<Item = &'a str> {
     let servers = side.run.servers.iter();
     let gone = servers.filter(|one| !is_reference(one) && other.record(&one.id).is_none());
@@ -210,7 +210,7 @@ fn tally(cases: &[Case]) -> Tally {
     Tally::of(rows.map(|row| row.finding))
 }
 
-/// Corrects the p-values for all comparisons together, and says what comes of each.
+/// Corrects the p-values for all comparisons together, and decides each finding.
 fn settle(mut cases: Vec<OpenCase>) -> Vec<Case> {
     let p_values: Vec<f64> = cases
         .iter_mut()
@@ -223,7 +223,7 @@ fn settle(mut cases: Vec<OpenCase>) -> Vec<Case> {
     cases.into_iter().map(OpenCase::settle).collect()
 }
 
-/// What there is of all pairs of servers.
+/// The results of all pairs of servers.
 #[derive(Default)]
 struct Found {
     cases: Vec<OpenCase>,
@@ -231,7 +231,7 @@ struct Found {
     only_new: Vec<String>,
 }
 
-/// Two sides, and what is asked of them.
+/// Two sides, and how to compare them.
 struct Comparer<'a> {
     base: Side<'a>,
     new: Side<'a>,
@@ -273,7 +273,7 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// The lines of a case that both sides have rounds of, or why there are none.
+    /// The rows of a case that both sides have rounds of, or why there are none.
     fn both(&self, case: Case, rounds: &CaseRounds<'_>) -> Result<OpenCase, String> {
         let place = case.place(&case.new);
         if !rounds.has_figures() {
@@ -285,7 +285,7 @@ impl<'a> Comparer<'a> {
         match open.case.rows.is_empty() {
             false => Ok(open),
             true => Err(format!(
-                "{place}: the metrics asked for mean nothing under this load"
+                "{place}: the requested metrics mean nothing under this load"
             )),
         }
     }
@@ -318,7 +318,7 @@ impl<'a> Comparer<'a> {
         fault(side.record(id)?, workload)
     }
 
-    /// All of it together.
+    /// Puts everything together.
     fn conclude(&self, found: Found) -> Comparison {
         let cases = settle(found.cases);
         Comparison {
@@ -364,8 +364,8 @@ impl<'a> Comparer<'a> {
         let narrow: Vec<&str> = narrow.map(Metric::name).collect();
         if !narrow.is_empty() {
             warnings.push(format!(
-                "the threshold of {} is narrower than the difference that the same code may show in two sessions; measure both in one run \
-                 (`prony ab`)",
+                "the threshold of {} is narrower than the difference that unchanged code may show between two sessions; \
+                 measure both in one run (`prony ab`)",
                 narrow.join(", ")
             ));
         }
@@ -408,9 +408,9 @@ impl<'a> Comparer<'a> {
                  what the machine did"
             ))
         };
-        let mut told: Vec<String> = cases.iter().filter_map(why).collect();
-        told.dedup();
-        told
+        let mut lines: Vec<String> = cases.iter().filter_map(why).collect();
+        lines.dedup();
+        lines
     }
 
     fn noise(&self, cases: &[Case]) -> Noise {

@@ -9,7 +9,7 @@ use crate::metric::Metric;
 use crate::row::Case;
 use crate::side::list;
 
-/// What must be said of a run that did not complete.
+/// A warning about a run that did not complete.
 pub fn unfinished(side: &str, run: &Run) -> Option<String> {
     let how = match run.end {
         RunEnd::Complete => return None,
@@ -47,8 +47,8 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
         ("governor", or_none(&then.governor), or_none(&now.governor)),
         ("CPUs of server and generator", cpus(base), cpus(new)),
     ];
-    let told = fields.into_iter().filter(|(_, then, now)| then != now);
-    let mut lines: Vec<String> = told
+    let changed = fields.into_iter().filter(|(_, then, now)| then != now);
+    let mut lines: Vec<String> = changed
         .map(|(what, then, now)| format!("{what}: {then} → {now}"))
         .collect();
     for (what, then, now) in [
@@ -74,7 +74,7 @@ fn memory(machine: &Machine) -> String {
     )
 }
 
-/// The event loops or generators that sent the load, if they differ.
+/// The event loops that sent the load, if they differ.
 pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<String> {
     match (made_by(base), made_by(new)) {
         (Some(then), Some(now)) if then != now => Some(format!("event loop: {then} → {now}")),
@@ -82,8 +82,7 @@ pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<S
     }
 }
 
-/// By how much the rate of the ceiling itself differs from one session to the other, if it is the same ceiling: the effect of
-/// the machine.
+/// By how much the rate of the ceiling itself differs between the sessions, if it is the same ceiling: the effect of the machine.
 pub fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
     if case.load.shape.is_open() || ceilings.unlike().is_some() {
         return None;

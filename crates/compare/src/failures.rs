@@ -1,4 +1,4 @@
-//! Wrong responses, errors and failed rounds: what no rate makes up for.
+//! Wrong responses, errors and failed rounds: what no rate can make up for.
 
 use prony_model::{CountedRounds, FailureKind, Measurement, Outcome};
 use prony_present::number::exact;
@@ -10,7 +10,7 @@ use crate::row::{MetricRow, What};
 struct Errors {
     requests: u64,
     errors: u64,
-    /// Whole responses that were wrong or truncated: noise causes none.
+    /// Complete responses that were wrong or truncated, which noise cannot cause.
     wrong: u64,
     rounds: usize,
 }
@@ -37,7 +37,7 @@ impl Errors {
         self.errors as f64 / self.requests.max(1) as f64
     }
 
-    fn told(&self, side: &str) -> String {
+    fn note(&self, side: &str) -> String {
         let wrong = match self.wrong {
             0 => String::new(),
             wrong => format!(", {} of them wrong responses", exact(wrong)),
@@ -58,7 +58,7 @@ fn wrong(round: &Measurement) -> u64 {
 /// More than this many times as many errors, or failed rounds, are worse.
 const MORE: f64 = 2.0;
 
-/// The line of the errors; `None` if neither side has any.
+/// The row of the errors; `None` if neither side has any.
 ///
 /// One wrong response is worse if there was none. Other errors are worse if they occur in more than one round and are new or more
 /// than twice as many as before: a machine that stalls for a moment causes some in one round.
@@ -73,7 +73,7 @@ pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<Metri
         base: Some(then.share()),
         new: Some(now.share()),
         change: None,
-        notes: vec![then.told("base"), now.told("new")],
+        notes: vec![then.note("base"), now.note("new")],
     })
 }
 
@@ -120,11 +120,11 @@ impl Failures {
     }
 }
 
-/// The line of the rounds that failed; `None` if none did.
+/// The row of the failed rounds; `None` if none failed.
 ///
-/// A side without any measured round is worse if the other has some. So is one grave failure if there was none. Others (not
-/// ready, not loaded, no response) are worse if they are in more than one round and their share more than doubled; fewer are too
-/// noisy to tell.
+/// A side without any measured round is worse if the other has some. One grave failure is worse if there was none before. Other
+/// failures (not ready, not loaded, no response) are worse if they are in more than one round and their share more than doubled;
+/// fewer may be noise.
 pub fn failed_rounds(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Failures::of(base), Failures::of(new));
     if then.failed + now.failed == 0 {
@@ -138,7 +138,7 @@ pub fn failed_rounds(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Optio
         change: None,
         notes: [("base", base), ("new", new)]
             .into_iter()
-            .filter_map(|(side, rounds)| told(side, rounds))
+            .filter_map(|(side, rounds)| note(side, rounds))
             .collect(),
     })
 }
@@ -151,7 +151,7 @@ fn finding_of_failures(then: &Failures, now: &Failures) -> Finding {
             || (before.grave == 0 && after.grave > 0)
             || (grew && after.failed > 1)
     };
-    // More of them is worse, even if others are gone.
+    // More grave failures are worse, even if others are gone.
     if appear(then, now) {
         Finding::Worse
     } else if appear(now, then) {
@@ -163,7 +163,7 @@ fn finding_of_failures(then: &Failures, now: &Failures) -> Finding {
     }
 }
 
-fn told(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
+fn note(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
     let (kind, message) = rounds.failed().next()?;
     let message = message.trim().lines().next().unwrap_or_default();
     Some(format!(
@@ -174,7 +174,7 @@ fn told(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
     ))
 }
 
-/// The line of a side without figures, if the other has some.
+/// The row of a side without figures, if the other has some.
 pub fn absent(finding: Finding, side: &str, why: &str) -> MetricRow {
     MetricRow {
         what: What::Failure,

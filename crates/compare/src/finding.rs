@@ -1,9 +1,9 @@
-//! What a comparison comes to.
+//! The possible results of a comparison.
 
 use prony_stats::Verdict;
 use serde::Serialize;
 
-/// What is said of one metric of one case.
+/// The result for one metric of one case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -11,11 +11,11 @@ pub enum Finding {
     Worse,
     /// NEW is better, by at least the threshold.
     Improved,
-    /// The interval is so wide that a change of the threshold's size may be hidden in it.
+    /// The interval is so wide that it may hide a change as large as the threshold.
     TooNoisy,
-    /// The figures of a side are a lower bound, or of wrong responses, so they say nothing about the change.
+    /// The figures of a side are a lower bound, or of wrong responses, so the change is unknown.
     Limited,
-    /// No change is seen, and one of the threshold's size would have been.
+    /// There is no change; one as large as the threshold would have been seen.
     NoChangeSeen,
 }
 
@@ -29,7 +29,7 @@ impl Finding {
         Finding::NoChangeSeen,
     ];
 
-    /// The words of tables.
+    /// Its words in tables.
     pub const fn words(self) -> &'static str {
         match self {
             Finding::Worse => "worse",
@@ -57,7 +57,7 @@ impl From<Verdict> for Finding {
     }
 }
 
-/// How many comparisons came to what.
+/// How many comparisons have each finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub struct Tally {
@@ -74,7 +74,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of these findings.
+    /// Counts these findings.
     pub fn of(findings: impl IntoIterator<Item = Finding>) -> Self {
         let mut tally = Self::default();
         for finding in findings {
@@ -83,12 +83,12 @@ impl Tally {
         tally
     }
 
-    /// How many there were.
+    /// The number of comparisons.
     pub fn total(&self) -> usize {
         Finding::ALL.map(|finding| self.count(finding)).iter().sum()
     }
 
-    /// How many came to this.
+    /// The number of comparisons with this finding.
     pub fn count(&self, finding: Finding) -> usize {
         let mut tally = *self;
         *tally.slot(finding)

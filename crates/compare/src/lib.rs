@@ -1,4 +1,4 @@
-//! The regression check: what a new measurement says beside an old one, metric by metric, with a verdict that a program can act
+//! The regression check: compares a new measurement with an old one, metric by metric, and gives a verdict that a program can act
 //! on.
 //!
 //! It reads recorded runs and nothing else. Whether both sides were measured in one run or in two decides how they are compared

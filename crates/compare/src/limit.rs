@@ -1,4 +1,4 @@
-//! What bounds the figures of a side, and what that leaves to say.
+//! What limits the figures of a side, and which findings that leaves open.
 
 use prony_model::CountedRounds;
 use prony_report::{Bound, FigureKind, bounds, known};
@@ -8,7 +8,7 @@ use crate::finding::Finding;
 use crate::metric::Metric;
 use crate::side::{is_wrong, middle, relative};
 
-/// What limited each side besides its server: the server may be better than its figures say, and is not worse.
+/// What limited each side besides its server: the server may be better than its figures, and is not worse.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SideLimits {
     base: Side,
@@ -18,12 +18,12 @@ pub struct SideLimits {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Side {
     bounds: Vec<Bound>,
-    /// Responses were wrong, so the figures are of something else.
+    /// Responses were wrong, so the figures do not describe correct work.
     is_wrong: bool,
 }
 
 impl SideLimits {
-    /// Of both sides, each with the ceiling of its run.
+    /// The limits of both sides, each relative to the ceiling of its run.
     pub fn of(base: [&CountedRounds<'_>; 2], new: [&CountedRounds<'_>; 2]) -> Self {
         Self {
             base: Side::of(base),
@@ -31,7 +31,7 @@ impl SideLimits {
         }
     }
 
-    /// What hides something of the metric, a few words a side.
+    /// What limits this metric on each side, in a few words.
     pub fn notes(&self, metric: Metric) -> Vec<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
         sides
@@ -44,8 +44,8 @@ impl SideLimits {
             .collect()
     }
 
-    /// What may be said in spite of the limits. If only BASE was limited it would have been even faster, so a slower NEW is worse;
-    /// and vice versa.
+    /// The finding that remains despite the limits. If only BASE was limited it would have been even faster, so a slower NEW is
+    /// worse; and vice versa.
     pub fn leave(&self, metric: Metric, finding: Finding) -> Finding {
         let (base, new) = (
             self.base.known(metric.kind()),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_hides_what_lies_beyond_it_and_nothing_else() {
+    fn a_limit_hides_only_the_changes_beyond_it() {
         let left = |base, new, finding| {
             let (base, new) = (side(base), side(new));
             SideLimits { base, new }.leave(Metric::Rate, finding)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_figures_of_wrong_responses() {
+    fn figures_of_wrong_responses_give_no_finding() {
         let wrong = Side {
             is_wrong: true,
             ..Side::default()

@@ -1,4 +1,4 @@
-//! What is compared: the metrics, and a round's value of each.
+//! The metrics, and a round's value of each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,24 +9,24 @@ use prony_report::FigureKind;
 use prony_stats::{Better, supports_percentile};
 use serde::{Serialize, Serializer};
 
-/// Something that is compared.
+/// A metric to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
-    /// Expected responses a second, of closed loops: in an open loop the schedule sets it.
+    /// Expected responses per second, in closed loops only: in an open loop the schedule sets the rate.
     Rate,
-    /// The server's CPU time for an expected response, in nanoseconds, warm-up included in both.
+    /// The server's CPU time per expected response, in nanoseconds; both include the warm-up.
     Cpu,
-    /// The server's instructions for an expected response, warm-up included in both.
+    /// The server's instructions per expected response; both include the warm-up.
     Instructions,
     /// The median latency, in nanoseconds.
     P50,
     /// The latency that 99 of 100 responses did not exceed, in nanoseconds.
     P99,
-    /// The most memory that the server held, in bytes.
+    /// The server's peak memory, in bytes.
     Memory,
 }
 
-/// A name that no metric has.
+/// An unknown metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown metric `{0}`; use rate, cpu, instructions, p50, p99 or memory")]
 pub struct UnknownMetric(pub String);
@@ -54,7 +54,7 @@ impl Metric {
         }
     }
 
-    /// The metrics that are compared by default: those that the load leaves to the server.
+    /// The metrics that are compared by default: those that depend on the server under this load.
     pub fn usual(load: &LoadSpec) -> &'static [Metric] {
         match load.shape.is_open() {
             true => &[Metric::Cpu, Metric::Instructions, Metric::P50, Metric::P99],
@@ -62,12 +62,12 @@ impl Metric {
         }
     }
 
-    /// Whether it says something of the server under this load.
+    /// Whether it describes the server under this load.
     pub fn applies_to(self, load: &LoadSpec) -> bool {
         self != Metric::Rate || !load.shape.is_open()
     }
 
-    /// Which way is better.
+    /// Which direction is better.
     pub const fn better(self) -> Better {
         match self {
             Metric::Rate => Better::Higher,
@@ -75,7 +75,7 @@ impl Metric {
         }
     }
 
-    /// What it is of, as far as bounds go.
+    /// Its kind, which decides what limits it.
     pub const fn kind(self) -> FigureKind {
         match self {
             Metric::Rate => FigureKind::Pace,
@@ -85,13 +85,13 @@ impl Metric {
         }
     }
 
-    /// Whether the machine's speed affects it and the ceiling's (reference server) alike, so that their ratio is steadier than
-    /// either. How much memory a server takes does not depend on that speed.
+    /// Whether the machine's speed affects it for a server as for the ceiling (reference server), so that the ratio of the two is
+    /// steadier than either. Memory does not depend on that speed.
     pub const fn follows_the_machine(self) -> bool {
         !matches!(self, Metric::Memory)
     }
 
-    /// A round's value; `None` if it was not recorded, or rests on too few responses.
+    /// A round's value; `None` if it was not recorded, or there are too few responses.
     pub fn of(self, round: &Measurement) -> Option<f64> {
         let value = match self {
             Metric::Rate => Some(round.load.rate_per_s),

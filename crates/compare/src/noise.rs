@@ -11,18 +11,18 @@ pub struct Noise {
     pub attempts: usize,
     /// Of these, the noisy ones, which were re-run if there was time.
     pub noisy: usize,
-    /// Of the others, the ones that lost more than 2 % of their CPU time.
+    /// Of the others, the trials that lost more than 2 % of their CPU time.
     pub disturbed: usize,
     /// The greatest share (0 to 1) of CPU time that the hypervisor gave to others.
     pub steal_share: f64,
-    /// The greatest share of CPU time that other programs used of the CPUs of server or generator; `None` if no trial says.
+    /// The greatest share of the CPU time of server or generator that other programs used; `None` if no trial recorded it.
     pub foreign_share: Option<f64>,
-    /// What decides if the machine was noisy.
+    /// The figures that decide whether the machine was noisy.
     #[serde(skip)]
     disturbance: Disturbance,
 }
 
-/// From this share of lost CPU time on a trial counts as disturbed.
+/// A trial that lost at least this share of its CPU time counts as disturbed.
 const WORTH_TELLING: f64 = 0.02;
 
 impl Noise {
@@ -35,12 +35,12 @@ impl Noise {
         noise
     }
 
-    /// Whether a reader must know of it before any figure: the same rule as in reports.
+    /// Whether a reader must know of the noise before any figure: the same rule as in reports.
     pub fn is_noisy(&self) -> bool {
         self.disturbance.is_noisy()
     }
 
-    /// In a sentence.
+    /// A summary in two sentences.
     pub fn sentence(&self) -> String {
         if self.attempts == 0 {
             return "No trial was run.".to_owned();

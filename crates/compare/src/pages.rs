@@ -43,7 +43,7 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The comparison as Markdown: what must be seen on top, the rest folded away.
+/// The comparison as Markdown: the important rows on top, the rest folded away.
 pub fn markdown(comparison: &Comparison) -> String {
     let overall = comparison.tally.overall();
     let (count, total) = (comparison.tally.count(overall), comparison.tally.total());
@@ -57,12 +57,12 @@ pub fn markdown(comparison: &Comparison) -> String {
             .iter()
             .flat_map(|case| case.rows.iter().map(move |row| (case, row)))
     };
-    let mut told: Vec<(&Case, &MetricRow)> = rows()
+    let mut important: Vec<(&Case, &MetricRow)> = rows()
         .filter(|(_, row)| row.finding != Finding::NoChangeSeen)
         .collect();
-    told.sort_by_key(|(_, row)| row.finding);
-    if !told.is_empty() {
-        out += &table(comparison, told.into_iter(), Medium::Summary).markdown();
+    important.sort_by_key(|(_, row)| row.finding);
+    if !important.is_empty() {
+        out += &table(comparison, important.into_iter(), Medium::Summary).markdown();
         out.push('\n');
     }
     for (what, texts) in [
@@ -119,7 +119,7 @@ fn table<'a>(
     medium: Medium,
 ) -> Table {
     let basis = rows.clone().find_map(|(_, row)| Some(row.change?.basis));
-    // The change is no ratio of the medians beside it.
+    // The change is not the ratio of the medians beside it.
     let change_of = match basis {
         Some(Basis::Paired) => "change within rounds",
         Some(Basis::ToCeiling) => "change relative to the ceiling",
@@ -211,7 +211,7 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
     [finding, case, metric, figures, change, interval, grounds]
 }
 
-/// The workload and the load, and before them the server if the sides do not name it.
+/// The workload and the load, preceded by the server if the sides do not name it.
 fn case_name(comparison: &Comparison, case: &Case) -> String {
     match comparison.names_servers() {
         true => case.place(&case.new),
@@ -219,7 +219,7 @@ fn case_name(comparison: &Comparison, case: &Case) -> String {
     }
 }
 
-/// The metric; in a terminal with the way that is better.
+/// The metric; a terminal also shows which direction is better.
 fn metric(what: What, medium: Medium) -> String {
     match what {
         What::Metric(metric) if medium == Medium::Terminal => match metric.better() {
@@ -257,7 +257,7 @@ fn side(side: &Named) -> String {
     }
 }
 
-/// How the rounds were compared, each way once, in a sentence.
+/// How the rounds were compared: a sentence for each basis.
 fn bases(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
     let mut bases: Vec<Basis> = Vec::new();
@@ -268,12 +268,12 @@ fn bases(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     }
     bases.into_iter().map(|basis| match basis {
         Basis::Paired => {
-            "Each round of NEW is compared with the same round of BASE, run right beside it; the change is the middle of these ratios, \
-             and may differ from the ratio of the two medians."
+            "Each round of NEW is compared with the same round of BASE, run right next to it; the change is the middle of these \
+             ratios, and may differ from the ratio of the two medians."
         }
         Basis::ToCeiling => {
             "The two were measured in separate sessions. Each round is compared as a ratio to the ceiling (reference server) of its \
-             round, so what a session does to both cancels out; the medians are shown as they were measured."
+             round, so what affects both in a session cancels out; the medians are shown as they were measured."
         }
         Basis::Unpaired => {
             "The two were measured in separate sessions and not interleaved, so the change includes what differs between the sessions."

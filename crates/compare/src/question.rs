@@ -1,4 +1,4 @@
-//! What is asked of a comparison: the metrics, and the least changes that matter.
+//! What to compare: the metrics, and the least changes that matter.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use crate::metric::{Metric, UnknownMetric};
 
-/// What is asked of a comparison.
+/// What to compare.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
-    /// The metrics; if there are none, those that say something under the load ([`Metric::usual`]).
+    /// The metrics; if there are none, the usual ones for the load ([`Metric::usual`]).
     pub metrics: Vec<Metric>,
     /// The least changes that matter.
     pub thresholds: Thresholds,
@@ -29,7 +29,7 @@ impl Question {
         }
     }
 
-    /// Whether the metric was asked for by name.
+    /// Whether the user named the metric.
     pub(crate) fn asks_for(&self, metric: Metric) -> bool {
         self.metrics.contains(&metric)
     }
@@ -45,7 +45,7 @@ pub enum Sessions {
     Two,
 }
 
-/// The least change that matters, as a share, for each metric: as asked for, and the usual ones for the rest.
+/// The least change that matters, as a share, for each metric: the user's thresholds, and the usual ones for the rest.
 ///
 /// The same code measured in two sessions differs by more than its intervals say: memory layout, caches and CPU frequency stay
 /// as they are within a session and change from one to the next. So the usual thresholds are wider for two sessions.
@@ -55,18 +55,18 @@ pub struct Thresholds {
     of_metric: BTreeMap<Metric, f64>,
 }
 
-/// Why a text gives no thresholds.
+/// Why a text is not a list of thresholds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ThresholdError {
-    /// It names no metric.
+    /// An unknown metric.
     #[error(transparent)]
     Metric(#[from] UnknownMetric),
-    /// It is no share.
+    /// Not a percentage.
     #[error(
-        "`{0}` is no threshold; write a percentage above 0 and at most 1000 %, for instance 2%"
+        "`{0}` is not a threshold; write a percentage above 0 and at most 1000 %, for instance 2%"
     )]
     Share(String),
-    /// One is given twice.
+    /// Two thresholds for the same metric.
     #[error("the threshold of {0} is given twice")]
     Twice(String),
 }
@@ -77,17 +77,17 @@ const GREATEST: f64 = 10.0;
 impl Thresholds {
     /// The threshold of a metric, as a share.
     pub fn of(&self, metric: Metric, sessions: Sessions) -> f64 {
-        self.asked(metric)
+        self.by_user(metric)
             .unwrap_or_else(|| usual(metric, sessions))
     }
 
-    /// The threshold that was asked for, if it is narrower than what two sessions allow.
+    /// The user's threshold, if it is narrower than what unchanged code may show in two sessions.
     pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> Option<f64> {
-        self.asked(metric)
+        self.by_user(metric)
             .filter(|share| *share < usual(metric, sessions) && sessions == Sessions::Two)
     }
 
-    fn asked(&self, metric: Metric) -> Option<f64> {
+    fn by_user(&self, metric: Metric) -> Option<f64> {
         self.of_metric.get(&metric).copied().or(self.of_all)
     }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sessions_have_wider_ones_unless_they_were_asked_for() {
+    fn usual_thresholds_are_wider_for_two_sessions() {
         let usual = Thresholds::default();
         for metric in Metric::ALL {
             assert!(usual.of(metric, Sessions::Two) > usual.of(metric, Sessions::One));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_threshold_is_said() {
+    fn what_is_not_a_threshold_is_rejected() {
         for wrong in ["2", "", "0%", "-1%", "x%", "2000%", "rate=", "nan%"] {
             let error = wrong.parse::<Thresholds>().unwrap_err();
             assert!(matches!(error, ThresholdError::Share(_)), "{wrong}");

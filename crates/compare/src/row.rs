@@ -1,4 +1,4 @@
-//! The lines of a comparison.
+//! The rows of a comparison.
 
 use prony_model::LoadSpec;
 use prony_present::load::short;
@@ -19,12 +19,12 @@ pub struct Case {
     pub workload: String,
     /// The load.
     pub load: LoadSpec,
-    /// What is said of it.
+    /// A row for each metric.
     pub rows: Vec<MetricRow>,
 }
 
 impl Case {
-    /// A case of which nothing is said yet.
+    /// A case without rows.
     pub(crate) fn empty((base, new): (&str, &str), workload: &str, load: &LoadSpec) -> Self {
         Self {
             base: base.to_owned(),
@@ -43,18 +43,18 @@ impl Case {
         format!("{}, {}", self.workload, short(&self.load))
     }
 
-    /// The same with the server of a side.
+    /// The same with a server: `go × hello, 64 connections`.
     pub(crate) fn place(&self, server: &str) -> String {
         format!("{server} × {}", self.load_words())
     }
 }
 
-/// What is said of one metric.
+/// The result for one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricRow {
     /// What is compared.
     pub what: What,
-    /// What came of it.
+    /// The finding.
     pub finding: Finding,
     /// The median of BASE's rounds, in the metric's unit.
     pub base: Option<f64>,
@@ -62,7 +62,7 @@ pub struct MetricRow {
     pub new: Option<f64>,
     /// The change; `None` if there are too few rounds.
     pub change: Option<Change>,
-    /// What must be known of it, a few words each.
+    /// Remarks, a few words each.
     pub notes: Vec<String>,
 }
 
@@ -71,9 +71,9 @@ pub struct MetricRow {
 pub enum What {
     /// A metric.
     Metric(Metric),
-    /// Requests that got a response wrong or not at all, as a share of all.
+    /// Requests with a wrong response or without one, as a share of all.
     Errors,
-    /// Whether there are figures at all.
+    /// Whether there are figures.
     Failure,
 }
 
@@ -97,7 +97,7 @@ impl Serialize for What {
 /// A change from BASE to NEW.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// NEW over BASE. It is the middle of the rounds' ratios, not the ratio of the medians.
+    /// NEW over BASE: the middle of the rounds' ratios, not the ratio of the medians.
     pub ratio: f64,
     /// The lower end of its 95 % interval.
     pub low: f64,
@@ -107,7 +107,7 @@ pub struct Change {
     pub p: f64,
     /// The p-value, corrected for all comparisons made together (Holm).
     pub p_corrected: f64,
-    /// How many rounds it rests on.
+    /// The number of rounds.
     pub rounds: usize,
     /// The least change that matters, as a share.
     pub threshold: f64,
@@ -149,11 +149,11 @@ impl Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Each round of NEW with the same round of BASE: what drifts from round to round cancels out.
+    /// Each round of NEW with the same round of BASE: drift from round to round cancels out.
     Paired,
-    /// The rounds of two sessions, each as a ratio to the ceiling (reference server) of its round: what differs between the
-    /// sessions and affects both alike cancels out.
+    /// The rounds of two sessions, each as a ratio to the ceiling (reference server) of its round: differences between the
+    /// sessions that affect both alike cancel out.
     ToCeiling,
-    /// The rounds of two sessions as they are.
+    /// The rounds of two sessions as measured.
     Unpaired,
 }

@@ -8,30 +8,30 @@ use prony_model::{
 use prony_stats::median;
 use serde::Serialize;
 
-/// A run, or a server of it.
+/// A run, or one server of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     /// The run.
     pub run: &'a Run,
     /// Its trials.
     pub trials: &'a [TrialRecord],
-    /// The server; `None` for each that both runs have.
+    /// The server; `None` for all servers that both runs have.
     pub server: Option<&'a str>,
 }
 
-/// What a side is called.
+/// The name of a side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
     /// The run's id.
     pub run: String,
-    /// The server, if one was named.
+    /// The server, if the side names one.
     pub server: Option<String>,
-    /// RFC 3339, UTC.
+    /// When the run started: RFC 3339, UTC.
     pub started_at: String,
 }
 
 impl<'a> Side<'a> {
-    /// The server of that id.
+    /// The server with this id.
     pub(crate) fn record(&self, id: &str) -> Option<&'a ServerRecord> {
         self.run.servers.iter().find(|server| server.id == id)
     }
@@ -55,7 +55,7 @@ impl<'a> Side<'a> {
         self.record(CEILING)
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn named(&self) -> Named {
         Named {
             run: self.run.id.clone(),
@@ -69,7 +69,7 @@ pub(crate) fn is_reference(server: &ServerRecord) -> bool {
     server.id == CEILING
 }
 
-/// Why a server cannot serve a workload: its own fault, in a few words; `None` if it has none.
+/// Why a server cannot serve a workload, in a few words, if that is the server's own fault.
 pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
     let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
     match &server.status {
@@ -93,12 +93,12 @@ pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
     }
 }
 
-/// Whether any attempt had a wrong response, its warm-up included: noise makes none.
+/// Whether any attempt had a wrong response, its warm-up included: noise does not cause any.
 pub(crate) fn is_wrong(rounds: &CountedRounds<'_>) -> bool {
     rounds.attempted().any(|one| one.wrong() > 0)
 }
 
-/// A value for each of some rounds.
+/// The figures by round: a value for each round that has one.
 pub(crate) type Values = BTreeMap<u32, f64>;
 
 pub(crate) fn list(values: &Values) -> Vec<f64> {
@@ -109,7 +109,7 @@ pub(crate) fn middle(values: &Values) -> Option<f64> {
     median(&list(values))
 }
 
-/// Each value as a ratio to the other's of the same round.
+/// Each value as a ratio to the other's value of the same round.
 pub(crate) fn relative(values: &Values, to: &Values) -> Values {
     let ratio = |(round, value): (&u32, &f64)| Some((*round, value / to.get(round)?));
     values.iter().filter_map(ratio).collect()

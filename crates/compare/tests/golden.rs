@@ -1,4 +1,4 @@
-//! What is written of a comparison, as it is: for a pull request, and on a terminal.
+//! Golden files of the comparison for a pull request and for a terminal.
 //!
 //! `cargo insta test --review -p prony-compare` shows what a change does (cargo install cargo-insta);
 //! `INSTA_UPDATE=always cargo test -p prony-compare --test golden` accepts all of it.
@@ -35,14 +35,14 @@ fn no_change() {
     golden("no-change", &within(&run, "a", "b"));
 }
 
-/// Two sides that had a single round each.
+/// Two sides with a single round each.
 #[test]
 fn too_few_rounds() {
     let run = made("r", QUIET).with("a", SERVER, 1).with("b", SERVER, 1);
     golden("too-few-rounds", &within(&run, "a", "b"));
 }
 
-/// Two sessions on machines that differ, with everything that a server can come to.
+/// Two sessions on different machines, with every finding that a server can have.
 #[test]
 fn two_sessions() {
     let base = session("then").change("failing", |_, one| {
@@ -105,7 +105,7 @@ fn two_sessions() {
     snapshot("two-sessions.colours.txt", &coloured);
 }
 
-/// Under every shape of load; every metric is asked for.
+/// Under every shape of load, with every metric requested.
 #[test]
 fn every_shape() {
     let bare = sample::Server {
@@ -137,7 +137,7 @@ fn another_ceiling() {
 }
 
 #[test]
-fn a_new_one_that_cannot_be_built() {
+fn a_new_server_that_cannot_be_built() {
     let mut run = made("r", QUIET).with("base", SERVER, 1);
     let output = "main.go:4: no such package\nmore".into();
     let status = ServerStatus::BuildFailed { output };

@@ -1,4 +1,4 @@
-//! What the gate says of two runs.
+//! What the comparison of two runs finds.
 
 mod sample;
 
@@ -19,12 +19,12 @@ fn basis(comparison: &Comparison, name: &str) -> Basis {
 }
 
 #[test]
-fn two_sessions_are_held_against_the_ceiling() {
-    // The machine is 12 % slower the second time, and the server the same.
+fn two_sessions_are_compared_relative_to_the_ceiling() {
+    // The machine is 12 % slower the second time, and the server is the same.
     let then = session("then", 1.0, SERVER);
     let comparison = between(&then, &session("now", 1.12, SERVER));
     assert!(!comparison.is_worse(), "{comparison:#?}");
-    assert_eq!(comparison.cases.len(), 1, "the ceiling is no server");
+    assert_eq!(comparison.cases.len(), 1, "the ceiling is not compared");
     let change = row(&comparison, "rate").change.unwrap();
     assert!((change.ratio - 1.0).abs() < 0.02, "{change:?}");
     assert_eq!(change.threshold, 0.05);
@@ -33,10 +33,10 @@ fn two_sessions_are_held_against_the_ceiling() {
         drift.contains("the ceiling (reference server) itself"),
         "{drift}"
     );
-    // A server that has become slower is, for all that.
+    // A server that is slower relative to the ceiling is worse.
     let slower = between(&then, &session("now", 0.9, SERVER.working(1.15)));
     assert_eq!(row(&slower, "rate").finding, Finding::Worse);
-    // Without the ceiling nobody can tell the machine from the server.
+    // Without the ceiling the machine's effect cannot be separated from the server's.
     let bare = |id: &str, times: f64| made(id, QUIET).with("x", SERVER.working(times), 10);
     let comparison = between(&bare("then", 1.0), &bare("now", 1.12));
     assert_eq!(row(&comparison, "rate").finding, Finding::Worse);
@@ -45,7 +45,7 @@ fn two_sessions_are_held_against_the_ceiling() {
 }
 
 #[test]
-fn another_ceiling_says_nothing_of_the_machine() {
+fn different_ceilings_do_not_show_how_the_machine_changed() {
     let then = session("then", 1.0, SERVER);
     let now = || session("now", 1.0, SERVER);
     assert_eq!(basis(&between(&then, &now()), "rate"), Basis::ToCeiling);
@@ -56,10 +56,10 @@ fn another_ceiling_says_nothing_of_the_machine() {
         }
         let warned = comparison.warnings.join("\n");
         assert!(warned.contains(why), "{warned}");
-        let told = comparison.differences.join("\n");
+        let text = comparison.differences.join("\n");
         assert!(
-            !told.contains("the ceiling (reference server) itself"),
-            "{told}"
+            !text.contains("the ceiling (reference server) itself"),
+            "{text}"
         );
     };
     let mut newer = now();
@@ -80,7 +80,7 @@ fn another_ceiling_says_nothing_of_the_machine() {
 }
 
 #[test]
-fn a_ceiling_that_the_generator_limits_holds_rates_and_costs_but_no_latency() {
+fn a_ceiling_that_the_generator_limits_is_used_for_rates_and_costs_but_not_for_latency() {
     let then = session("then", 1.0, SERVER);
     let limited = |rounds: u32| {
         session("now", 1.12, SERVER).change("ceiling", move |round, one| {
@@ -103,7 +103,7 @@ fn a_ceiling_that_the_generator_limits_holds_rates_and_costs_but_no_latency() {
 }
 
 #[test]
-fn other_conditions_are_told_and_other_loads_are_not_compared() {
+fn different_conditions_are_reported_and_different_loads_are_not_compared() {
     let base = made("then", QUIET).with("x", SERVER, 8);
     let mut new = made("now", QUIET).with("x", SERVER, 8);
     new.run.machine.kernel = "6.13.1".into();
@@ -114,9 +114,9 @@ fn other_conditions_are_told_and_other_loads_are_not_compared() {
         ..Question::default()
     };
     let comparison = Comparison::of(base.side(None), new.side(None), &question).unwrap();
-    let told = comparison.differences.join("\n");
-    assert!(told.contains("kernel: 6.12.0 → 6.13.1"), "{told}");
-    assert!(told.contains("CPUs of server and generator"), "{told}");
+    let text = comparison.differences.join("\n");
+    assert!(text.contains("kernel: 6.12.0 → 6.13.1"), "{text}");
+    assert!(text.contains("CPUs of server and generator"), "{text}");
     let warned = comparison.warnings.join("\n");
     assert!(
         warned.contains("NEW: the run now was stopped by its user"),

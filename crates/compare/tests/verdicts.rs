@@ -1,4 +1,4 @@
-//! What the gate says of made-up runs.
+//! What the comparison of made-up runs finds.
 
 mod sample;
 
@@ -19,7 +19,7 @@ fn compared(run: &Made) -> Comparison {
 }
 
 #[test]
-fn the_same_is_not_called_different() {
+fn equal_servers_show_no_change() {
     let comparison = compared(&pair(SERVER, QUIET));
     let names = ["rate", "cpu", "instructions", "p99"];
     let expected: Vec<_> = names.map(|name| (name, Finding::NoChangeSeen)).into();
@@ -45,7 +45,7 @@ fn more_work_is_worse_and_less_is_improved() {
 }
 
 #[test]
-fn noise_says_that_it_cannot_say() {
+fn a_noisy_machine_makes_findings_too_noisy() {
     let comparison = compared(&pair(SERVER, 0.3));
     assert_eq!(row(&comparison, "rate").finding, Finding::TooNoisy);
     assert!(comparison.is_open() && !comparison.is_worse());
@@ -59,7 +59,7 @@ fn noise_says_that_it_cannot_say() {
 }
 
 #[test]
-fn a_limited_rate_says_nothing_and_its_cost_does() {
+fn a_limited_rate_gives_no_finding_but_its_cost_does() {
     let limited = |_: u32, one: &mut Measurement| one.load.generator.client_limited = true;
     let slow = SERVER.working(1.05);
     let both = pair(slow, QUIET)
@@ -73,11 +73,11 @@ fn a_limited_rate_says_nothing_and_its_cost_does() {
         assert!(found.notes[0].contains("base: client-limited"), "{found:?}");
     }
 
-    // BASE would have been faster yet.
+    // BASE would have been even faster.
     let base = pair(slow, QUIET).change("x@1111111", limited);
     assert_eq!(row(&compared(&base), "rate").finding, Finding::Worse);
 
-    // One round of twelve moves the middle of none.
+    // One round of twelve does not move the middle.
     let once = pair(slow, QUIET).change("x@2222222", |round, one| {
         one.load.generator.client_limited = round == 3;
     });
@@ -94,13 +94,13 @@ fn near_the_ceiling_the_machine_is_the_limit() {
         rate.notes[0].contains("at the ceiling (93 % of its rate)"),
         "{rate:?}"
     );
-    // A response takes as long as it takes.
+    // The ceiling limits the rate, not the latency.
     let p99 = row(&comparison, "p99");
     assert_eq!((p99.finding, p99.notes.len()), (Finding::NoChangeSeen, 0));
 }
 
 #[test]
-fn wrong_responses_leave_nothing_to_compare_and_are_worse() {
+fn wrong_responses_are_worse_and_their_figures_are_not_compared() {
     let wrong = |_: u32, one: &mut Measurement| one.load.outcomes[Outcome::WrongStatus] = 3;
     let both = pair(SERVER, QUIET)
         .change("x@1111111", wrong)
@@ -116,7 +116,7 @@ fn wrong_responses_leave_nothing_to_compare_and_are_worse() {
             "{found:?}"
         );
     }
-    assert!(comparison.is_worse(), "NEW is wrong, whatever BASE was");
+    assert!(comparison.is_worse(), "NEW is wrong, whatever BASE sent");
     assert!(
         comparison.warnings[0].contains("NEW sent wrong responses"),
         "{:?}",
@@ -152,7 +152,7 @@ fn new_errors_are_worse_whatever_the_rate() {
     let finding = |run: &Made| row(&compared(run), "errors").finding;
     assert_eq!(finding(&errors(Outcome::WrongBody, 1)), Finding::Worse);
     assert_eq!(finding(&errors(Outcome::TimedOut, 2)), Finding::Worse);
-    // A machine that stops for a moment does that.
+    // A machine that stalls for a moment causes this.
     assert_eq!(finding(&errors(Outcome::TimedOut, 1)), Finding::TooNoisy);
     assert!(!has(&compared(&pair(SERVER, QUIET)), What::Errors));
     let before = errors(Outcome::WrongBody, 3);
@@ -160,7 +160,7 @@ fn new_errors_are_worse_whatever_the_rate() {
     assert_eq!(row(&turned, "errors").finding, Finding::Improved);
 }
 
-/// The first rounds of a server fail.
+/// Makes the first rounds of a server fail.
 fn fail(run: &mut Made, id: &str, kind: FailureKind, rounds: u32) {
     for record in run.of(id).filter(|record| record.trial.round <= rounds) {
         let message = "it is gone".into();
@@ -188,7 +188,7 @@ fn more_failed_rounds_are_worse_whatever_failed_before() {
         assert_eq!(finding(none, (kind, 12)), is_worse);
         assert_eq!(finding(none, (kind, 2)), is_worse);
         assert_eq!(finding(none, (kind, 1)), (noisy, same));
-        // As bad as before, a little worse, much worse, not there at all.
+        // As bad as before, a little worse, much worse, no figures at all.
         assert_eq!(finding((kind, 3), (kind, 3)), (same, same));
         assert_eq!(finding((kind, 3), (kind, 6)), (noisy, same));
         assert_eq!(finding((kind, 3), (kind, 7)), is_worse);
@@ -199,7 +199,7 @@ fn more_failed_rounds_are_worse_whatever_failed_before() {
 }
 
 #[test]
-fn where_nothing_is_compared_that_is_no_verdict() {
+fn without_anything_to_compare_there_is_no_verdict() {
     let mut run = pair(SERVER, QUIET);
     fail(&mut run, "x@1111111", FailureKind::ServerExited, 12);
     fail(&mut run, "x@2222222", FailureKind::NoResponse, 12);
@@ -215,7 +215,7 @@ fn where_nothing_is_compared_that_is_no_verdict() {
         "{text}"
     );
 
-    // Under a schedule the rate says nothing; under the closed loop beside it, it does.
+    // In an open loop the rate is not compared; in the closed loop of the same run it is.
     let rates = Question {
         metrics: vec!["rate".parse().unwrap()],
         ..Question::default()
@@ -241,7 +241,7 @@ fn where_nothing_is_compared_that_is_no_verdict() {
 }
 
 #[test]
-fn a_new_one_that_cannot_be_built_is_worse_under_every_load() {
+fn a_new_server_that_cannot_be_built_is_worse_under_every_load() {
     let mut run = made("r", QUIET).with("base", SERVER, 1);
     let output = "main.go:4: no such package\nmore".into();
     let status = ServerStatus::BuildFailed { output };
@@ -255,7 +255,7 @@ fn a_new_one_that_cannot_be_built_is_worse_under_every_load() {
 }
 
 #[test]
-fn what_cannot_be_built_or_is_wrong_only_now_is_worse() {
+fn a_server_that_is_broken_or_wrong_only_in_new_is_worse() {
     let base = made("base", QUIET)
         .with("x", SERVER, 6)
         .with("y", SERVER, 6);
@@ -284,7 +284,7 @@ fn what_cannot_be_built_or_is_wrong_only_now_is_worse() {
 }
 
 #[test]
-fn what_has_no_figures_by_no_fault_is_left_out_and_told() {
+fn servers_without_figures_through_no_fault_of_theirs_are_left_out() {
     let base = made("base", QUIET)
         .with("x", SERVER, 6)
         .with("y", SERVER, 6);
@@ -299,7 +299,7 @@ fn what_has_no_figures_by_no_fault_is_left_out_and_told() {
 }
 
 #[test]
-fn what_only_the_new_one_has_is_told_and_leaves_nothing_open() {
+fn servers_and_loads_only_in_new_are_listed_and_are_not_inconclusive() {
     let base = made("base", QUIET).with("y", SERVER, 6);
     let mut new = made("new", QUIET).with("x", SERVER, 6).with("y", SERVER, 6);
     new.measure("y", SERVER, 6, &closed(8));
@@ -313,9 +313,9 @@ fn what_only_the_new_one_has_is_told_and_leaves_nothing_open() {
 }
 
 #[test]
-fn a_round_is_its_last_attempt_that_nothing_disturbed() {
+fn the_last_attempt_that_was_not_noisy_counts_as_the_round() {
     let mut run = pair(SERVER, QUIET);
-    // Every round of NEW was made twice; the attempt that was noisy is far slower.
+    // Every round of NEW was run twice; the noisy attempt is far slower.
     let mut again: Vec<TrialRecord> = run.of("x@2222222").map(|one| one.clone()).collect();
     for record in &mut again {
         record.attempt = 2;
@@ -336,7 +336,7 @@ fn a_round_is_its_last_attempt_that_nothing_disturbed() {
     );
     assert_eq!(comparison.noise.foreign_share, Some(0.4));
 
-    // Where every attempt was noisy, the last one counts, and that is told.
+    // If every attempt was noisy, the last one counts, with a note.
     for record in run.of("x@2222222").filter(|record| record.trial.round < 3) {
         record.noisy = vec![NoiseCause::Steal { share: 0.1 }];
     }
@@ -367,7 +367,7 @@ fn an_open_loop_is_judged_by_latency_and_cost() {
 }
 
 #[test]
-fn what_is_asked_for_by_name_is_told_even_where_it_is_not_there() {
+fn a_requested_metric_has_a_row_even_without_figures() {
     let bare = sample::Server {
         instructions: None,
         ..SERVER
@@ -408,7 +408,7 @@ fn percentiles_need_ten_responses_beyond_them() {
 }
 
 #[test]
-fn sides_that_cannot_be_compared_are_refused() {
+fn sides_that_cannot_be_compared_are_rejected() {
     let run = made("r", QUIET).with("a", SERVER, 2);
     let of = |base, new| Comparison::of(base, new, &Question::default()).unwrap_err();
     let same = Incomparable::Same("r".into());

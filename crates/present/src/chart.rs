@@ -1,7 +1,7 @@
 //! The chart kit: scales, axes with titles, a frame, rows with bars and intervals, and curves, as SVG.
 //!
-//! In a page a chart takes its colours from the page's style sheet; alone ([`Chart::document`]) it carries its own, on a light
-//! ground.
+//! In a page a chart takes its colours from the page's style sheet; a standalone file ([`Chart::document`]) has its own, on a
+//! light background.
 //!
 //! ```
 //! use prony_present::chart::{Axis, Bar, Mark, RowChart, Scale, Series};
@@ -34,10 +34,10 @@ use maud::{Markup, PreEscaped, html};
 use crate::colours::light;
 use crate::number;
 
-/// How a chart looks; the page has the colours that it names.
+/// How a chart looks; the page defines the colours that it names.
 pub(crate) const STYLE: &str = include_str!("chart/style.css");
 
-/// An axis: what is drawn along it, where each figure lies, and how the ticks are written.
+/// An axis: its title, its scale, and how its ticks are written.
 #[derive(Clone, Debug)]
 pub struct Axis {
     title: String,
@@ -52,7 +52,7 @@ impl Default for Axis {
 }
 
 impl Axis {
-    /// An axis with its title, which should name the unit. A logarithmic one says so by itself.
+    /// An axis with its title, which should name the unit. The title of a logarithmic axis says so.
     pub fn new(title: &str, scale: Scale, tick: fn(f64) -> String) -> Self {
         let title = match scale.is_log() {
             true => format!("{title} (log scale)"),
@@ -67,7 +67,7 @@ impl Axis {
     }
 }
 
-/// A chart that is drawn.
+/// A finished chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
@@ -78,12 +78,12 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// What it shows.
+    /// The title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// For a page; `id` is unique in it.
+    /// The chart as an element of a page; `id` is unique in it.
     pub fn inline(&self, id: &str) -> Markup {
         html! {
             svg class="chart" role="img" viewBox=(self.view_box())
@@ -95,7 +95,7 @@ impl Chart {
         }
     }
 
-    /// As an SVG document of its own, on a light ground.
+    /// The chart as a standalone SVG document, on a light background.
     pub fn document(&self) -> String {
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox=(self.view_box())
@@ -115,7 +115,7 @@ impl Chart {
     }
 }
 
-/// To a tenth of a unit: finer is not seen.
+/// Rounds to a tenth of a unit: nobody sees more.
 fn tenth(length: f64) -> f64 {
     (length * 10.0).round() / 10.0
 }

@@ -1,7 +1,7 @@
 //! The colours of pages and charts, by name.
 
-/// The colours by name, for a light and for a dark ground. Every text colour has a contrast of at least 4.5:1 on each ground
-/// that it is used on.
+/// Each colour's name, its value on a light background and on a dark one. Every text colour has a contrast of at least 4.5:1
+/// on each background that it is used on.
 const COLOURS: [(&str, &str, &str); 18] = [
     ("ground", "#f6f7f9", "#11151a"),
     ("card", "#ffffff", "#191f26"),
@@ -23,7 +23,7 @@ const COLOURS: [(&str, &str, &str); 18] = [
     ("p999", "#b93a3a", "#ef7d75"),
 ];
 
-/// The colours as variables of a style sheet, light or dark as the reader's system has it, and light in print.
+/// The colours as CSS variables: light or dark like the reader's system, and light in print.
 pub fn variables() -> String {
     let colours =
         |of: fn(&(&str, &str, &str)) -> String| COLOURS.iter().map(of).collect::<String>();
@@ -34,7 +34,7 @@ pub fn variables() -> String {
     )
 }
 
-/// A style sheet with the light colours in place of the variables.
+/// A style sheet with the variables replaced by the light colours.
 pub fn light(style: &str) -> String {
     let replaced = |style: String, (name, light, _): &(&str, &str, &str)| {
         style.replace(&format!("var(--{name})"), light)

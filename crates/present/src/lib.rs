@@ -1,5 +1,5 @@
-//! How Prony shows things. Every other crate says *what* is shown; how a number, a table, a chart or a page looks is decided
-//! here, once, for the terminal, for Markdown and for HTML.
+//! How Prony shows things. Every other crate says *what* is shown; this one decides, once, how a number, a table, a chart or a
+//! page looks in the terminal, in Markdown and in HTML.
 #![forbid(unsafe_code)]
 
 pub mod chart;

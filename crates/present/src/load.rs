@@ -1,11 +1,11 @@
-//! A load in words, in a table's name and in a file's name.
+//! A load in words: in full, in a table's name, and in a file's name.
 
 use prony_model::{LoadShape, LoadSpec};
 
 use crate::number::{exact, seconds};
 use crate::words::plural;
 
-/// The load in a line: who sends and when, what connections do, and when it ends.
+/// The load in one line: who sends and when, what connections do, and when it ends.
 ///
 /// ```
 /// use prony_model::LoadSpec;
@@ -35,7 +35,7 @@ pub fn shape(load: &LoadSpec) -> String {
     let mut words: Vec<String> = arrivals(load).into_iter().map(|part| part.words).collect();
     words.retain(|words| !words.is_empty());
     match (&load.shape, load.connections, load.pipeline) {
-        // One connection has one thread, whatever was asked for.
+        // One connection has one thread, whatever the user requested.
         (LoadShape::Closed, 1, 1) => words[1] += " (sequential)",
         (LoadShape::Closed, 1, _) => {}
         _ => words.push(plural(load.threads, "thread")),
@@ -43,7 +43,7 @@ pub fn shape(load: &LoadSpec) -> String {
     words.join(", ")
 }
 
-/// What distinguishes the load from a plain one, a few words each: `pipelined 16 deep`, `deadline 1 s`.
+/// How the load differs from a plain one, a few words each: `pipelined 16 deep`, `deadline 1 s`.
 pub fn traits(load: &LoadSpec) -> Vec<String> {
     let parts = trait_parts(load).into_iter();
     parts
@@ -52,7 +52,7 @@ pub fn traits(load: &LoadSpec) -> Vec<String> {
         .collect()
 }
 
-/// The load in as few words as name it: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
+/// The load in a few words: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
 pub fn short(load: &LoadSpec) -> String {
     let connections = plural(load.connections, "connection");
     let users = |kind: &str, think_time_s: f64| {
@@ -74,7 +74,7 @@ pub fn short(load: &LoadSpec) -> String {
         .join(", ")
 }
 
-/// What the latency of this load is, in a few words.
+/// From when to when this load's latency is measured, in a few words.
 pub fn latency(load: &LoadSpec) -> &'static str {
     match load.shape.is_open() {
         true => "from the scheduled arrival",
@@ -82,7 +82,7 @@ pub fn latency(load: &LoadSpec) -> &'static str {
     }
 }
 
-/// As few words as tell a load apart from others, for a title and for a file name.
+/// The fewest words that distinguish a load from the others, for a title and for a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distinction {
     /// For a title: `64 connections, pipelined 16 deep`.
@@ -91,8 +91,8 @@ pub struct Distinction {
     pub slug: String,
 }
 
-/// Tells a load apart from all others of `all`: by its first part, and by those in which it differs from one that is still
-/// like it.
+/// Distinguishes each load from all others of `all`: by its first part, and by the parts in which it differs from a load that
+/// still has the same name.
 pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
     let mut alike: Vec<Vec<Part>> = all.iter().map(|other| parts(other)).collect();
     let mut telling = Vec::new();
@@ -113,7 +113,7 @@ pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
     }
 }
 
-/// One thing to say of a load; empty if there is nothing to say.
+/// One property of a load; empty if there is nothing to mention.
 #[derive(Default, PartialEq)]
 struct Part {
     words: String,
@@ -134,13 +134,13 @@ fn part_if(is_there: bool, words: impl Into<String>, slug: impl Into<String>) ->
     }
 }
 
-/// Everything that there is to say of a load, the more telling first; the same number of parts for every load.
+/// Every property of a load, the more telling ones first; every load has the same number of parts.
 fn parts(load: &LoadSpec) -> Vec<Part> {
     let shape = arrivals(load).into_iter();
     shape.chain(trait_parts(load)).chain(extent(load)).collect()
 }
 
-/// The shape; what sends, users or connections; and how many of them there may be: five parts.
+/// The shape; what sends, users or connections; and how many there may be: five parts.
 fn arrivals(load: &LoadSpec) -> Vec<Part> {
     let count = load.connections;
     let connections = plural(count, "connection");
@@ -193,14 +193,14 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
     parts
 }
 
-/// What distinguishes the load from a plain one.
+/// How the load differs from a plain one.
 fn trait_parts(load: &LoadSpec) -> [Part; 7] {
     let churn = load.requests_per_connection.map(|requests| {
         let words = match requests {
             1 => "a new connection for each request".to_owned(),
             n => format!("a new connection every {} requests", exact(n)),
         };
-        part(words, format!("anew-{requests}"))
+        part(words, format!("reconnect-{requests}"))
     });
     let deadline = load
         .deadline_s
@@ -225,7 +225,7 @@ fn trait_parts(load: &LoadSpec) -> [Part; 7] {
     ]
 }
 
-/// When the load ends, and what it is sent with.
+/// When the load ends, and which protocol and generator it uses.
 fn extent(load: &LoadSpec) -> [Part; 5] {
     let requests = load.requests.map(|n| format!("{} requests", exact(n)));
     let duration = load.duration_s.map(seconds);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_says_how_its_requests_come() {
+    fn an_open_loop_says_when_its_requests_are_due() {
         let load = rate("20k/s");
         assert_eq!(
             line(&load),
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_that_differ_in_little_say_that_little() {
+    fn names_of_similar_loads_show_only_the_difference() {
         let longer = LoadSpec {
             duration_s: Some(10.0),
             ..closed()
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_told_apart_by_shape_rate_and_traits() {
+    fn loads_are_distinguished_by_shape_rate_and_traits() {
         let with = |change: fn(&mut LoadSpec)| {
             let mut load = closed();
             change(&mut load);
@@ -458,7 +458,7 @@ mod tests {
                 pair("64 connections, pipelined 16 deep", "closed-64 pipeline-16"),
                 pair(
                     "64 connections, a new connection for each request",
-                    "closed-64 anew-1"
+                    "closed-64 reconnect-1"
                 ),
                 pair("64 users, closed loop", "users-closed-64"),
                 pair("40k/s, open loop", "rate-40k"),

@@ -1,6 +1,6 @@
-//! Text that stays text in Markdown.
+//! Escaping for Markdown.
 
-/// The text as plain text: nothing in it is Markdown or HTML, and it stays within its line or cell.
+/// The text with everything escaped that Markdown or HTML would interpret; it stays within its line or cell.
 ///
 /// ```
 /// assert_eq!(prony_present::markdown::escaped("a|b\n<i>*x*"), r"a\|b &lt;i&gt;\*x\*");
@@ -20,7 +20,7 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
-/// A code block, indented so that it may belong to a list item. Its fence is longer than any in the code.
+/// A code block, indented so that it can belong to a list item. Its fence is longer than any in the code.
 pub fn fenced(code: &str) -> String {
     let mut fence = "```".to_owned();
     while code.contains(&fence) {

@@ -1,4 +1,4 @@
-//! Numbers and units as people read them: three significant digits and the unit that fits.
+//! Numbers and units as people read them: three significant digits and a fitting unit.
 //!
 //! ```
 //! use prony_present::number::{count, duration, interval, share};
@@ -11,7 +11,7 @@
 /// Shown if there is no figure.
 pub const NONE: &str = "–";
 
-/// A space at which no line is broken.
+/// A space that never ends a line.
 pub const NO_BREAK: &str = "\u{a0}";
 
 /// A count or rate: `512`, `45.3 k`, `1.20 M`. Whole numbers below a thousand stay whole.
@@ -22,7 +22,7 @@ pub fn count(value: f64) -> String {
     scaled(value, 1000.0, &["", " k", " M", " G", " T"])
 }
 
-/// A count of things to the last one: `1,234,567`.
+/// A count in full: `1,234,567`.
 pub fn exact(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();
@@ -40,7 +40,7 @@ pub fn rate(per_second: f64) -> String {
     format!("{} req/s", count(per_second))
 }
 
-/// A rate to the last request: `1,234/s`, and `12.3/s` below a hundred.
+/// A rate in full: `1,234/s`, and `12.3/s` below a hundred.
 pub fn exact_rate(per_second: f64) -> String {
     match per_second < 100.0 {
         true => format!("{}/s", (per_second * 10.0).round() / 10.0),
@@ -81,7 +81,7 @@ pub fn transfer(bytes_per_second: f64) -> String {
     format!("{}/s", bytes(bytes_per_second))
 }
 
-/// A share of one: `82 %`, `4.2 %`, `0.05 %`.
+/// A share (0 to 1) in percent: `82 %`, `4.2 %`, `0.05 %`.
 pub fn share(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
@@ -92,7 +92,7 @@ pub fn share(share: f64) -> String {
     }
 }
 
-/// A change, given as the ratio of the new figure to the old: `+2.3 %`, `−12.4 %`, `±0.0 %`.
+/// A change, from the ratio of the new figure to the old: `+2.3 %`, `−12.4 %`, `±0.0 %`.
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let decimals = if percent.abs() >= 99.95 { 0 } else { 1 };
@@ -105,7 +105,7 @@ pub fn change(ratio: f64) -> String {
     format!("{sign}{digits} %")
 }
 
-/// A ratio to one: `1.00`, `0.79`, `12.4`, `0.0054`.
+/// A ratio: `1.00`, `0.79`, `12.4`, `0.0054`.
 pub fn ratio(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NONE.to_owned();
@@ -143,10 +143,10 @@ pub fn short(figure: &str) -> String {
     format!("{number}{unit}")
 }
 
-/// From one figure to another, both written by `shown`: the one rule for the units of an interval.
+/// An interval whose ends `shown` has written: the one rule for the units of an interval.
 ///
-/// A unit that both ends share is written once, at the end. Otherwise each end has its own unit: beside `174 M`, 22.5 is
-/// written `0.0225 k`, so that nobody reads it as 22.5 M. Two ends that read alike are written as one figure.
+/// A unit that both ends share is written once, at the end. Otherwise each end has its own unit: next to `174 M`, 22.5 is
+/// written `0.0225 k`, so that nobody reads it as 22.5 M. Two ends that look the same are written as one figure.
 pub fn interval(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
     let (mut low_text, mut high_text) = (shown(low), shown(high));
     if low_text == high_text {
@@ -167,7 +167,7 @@ pub fn interval(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// The unit behind the number; empty for a plain number.
+/// The unit after the number; empty for a plain number.
 fn unit(figure: &str) -> &str {
     figure.rsplit_once(' ').map_or("", |(_, unit)| unit)
 }
@@ -180,14 +180,14 @@ fn thousands(value: f64) -> String {
     format!("{thousands:.decimals$} k")
 }
 
-/// Three significant digits, in the first unit that leaves less than a full step before the point.
+/// Three significant digits, in the first unit that leaves less than a full step before the decimal point.
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }
     let mut rest = value;
     let mut unit = 0;
-    // Against the rounded number, so that 999.7 becomes `1.00 k` and not `1000`; and against 1000
+    // Compare the rounded number, so that 999.7 becomes `1.00 k` and not `1000`; and compare it with 1000
     // for bytes too, so that there are never four digits.
     while rounded(rest).abs() >= 1000.0 && unit + 1 < units.len() {
         rest /= step;
@@ -200,7 +200,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{:.*}{unit_name}", decimals(rounded(rest)), rest)
 }
 
-/// The number to three significant digits, or to whole ones from 100 on.
+/// The number with three significant digits, or as a whole number from 100 up.
 fn rounded(value: f64) -> f64 {
     let factor = 10f64.powi(decimals(value) as i32);
     (value * factor).round() / factor
@@ -220,7 +220,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn changes_have_a_sign_unless_they_are_none() {
+    fn changes_have_a_sign_unless_they_are_zero() {
         let shown = [1.0, 0.9997, 1.023, 0.8761, 2.31].map(change);
         assert_eq!(shown, ["±0.0 %", "±0.0 %", "+2.3 %", "−12.4 %", "+131 %"]);
         let rates = [1_234_567.8, 100.0, 12.34].map(exact_rate);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_keep_small_ones_visible() {
+    fn small_shares_stay_visible() {
         let cases = [
             (0.823, "82 %"),
             (0.042, "4.2 %"),
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_keep_two_digits_however_small() {
+    fn ratios_keep_two_digits_however_small_they_are() {
         let cases = [
             (1.0, "1.00"),
             (0.786, "0.79"),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_leaves_no_unit_to_guess() {
+    fn the_units_of_an_interval_are_unambiguous() {
         let cases = [
             (44_900.0, 46_000.0, "44.9–46.0 k"),
             (6_900.0, 217_000.0, "6.90–217 k"),
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn short_figures_lose_only_empty_zeros() {
+    fn short_figures_lose_only_trailing_zeros() {
         let cases = [
             ("50.0 k", "50 k"),
             ("2.50 ms", "2.5 ms"),
@@ -354,14 +354,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_shown_as_none() {
+    fn infinity_and_nan_are_shown_as_no_figure() {
         assert_eq!(count(f64::NAN), NONE);
         assert_eq!(duration(f64::INFINITY), NONE);
     }
 
     proptest! {
         #[test]
-        fn what_is_shown_is_within_half_a_percent(value in 1f64..1e12) {
+        fn a_shown_figure_is_within_half_a_percent(value in 1f64..1e12) {
             let text = count(value);
             let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
             let factor = match unit { "" => 1.0, "k" => 1e3, "M" => 1e6, "G" => 1e9, _ => 1e12 };
@@ -369,9 +369,9 @@ mod tests {
             prop_assert!((shown - value).abs() <= value * 0.005_01, "{value} {text}");
         }
 
-        /// Whoever reads an interval by its rule finds both ends again.
+        /// The documented rule recovers both ends of an interval.
         #[test]
-        fn an_interval_is_read_as_it_was_meant(low in -1f64..9.0, high in -1f64..9.0) {
+        fn an_interval_reads_back_as_it_was_written(low in -1f64..9.0, high in -1f64..9.0) {
             let (low, high) = (10f64.powf(low.min(high)), 10f64.powf(low.max(high)));
             let counts = [("k", 1e3), ("M", 1e6), ("G", 1e9)];
             let durations = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];

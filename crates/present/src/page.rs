@@ -33,36 +33,36 @@ fn style() -> String {
 /// A page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// What it is of, above the title.
+    /// A few words above the title, such as the suite.
     pub kicker: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// A few facts, name by name.
+    /// A few facts: names and values.
     pub facts: Vec<(&'static str, String)>,
-    /// What comes before all sections.
+    /// What precedes all sections.
     pub intro: Vec<Block>,
-    /// Its sections.
+    /// The sections.
     pub sections: Vec<Section>,
     /// The last line.
     pub footer: String,
 }
 
-/// A part of a page with a title.
+/// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its place in the page, for links.
+    /// Its anchor, for links.
     pub id: String,
-    /// What it is of, above the title.
+    /// A few words above the title.
     pub kicker: String,
-    /// Its title; a section without one is set without a heading.
+    /// The title; without one the section has no heading.
     pub title: String,
-    /// A line beneath the title.
+    /// A line below the title.
     pub lead: String,
-    /// What stands in it.
+    /// The content.
     pub blocks: Vec<Block>,
 }
 
-/// Something that stands in a section.
+/// An element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// A heading.
@@ -71,33 +71,33 @@ pub enum Block {
     Text(String),
     /// A paragraph in smaller letters, for what belongs to a table.
     Caption(String),
-    /// What must be read before the figures.
+    /// A warning to read before the figures.
     Callout(Weight, String),
-    /// Items. What stands before the first `: ` of an item is its term.
+    /// A list. An item's text before its first `: ` is its term.
     List(Vec<String>),
-    /// Names and what they stand for.
+    /// Names and their values.
     Facts(Vec<(&'static str, String)>),
     /// A table.
     Table(Table),
     /// Charts side by side.
     Charts(Vec<Figure>),
-    /// Text as it is, line by line.
+    /// Preformatted lines.
     Code(String),
-    /// What is folded away in a page, under its title.
+    /// Content that a page folds away under a title.
     Fold(String, Vec<Block>),
 }
 
 /// A chart with the name of its file.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// The name of the file that it is written to, which is also its id in a page.
+    /// The name of its file, and its id in a page.
     pub file: String,
     /// The chart.
     pub chart: Chart,
 }
 
 impl Page {
-    /// As one self-contained HTML page, light or dark as the reader's system has it. It loads nothing and runs nothing.
+    /// The page as one self-contained HTML file, light or dark like the reader's system. It loads nothing and runs no scripts.
     pub fn html(&self) -> String {
         let page = html! {
             (DOCTYPE)
@@ -129,7 +129,7 @@ impl Page {
         page.into_string()
     }
 
-    /// As Markdown. Charts are links to files in the folder `charts`.
+    /// The page as Markdown. Charts are links to files in the folder `charts`.
     pub fn markdown(&self) -> String {
         let mut parts = vec![format!("# {}\n", escaped(&self.title))];
         let facts = self
@@ -151,7 +151,7 @@ impl Page {
         parts.join("\n\n") + "\n"
     }
 
-    /// As text with lines of at most `width` characters (but at least 40). Charts are left out.
+    /// The page as text with lines of at most `width` characters (at least 40). Charts are left out.
     pub fn terminal(&self, width: usize, paint: Paint) -> String {
         let width = width.max(40);
         let mut lines: Vec<String> = Vec::new();
@@ -306,7 +306,7 @@ impl Figure {
     }
 }
 
-/// The title, and the lead behind it if there is room.
+/// The title, followed by the lead if there is room.
 fn heading(title: &str, lead: &str, width: usize, paint: Paint) -> Vec<String> {
     if title.chars().count() + 2 + lead.chars().count() <= width {
         let lead = paint.dim(lead);

@@ -1,7 +1,7 @@
-//! Tables: one registry of columns feeds terminal, Markdown and HTML alike.
+//! Tables: one registry of columns feeds the terminal, Markdown and HTML.
 //!
-//! A [`Column`] says what stands in it and how important it is. [`Table::of`] fills a table from columns and rows, and leaves
-//! out each column that says nothing of any row. Each medium then shows as much as it has room for: HTML everything, Markdown
+//! A [`Column`] defines its cells and how important it is. [`Table::of`] fills a table from columns and rows, and leaves out
+//! each column that is empty in every row. Each medium then shows as much as it has room for: HTML everything, Markdown
 //! the most important columns, and a terminal as many as its width allows.
 //!
 //! ```
@@ -29,25 +29,25 @@ use std::borrow::Cow;
 
 use crate::number;
 
-/// A column of tables whose rows are made from a `T`.
+/// A column of tables whose rows show a `T`.
 pub struct Column<T> {
     head: Head,
     cell: fn(&T) -> Cell,
 }
 
-/// What a column is called, and what becomes of it if there is no room.
+/// A column's title, and what happens to it if there is no room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Its title.
+    /// The title.
     pub title: Cow<'static, str>,
-    /// What stands in it, and in which unit: the tooltip of its title.
+    /// The tooltip of the title: what the column contains, and in which unit.
     pub hint: &'static str,
-    /// Whether it holds words, which are set to the left, and not figures.
+    /// Whether it contains words, which are aligned left, instead of figures.
     pub is_words: bool,
-    /// The column with the highest is left out first if there is no room for all; one with 0 always stays.
+    /// If there is no room for all columns, the highest is dropped first; a column with 0 is never dropped.
     pub drop: u8,
-    /// The title of the details in a terminal, where they are a column of their own, and when that is left out; `None` if
-    /// they are not shown there.
+    /// In a terminal, details are a column of their own: its title, and its drop priority; `None` if a terminal does not
+    /// show them.
     pub detail: Option<(&'static str, u8)>,
 }
 
@@ -63,7 +63,7 @@ impl Head {
         }
     }
 
-    /// A column of figures with a title made at run time.
+    /// A column of figures whose title is known only at run time.
     pub fn figure(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             title: title.into(),
@@ -87,21 +87,21 @@ impl<T> Column<T> {
         Self { head, cell }
     }
 
-    /// With the tooltip of its title.
+    /// Sets the tooltip of the title.
     #[must_use]
     pub const fn hint(mut self, hint: &'static str) -> Self {
         self.head.hint = hint;
         self
     }
 
-    /// To be left out if there is no room: the highest first.
+    /// Sets the drop priority: if there is no room, the highest is dropped first.
     #[must_use]
     pub const fn drop(mut self, drop: u8) -> Self {
         self.head.drop = drop;
         self
     }
 
-    /// With a title for its details in a terminal, and when they are left out there.
+    /// Shows the details in a terminal, with this title and drop priority.
     #[must_use]
     pub const fn detail(mut self, title: &'static str, drop: u8) -> Self {
         self.head.detail = Some((title, drop));
@@ -109,47 +109,47 @@ impl<T> Column<T> {
     }
 }
 
-/// What stands in one place of a table.
+/// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// The figure or words; empty if there is nothing to show.
     pub text: String,
-    /// What belongs to it, in smaller letters: an interval, a framework.
+    /// A detail in smaller letters: an interval, a framework.
     pub detail: String,
     /// A rank.
     pub badge: Option<Badge>,
-    /// A bar as long as this share (0 to 1) of the widest.
+    /// A bar of this length: a share (0 to 1) of the longest.
     pub bar: Option<f64>,
-    /// Its colour in a terminal; in Markdown what is good or bad is bold.
+    /// The colour in a terminal; Markdown sets good and bad in bold.
     pub colour: Option<Colour>,
 }
 
-/// What a cell's colour says.
+/// What a cell's colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// It is good.
+    /// Good.
     Good,
-    /// It is bad.
+    /// Bad.
     Bad,
-    /// It must be read with care.
+    /// Read with care.
     Warning,
-    /// It does not matter much.
+    /// Less important.
     Soft,
 }
 
-/// A rank beside a figure.
+/// The rank next to a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Badge {
-    /// The ranks: `2–4`.
+    /// The range of ranks: `2–4`.
     pub text: String,
-    /// Whether the first rank is among them.
+    /// Whether the range includes the first rank.
     pub is_first: bool,
-    /// What is to be known of it: a tooltip.
+    /// A tooltip.
     pub hint: String,
 }
 
 impl Cell {
-    /// Of a text.
+    /// A cell with a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -157,7 +157,7 @@ impl Cell {
         }
     }
 
-    /// Of a text that may be empty, which leaves the cell blank instead of saying that there is no figure.
+    /// A cell with a text that may be empty; it is then blank, without a sign for a missing figure.
     pub fn blank(text: impl Into<String>) -> Self {
         let text: String = text.into();
         match text.is_empty() {
@@ -166,12 +166,12 @@ impl Cell {
         }
     }
 
-    /// Of a figure, if there is one.
+    /// A cell with a figure, or with the sign for a missing one.
     pub fn optional(figure: Option<f64>, shown: fn(f64) -> String) -> Self {
         figure.map_or_else(Self::default, |figure| Self::text(shown(figure)))
     }
 
-    /// With what belongs to it. A detail that reads like the figure adds nothing.
+    /// Adds a detail. One that equals the figure is left out.
     #[must_use]
     pub fn with(mut self, detail: Option<String>) -> Self {
         self.detail = detail
@@ -180,12 +180,12 @@ impl Cell {
         self
     }
 
-    /// Whether there is nothing to show.
+    /// Whether the cell is blank.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.badge.is_none()
     }
 
-    /// The figure and the rank in one: `45.3 k #2–4`.
+    /// The figure and its rank: `45.3 k #2–4`.
     fn plain(&self) -> String {
         match &self.badge {
             _ if self.is_empty() => number::NONE.to_owned(),
@@ -196,70 +196,70 @@ impl Cell {
     }
 }
 
-/// How a row stands among the others.
+/// The standing of a row among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Like the others.
+    /// An ordinary row.
     #[default]
     Plain,
-    /// It leads.
+    /// A leading row.
     Leading,
-    /// Its figures are not to be compared with the others'.
+    /// A row that is not comparable with the others.
     Aside,
 }
 
-/// What is to be known of a row.
+/// A remark on a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     /// A few words.
     pub text: String,
-    /// How much it matters.
+    /// Its importance.
     pub weight: Weight,
 }
 
-/// How much something matters.
+/// How important a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// It is wrong.
+    /// Something is wrong.
     Bad,
-    /// The figures must be read with care.
+    /// The figures need care.
     Warning,
-    /// Good to know.
+    /// For information.
     Note,
 }
 
-/// A row: how it is set, and its cells.
+/// A row: its cells, and how it is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// How it stands among the others.
+    /// Its standing among the others.
     pub tone: Tone,
-    /// Whether a line above it divides it from the row before.
+    /// Whether a line separates it from the row above.
     pub begins_group: bool,
-    /// What is to be known of it.
+    /// Remarks.
     pub flags: Vec<Flag>,
-    /// Lines beneath it in a terminal.
+    /// Lines below it in a terminal.
     pub notes: Vec<String>,
-    /// The cells, one for each column; fewer if `absent` says why there are no more.
+    /// The cells, one for each column; fewer if `absent` gives a reason.
     pub cells: Vec<Cell>,
-    /// Why the cells behind the last are missing.
+    /// Why the remaining cells are missing.
     pub absent: Option<String>,
 }
 
 /// A table that is ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it shows, if its place does not say so.
+    /// A caption, if the heading above the table does not say what it shows.
     pub caption: String,
     /// Its columns.
     pub heads: Vec<Head>,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// Whether Markdown shows every column, however many there are, because they were chosen one by one.
+    /// Whether Markdown shows every column, because each was chosen by name.
     pub is_whole: bool,
 }
 
 impl Table {
-    /// Fills a table. A column that says nothing of any row is left out.
+    /// Fills a table. A column that is blank in every row is left out.
     pub fn of<'t, T: 't>(
         columns: impl IntoIterator<Item = &'t Column<T>>,
         rows: impl IntoIterator<Item = (&'t T, Row)>,
@@ -278,7 +278,7 @@ impl Table {
         table
     }
 
-    /// The same under another title, for a column whose title depends on what was measured.
+    /// The same column under another title, for a title that depends on what was measured.
     #[must_use]
     pub fn titled(mut self, title: &str, shown: Option<String>) -> Self {
         let head = self.heads.iter_mut().find(|head| head.title == title);
@@ -311,14 +311,14 @@ impl Table {
         }
     }
 
-    /// Which columns stay if at most `most` may.
+    /// The columns that remain if at most `most` may.
     fn most_important(&self, most: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.heads.len()).collect();
         while shown.len() > most && self.leave_one_out(&mut shown) {}
         shown
     }
 
-    /// Takes out the column that is missed least; false if all that are left must stay.
+    /// Removes the least important column; false if all remaining ones must stay.
     fn leave_one_out(&self, shown: &mut Vec<usize>) -> bool {
         let least = (0..shown.len()).max_by_key(|&place| (self.heads[shown[place]].drop, place));
         match least.filter(|&place| self.heads[shown[place]].drop > 0) {

@@ -1,4 +1,4 @@
-//! Text that stays within its line in a terminal, with or without colour.
+//! Text for a terminal: colours, cutting and wrapping.
 
 /// Writes ANSI colours, or none.
 ///
@@ -13,7 +13,7 @@ pub struct Paint {
 }
 
 impl Paint {
-    /// The text with the attributes of an ANSI code: `"1;31"`.
+    /// The text with the attributes of an ANSI code, such as `"1;31"`.
     pub fn with(self, code: &str, text: &str) -> String {
         match self.colour {
             true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
@@ -26,7 +26,7 @@ impl Paint {
         self.with("1", text)
     }
 
-    /// Less prominent than the rest.
+    /// Dimmed.
     pub fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
@@ -42,7 +42,7 @@ impl Paint {
     }
 }
 
-/// The text in at most `letters` characters, without control characters, which would move the cursor.
+/// The text cut to `letters` characters, without control characters, which would move the cursor.
 pub fn cut(text: &str, letters: usize) -> String {
     let clean = text.chars().map(visible);
     match text.chars().count() > letters {
@@ -55,7 +55,7 @@ fn visible(c: char) -> char {
     if c.is_control() { '�' } else { c }
 }
 
-/// The text in lines of at most `width` characters, broken at spaces; only a word that is longer than a line is split.
+/// The text in lines of at most `width` characters, broken at spaces; only a word longer than a line is split.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
@@ -80,7 +80,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The first line of some output, which says what happened, and its last, which often names the error.
+/// The first line of some output, which usually says what happened, and the last, which often names the error.
 pub fn ends(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let Some(first) = lines.next() else {

@@ -1,4 +1,4 @@
-//! Words that agree with a count, and lists.
+//! Plurals and lists.
 
 use crate::number::exact;
 
@@ -13,7 +13,7 @@ pub fn plural(count: usize, noun: &str) -> String {
     counted(count as u64, noun, &format!("{noun}s"))
 }
 
-/// A count with the words that agree with it: `1 request was`, `1,204 requests were`.
+/// A count and words that agree with it: `1 request was`, `1,204 requests were`.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     match count {
         1 => format!("1 {one}"),
@@ -31,7 +31,7 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// The text with its first letter in upper case.
+/// Capitalizes the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

@@ -170,19 +170,19 @@ fn values_of_load() {
             capacity,
             "--slo",
             &["p99<-1ms", "p99<0s"],
-            "is no time that p99 may take",
+            "is not a duration that can bound p99",
         ),
         (
             capacity,
             "--slo",
             &["errors<200%", "errors<NaN%"],
-            "is no share of errors",
+            "is not a share of errors",
         ),
         (
             capacity,
             "--slo",
             &["-1", "p99"],
-            "is no bound; write a name, < and a value",
+            "is not a bound; write a name, < and a value",
         ),
     ] {
         refused(&project, command, flag, values, told);
@@ -307,7 +307,7 @@ fn values_of_the_other_commands() {
             ab,
             "--threshold",
             &["-1%", "NaN%", "2", "rate="],
-            "is no threshold; write a percentage",
+            "is not a threshold; write a percentage",
         ),
         (
             ab,
@@ -319,7 +319,7 @@ fn values_of_the_other_commands() {
             compare,
             "--threshold",
             &["-1%", "NaN%", "2"],
-            "is no threshold; write a percentage",
+            "is not a threshold; write a percentage",
         ),
         (compare, "--metrics", &["", "-1"], "unknown metric `"),
         (

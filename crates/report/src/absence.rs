@@ -1,4 +1,4 @@
-//! Which servers are missing from which table, and why. None is missing in silence.
+//! Which servers are missing from which table, and why. Every absence is listed.
 
 use prony_model::{
     FailureKind, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict,
@@ -6,14 +6,14 @@ use prony_model::{
 
 use crate::table::{ResultTable, ServerLabel};
 
-/// A server that is missing from one table or all that it could be in.
+/// A server that is missing from one table or from all of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
     /// The server.
     pub server: ServerLabel,
-    /// The workloads that it serves; empty if that is unknown. It is not missing from others.
+    /// The workloads that it serves; empty if unknown. It is not missing from the tables of other workloads.
     pub serves: Vec<String>,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
@@ -24,7 +24,7 @@ pub enum Why {
     Skipped {
         /// What is missing.
         missing: String,
-        /// The one line that installs it.
+        /// The command line that installs it.
         install: String,
     },
     /// Its build failed.
@@ -34,32 +34,32 @@ pub enum Why {
     },
     /// It was built but could not be started.
     StartFailed {
-        /// What went wrong.
+        /// The error message.
         reason: String,
     },
-    /// It failed verification of a workload.
+    /// It failed the verification of a workload.
     Wrong {
         /// The workload.
         workload: String,
-        /// What was expected.
+        /// The expected response.
         expected: String,
-        /// What came.
+        /// The response.
         came: String,
     },
-    /// None of its trials of a workload gave figures.
+    /// All its trials of a workload failed.
     Failed {
         /// The workload.
         workload: String,
         /// The load.
         load: LoadSpec,
-        /// What kind of failure the first one was.
+        /// The kind of the first failure.
         kind: FailureKind,
-        /// What went wrong in it.
+        /// The message of the first failure.
         message: String,
-        /// How many trials failed.
+        /// The number of failed trials.
         trials: usize,
     },
-    /// It was ready, and no trial of a workload was run (the run was stopped).
+    /// It was ready, but no trial of a workload was run, because the run was stopped.
     NotTried {
         /// The workload.
         workload: String,
@@ -80,13 +80,13 @@ impl Absence {
     }
 }
 
-/// Whether a server that serves these can be asked for the workload. Old records do not tell.
+/// Whether a server that serves these workloads serves this one, too. Old records do not list them; the server may then.
 fn can_serve(serves: &[String], workload: &str) -> bool {
     serves.is_empty() || serves.iter().any(|served| served == workload)
 }
 
 impl Why {
-    /// The workload it is missing from; `None` for all.
+    /// The workload that it is missing from; `None` for all.
     pub fn workload(&self) -> Option<&str> {
         match self {
             Why::Skipped { .. } | Why::BuildFailed { .. } | Why::StartFailed { .. } => None,
@@ -160,11 +160,11 @@ fn reasons(server: &ServerRecord, trials: &[TrialRecord], tables: &[ResultTable]
     }
     let mut reasons: Vec<Why> = wrong(server).collect();
     for table in tables {
-        let told = |why: &Why| absence(server, why.clone()).is_from(table);
+        let is_listed = |why: &Why| absence(server, why.clone()).is_from(table);
         let served = can_serve(&server.serves, &table.workload);
         if served
             && !table.rows.iter().any(|row| row.server.id == server.id)
-            && !reasons.iter().any(told)
+            && !reasons.iter().any(is_listed)
         {
             reasons.push(no_figures(server, trials, &table.workload, &table.load));
         }
@@ -181,7 +181,7 @@ pub fn why_absent(
     load: &LoadSpec,
 ) -> &'static str {
     let Some(server) = run.servers.iter().find(|record| record.id == server) else {
-        return "not asked for";
+        return "not requested";
     };
     let wrong = || wrong(server).find(|why| why.workload() == Some(workload));
     match not_ready(&server.status).or_else(wrong) {
@@ -214,7 +214,7 @@ fn wrong(server: &ServerRecord) -> impl Iterator<Item = Why> {
         })
 }
 
-/// Of a server that was ready and right.
+/// The absences of a server that was ready and responded correctly.
 fn no_figures(
     server: &ServerRecord,
     trials: &[TrialRecord],

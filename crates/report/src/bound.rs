@@ -1,48 +1,48 @@
-//! When a row's figures are a lower bound, and of what: the one rule of rankings, published orders and regression checks.
+//! When a row's figures are lower bounds, and which of them: the one rule for rankings, published orders and regression checks.
 
 use prony_model::Measurement;
 use prony_present::number::share;
 use prony_stats::Known;
 
-/// From this share of the ceiling's rate on, the machine may be the bottleneck and not the server.
+/// From this share of the ceiling's rate up, the machine may be the bottleneck rather than the server.
 pub const AT_CEILING: f64 = 0.9;
 
-/// A row is a lower bound if more than this share of its rounds is: up to there neither their median nor the middle of
-/// their ratios moves far, whatever the limited rounds would have given.
+/// If more than this share of a row's rounds is limited, the row is a lower bound: with fewer, neither the median of the rounds
+/// nor the middle of their ratios would move far, whatever the limited rounds would have given.
 pub const TOLERATED: f64 = 0.25;
 
 /// Something other than the server limited a row's figures: the server may be better than they show, and is not worse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// What it was.
+    /// What limited it.
     pub cause: Cause,
-    /// In how many rounds.
+    /// The number of limited rounds.
     pub rounds: usize,
-    /// Of how many that were measured.
+    /// The number of measured rounds.
     pub of: usize,
 }
 
 /// What limited a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cause {
-    /// The load generator; with the evidence, if it is on record.
+    /// The load generator, with the evidence if it is on record.
     Generator(Option<String>),
-    /// The server was still getting faster when its warm-up reached its limit.
+    /// The warm-up: the server was still getting faster when it reached its limit.
     StillWarming,
     /// The machine: the rate is this share of the reference server's.
     Ceiling(f64),
 }
 
-/// What a figure is of, as far as bounds go.
+/// The kind of a figure, which decides what limits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureKind {
-    /// How many responses there are in a time, or how long one takes on average in a closed loop, which is the same.
+    /// Responses per time, or their mean latency in a closed loop, which is equivalent.
     Pace,
-    /// How long single responses take.
+    /// The latency of single responses.
     Latency,
-    /// What a response costs the server.
+    /// The server's cost per response.
     Cost,
-    /// Memory, startup, size: what no limit of the load changes.
+    /// Memory, startup, size: figures that no limit of the load affects.
     Other,
 }
 
@@ -53,7 +53,7 @@ pub fn bounds(rounds: &[&Measurement], share_of_ceiling: Option<f64>) -> Vec<Bou
     bounds
 }
 
-/// Those of the rounds themselves.
+/// The bounds that the rounds show themselves.
 pub(crate) fn limits(rounds: &[&Measurement]) -> Vec<Bound> {
     let limited = |round: &&&Measurement| round.client_limited();
     let mut evidence = rounds.iter().filter(limited);
@@ -76,7 +76,7 @@ pub(crate) fn limits(rounds: &[&Measurement]) -> Vec<Bound> {
         .collect()
 }
 
-/// That of a rate near the reference server's.
+/// The bound of a rate near the reference server's.
 pub(crate) fn at_ceiling(rounds: usize, share: Option<f64>) -> Option<Bound> {
     let share = share.filter(|share| *share >= AT_CEILING)?;
     Some(Bound {
@@ -86,7 +86,7 @@ pub(crate) fn at_ceiling(rounds: usize, share: Option<f64>) -> Option<Bound> {
     })
 }
 
-/// What a row's figures of a kind say of its server.
+/// What the figures of a kind say about the row's server.
 pub fn known<'a>(bounds: impl IntoIterator<Item = &'a Bound>, kind: FigureKind) -> Known {
     match bounds.into_iter().any(|bound| bound.hides(kind)) {
         true => Known::AtLeast,
@@ -95,15 +95,15 @@ pub fn known<'a>(bounds: impl IntoIterator<Item = &'a Bound>, kind: FigureKind) 
 }
 
 impl Bound {
-    /// Whether it limits enough of the rounds to make their figures a lower bound.
+    /// Whether it limits enough rounds to make their figures a lower bound.
     pub fn binds(&self) -> bool {
         self.rounds as f64 > self.of as f64 * TOLERATED
     }
 
     /// Whether it makes figures of a kind a lower bound.
     ///
-    /// A busy generator sees responses later than they come. Code that is not compiled yet is slow and costs more. Near the
-    /// ceiling the pace is the machine's, but latencies are still the server's.
+    /// A busy generator sees responses later than they arrive. Code that is not compiled yet is slow and costs more. At the
+    /// ceiling the machine sets the pace, but latencies are still the server's.
     pub fn hides(&self, kind: FigureKind) -> bool {
         let hides = match self.cause {
             Cause::Generator(_) => matches!(kind, FigureKind::Pace | FigureKind::Latency),
@@ -113,7 +113,7 @@ impl Bound {
         hides && self.binds()
     }
 
-    /// What it is called.
+    /// Its name.
     pub const fn name(&self) -> &'static str {
         match self.cause {
             Cause::Generator(_) => "client-limited",
@@ -122,7 +122,7 @@ impl Bound {
         }
     }
 
-    /// It in a few words: `still warming up in 2 of 6 rounds`.
+    /// A few words: `still warming up in 2 of 6 rounds`.
     pub fn words(&self) -> String {
         let rounds = match (self.rounds, self.of) {
             (all, of) if all == of => String::new(),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_hides_what_it_limits_and_nothing_else() {
+    fn each_cause_limits_only_the_figures_that_it_affects() {
         for (cause, hidden) in [
             (Cause::Generator(None), [true, true, false, false]),
             (Cause::StillWarming, [true, true, true, false]),

@@ -13,30 +13,30 @@ use crate::published::{DocumentRow, DocumentTable};
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow, Standing};
 
-/// Which chart.
+/// The kinds of charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChartKind {
-    /// Ok responses a second, with intervals, the ceiling as a line.
+    /// Ok responses per second with intervals; the ceiling is a line.
     Throughput,
-    /// Latency from p50 to p99.9, logarithmic.
+    /// Latency from p50 to p99.9, on a logarithmic axis.
     Latency,
-    /// Ok responses for a second of the server's CPU time, with intervals.
+    /// Ok responses per second of server CPU time, with intervals.
     Cpu,
     /// Peak memory of the server.
     Memory,
-    /// The trials in the order in which they were run, and what each lost to others.
+    /// The trials in the order in which they were run, and the CPU time each lost to others.
     Course,
 }
 
-/// A figure that lies this share off its row's median is drawn at the edge of its row.
+/// A figure that differs from its row's median by this share is at the edge of its row.
 const EDGE: f64 = 0.2;
-/// A trial that lost this share to others fills its row.
+/// A trial that lost this share of its CPU time to others fills its row.
 const FULL_LOSS: f64 = 0.2;
 /// How many ticks an axis has at most.
 const TICKS: usize = 4;
 
 impl ChartKind {
-    /// All of them, in the order of the page.
+    /// All kinds, in the order of the page.
     pub const ALL: [ChartKind; 5] = [
         Self::Throughput,
         Self::Latency,
@@ -45,7 +45,7 @@ impl ChartKind {
         Self::Course,
     ];
 
-    /// Those that say something of a table. In an open loop the rate is the offered one, so there is no chart of it.
+    /// The kinds that suit a table. In an open loop the rate is the offered one, so there is no chart of it.
     pub fn of(table: &ResultTable) -> impl Iterator<Item = ChartKind> {
         let (open, has_cpu) = (table.is_open(), table.has_cpu());
         Self::ALL.into_iter().filter(move |kind| match kind {
@@ -55,7 +55,7 @@ impl ChartKind {
         })
     }
 
-    /// Its name, as in file names.
+    /// Its name in file names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Throughput => "throughput",
@@ -72,11 +72,11 @@ impl ChartKind {
 pub struct ChartFile {
     /// The file's name: `hello-throughput.svg`, `published-1-rate.svg`.
     pub name: String,
-    /// A stand-alone SVG document.
+    /// A standalone SVG document.
     pub svg: String,
 }
 
-/// Every chart of a run, for a folder of their own: no two have the same name.
+/// Every chart of a run. No two have the same file name.
 pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
     let documents = summary
         .published
@@ -92,7 +92,7 @@ pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
     figures.map(file).collect()
 }
 
-/// One chart of one table as a stand-alone SVG document, on a light ground.
+/// One chart of one table as a standalone SVG document, on a light background.
 pub fn chart_svg(kind: ChartKind, table: &ResultTable) -> String {
     chart(kind, table).document()
 }
@@ -105,7 +105,7 @@ pub fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
     }
 }
 
-/// The charts of a document's table: of the figures that were measured.
+/// The charts of a document's table, with the figures that were measured here.
 pub fn document_figures(table: &DocumentTable) -> Vec<Figure> {
     let measured = |figure: &&PublishedFigure| {
         table
@@ -133,7 +133,7 @@ fn chart(kind: ChartKind, table: &ResultTable) -> Chart {
     chart.draw()
 }
 
-/// The rows in the order of their rates. In an open loop the rate says nothing, and they stay as they are: by latency.
+/// The rows in the order of their rates. In an open loop, which sets the rate, they keep their order: by latency.
 fn in_order(table: &ResultTable) -> Vec<&ServerRow> {
     let mut sorted: Vec<&ServerRow> = table.rows.iter().collect();
     if !table.is_open() {
@@ -142,7 +142,7 @@ fn in_order(table: &ResultTable) -> Vec<&ServerRow> {
     sorted
 }
 
-/// A chart whose description lists what its rows say.
+/// A chart whose text alternative lists the rows' figures.
 fn described(chart: RowChart, what: &str) -> RowChart {
     let row = |row: &Series| {
         format!("{} {} {}", row.label, row.value, row.note)
@@ -165,7 +165,7 @@ fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> S
     }
 }
 
-/// A chart of bars; `of` gives a row's figure, its interval, and a note.
+/// A chart of bars; `of` returns a row's figure, its interval, and a note.
 fn bars<'t>(
     rows: Vec<&'t ServerRow>,
     (title, what): (String, String),
@@ -183,7 +183,7 @@ fn bars<'t>(
             Mark::Bar(Bar {
                 value,
                 interval,
-                // Grey is what is not compared with the others.
+                // Rows that are not comparable with the others are grey.
                 is_grey: row.is_reference() || row.standing == Standing::WrongResponses,
             })
         });
@@ -405,7 +405,7 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
     // A reference server that the document does not have is a line through all rows.
     let has_row = |row: &&DocumentRow| row.in_document || !row.is_reference;
     let rows: Vec<&DocumentRow> = table.rows.iter().filter(has_row).collect();
-    // Only rates have a ceiling, and it is another one for each workload.
+    // Only rates have a ceiling, and each workload has its own.
     let is_rate = matches!(figure, PublishedFigure::Rate | PublishedFigure::Transfer)
         && !table.has_workloads();
     let ceiling = table.rows.iter().find(|row| is_rate && !has_row(row));
@@ -474,7 +474,7 @@ fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFi
             }),
         }
     });
-    // A word behind the figure: why there is none, or why it is grey.
+    // A note after the figure: why there is none, or why it is grey.
     let note = match (row.absent, row.known.get(&figure)) {
         (Some(why), _) => why,
         (None, _) if !row.in_document => "added",

@@ -1,4 +1,4 @@
-//! The registry of columns: what stands in each, how important it is, and what its title means.
+//! The registry of columns: the cells of each, its priority, and its tooltip.
 
 use prony_present::number::{self, NONE, bytes, count, duration, exact, joules, ratio, share};
 use prony_present::table::{Badge, Cell, Column, Row, Table, Tone};
@@ -101,7 +101,7 @@ static SPEED: [Col; 18] = [
     .drop(22),
 ];
 
-/// What it cost the server.
+/// What the load cost the server.
 static COST: [Col; 10] = [
     Col::figure("req/CPU s", |row: &ServerRow| {
         let cell = estimate(row.figures.costs.requests_per_cpu_s, count);
@@ -152,11 +152,11 @@ static COST: [Col; 10] = [
     Col::figure("artefact", |row: &ServerRow| {
         Cell::optional(row.server.artefact_bytes.map(|size| size as f64), bytes)
     })
-    .hint("Size of what the build makes")
+    .hint("Size of the build's result")
     .drop(19),
 ];
 
-/// What it cost the generator.
+/// What the load cost the generator.
 static GENERATOR: [Col; 7] = [
     SERVER,
     Col::figure("CPU/req", |row: &ServerRow| {
@@ -185,7 +185,7 @@ pub fn speed(table: &ResultTable) -> Table {
     Table::of(&SPEED, rows(table, table.rows.iter().collect(), true)).titled("ratio", title)
 }
 
-/// What it cost the server, the cheapest in CPU time first.
+/// What the load cost the server, the cheapest in CPU time first.
 pub fn cost(table: &ResultTable) -> Table {
     let columns = SPEED[1..2].iter().chain(&COST);
     let rows = table.by_cpu().into_iter().map(|row| {
@@ -202,7 +202,7 @@ pub fn cost(table: &ResultTable) -> Table {
     Table::of(columns, rows)
 }
 
-/// What it cost the generator.
+/// What the load cost the generator.
 pub fn generator(table: &ResultTable) -> Table {
     Table::of(
         &GENERATOR,
@@ -210,7 +210,7 @@ pub fn generator(table: &ResultTable) -> Table {
     )
 }
 
-/// The most important of all columns, for a terminal.
+/// The most important columns of all, for a terminal.
 pub fn all(table: &ResultTable) -> Table {
     let columns = SPEED.iter().chain(&COST);
     Table::of(columns, rows(table, table.rows.iter().collect(), true))
@@ -236,7 +236,7 @@ fn rows<'t>(
     rows.into_iter().map(set).collect()
 }
 
-/// Only what is not compared with the others stands back: a ranked row at the ceiling is one of them.
+/// Only rows that are not compared with the others are dimmed; a ranked row at the ceiling is compared.
 fn tone(row: &ServerRow, is_first: bool) -> Tone {
     match row.standing {
         Standing::Reference | Standing::WrongResponses => Tone::Aside,
@@ -255,7 +255,7 @@ pub fn baseline_title(table: &ResultTable) -> Option<String> {
     })
 }
 
-/// A rank band as it stands in a table: `1`, `2–4`.
+/// A range of ranks: `1`, `2–4`.
 pub fn band(band: Option<Band>) -> String {
     band.map_or(NONE.to_owned(), |Band { best, worst }| {
         number::interval(best as f64, worst as f64, |rank| rank.to_string())
@@ -300,7 +300,7 @@ fn times(times: Option<(f64, f64)>) -> Cell {
     Cell::optional(p99, duration).with(p50.map(|p50| format!("p50 {}", duration(p50))))
 }
 
-/// The share of the due requests that were sent, and over how many connections.
+/// The share of the due requests that were sent, and the number of connections.
 fn kept(figures: &Figures) -> Cell {
     let Some(kept) = figures.open.and_then(|open| open.kept) else {
         return Cell::default();

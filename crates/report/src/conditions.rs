@@ -4,7 +4,7 @@ use prony_model::{Adaptive, Run, RunEnd};
 use prony_present::number::{bytes, seconds, share};
 use prony_present::words::plural;
 
-/// The conditions of a run, name by name. What could not be seen is said to be unknown.
+/// The conditions of a run: names and values. What Prony could not see is shown as unknown.
 pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     let machine = &run.machine;
     let known = |text: &str| {
@@ -68,7 +68,7 @@ fn adaptive(adaptive: &Adaptive) -> String {
     )
 }
 
-/// `10 min`, or seconds unless it is a whole number of minutes.
+/// `10 min`, or seconds if it is not a whole number of minutes.
 pub fn time(length_s: f64) -> String {
     let minutes = length_s / 60.0;
     match minutes >= 1.0 && minutes.fract() == 0.0 {
@@ -77,7 +77,7 @@ pub fn time(length_s: f64) -> String {
     }
 }
 
-/// What must be said of a run that did not complete.
+/// A warning about a run that did not complete.
 pub fn end(run: &Run) -> Option<&'static str> {
     match run.end {
         RunEnd::Complete => None,
@@ -89,7 +89,7 @@ pub fn end(run: &Run) -> Option<&'static str> {
     }
 }
 
-/// A command as it would be typed.
+/// A command, quoted for a shell.
 pub fn command(words: &[String]) -> String {
     let quoted = words.iter().map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
@@ -117,13 +117,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_can_be_typed_again() {
+    fn a_command_can_be_pasted_into_a_shell() {
         let words = ["prony", "run", "it's", ""].map(String::from);
         assert_eq!(command(&words), r"prony run 'it'\''s' ''");
     }
 
     #[test]
-    fn whole_minutes_are_written_as_such() {
+    fn whole_minutes_are_shown_as_minutes() {
         assert_eq!((time(600.0), time(90.0)), ("10 min".into(), "90 s".into()));
     }
 }

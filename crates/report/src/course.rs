@@ -3,15 +3,15 @@
 use prony_model::{CountedRounds, Measurement, TrialRecord};
 use prony_stats::median;
 
-/// A trial, one attempt, as it stands in the course of its table.
+/// An attempt at a trial in the course of its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CourseTrial {
     /// The server's id.
     pub server: String,
-    /// The figure that rows are compared by, as a ratio to the median of the row: the rate, in an open
-    /// loop the median latency. `None` if the trial gave none.
+    /// Its figure (the rate, in an open loop the median latency) as a ratio to the median of the row; `None` if the trial
+    /// gave none.
     pub relative: Option<f64>,
-    /// The share (0 to 1) of their CPU time that server or generator, whichever lost more, lost to others.
+    /// The share (0 to 1) of their CPU time that server or generator lost to others, whichever lost more.
     pub loss: f64,
     /// Whether it was noisy.
     pub noisy: bool,

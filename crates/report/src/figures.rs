@@ -22,11 +22,11 @@ use over_rounds::{Merged, over};
 /// What the measured rounds of one server gave together.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// Ok responses a second.
+    /// Ok responses per second.
     pub rate: Estimate,
-    /// What rows are compared by, by round: the rate, in an open loop the median latency.
+    /// The figure that ranks rows, by round: the rate, in an open loop the median latency.
     pub(crate) headline: BTreeMap<u32, f64>,
-    /// Latency in nanoseconds, of the histograms of all rounds merged; `None` if no response was ok.
+    /// Latency in nanoseconds, from the merged histograms of all rounds; `None` if no response was ok.
     pub latency: Option<LatencySummary>,
     /// The interval of its median over the rounds.
     p50_interval: Option<(f64, f64)>,
@@ -34,35 +34,33 @@ pub struct Figures {
     p99_interval: Option<(f64, f64)>,
     /// Share (0 to 1) of those latencies within one standard deviation of their mean.
     pub within_stdev: Option<f64>,
-    /// How many responses the latency rests on.
+    /// The number of responses with a latency.
     pub latency_count: u64,
-    /// Rounds whose histogram could not be read, and so is not in the latency.
+    /// Rounds whose histogram could not be read, so the latency lacks them.
     pub unreadable_histograms: usize,
-    /// Bytes received a second, heads included; the median of the rounds.
+    /// Bytes received per second, heads included; the median of the rounds.
     pub transfer_per_s: f64,
-    /// What became of the requests of all rounds, warm-ups not counted.
+    /// The requests of all rounds by outcome, without warm-ups.
     pub outcomes: Outcomes,
     /// What a response and a connection cost the server.
     pub costs: CostFigures,
-    /// The most memory that the server held in any round, in bytes.
+    /// The server's peak memory in any round, in bytes.
     pub peak_memory_bytes: u64,
     /// From the spawn of the server to its first expected response, in nanoseconds.
     pub startup_ns: Option<Estimate>,
-    /// What it took to warm the server up.
+    /// How the server was warmed up.
     pub warming: WarmingFigures,
-    /// Reconnects for one request.
+    /// Reconnects per request.
     pub reconnects_per_request: f64,
-    /// Requests sent again over a new connection, because the server had closed the old one in
-    /// order; of all rounds.
+    /// Requests sent again over a new connection in all rounds, because the server had closed the old one in an orderly way.
     pub resent: u64,
     /// How often a connection had to wait for a free local port, in all rounds.
     pub port_waits: u64,
-    /// What only an open loop has; `None` for a closed one.
+    /// How the schedule was kept; `None` for a closed loop.
     pub open: Option<OpenFigures>,
-    /// Whether the connections of a closed loop awaited responses all the time; `None` for the other
-    /// shapes.
+    /// Whether the connections of a closed loop were always waiting for responses; `None` for the other shapes.
     pub(crate) awaiting: Option<Awaiting>,
-    /// From the start of the latency to the first byte of the response, if that was asked for.
+    /// From the start of the latency to the first byte of the response, if the load measured it.
     pub first_byte: Option<WorstRound>,
     /// What the event streams brought, if responses were read as such.
     pub events: Option<EventFigures>,
@@ -74,10 +72,9 @@ pub struct Figures {
     pub failed_rounds: usize,
     /// How often trials were noisy, and what the figures rest on.
     pub attempts: Attempts,
-    /// How strongly the figure is the worse the more of the machine was lost to others (-1 to 1); `None`
-    /// if that may be chance.
+    /// How strongly the figure worsens with the CPU time lost to others (-1 to 1); `None` if that may be chance.
     pub follows_noise: Option<f64>,
-    /// What limited rounds besides the server, those that are too few to matter too.
+    /// What limited rounds besides the server, even if in too few rounds to matter.
     pub(crate) limits: Vec<Bound>,
     /// The greatest share of CPU time that the hypervisor gave to others in any round.
     pub steal_share: f64,
@@ -87,11 +84,11 @@ pub struct Figures {
     pub first_wrong: Option<String>,
 }
 
-/// How many responses of a row were wrong, in every attempt at a round, warm-ups included: noise makes none wrong. The row's
-/// figures are then of something else.
+/// How many responses of a row were wrong, in every attempt at a round, warm-ups included: noise does not cause any. The row's
+/// figures then do not describe correct work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongResponses {
-    /// Those with another status, body or framing than expected. Bodies are compared in samples, so one speaks for many.
+    /// Responses with an unexpected status, body or framing. Bodies are compared in samples, so one may stand for many.
     pub wrong: u64,
     /// All responses, right and wrong.
     pub of: u64,
@@ -165,7 +162,7 @@ impl Figures {
         })
     }
 
-    /// Ok responses for one second of server CPU time, the median of the rounds.
+    /// Ok responses per second of server CPU time, the median of the rounds.
     pub fn requests_per_cpu_s(&self) -> Option<f64> {
         Some(self.costs.requests_per_cpu_s?.median)
     }
@@ -192,12 +189,12 @@ impl Figures {
         }
     }
 
-    /// Whether enough responses were counted for ten to lie in the slowest `share` (0 to 1).
+    /// Whether there are enough responses for ten to lie in the slowest `share` (0 to 1).
     pub(crate) fn has_responses_beyond(&self, share: f64) -> bool {
         supports_percentile(self.latency_count, share)
     }
 
-    /// The kinds of errors with their counts, none that is zero.
+    /// The kinds of errors that occurred, with their counts.
     pub fn errors(&self) -> Vec<(Outcome, u64)> {
         self.outcomes
             .iter()
@@ -211,11 +208,11 @@ impl Figures {
 pub enum Percentile {
     /// The median.
     P50,
-    /// 90 % took no longer.
+    /// 90 % did not exceed it.
     P90,
-    /// 99 % took no longer.
+    /// 99 % did not exceed it.
     P99,
-    /// 99.9 % took no longer.
+    /// 99.9 % did not exceed it.
     P999,
 }
 
@@ -234,16 +231,16 @@ impl Percentile {
     }
 }
 
-/// The first wrong response that one of these tells of.
+/// The first wrong response that one of these records shows.
 fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
-    let mut told = rounds
+    let mut details = rounds
         .iter()
         .filter_map(|round| round.load.first_wrong.as_ref());
-    let wrong = told.next()?;
+    let wrong = details.next()?;
     Some(format!("{}: {}", wrong.outcome, wrong.detail))
 }
 
-/// Reconnects are counted with the warm-up, so its requests are too.
+/// Reconnects are counted during the warm-up, too, so its requests are included.
 fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
     let reconnects: u64 = rounds.iter().map(|round| round.load.reconnects).sum();
     let requests = |round: &&&Measurement| {
@@ -254,10 +251,10 @@ fn reconnects_per_request(rounds: &[&Measurement]) -> f64 {
     reconnects as f64 / requests.max(1) as f64
 }
 
-/// Below this probability of chance a figure is said to follow the noise.
+/// A figure is flagged as following the noise if the probability of chance is below this.
 const FOLLOWS: f64 = 0.01;
 
-/// How strongly a row's figure is the worse the more CPU time was lost to others: Spearman's rank correlation over its
+/// How strongly a row's figure worsens with the CPU time lost to others: Spearman's rank correlation over its
 /// rounds, if chance would seldom make it as strong.
 fn follows_noise(rounds: &CountedRounds<'_>) -> Option<f64> {
     let pairs = rounds

@@ -1,4 +1,4 @@
-//! What the reader must know of a row besides its figures, a few words each.
+//! Flags: what the reader must know about a row besides its figures, a few words each.
 
 use prony_model::Outcome;
 use prony_present::number::{self, exact, share};
@@ -22,7 +22,7 @@ const MOST_BUSY: f64 = 0.001;
 const LEAST_SERVED: f64 = 0.7;
 
 impl ServerRow {
-    /// What the reader must know of this row, a few words each.
+    /// The flags of this row, a few words each.
     pub fn flags(&self) -> Vec<String> {
         self.weighted_flags(true)
             .into_iter()
@@ -30,7 +30,7 @@ impl ServerRow {
             .collect()
     }
 
-    /// The same with their weights; `with_errors` if no column shows the errors.
+    /// The flags with their weights; `with_errors` if no column shows the errors.
     pub(crate) fn weighted_flags(&self, with_errors: bool) -> Vec<Flag> {
         let mut flags = self.standing_flags();
         if with_errors {
@@ -181,7 +181,7 @@ fn warming(warming: &WarmingFigures) -> Vec<String> {
     flags
 }
 
-/// Says so if the latency of a closed loop is that of few connections.
+/// A flag for a closed loop in which few connections were served at a time, so the latency is only theirs.
 fn starving(awaiting: Awaiting) -> Option<String> {
     let served = awaiting.mean.round();
     if awaiting.possible == 1 || served >= LEAST_SERVED * awaiting.possible as f64 {
@@ -227,7 +227,7 @@ fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
 }
 
 impl Kept {
-    /// The share of due requests that was sent, never rounded up to all of them: `99.8 %`.
+    /// The share of due requests that were sent, never rounded up to all of them: `99.8 %`.
     pub fn rate_ratio_text(&self) -> String {
         match self.rate_ratio >= RATE_MADE {
             true => "100 %".to_owned(),
@@ -238,8 +238,8 @@ impl Kept {
 
 fn lost_streams(held: HeldFigures) -> Option<String> {
     (held.open_at_end < held.asked).then(|| {
-        let (open, asked) = (exact(held.open_at_end), exact(held.asked));
-        format!("{open} of {asked} held streams were open at the end")
+        let (open, all) = (exact(held.open_at_end), exact(held.asked));
+        format!("{open} of {all} held streams were open at the end")
     })
 }
 
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kept_server_says_how_long_it_took_to_get_warm() {
+    fn a_kept_server_has_its_time_to_warm() {
         let kept_after = |seconds: Option<f64>| {
             warming(&WarmingFigures {
                 time_to_warm_ns: seconds.and_then(|s| Estimate::of(&[s * 1e9])),

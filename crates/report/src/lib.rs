@@ -1,5 +1,5 @@
-//! What a run says: tables with ranks, the verdict and notes in sentences, charts, and the report as a page, as Markdown and in
-//! a terminal. How all of that looks is decided by `prony-present`.
+//! Reports: tables with ranks, the verdict and notes in sentences, and charts, as an HTML page, as Markdown and in a terminal.
+//! `prony-present` decides how they look.
 #![forbid(unsafe_code)]
 
 mod absence;
@@ -20,9 +20,6 @@ mod summary;
 mod table;
 mod tables;
 mod verdict;
-
-pub use prony_present::markdown::escaped as escaped_markdown;
-pub use prony_present::number as format;
 
 pub use absence::{Absence, Why};
 pub use bound::{Bound, Cause, FigureKind, bounds, known};

@@ -1,4 +1,4 @@
-//! What must be said of a run and of its tables besides their figures, in sentences.
+//! Notes on a run and on its tables, in sentences.
 
 use prony_model::EnoughRounds;
 use prony_present::number::{self, count, duration, exact, ratio, share};
@@ -10,7 +10,7 @@ use crate::quiet::Quiet;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, RoundsReached, ServerRow};
 
-/// What must be said of a table's rows, a sentence each.
+/// Notes on a table's rows, a sentence each.
 pub fn asides(table: &ResultTable) -> Vec<String> {
     let mut sentences: Vec<String> = too_few_rounds(table).into_iter().collect();
     sentences.extend(
@@ -25,13 +25,13 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
     sentences
 }
 
-/// Says that a table has too few rounds to be ranked, and how many would do; `None` if its rounds tell apart at least half of
-/// the pairs that nothing else keeps open.
+/// A note if a table has too few rounds to be ranked, and how many would suffice; `None` if its rounds tell apart at least half
+/// of the pairs that nothing else keeps open.
 pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
     let order = &table.order.as_ref()?.order;
-    let (pairs, told) = (order.pairs(), order.told());
+    let (pairs, ordered) = (order.pairs(), order.told());
     let wanted = pairs.div_ceil(2);
-    if told >= wanted {
+    if ordered >= wanted {
         return None;
     }
     let rounds = plural(table.rounds, "round");
@@ -46,14 +46,14 @@ pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
         None => "100 rounds would not tell half of them apart: their differences are smaller than the noise.".to_owned(),
     };
     Some(format!(
-        "Too few rounds to rank: at this noise {rounds} order only servers that differ by {} or more; {told} of {} are told apart. \
+        "Too few rounds to rank: at this noise {rounds} order only servers that differ by {} or more; {ordered} of {} are told apart. \
          {advice}",
         factor(least),
         plural(pairs, "pair"),
     ))
 }
 
-/// `12 %`, and from twice on `2.40 times`.
+/// `12 %`, and from a factor of two up `2.40 times`.
 fn factor(least: f64) -> String {
     match least < 2.0 {
         true => share(least - 1.0),
@@ -64,7 +64,7 @@ fn factor(least: f64) -> String {
 /// Why a table has no more rounds: `every comparison is within ±3 % after 12 rounds`.
 fn rounds_reached(enough: &RoundsReached) -> String {
     let rounds = plural(enough.rounds as usize, "round");
-    let asked = format!("±{}", share(enough.precision));
+    let precision = format!("±{}", share(enough.precision));
     let widest = match enough.widest {
         Some(widest) => format!("the widest interval is ±{}", share(widest)),
         None => "there was nothing to compare".to_owned(),
@@ -73,19 +73,21 @@ fn rounds_reached(enough: &RoundsReached) -> String {
         EnoughRounds::Precise if enough.widest.is_none() => {
             format!("there was nothing to compare after {rounds}")
         }
-        EnoughRounds::Precise => format!("every comparison is within {asked} after {rounds}"),
+        EnoughRounds::Precise => format!("every comparison is within {precision} after {rounds}"),
         EnoughRounds::Budget => {
             let budget = time(enough.budget_s);
-            format!("the budget of {budget} ended after {rounds}, short of {asked}: {widest}")
+            format!("the budget of {budget} ended after {rounds}, short of {precision}: {widest}")
         }
         EnoughRounds::MostRounds => {
-            format!("the maximum of {rounds} was reached, short of {asked}: {widest}")
+            format!("the maximum of {rounds} was reached, short of {precision}: {widest}")
         }
-        EnoughRounds::Interrupted => format!("stopped after {rounds}, short of {asked}: {widest}"),
+        EnoughRounds::Interrupted => {
+            format!("stopped after {rounds}, short of {precision}: {widest}")
+        }
     }
 }
 
-/// Why the rows of a table have no rank, if that is the load's doing.
+/// Why the rows of an open loop have no rank.
 pub fn unranked(table: &ResultTable) -> Option<String> {
     let lags = table.rows.iter().filter_map(|row| row.figures.open?.lag);
     let of = match lags.into_iter().any(|lag| lag.of_worst_round) {
@@ -112,8 +114,8 @@ fn resent(row: &ServerRow) -> Option<String> {
     let count = row.figures.resent;
     (count > 0).then(|| {
         format!(
-            "{}: {} sent again over a new connection, because the server had closed the old one after a whole response. An orderly \
-             close is no error, and each of them counts once.",
+            "{}: {} sent again over a new connection, because the server had closed the old one after a complete response. An \
+             orderly close is not an error, and each of these requests counts once.",
             row.server.id,
             counted(count, "request was", "requests were"),
         )
@@ -160,7 +162,7 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
     let mut all: Vec<&str> = rows.map(|row| row.server.id.as_str()).collect();
     all.sort_unstable();
     all.dedup();
-    let told: Vec<String> = servers
+    let listed: Vec<String> = servers
         .iter()
         .map(|id| wrong_of_server(summary, id))
         .collect();
@@ -171,7 +173,7 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
              so more may be wrong.",
             servers.len(),
             all.len(),
-            told.join("; ")
+            listed.join("; ")
         )
     })
 }
@@ -190,7 +192,7 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
     format!("{id} ({})", tables.join(", "))
 }
 
-/// What must be read before the figures of a run on a noisy machine.
+/// A warning about a noisy machine, to read before the figures of a run.
 pub fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
@@ -205,7 +207,7 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
     })
 }
 
-/// What became of the trials, a sentence each; empty if there was none.
+/// How noisy the trials were, a sentence each; empty if there was no trial.
 pub fn quiet(quiet: &Quiet) -> Vec<String> {
     if quiet.disturbance.trials == 0 {
         return Vec::new();
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_that_overlap_say_so() {
+    fn overlapping_causes_are_counted() {
         let mut all = Quiet {
             noisy: 21,
             again: 21,
@@ -304,8 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_says_what_was_reached() {
-        let told = |reason, widest| {
+    fn every_reason_for_the_last_round_is_a_sentence() {
+        let sentence = |reason, widest| {
             rounds_reached(&RoundsReached {
                 precision: 0.03,
                 budget_s: 600.0,
@@ -315,15 +317,15 @@ mod tests {
             })
         };
         assert_eq!(
-            told(EnoughRounds::Precise, Some(0.021)),
+            sentence(EnoughRounds::Precise, Some(0.021)),
             "every comparison is within ±3.0 % after 9 rounds"
         );
         assert_eq!(
-            told(EnoughRounds::Budget, Some(0.051)),
+            sentence(EnoughRounds::Budget, Some(0.051)),
             "the budget of 10 min ended after 9 rounds, short of ±3.0 %: the widest interval is ±5.1 %"
         );
         assert_eq!(
-            told(EnoughRounds::Interrupted, None),
+            sentence(EnoughRounds::Interrupted, None),
             "stopped after 9 rounds, short of ±3.0 %: there was nothing to compare"
         );
     }

@@ -20,7 +20,7 @@ use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerLabel};
 use crate::verdict::{servers, verdict};
 
-/// The whole report as one self-contained HTML page, light or dark as the reader's system has it.
+/// The whole report as one self-contained HTML page, light or dark like the reader's system.
 pub fn html(run: &Run, summary: &RunSummary) -> String {
     let mut page = page(run, summary);
     let first = page
@@ -33,12 +33,12 @@ pub fn html(run: &Run, summary: &RunSummary) -> String {
     page.html()
 }
 
-/// The whole report as Markdown, which refers to the charts in the folder `charts`.
+/// The whole report as Markdown with links to the charts in the folder `charts`.
 pub fn markdown(run: &Run, summary: &RunSummary) -> String {
     page(run, summary).markdown()
 }
 
-/// The results as text with lines of at most `width` characters (but at least 40); the least important columns are left out if
+/// The results as text with lines of at most `width` characters (at least 40); the least important columns are left out if
 /// there is no room for all. The verdict comes last, so that a terminal shows it. `colour` allows ANSI colours.
 pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     let mut sections = Vec::new();
@@ -179,7 +179,7 @@ fn page(run: &Run, summary: &RunSummary) -> Page {
     }
 }
 
-/// What must be read before the figures, the weightier first.
+/// What to read before the figures, the weightier first.
 fn callouts(summary: &RunSummary) -> Vec<Block> {
     let wrong = notes::wrong(summary).map(|wrong| Block::Callout(Weight::Bad, wrong));
     let noisy = notes::noisy(&summary.quiet).map(|noisy| Block::Callout(Weight::Warning, noisy));
@@ -339,7 +339,7 @@ fn conditions_section(run: &Run) -> Section {
     }
 }
 
-/// A document's table without what stands in it.
+/// The title and the explanations of a document's table.
 fn document_head(document: &Document, table: &DocumentTable) -> Section {
     Section {
         id: format!("published-{}", table.number),
@@ -382,7 +382,7 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
     }
 }
 
-/// How the document's order held.
+/// Whether the document's order held.
 fn held(table: &DocumentTable) -> Vec<Block> {
     let overall = words::overall(table).map(Block::Text).into_iter();
     let sentences = words::sentences(table);
@@ -490,7 +490,7 @@ fn by_place(summary: &RunSummary) -> Vec<&ServerLabel> {
     servers
 }
 
-/// The first table that a server is in, or missing from.
+/// The first table that has a server, or that it is missing from.
 fn first_place(summary: &RunSummary, label: &ServerLabel) -> Option<usize> {
     summary.tables.iter().position(|table| {
         let mut absences = summary.absences.iter();
@@ -499,7 +499,7 @@ fn first_place(summary: &RunSummary, label: &ServerLabel) -> Option<usize> {
     })
 }
 
-/// A server's rate as a share of the highest, over all tables that rank by it; 0 if it is in none.
+/// A server's rate as a share of the highest, over all tables that rank it by rate; 0 if there are none.
 fn mean_share(summary: &RunSummary, label: &ServerLabel) -> f64 {
     let ranking = summary.tables.iter().filter(|table| !table.is_open());
     let share = |table: &ResultTable| {

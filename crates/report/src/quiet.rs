@@ -7,9 +7,9 @@ use prony_stats::median;
 /// How quiet the machine was, over every attempt at every trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quiet {
-    /// How much was lost to other programs and to the hypervisor.
+    /// Whether other programs and the hypervisor took enough CPU time to call the machine noisy.
     pub disturbance: Disturbance,
-    /// Trials that were noisy, every attempt counted.
+    /// Noisy trials, every attempt counted.
     pub noisy: usize,
     /// Trials that were re-run after a noisy one.
     pub again: usize,
@@ -19,35 +19,35 @@ pub struct Quiet {
     pub by_other_programs: usize,
     /// Trials that were measured before the server had warmed up.
     pub by_warm_up: usize,
-    /// Trials that had two of these causes or all.
+    /// Trials with more than one of these causes.
     pub by_several: usize,
-    /// What was seen, a figure each; only what was looked at.
+    /// The amount of each kind of noise that was observed.
     pub seen: Vec<Seen>,
-    /// The lowest and the highest frequency at which a CPU of theirs was seen, in MHz.
+    /// The lowest and the highest frequency of the CPUs of server and generator, in MHz.
     pub frequency_mhz: Option<(f64, f64)>,
 }
 
-/// One kind of noise, over the trials in which it was looked at.
+/// One kind of noise, over the trials in which it was observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// What it is.
+    /// Its name.
     pub kind: &'static str,
     /// The median of the trials, with its unit.
     pub median: String,
-    /// The greatest of the trials.
+    /// The maximum of the trials.
     pub worst: String,
-    /// The trial with the greatest: server, workload and round; `None` if there was no noise of this kind.
+    /// The trial with the maximum: server, workload and round; `None` if there was no noise of this kind.
     pub worst_in: Option<String>,
 }
 
-/// A kind of noise: what it is called, its unit, and its amount in a trial, if it was looked at.
+/// A kind of noise: its name, its unit, and its amount in a trial, if it was observed.
 type Kind = (
     &'static str,
     fn(f64) -> String,
     fn(&Measurement) -> Option<f64>,
 );
 
-/// The kinds of noise, in the order in which reports list them.
+/// The kinds of noise, in the order of reports.
 const KINDS: [Kind; 9] = [
     ("taken by the hypervisor, whole machine", share, |it| {
         Some(it.noise.steal_share)
@@ -93,7 +93,7 @@ const KINDS: [Kind; 9] = [
 ];
 
 impl Quiet {
-    /// Of every attempt at every trial of a run.
+    /// Evaluates every attempt at every trial of a run.
     pub(crate) fn of(records: &[TrialRecord]) -> Self {
         let trials = records
             .iter()

@@ -1,4 +1,4 @@
-//! Ranks: bands by the rate and by requests per CPU second, and what keeps a row from having one.
+//! Ranks: bands by the rate and by requests per CPU second, and why a row has none.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use prony_stats::{Band, Competitor, Order, bands};
 use crate::bound::{self, FigureKind};
 use crate::table::{RateOrder, ServerRow, Standing};
 
-/// Says what bounds each row's figures, and what keeps it from having a rank. Bands are assigned later.
+/// Decides what limits each row's figures, and why it has no rank. Bands are assigned later.
 pub fn assess(rows: &mut [ServerRow], open: bool) {
     for row in rows {
         let rounds = row.figures.rate.n;
@@ -34,7 +34,7 @@ fn standing(row: &ServerRow, open: bool) -> Standing {
     }
 }
 
-/// Assigns the rows of a closed loop their bands, by the rates of the rounds.
+/// Assigns bands to the rows of a closed loop, by the rates of the rounds.
 pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
     let mut ranked: Vec<&mut ServerRow> = rows.iter_mut().filter(|row| competes(row)).collect();
     let competitors: Vec<Competitor> = ranked
@@ -54,7 +54,7 @@ pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
     }
 }
 
-/// Assigns the rows their bands by ok responses per second of CPU time.
+/// Assigns bands by ok responses per second of CPU time.
 pub fn rank_by_cpu(rows: &mut [ServerRow]) {
     let by_round = |row: &ServerRow| row.figures.costs.requests_per_cpu_s_by_round.clone();
     let mut ranked: Vec<&mut ServerRow> = rows

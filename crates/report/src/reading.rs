@@ -1,15 +1,15 @@
-//! How to read a report: a paragraph for each term that it uses.
+//! How to read a report: a paragraph for each of its terms.
 
 use prony_present::number::seconds;
 
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
-/// What a rank is, in a line.
+/// What a rank is, in short.
 pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is certainly faster. Every two \
      servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
 
-/// What the ratios beside a document's table are.
+/// What the ratios of a document's table are.
 pub const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
      row is 1.00. Shares are shown as they are. A question mark: the figure of the row, or of the one that is 1.00, is a lower \
      bound here, or the row did not reach its rate or sent wrong responses, so the ratio is not that of the servers.";
@@ -55,7 +55,7 @@ const PUBLISHED: [&str; 2] = [
      so only relations within one table are compared with the document: each row as a ratio to the document's best row that was \
      measured here, and the order of the rows.",
     "The order: a pair of rows whose published figures differ is in the published order, reversed, or not told apart here. Rates of \
-     a closed loop are told apart as they are ranked; other figures by their ratio within the rounds that both have, corrected for \
+     a closed loop are ordered as they are ranked; other figures by their ratio within the rounds that both have, corrected for \
      all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not overlap. A pair is not told apart after a \
      single round, if the row that is behind is a lower bound, or if a row did not reach its rate or sent wrong responses.",
 ];
@@ -95,7 +95,7 @@ const EVENTS: &str = "Events: of responses that are event streams. The first eve
      whole responses, not by events.";
 
 const USERS_CLOSED: &str = "Users with think time: each waits for a response, thinks, and sends again. Think time sets most of the \
-     pace, so requests per second tell servers apart only if these are slow beside it; latency does.";
+     pace, so requests per second tell servers apart only if these are slow compared with it; latency does.";
 
 const PERCENTILES: &str = "Percentiles: from the histograms of all rounds merged, never averaged. One is shown only if at least 10 \
      responses lie beyond it: p99 takes 1,000 responses, p99.9 10,000. The p50 and p99 intervals are bootstrapped over rounds. Every \
@@ -132,8 +132,7 @@ const NOISE: [&str; 2] = [
      correlation, p below 0.01). Such a figure also reflects what else the machine did.",
 ];
 
-/// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was
-/// warm.
+/// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was warm.
 fn warming(summary: &RunSummary) -> Option<String> {
     let rows = || summary.tables.iter().flat_map(|table| &table.rows);
     let limit_s = rows().filter_map(|row| row.figures.warming.limit_s);
@@ -159,7 +158,7 @@ fn warming(summary: &RunSummary) -> Option<String> {
     Some(text)
 }
 
-/// What the intervals mean with as many rounds as there were.
+/// What the intervals mean for the numbers of rounds in this run.
 pub fn intervals(summary: &RunSummary) -> Vec<String> {
     let counts = summary.round_counts();
     let few: Vec<String> = counts
@@ -190,7 +189,7 @@ pub fn intervals(summary: &RunSummary) -> Vec<String> {
     sentences
 }
 
-/// What the latency of these tables is, in a line.
+/// What the latency of these tables is, in short.
 pub fn latency(summary: &RunSummary) -> &'static str {
     match (summary.has_closed(), summary.has_open()) {
         (_, false) => "Latency is of a closed loop.",

@@ -1,4 +1,4 @@
-//! What can be said of a run: a table for each workload and load, and which servers are missing from it and why.
+//! The summary of a run: a table for each workload and load, and which servers are missing from it and why.
 
 use prony_model::{LoadShape, Run, TrialRecord};
 
@@ -8,10 +8,10 @@ use crate::quiet::Quiet;
 use crate::table::ResultTable;
 use crate::tables;
 
-/// A run, summed up.
+/// The summary of a run.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
-    /// The document that the suite grew from, its tables filled with what was measured here; `None` if the suite has none.
+    /// The document that the suite repeats, its tables filled with what was measured here; `None` if the suite repeats none.
     pub published: Option<Document>,
     /// A table for each workload and load, in the suite's order.
     pub tables: Vec<ResultTable>,
@@ -22,7 +22,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Sums up the trials of a run.
+    /// Summarizes the trials of a run.
     pub fn of(run: &Run, trials: &[TrialRecord]) -> RunSummary {
         let tables = tables::tables(run, trials);
         RunSummary {
@@ -33,7 +33,7 @@ impl RunSummary {
         }
     }
 
-    /// The servers that sent wrong responses under load, each once, by id.
+    /// The servers that sent wrong responses under load, by id, without duplicates.
     pub fn wrong_servers(&self) -> Vec<&str> {
         let rows = self.tables.iter().flat_map(|table| &table.rows);
         let wrong = rows.filter(|row| row.figures.wrong.is_some());
@@ -73,7 +73,7 @@ impl RunSummary {
         }
     }
 
-    /// How many workloads were tried.
+    /// The number of workloads that were tried.
     pub(crate) fn workloads(&self) -> usize {
         let first = |(i, table): &(usize, &ResultTable)| {
             let mut before = self.tables[..*i].iter();
@@ -96,7 +96,7 @@ impl RunSummary {
         Some(table.map_or(workload.to_owned(), ResultTable::name))
     }
 
-    /// The numbers of rounds that the rows rest on, ascending, each once.
+    /// The numbers of rounds behind the rows, ascending, without duplicates.
     pub fn round_counts(&self) -> Vec<usize> {
         let rows = self.tables.iter().flat_map(|table| &table.rows);
         let mut counts: Vec<_> = rows.map(|row| row.figures.rate.n).collect();

@@ -1,4 +1,4 @@
-//! How the servers did under one load on one workload: a table with a row for each.
+//! The results on one workload under one load: a table with a row for each server.
 
 use prony_model::{EnoughRounds, LoadSpec, Run};
 use prony_stats::{Band, Known, Order};
@@ -7,30 +7,29 @@ use crate::bound::{Bound, FigureKind, known};
 use crate::course::CourseTrial;
 use crate::figures::{CostFigures, Figures, Relative};
 
-/// How the servers did under one load on one workload.
+/// The results on one workload under one load.
 #[derive(Clone, Debug)]
 pub struct ResultTable {
     /// The workload's id.
     pub workload: String,
-    /// The load, without the seed, which each round has of its own.
+    /// The load, without the seed, which differs from round to round.
     pub load: LoadSpec,
-    /// How many rounds of it were tried.
+    /// The number of rounds that were tried.
     pub rounds: usize,
-    /// The words that tell it apart from other tables of the same workload; `None` if there is no other.
+    /// The words that distinguish it from other tables of the same workload; `None` if there is no other.
     pub apart: Option<String>,
-    /// Its name in anchors and file names, unique in the comparison.
+    /// Its name in anchors and file names, unique in the report.
     pub slug: String,
-    /// The ranked rows by median, then the unranked ones by median. In an open loop, whose rate is
-    /// the offered one, by median latency.
+    /// The ranked rows by median rate, then the unranked ones; in an open loop, whose rate is the offered one, by median latency.
     pub rows: Vec<ServerRow>,
-    /// The server that the ratios are taken to; `None` if none was chosen, if it is not in this table, and for the reference
-    /// server, of which each row has its share anyway.
+    /// The server that the ratios refer to; `None` if none was chosen, if it is not in this table, or if it is the reference
+    /// server, because each row has its share of that anyway.
     pub baseline: Option<String>,
     /// Which rows the rates tell apart; `None` for an open loop, whose rate is the offered one.
     pub order: Option<RateOrder>,
     /// The trials in the order in which they were run, every attempt.
     pub course: Vec<CourseTrial>,
-    /// Why no more rounds were added, if they were added as needed.
+    /// Why no more rounds were added, if rounds were added as needed.
     pub enough: Option<RoundsReached>,
 }
 
@@ -43,18 +42,18 @@ pub struct ServerRow {
     pub standing: Standing,
     /// Its figures.
     pub figures: Figures,
-    /// What limited its figures besides the server, also in too few rounds to matter.
+    /// What limited its figures besides the server, even if in too few rounds to matter.
     pub bounds: Vec<Bound>,
-    /// It is the built-in reference server, which the others are compared with.
+    /// Whether it is the built-in reference server, which the others are compared with.
     pub is_ceiling: bool,
-    /// Ok responses a second as a share of the reference server's, by the rounds that both have; `None` if there
+    /// Ok responses per second as a share of the reference server's, over the rounds that both have; `None` if there
     /// is none, in an open loop, and for itself.
     pub share_of_ceiling: Option<Relative>,
-    /// Ok responses a second, in an open loop the median latency, as a ratio to the baseline's, by the rounds that
+    /// Ok responses per second, in an open loop the median latency, as a ratio to the baseline's, over the rounds that
     /// both have; `None` if the table has no baseline, and for itself.
     pub of_baseline: Option<Relative>,
     /// Its band by requests per second of CPU time; `None` for reference servers, after wrong responses, and if
-    /// no CPU time is known.
+    /// the CPU time is unknown.
     pub cpu_band: Option<Band>,
 }
 
@@ -63,14 +62,14 @@ pub struct ServerRow {
 pub enum Standing {
     /// The range of ranks that the data allow.
     Ranked(Band),
-    /// Its rate is a lower bound, because something besides the server was the limit. It has a band if the load ranks, and
-    /// no server is certainly faster.
+    /// Its rate is a lower bound, because something besides the server was the limit. It has a band if the load ranks servers,
+    /// and no server is certainly faster.
     AtLeast(Option<Band>),
     /// It is the reference server: a limit of the machine, not a competitor.
     Reference,
-    /// The load is an open loop, in which the rate is the one that was offered.
+    /// The load is an open loop, so the rate is the offered one.
     Offered,
-    /// Responses under load were wrong, so its rate is of something else.
+    /// Responses under load were wrong, so its rate does not count.
     WrongResponses,
 }
 
@@ -87,7 +86,7 @@ pub struct ServerLabel {
     pub version: Option<String>,
     /// `stdlib`, `framework`, `tuned` or `reference`.
     pub class: String,
-    /// Size of what its build made, in bytes.
+    /// The size of the build's result, in bytes.
     pub artefact_bytes: Option<u64>,
 }
 
@@ -96,7 +95,7 @@ pub struct ServerLabel {
 pub struct RateOrder {
     /// The ranked servers, in the order of `order`.
     pub(crate) servers: Vec<String>,
-    /// What the rounds tell of them.
+    /// What the rounds tell about them.
     pub order: Order,
 }
 
@@ -113,11 +112,11 @@ impl RateOrder {
 /// Why Prony stopped adding rounds to a table, if it added them as needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundsReached {
-    /// The greatest distance allowed from a ratio to its interval's ends, as a share of the ratio.
+    /// The greatest allowed distance from a ratio to its interval's ends, as a share of the ratio.
     pub precision: f64,
-    /// How long the run's trials might take altogether, in seconds.
+    /// The time limit for the run's trials, in seconds.
     pub budget_s: f64,
-    /// How many rounds there were.
+    /// The number of rounds.
     pub rounds: u32,
     /// Why there were no more.
     pub reason: EnoughRounds,
@@ -142,7 +141,7 @@ impl RoundsReached {
 }
 
 impl ResultTable {
-    /// The workload, and what tells this table apart if the workload has several.
+    /// The workload, and what distinguishes this table if the workload has several.
     pub fn name(&self) -> String {
         match &self.apart {
             Some(apart) => format!("{}, {apart}", self.workload),
@@ -160,7 +159,7 @@ impl ResultTable {
         self.rows.iter().any(|row| row.figures.events.is_some())
     }
 
-    /// The rows by the requests that they respond for a second of CPU time, those without last.
+    /// The rows by requests per second of CPU time; rows without that come last.
     pub fn by_cpu(&self) -> Vec<&ServerRow> {
         let mut rows: Vec<&ServerRow> = self.rows.iter().collect();
         let place = |row: &ServerRow| row.figures.requests_per_cpu_s().unwrap_or(0.0);
@@ -168,12 +167,12 @@ impl ResultTable {
         rows
     }
 
-    /// Whether server CPU time is known of a row.
+    /// Whether any row has server CPU time.
     pub fn has_cpu(&self) -> bool {
         self.has_cost(|costs| costs.requests_per_cpu_s.is_some())
     }
 
-    /// Whether a cost is known of a row.
+    /// Whether any row has this cost.
     pub(crate) fn has_cost(&self, known: fn(&CostFigures) -> bool) -> bool {
         self.rows.iter().any(|row| known(&row.figures.costs))
     }
@@ -185,7 +184,7 @@ impl ResultTable {
 }
 
 impl ServerRow {
-    /// The ranks that it may have; `None` if it is not ranked.
+    /// Its range of ranks; `None` if it is not ranked.
     pub fn band(&self) -> Option<Band> {
         match self.standing {
             Standing::Ranked(band) => Some(band),
@@ -199,12 +198,12 @@ impl ServerRow {
         self.band().is_some_and(|band| band.best == 1)
     }
 
-    /// Whether its rate is its own: neither the generator nor the machine limited it, and it is no reference.
+    /// Whether its rate is its own: neither the generator nor the machine limited it, and it is not a reference server.
     pub fn is_sound(&self) -> bool {
         matches!(self.standing, Standing::Ranked(_) | Standing::Offered)
     }
 
-    /// What its figures of a kind say of the server.
+    /// What its figures of a kind say about the server.
     pub fn known(&self, kind: FigureKind) -> Known {
         match self.standing {
             Standing::WrongResponses => Known::Nothing,
@@ -212,7 +211,7 @@ impl ServerRow {
         }
     }
 
-    /// Whether it is a reference server (whose rate may be a lower bound besides).
+    /// Whether it is a reference server (whose rate may also be a lower bound).
     pub fn is_reference(&self) -> bool {
         self.server.is_reference()
     }
@@ -224,7 +223,7 @@ impl ServerLabel {
         self.class == "reference"
     }
 
-    /// Language, framework and version in a line, nothing said twice.
+    /// Language, framework and version in one line, without repetitions.
     pub fn title(&self) -> String {
         let mut words = vec![self.language.as_str()];
         if !self.framework.eq_ignore_ascii_case(&self.language) {

@@ -1,4 +1,4 @@
-//! Builds the tables: groups trials by workload and load, sums each server up, ranks, and names each table.
+//! Builds the tables: groups trials by workload and load, sums up each server, ranks, and names each table.
 
 use std::cmp::Ordering;
 
@@ -48,8 +48,8 @@ fn rounds(trials: &[&TrialRecord]) -> usize {
     rounds.len()
 }
 
-/// Every workload and load that was tried. Trials are shuffled; the servers' lists of verified
-/// workloads have the suite's order.
+/// Every workload and load that was tried. Trials are shuffled, so the order comes from the servers' lists of verified
+/// workloads, which have the suite's order.
 fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
     let mut groups: Vec<(String, LoadSpec)> = Vec::new();
     for record in trials {
@@ -77,12 +77,11 @@ fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
     groups
 }
 
-/// Few connections before many, and of the same number closed loops before open ones, low rates
-/// before high ones.
+/// Few connections before many; for the same number, closed loops before open ones, and low rates before high ones.
 fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
     let counts = |load: &LoadSpec| {
-        let anew = load.requests_per_connection.is_some();
-        (load.shape.is_open(), load.pipeline, anew, load.streams)
+        let churn = load.requests_per_connection.is_some();
+        (load.shape.is_open(), load.pipeline, churn, load.streams)
     };
     let rate = |load: &LoadSpec| match &load.shape {
         LoadShape::Rate(schedule) => {
@@ -97,7 +96,7 @@ fn by_load(a: &LoadSpec, b: &LoadSpec) -> Ordering {
         .then_with(|| rate(a).total_cmp(&rate(b)))
 }
 
-/// The suite's workloads: those of the server that has the most, then what others have besides.
+/// The suite's workloads: those of the server that has the most, then what the others have besides.
 fn workloads(run: &Run) -> Vec<&str> {
     let mut lists: Vec<_> = run.servers.iter().map(|s| &s.verified).collect();
     lists.sort_by_key(|verified| std::cmp::Reverse(verified.len()));
@@ -160,8 +159,8 @@ fn baseline(run: &Run, rows: &[ServerRow]) -> Option<String> {
     (baseline != CEILING && rows.len() > 1).then(|| baseline.to_owned())
 }
 
-/// Takes the ratios to the ceiling and to the baseline. In an open loop the rate is the offered one, which has no share of
-/// the ceiling's.
+/// Computes the ratios to the ceiling and to the baseline. In an open loop the rate is the offered one, so there is no share
+/// of the ceiling's.
 fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
     let by_round = |row: &ServerRow| row.figures.headline.clone();
     let ceiling = rows
@@ -184,7 +183,7 @@ fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
     }
 }
 
-/// Names each table that shares its workload with another by what tells it apart, and gives every table a slug of its own.
+/// Names each table that shares its workload with another by how their loads differ, and gives every table a unique slug.
 fn tell_apart(tables: &mut [ResultTable]) {
     for i in 0..tables.len() {
         let same = |other: &&ResultTable| other.workload == tables[i].workload;
@@ -202,7 +201,7 @@ fn tell_apart(tables: &mut [ResultTable]) {
     }
 }
 
-/// The slug, with a number if another table has it already.
+/// The slug, with a number if another table already has it.
 fn free(others: &[ResultTable], slug: &str) -> String {
     let is_free = |slug: &String| !others.iter().any(|other| other.slug == *slug);
     let numbered = (2..).map(|n| format!("{slug}-{n}"));
@@ -210,7 +209,7 @@ fn free(others: &[ResultTable], slug: &str) -> String {
     slugs.find(is_free).unwrap_or_default()
 }
 
-/// The text as it can stand in a file name and an anchor.
+/// The text with only those characters that are safe in a file name and an anchor.
 fn slug(text: &str) -> String {
     let plain = |c: char| match c {
         'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => c,
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn only_tables_of_the_same_workload_are_told_apart() {
+    fn tables_are_distinguished_only_within_their_workload() {
         let names = named(["hello", "page"], [64, 64]);
         assert_eq!(names, [pair("hello", "hello"), pair("page", "page")]);
         assert_eq!(
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_file_names_and_never_the_same() {
+    fn slugs_are_file_names_and_unique() {
         let names = named(["a/b", "a b"], [1, 1]);
         assert_eq!([&names[0].1, &names[1].1], ["a-b", "a-b-2"]);
         assert_eq!(slug("../x"), "-..-x");

@@ -19,7 +19,7 @@ pub fn verdict(table: &ResultTable) -> String {
     format!("{}: {}", table.name(), sentences.join(" "))
 }
 
-/// How many servers there are of each kind: `6 ranked, 1 reference, 2 skipped`.
+/// How many servers of each kind there are: `6 ranked, 1 reference, 2 skipped`.
 pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
     let mut kinds: Vec<(&str, usize)> = ["ranked", "measured", "reference"]
         .map(|kind| (kind, 0))
@@ -49,8 +49,9 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
             None => kinds.push((kind, 1)),
         }
     }
-    let told = kinds.iter().filter(|(_, count)| *count > 0);
-    told.map(|(kind, count)| format!("{count} {kind}"))
+    let present = kinds.iter().filter(|(_, count)| *count > 0);
+    present
+        .map(|(kind, count)| format!("{count} {kind}"))
         .collect::<Vec<_>>()
         .join(", ")
 }
@@ -102,16 +103,16 @@ fn untold(table: &ResultTable) -> Option<String> {
         return Some("There are too few rounds to rank them all.".to_owned());
     }
     let order = &table.order.as_ref()?.order;
-    let (pairs, told) = (order.pairs(), order.told());
-    (told < pairs).then(|| {
+    let (pairs, ordered) = (order.pairs(), order.told());
+    (ordered < pairs).then(|| {
         format!(
             "{} of {pairs} comparable pairs cannot be told apart.",
-            pairs - told
+            pairs - ordered
         )
     })
 }
 
-/// Whose figures are lower bounds or worthless, a sentence for each cause.
+/// Which servers have lower bounds or wrong responses, a sentence for each cause.
 fn limited(table: &ResultTable) -> Vec<String> {
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in table.rows.iter().filter(|row| !row.is_reference()) {

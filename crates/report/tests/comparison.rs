@@ -1,4 +1,4 @@
-//! What a comparison says of a run.
+//! The summary of a run.
 
 mod sample;
 
@@ -27,7 +27,7 @@ fn compare(change: impl Fn(&mut TrialRecord)) -> RunSummary {
 }
 
 #[test]
-fn tables_have_the_suite_s_order_however_trials_were_shuffled() {
+fn tables_have_the_suites_order_however_trials_were_shuffled() {
     let mut trials = sample::trials();
     trials.reverse();
     let comparison = RunSummary::of(&sample::run(), &trials);
@@ -85,7 +85,7 @@ fn percentiles_come_from_merged_histograms() {
 }
 
 #[test]
-fn a_histogram_that_cannot_be_read_is_flagged() {
+fn an_unreadable_histogram_is_flagged() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result
             && record.trial.round == 1
@@ -99,7 +99,7 @@ fn a_histogram_that_cannot_be_read_is_flagged() {
 }
 
 #[test]
-fn a_percentile_is_shown_where_ten_responses_lie_beyond_it() {
+fn a_percentile_needs_ten_responses_beyond_it() {
     let (run, mut trials) = changed(|_| {});
     trials.retain(|record| record.trial.server == "bun" && record.trial.workload == "hello");
     let of_rounds = |responses: u64| {
@@ -123,7 +123,7 @@ fn a_percentile_is_shown_where_ten_responses_lie_beyond_it() {
 }
 
 #[test]
-fn the_intervals_of_percentiles_hold_them() {
+fn the_intervals_of_percentiles_contain_them() {
     let comparison = compare(|_| {});
     for figures in comparison
         .tables
@@ -141,7 +141,7 @@ fn the_intervals_of_percentiles_hold_them() {
 }
 
 #[test]
-fn cpu_is_shared_out_over_the_responses_of_warm_up_and_measurement() {
+fn cpu_time_is_divided_by_the_responses_of_warm_up_and_measurement() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
             (measured.server.cpu_user_s, measured.server.cpu_system_s) = (0.5, 1.5);
@@ -155,7 +155,7 @@ fn cpu_is_shared_out_over_the_responses_of_warm_up_and_measurement() {
 }
 
 #[test]
-fn memory_is_the_most_and_rate_the_median_of_the_rounds() {
+fn memory_is_the_maximum_and_rate_the_median_of_the_rounds() {
     let rates = [10.0, 50.0, 30.0, 20.0, 40.0];
     let comparison = compare(|record| {
         let round = record.trial.round as usize;
@@ -174,7 +174,7 @@ fn memory_is_the_most_and_rate_the_median_of_the_rounds() {
 }
 
 #[test]
-fn nobody_is_missing_in_silence() {
+fn every_missing_server_is_listed() {
     let comparison = compare(|record| {
         let gone =
             (record.trial.server.as_str(), record.trial.workload.as_str()) == ("bun", "quote");
@@ -188,11 +188,11 @@ fn nobody_is_missing_in_silence() {
     for table in &comparison.tables {
         for server in &sample::run().servers {
             let shown = table.rows.iter().any(|row| row.server.id == server.id);
-            let told = comparison.absences.iter().any(|absence| {
+            let is_listed = comparison.absences.iter().any(|absence| {
                 let workload = absence.why.workload();
                 absence.server.id == server.id && workload.is_none_or(|w| w == table.workload)
             });
-            assert!(shown != told, "{} on {}", server.id, table.workload);
+            assert!(shown != is_listed, "{} on {}", server.id, table.workload);
         }
     }
     let whys: Vec<_> = comparison
@@ -211,11 +211,11 @@ fn nobody_is_missing_in_silence() {
 }
 
 #[test]
-fn a_workload_without_trials_for_a_ready_server_is_told() {
+fn a_ready_server_without_trials_of_a_workload_is_listed() {
     let mut trials = sample::trials();
     trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
     let comparison = RunSummary::of(&sample::run(), &trials);
-    let told = comparison.absences.iter().any(|absence| {
+    let is_listed = comparison.absences.iter().any(|absence| {
         absence.server.id == "go-nethttp"
             && absence.why
                 == Why::NotTried {
@@ -223,11 +223,11 @@ fn a_workload_without_trials_for_a_ready_server_is_told() {
                     load: sample::spec(64),
                 }
     });
-    assert!(told);
+    assert!(is_listed);
 }
 
 #[test]
-fn a_round_that_failed_is_flagged_and_the_others_count() {
+fn a_failed_round_is_flagged_and_the_others_count() {
     let comparison = compare(|_| {});
     let row = row(table(&comparison, "page"), "go-nethttp");
     assert_eq!((row.figures.rate.n, row.figures.failed_rounds), (4, 1));
@@ -236,14 +236,14 @@ fn a_round_that_failed_is_flagged_and_the_others_count() {
 }
 
 #[test]
-fn a_run_without_trials_compares_to_nothing_but_its_absences() {
+fn a_run_without_trials_has_only_absences() {
     let comparison = RunSummary::of(&sample::run(), &[]);
     assert!(comparison.tables.is_empty());
     assert_eq!(comparison.absences.len(), 3);
 }
 
 #[test]
-fn a_server_is_not_missed_where_it_does_not_serve() {
+fn a_server_is_not_missing_from_workloads_that_it_does_not_serve() {
     let mut run = sample::run();
     let go = run
         .servers
@@ -256,16 +256,16 @@ fn a_server_is_not_missed_where_it_does_not_serve() {
     let mut trials = sample::trials();
     trials.retain(|r| !(r.trial.server == "go-nethttp" && r.trial.workload == "quote"));
     let comparison = RunSummary::of(&run, &trials);
-    let told = |server: &str, workload: &str| {
+    let is_listed = |server: &str, workload: &str| {
         let mut absences = comparison.absences.iter();
         absences.any(|a| a.server.id == server && a.is_from(table(&comparison, workload)))
     };
-    assert!(!told("go-nethttp", "quote"));
-    assert!(told("zig-std", "hello") && !told("zig-std", "quote"));
+    assert!(!is_listed("go-nethttp", "quote"));
+    assert!(is_listed("zig-std", "hello") && !is_listed("zig-std", "quote"));
 }
 
 #[test]
-fn a_failure_under_one_load_is_not_one_under_another() {
+fn a_failure_counts_only_under_its_load() {
     let (run, mut trials) = sample::documents::hydragen();
     for record in &mut trials {
         let open = record.trial.load.connections == 500;
@@ -292,7 +292,7 @@ fn a_failure_under_one_load_is_not_one_under_another() {
 }
 
 #[test]
-fn an_open_loop_is_ordered_by_latency_and_ranks_nobody() {
+fn an_open_loop_is_ordered_by_latency_and_ranks_no_server() {
     let (run, trials) = sample::documents::hydragen();
     let comparison = RunSummary::of(&run, &trials);
     let open = comparison
@@ -319,7 +319,7 @@ fn an_open_loop_is_ordered_by_latency_and_ranks_nobody() {
     assert!(lag.p50_ns < lag.p99_ns && !lag.of_worst_round);
     assert!(
         go.cpu_band.is_some(),
-        "what it costs is ranked in an open loop too"
+        "costs are ranked in an open loop, too"
     );
     let closed = comparison
         .tables

@@ -1,4 +1,4 @@
-//! Every page, table and chart as it is, of runs that between them have every column, note and empty case.
+//! Golden files of every page, table and chart, for runs that together have every column, note and empty case.
 //!
 //! `cargo insta test --review -p prony-report` shows what a change does to them (cargo install cargo-insta);
 //! `INSTA_UPDATE=always cargo test -p prony-report --test golden` accepts all of it.
@@ -94,7 +94,7 @@ fn text_from_outside() {
     Report::of("hostile-document", sample::hostile::hostile_document()).words();
 }
 
-/// Of one round, of two, and of five that scatter too much to tell servers apart.
+/// With one round, with two, and with five that vary too much to tell servers apart.
 #[test]
 fn few_rounds() {
     let of = |rounds: u32, scatter: f64| {
@@ -119,11 +119,11 @@ fn few_rounds() {
 fn the_end_of_a_run() {
     let mut text = String::new();
     for end in RunEnd::ALL {
-        let said = end_of_run(&Run {
+        let warning = end_of_run(&Run {
             end,
             ..sample::run()
         });
-        text += &format!("{}: {}\n", end.name(), said.unwrap_or("nothing"));
+        text += &format!("{}: {}\n", end.name(), warning.unwrap_or("nothing"));
     }
     golden("ends", &text);
 }
@@ -136,7 +136,7 @@ fn nothing_measured() {
     report.words().page();
 }
 
-/// A run, and the name that its snapshots begin with.
+/// A run, and the prefix of its snapshots' names.
 struct Report<'a> {
     name: &'a str,
     run: Run,
@@ -169,7 +169,7 @@ impl<'a> Report<'a> {
         self
     }
 
-    /// The page; of its charts but the first only the words, as [`Self::charts`] has the rest.
+    /// The page; of its charts after the first only the words, because [`Self::charts`] has the rest.
     fn page(&self) -> &Self {
         let mut page = String::new();
         for (i, part) in html(&self.run, &self.comparison)
@@ -185,7 +185,7 @@ impl<'a> Report<'a> {
         self
     }
 
-    /// The charts whose files' names begin so.
+    /// The charts whose file names begin with `prefix`.
     fn charts(&self, names: &[&str]) {
         let mut text = String::new();
         for chart in chart_files(&self.comparison) {
@@ -208,7 +208,7 @@ fn golden(name: &str, text: &str) {
     settings.bind(|| assert_snapshot!(name, text));
 }
 
-/// The elements, about one a line. Style sheets are left out: they are files of their own.
+/// Splits SVG into about one element per line. Style sheets are left out: they are files of their own.
 fn elements(markup: &str) -> String {
     let (head, rest) = markup.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();

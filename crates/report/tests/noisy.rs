@@ -1,4 +1,4 @@
-//! What a comparison says of a noisy machine, of trials that were re-run, and of rounds that were added as needed.
+//! A noisy machine, re-run trials, and rounds that were added as needed.
 
 mod sample;
 
@@ -26,7 +26,7 @@ fn is_bun(record: &TrialRecord) -> bool {
     record.trial.server == "bun" && record.trial.workload == "hello"
 }
 
-/// The comparison of one table after a change to its trials.
+/// The summary of one table after a change to its trials.
 fn compare(change: impl Fn(&mut TrialRecord)) -> RunSummary {
     let (run, mut trials) = NOISY.clone();
     trials.retain(|record| record.trial.workload == "hello");
@@ -56,7 +56,7 @@ fn figures_rest_on_attempts_that_were_not_noisy() {
 }
 
 #[test]
-fn of_a_round_that_was_always_noisy_the_last_attempt_counts() {
+fn if_every_attempt_at_a_round_was_noisy_the_last_one_counts() {
     // Whatever the others gave, and in whatever order they are on record.
     let rate = |of: fn(u32, u32) -> f64| {
         let (run, mut trials) = NOISY.clone();
@@ -93,7 +93,7 @@ fn of_a_round_that_was_always_noisy_the_last_attempt_counts() {
 }
 
 #[test]
-fn an_attempt_that_failed_without_noise_fails_its_round() {
+fn a_failure_without_noise_fails_its_round() {
     let comparison = compare(|record| {
         if is_bun(record) && record.trial.round == BURSTS[0] && record.attempt == 2 {
             record.result = TrialResult::Failed {
@@ -107,7 +107,7 @@ fn an_attempt_that_failed_without_noise_fails_its_round() {
 }
 
 #[test]
-fn a_noisy_machine_is_called_noisy() {
+fn a_noisy_machine_is_reported() {
     let quiet = &COMPARED.quiet;
     assert!(quiet.disturbance.is_noisy());
     assert_eq!((quiet.disturbance.trials, quiet.noisy), (85, 8));
@@ -130,7 +130,7 @@ fn a_noisy_machine_is_called_noisy() {
 }
 
 #[test]
-fn a_quiet_machine_is_not_called_noisy() {
+fn a_quiet_machine_is_not_reported_as_noisy() {
     let quiet = (sample::run(), sample::trials());
     let comparison = RunSummary::of(&quiet.0, &quiet.1);
     assert!(!comparison.quiet.disturbance.is_noisy());
@@ -152,7 +152,7 @@ fn a_trial_that_was_still_warming_up_does_not_make_the_machine_noisy() {
 }
 
 #[test]
-fn a_figure_that_follows_the_noise_is_flagged_and_no_other() {
+fn only_a_figure_that_follows_the_noise_is_flagged() {
     let lost = |round: u32| f64::from(round) / 100.0;
     let comparison = compare(|record| {
         record.noisy.clear();
@@ -163,7 +163,7 @@ fn a_figure_that_follows_the_noise_is_flagged_and_no_other() {
             trial.load.rate_per_s = 1_000.0
                 * match server.as_str() {
                     "bun" => 1.0 - lost(round),
-                    "mine" => 1.0 + lost(round), // Better with more noise: not for the noise.
+                    "mine" => 1.0 + lost(round), // Better with more noise, so not because of it.
                     _ => [1.0, 0.9, 1.1, 1.05, 0.95][round as usize % 5],
                 };
         }
@@ -179,7 +179,7 @@ fn a_figure_that_follows_the_noise_is_flagged_and_no_other() {
 }
 
 #[test]
-fn the_trials_stand_in_the_order_in_which_they_were_made() {
+fn trials_are_in_the_order_in_which_they_were_run() {
     let course = &hello(&COMPARED).course;
     assert_eq!(course.len(), 40 + BURSTS.len());
     let noisy: Vec<usize> = (0..course.len()).filter(|&i| course[i].noisy).collect();
@@ -196,7 +196,7 @@ fn the_trials_stand_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn ratios_are_taken_to_the_baseline_of_the_run() {
+fn ratios_refer_to_the_baseline_of_the_run() {
     let table = hello(&COMPARED);
     assert_eq!(table.baseline.as_deref(), Some("mine"));
     assert_eq!(row(table, "mine").of_baseline, None);
@@ -228,7 +228,7 @@ fn without_rounds_in_common_there_is_no_ratio() {
 }
 
 #[test]
-fn why_there_are_no_more_rounds_is_told() {
+fn the_reason_for_the_last_round_is_reported() {
     let enough = hello(&COMPARED).enough.unwrap();
     assert_eq!(
         (enough.reason, enough.widest),
@@ -242,7 +242,7 @@ fn why_there_are_no_more_rounds_is_told() {
 }
 
 #[test]
-fn costs_are_for_a_request_or_a_connection() {
+fn costs_are_per_request_or_per_connection() {
     let costs = &row(hello(&COMPARED), "mine").figures.costs;
     let growth = costs.growth_per_connection.unwrap().median;
     assert!(

@@ -1,4 +1,4 @@
-//! What holds of every report, whatever it says; what they say is in the golden files.
+//! Rules for every report; the golden files have the contents.
 
 mod sample;
 
@@ -9,7 +9,7 @@ use prony_report::{RunSummary, chart_files, html, markdown, terminal};
 use sample::documents::{self, Records};
 use sample::hostile;
 
-/// A run and what was compared of it: made once, as that takes a while.
+/// A run and its summary: computed once, because that takes a while.
 struct Made {
     run: Run,
     comparison: RunSummary,
@@ -60,7 +60,7 @@ fn all_texts(Made { run, comparison }: &Made) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// The names of the elements that are open at the end, and of all there are. Panics where one is
+/// The names of the elements that are open at the end, and of all elements. Panics if one is
 /// closed that is not open. Reads only what maud writes: no comments, quoted attributes.
 fn elements(markup: &str) -> Vec<String> {
     const VOID: [&str; 3] = ["meta", "br", "!DOCTYPE"];
@@ -112,7 +112,7 @@ fn the_page_is_well_formed_and_loads_and_runs_nothing() {
 }
 
 #[test]
-fn every_chart_of_the_page_can_be_told_from_its_words() {
+fn every_chart_of_the_page_has_a_text_alternative() {
     for records in every_kind() {
         let page = &all_texts(records)[0].1;
         let names = elements(page);
@@ -135,17 +135,17 @@ fn assert_references(page: &str) {
     assert_eq!(ids.len(), unique.len(), "an id twice");
     for reference in page.split(" href=\"#").skip(1) {
         let id = reference.split('"').next().unwrap();
-        assert!(unique.contains(&id), "#{id} leads nowhere");
+        assert!(unique.contains(&id), "#{id} has no target");
     }
 }
 
 #[test]
-fn text_from_outside_is_never_markup() {
+fn text_from_records_is_never_markup() {
     let texts = [&HOSTILE, &HOSTILE_DOCUMENT];
     for (name, text) in texts.into_iter().flat_map(|made| all_texts(made)) {
-        // A chart has only its own names in it, and so may have none from outside.
+        // A chart has its own names, so it has none from records.
         if name != "terminal" && (name != "chart" || text.contains("script")) {
-            // Code blocks of Markdown show text as it is, in quotes of their own.
+            // Code blocks in Markdown show text verbatim.
             let outside: String = match name {
                 "markdown" => text.split("```").step_by(2).collect(),
                 _ => text,
@@ -157,7 +157,7 @@ fn text_from_outside_is_never_markup() {
 }
 
 #[test]
-fn charts_alone_are_whole_documents_on_a_light_ground() {
+fn standalone_charts_are_whole_documents_on_a_light_background() {
     for records in every_kind() {
         let charts = chart_files(&records.comparison);
         for chart in &charts {
@@ -180,7 +180,7 @@ fn charts_alone_are_whole_documents_on_a_light_ground() {
 }
 
 #[test]
-fn markdown_links_charts_that_are_written() {
+fn every_chart_that_markdown_links_is_written() {
     for records in every_kind() {
         let names: Vec<String> = chart_files(&records.comparison)
             .into_iter()
@@ -195,7 +195,7 @@ fn markdown_links_charts_that_are_written() {
 }
 
 #[test]
-fn the_terminal_keeps_to_its_width_and_colours_only_when_asked() {
+fn the_terminal_keeps_to_its_width_and_colours_only_on_request() {
     for records in every_kind() {
         for width in [40, 60, 80, 100, 140] {
             let text = terminal(&records.comparison, width, false);
@@ -211,7 +211,7 @@ fn the_terminal_keeps_to_its_width_and_colours_only_when_asked() {
 }
 
 #[test]
-fn markdown_tables_have_as_many_cells_in_every_line() {
+fn every_line_of_a_markdown_table_has_as_many_cells() {
     for records in every_kind() {
         let text = &all_texts(records)[1].1;
         let mut cells = None;
@@ -227,7 +227,7 @@ fn markdown_tables_have_as_many_cells_in_every_line() {
 }
 
 #[test]
-fn a_run_that_gave_nothing_still_has_its_reports() {
+fn a_run_without_figures_still_has_its_reports() {
     let run = &PLAIN.run;
     let comparison = RunSummary::of(run, &[]);
     elements(&html(run, &comparison));

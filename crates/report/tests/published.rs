@@ -1,4 +1,4 @@
-//! What a document's tables say once they are filled.
+//! A document's tables, filled with measured figures.
 
 mod sample;
 
@@ -51,7 +51,7 @@ fn fail(record: &mut TrialRecord) {
     };
 }
 
-/// The three reports, with every run of white space as one space.
+/// The three reports, with white space collapsed.
 fn texts((run, trials): &Records) -> [String; 3] {
     let comparison = RunSummary::of(run, trials);
     [
@@ -63,7 +63,7 @@ fn texts((run, trials): &Records) -> [String; 3] {
 }
 
 #[test]
-fn rows_stand_in_the_document_s_order_and_others_below() {
+fn rows_have_the_documents_order_and_others_follow() {
     let table = table(&documents::zap(), 1);
     let names: Vec<_> = table
         .rows
@@ -123,7 +123,7 @@ fn a_median_has_the_interval_of_its_rounds() {
 }
 
 #[test]
-fn every_figure_is_gathered_as_it_should_be() {
+fn every_figure_is_computed_from_its_rounds_in_its_own_way() {
     let (mut run, mut trials) = documents::zap();
     source(&mut run).columns = PublishedFigure::ALL.into();
     each(&mut trials, |_, round, measured| {
@@ -157,14 +157,14 @@ fn every_figure_is_gathered_as_it_should_be() {
     let times = (2e9 / 100.0 + 2e9 / 200.0 + 2e9 / 400.0) / 3.0;
     assert!(close(TimePerRequest, times));
     assert_eq!(figures[&ArtefactBytes].spread, None);
-    // A closed loop has no schedule, and a table without a base no shares.
+    // A closed loop has no schedule, and a table without a base has no shares.
     for figure in [QueuedRequests, RateShare, TransferShare] {
         assert!(!figures.contains_key(&figure), "{figure:?}");
     }
 }
 
 #[test]
-fn queued_requests_are_those_of_a_round() {
+fn queued_requests_are_counted_per_round() {
     let table = table(&documents::hydragen(), 2);
     let late = &row(&table, "go-nethttp", "byte").measured[&QueuedRequests];
     let (low, high) = late.spread.unwrap();
@@ -175,7 +175,7 @@ fn queued_requests_are_those_of_a_round() {
 }
 
 #[test]
-fn shares_are_of_the_same_server_s_base() {
+fn shares_refer_to_the_same_servers_base() {
     let (run, mut trials) = documents::datastar();
     for record in &mut trials {
         let page = record.trial.workload == "page-log";
@@ -227,7 +227,7 @@ fn the_order_is_counted_in_pairs() {
 }
 
 #[test]
-fn for_a_latency_less_is_better() {
+fn a_lower_latency_is_better() {
     let (run, mut trials) = documents::zap();
     each(&mut trials, |server, _, measured| {
         let mut histogram = LatencyHistogram::new();
@@ -250,7 +250,7 @@ fn for_a_latency_less_is_better() {
 }
 
 #[test]
-fn equal_figures_and_a_system_that_stands_twice_make_no_pair() {
+fn equal_figures_and_a_server_that_occurs_twice_make_no_pair() {
     let table = table(&documents::hydragen(), 2);
     assert!(
         !table.held.iter().any(|held| held.figure == LatencyMean),
@@ -259,7 +259,7 @@ fn equal_figures_and_a_system_that_stands_twice_make_no_pair() {
     // 65, 42, 56 and 56 ms, and the last was not measured.
     let highest = held(&table, LatencyMax);
     assert_eq!((highest.pairs(), highest.not_measured), (3, 2));
-    // Three systems with an artefact, each told for two workloads.
+    // Three systems with an artefact, each listed for two workloads.
     let datastar = self::table(&documents::datastar(), 1);
     let artefact = held(&datastar, ArtefactBytes);
     assert_eq!((artefact.pairs(), artefact.not_measured), (1, 2));
@@ -278,7 +278,7 @@ fn one_round_tells_nothing_apart() {
     );
 }
 
-/// How the order of the rates held where the generator limited one row in every round.
+/// Whether the order of the rates held if the generator limited one row in every round.
 fn with_limited(limited: &str) -> (Records, Held) {
     let (run, mut trials) = documents::zap();
     each(&mut trials, |server, _, measured| {
@@ -291,7 +291,7 @@ fn with_limited(limited: &str) -> (Records, Held) {
 
 #[test]
 fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
-    // The fastest is ahead all the same.
+    // The fastest row leads despite its limit.
     let (records, rate) = with_limited("zig-epoll");
     assert_eq!((rate.in_order, rate.reversed.len(), rate.untold), (5, 1, 0));
     assert!(
@@ -299,7 +299,7 @@ fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
             .iter()
             .all(|text| text.contains("client-limited") && text.contains(": at least"))
     );
-    // Of the slowest nobody knows how fast it is.
+    // The slowest row may be faster than any other.
     let (_, rate) = with_limited("python-httpserver");
     assert_eq!((rate.pairs(), rate.untold), (6, 3));
 }
@@ -316,18 +316,18 @@ fn the_published_order_of_rates_is_that_of_the_ranks() {
             "rust-threadpool",
             "python-httpserver",
         ];
-        let mut told = 0;
+        let mut apart = 0;
         for (i, one) in ids.iter().enumerate() {
             for other in &ids[i + 1..] {
-                told += usize::from(order.faster(one, other).is_some());
+                apart += usize::from(order.faster(one, other).is_some());
             }
         }
-        assert_eq!(rate.pairs() - rate.untold, told, "{limited}");
+        assert_eq!(rate.pairs() - rate.untold, apart, "{limited}");
     }
 }
 
 #[test]
-fn a_row_that_was_not_asked_at_its_rate_tells_nothing_apart() {
+fn a_row_that_did_not_reach_its_rate_cannot_be_told_apart() {
     let (run, mut trials) = documents::hydragen();
     let before = held(&table(&(run.clone(), trials.clone()), 2), LatencyMax).untold;
     each(&mut trials, |server, round, measured| {
@@ -345,7 +345,7 @@ fn a_row_that_was_not_asked_at_its_rate_tells_nothing_apart() {
 }
 
 #[test]
-fn a_row_that_was_not_measured_stays_and_says_why() {
+fn a_row_that_was_not_measured_stays_with_the_reason() {
     let records = documents::datastar();
     let datastar = table(&records, 1);
     let zig = row(&datastar, "zig-std", "sse");
@@ -360,12 +360,12 @@ fn a_row_that_was_not_measured_stays_and_says_why() {
     let hydragen = table(&documents::hydragen(), 1);
     assert_eq!(
         row(&hydragen, "rust-hyper", "byte").absent,
-        Some("not asked for")
+        Some("not requested")
     );
 }
 
 #[test]
-fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
+fn failed_rounds_leave_a_gap_and_failed_rows_have_a_reason() {
     let (run, mut trials) = documents::zap();
     for record in &mut trials {
         match (record.trial.server.as_str(), record.trial.round) {
@@ -393,7 +393,7 @@ fn failed_rounds_leave_a_gap_and_failed_rows_a_word() {
 }
 
 #[test]
-fn a_figure_that_was_not_published_is_shown_and_not_compared() {
+fn a_figure_that_was_not_published_is_shown_but_not_compared() {
     let (mut run, trials) = documents::zap();
     source(&mut run).columns.push(PeakMemory);
     let records = (run, trials);
@@ -407,7 +407,7 @@ fn a_figure_that_was_not_published_is_shown_and_not_compared() {
 }
 
 #[test]
-fn nothing_is_divided_by_nothing() {
+fn no_figure_is_divided_by_zero() {
     let (mut run, mut trials) = documents::datastar();
     for row in &mut source(&mut run).rows {
         for values in row.figures.values_mut() {
@@ -441,7 +441,7 @@ fn nothing_is_divided_by_nothing() {
 }
 
 #[test]
-fn a_document_without_rows_or_columns_is_still_set() {
+fn a_document_without_rows_or_columns_is_still_shown() {
     let (mut run, trials) = documents::zap();
     source(&mut run).rows.clear();
     assert!(texts(&(run.clone(), trials.clone()))[1].contains("Requests and transfer a second"));

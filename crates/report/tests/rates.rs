@@ -1,4 +1,4 @@
-//! What a comparison says of every shape of load.
+//! Every shape of load.
 
 mod sample;
 
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use prony_model::{TrialRecord, TrialResult};
 use prony_report::{ResultTable, RunSummary, ServerRow, Standing};
 
-/// Made once, as that takes a while.
+/// Computed once, because that takes a while.
 static RATES: LazyLock<RunSummary> = LazyLock::new(|| {
     let (run, trials) = sample::rates::rates();
     RunSummary::of(&run, &trials)
@@ -27,7 +27,7 @@ fn named<'a>(comparison: &'a RunSummary, name: &str) -> &'a ResultTable {
 const POISSON: &str = "hello, 20k/s, open loop";
 
 #[test]
-fn rounds_of_other_seeds_are_of_one_load() {
+fn the_seeds_of_rounds_do_not_split_a_table() {
     let comparison = &*RATES;
     let names: Vec<_> = comparison.tables.iter().map(ResultTable::name).collect();
     assert_eq!(
@@ -48,7 +48,7 @@ fn rounds_of_other_seeds_are_of_one_load() {
 }
 
 #[test]
-fn the_order_of_tables_does_not_come_from_the_shuffle() {
+fn the_order_of_tables_does_not_depend_on_the_shuffle() {
     let (run, mut trials) = sample::rates::rates();
     let names = |trials: &[TrialRecord]| -> Vec<String> {
         let tables = RunSummary::of(&run, trials).tables;
@@ -60,7 +60,7 @@ fn the_order_of_tables_does_not_come_from_the_shuffle() {
 }
 
 #[test]
-fn a_rate_that_was_not_made_is_marked_and_so_is_a_bound_that_was_hit() {
+fn a_missed_rate_and_a_connection_limit_are_flagged() {
     let comparison = &*RATES;
     let table = named(comparison, POISSON);
     let bun = row(table, "bun");
@@ -69,13 +69,13 @@ fn a_rate_that_was_not_made_is_marked_and_so_is_a_bound_that_was_hit() {
     assert_eq!((kept.asked, kept.bound_hits), (5 * 40_000, 20_000));
     assert_eq!(kept.most_connections, 500);
     let flags = bun.flags();
-    let told = |text: &str| flags.iter().any(|flag| flag.contains(text));
+    let has = |text: &str| flags.iter().any(|flag| flag.contains(text));
     assert!(
-        told("in one round only 97.3 % of the due requests were sent"),
+        has("in one round only 97.3 % of the due requests were sent"),
         "{flags:?}"
     );
     assert!(
-        told("10 % of requests found every connection busy"),
+        has("10 % of requests found every connection busy"),
         "{flags:?}"
     );
     let ceiling = row(table, "ceiling");
@@ -84,7 +84,7 @@ fn a_rate_that_was_not_made_is_marked_and_so_is_a_bound_that_was_hit() {
 }
 
 #[test]
-fn a_rate_that_is_missed_by_a_little_is_never_told_as_made() {
+fn a_rate_that_is_missed_by_a_little_is_never_shown_as_reached() {
     for (ratio, text, made) in [
         (1.0, "100 %", true),
         (0.999, "100 %", true),
@@ -108,7 +108,7 @@ fn a_rate_that_is_missed_by_a_little_is_never_told_as_made() {
 }
 
 #[test]
-fn records_that_did_not_count_what_was_due_are_not_marked() {
+fn records_without_counts_of_due_requests_are_not_flagged() {
     let (run, mut trials) = sample::documents::hydragen();
     for record in &mut trials {
         if let TrialResult::Measured(measured) = &mut record.result
@@ -130,15 +130,15 @@ fn records_that_did_not_count_what_was_due_are_not_marked() {
 }
 
 #[test]
-fn what_limited_the_generator_is_told_beside_it() {
+fn what_limited_the_generator_is_flagged() {
     let comparison = &*RATES;
     let go = row(named(comparison, POISSON), "go-nethttp");
-    assert_eq!(go.standing, Standing::Offered, "one round of five is borne");
-    let told = format!(
+    assert_eq!(go.standing, Standing::Offered, "one of five is tolerated");
+    let expected = format!(
         "client-limited in 1 of 5 rounds ({})",
         sample::rates::EVIDENCE
     );
-    assert_eq!(go.flags()[0], told);
+    assert_eq!(go.flags()[0], expected);
     let (run, mut trials) = sample::rates::rates();
     for record in &mut trials {
         if let TrialResult::Measured(measured) = &mut record.result {
@@ -176,7 +176,7 @@ fn events_and_held_streams_have_their_figures() {
 }
 
 #[test]
-fn the_generator_s_costs_are_for_one_request() {
+fn the_generators_costs_are_per_request() {
     let comparison = &*RATES;
     let generator = &row(named(comparison, POISSON), "ceiling").figures.generator;
     assert_eq!(generator.system_calls_per_request, Some(2.0));
@@ -207,7 +207,7 @@ fn pipelined_requests_count_as_many_at_a_time() {
         "{flags:?}"
     );
     let users = named(&comparison, "hello, 500 users, closed loop");
-    // Users think in between, so that it says nothing; they set the pace of all.
+    // Users think in between, so most are idle; they set the pace of every server.
     assert_eq!(
         row(users, "bun").flags(),
         ["at the ceiling (100 % of its rate): at least 5.00 k req/s"]

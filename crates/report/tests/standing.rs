@@ -1,4 +1,4 @@
-//! Who stands where in a table: rank bands, and what speaks against one.
+//! The standing of each server in a table: rank bands, and reasons for having none.
 
 mod sample;
 
@@ -15,7 +15,7 @@ fn row<'a>(table: &'a ResultTable, server: &str) -> &'a ServerRow {
     rows.find(|row| row.server.id == server).unwrap()
 }
 
-/// The comparison of two tables after a change to their trials.
+/// The summary of two tables after a change to their trials.
 fn compare(change: impl Fn(&mut TrialRecord)) -> RunSummary {
     let mut trials = sample::trials();
     trials.retain(|record| ["hello", "quote"].contains(&record.trial.workload.as_str()));
@@ -24,7 +24,7 @@ fn compare(change: impl Fn(&mut TrialRecord)) -> RunSummary {
 }
 
 #[test]
-fn reference_rows_are_never_ranked_and_the_others_stand_by_their_medians() {
+fn reference_rows_are_never_ranked_and_the_others_are_ordered_by_median() {
     let comparison = compare(|_| {});
     for table in &comparison.tables {
         assert_eq!(row(table, "ceiling").standing, Standing::Reference);
@@ -38,7 +38,7 @@ fn reference_rows_are_never_ranked_and_the_others_stand_by_their_medians() {
 }
 
 #[test]
-fn bands_say_what_the_rounds_tell_apart() {
+fn bands_show_what_the_rounds_tell_apart() {
     // hyper and axum lie 2 % apart in every round, though both vary by far more from round to round.
     let comparison = compare(|record| {
         let drift = [1.0, 1.3, 0.7, 1.2, 0.9][record.trial.round as usize - 1];
@@ -77,7 +77,7 @@ fn bands_say_what_the_rounds_tell_apart() {
 }
 
 #[test]
-fn a_client_limited_row_is_marked_and_nobody_is_surely_ahead_of_it() {
+fn a_client_limited_row_is_flagged_and_no_server_is_certainly_ahead_of_it() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
             measured.load.rate_per_s = match record.trial.server.as_str() {
@@ -111,7 +111,7 @@ fn a_client_limited_row_is_marked_and_nobody_is_surely_ahead_of_it() {
 }
 
 #[test]
-fn rows_at_the_ceiling_are_marked_and_not_told_apart() {
+fn rows_at_the_ceiling_are_flagged_and_not_told_apart() {
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
             measured.load.rate_per_s = match record.trial.server.as_str() {
@@ -140,7 +140,7 @@ fn rows_at_the_ceiling_are_marked_and_not_told_apart() {
 }
 
 #[test]
-fn one_round_ranks_nobody_apart() {
+fn one_round_tells_no_servers_apart() {
     let mut trials = sample::trials();
     trials.retain(|record| record.trial.round == 1);
     let comparison = RunSummary::of(&sample::run(), &trials);
@@ -154,7 +154,7 @@ fn one_round_ranks_nobody_apart() {
 }
 
 #[test]
-fn requests_per_cpu_second_rank_by_themselves() {
+fn requests_per_cpu_second_have_their_own_ranks() {
     // The fastest burns the most CPU.
     let comparison = compare(|record| {
         if let TrialResult::Measured(measured) = &mut record.result {
@@ -203,7 +203,7 @@ fn wrong_responses_under_load_cost_the_rank() {
 }
 
 #[test]
-fn any_wrong_response_is_said_of_its_server() {
+fn every_server_with_wrong_responses_is_reported() {
     let wrong = |outcome: Outcome, in_warm_up: bool| {
         compare(move |record| {
             if let TrialResult::Measured(measured) = &mut record.result
@@ -225,17 +225,17 @@ fn any_wrong_response_is_said_of_its_server() {
         let bun = row(table(&comparison, "quote"), "bun");
         assert_eq!(bun.standing, Standing::WrongResponses, "{outcome:?}");
         assert_eq!(bun.figures.wrong.unwrap().wrong, 61);
-        let told = prony_report::wrong_responses(&comparison).unwrap();
+        let sentence = prony_report::wrong_responses(&comparison).unwrap();
         assert!(
-            told.starts_with(
+            sentence.starts_with(
                 "1 of 6 servers sent wrong responses under load and is not ranked there: bun (hello"
             ),
-            "{told}"
+            "{sentence}"
         );
-        assert!(told.contains("quote: 61 of "), "{told}");
+        assert!(sentence.contains("quote: 61 of "), "{sentence}");
     }
     assert_eq!(prony_report::wrong_responses(&compare(|_| {})), None);
-    // Broken off or late is an error, and no wrong response.
+    // A truncated or late response is an error, not a wrong response.
     assert_eq!(
         prony_report::wrong_responses(&wrong(Outcome::Truncated, false)),
         None
@@ -243,7 +243,7 @@ fn any_wrong_response_is_said_of_its_server() {
 }
 
 #[test]
-fn a_server_that_still_warms_up_is_a_lower_bound_in_rate_and_cost() {
+fn the_rate_and_cost_of_a_server_that_is_still_warming_up_are_lower_bounds() {
     let warm_up = WarmUp {
         searched_s: 4.8,
         process: ProcessStart::New,
@@ -269,7 +269,7 @@ fn a_server_that_still_warms_up_is_a_lower_bound_in_rate_and_cost() {
     let band = |server: &str| row(quote, server).band().unwrap();
     assert_eq!((band("bun").best, band("bun").worst), (1, 2));
     assert_eq!((band("rust-axum").best, band("rust-axum").worst), (1, 2));
-    assert_eq!(bun.cpu_band.unwrap().best, 1, "nobody is surely cheaper");
+    assert_eq!(bun.cpu_band.unwrap().best, 1, "none is certainly cheaper");
 }
 
 #[test]
@@ -310,8 +310,8 @@ fn rows_ten_times_apart_are_ranked_by_two_rounds() {
 }
 
 #[test]
-fn too_few_rounds_are_said_with_how_many_would_do() {
-    let told = |rounds: u32, step: f64| {
+fn a_table_with_too_few_rounds_names_how_many_would_suffice() {
+    let note = |rounds: u32, step: f64| {
         let mut trials = sample::trials();
         trials.retain(|record| record.trial.workload == "quote" && record.trial.round <= rounds);
         for record in &mut trials {
@@ -330,12 +330,12 @@ fn too_few_rounds_are_said_with_how_many_would_do() {
             .find(|line| line.contains("Too few rounds to rank"));
         line.map(str::to_owned)
     };
-    let one = told(1, 1.05).unwrap();
+    let one = note(1, 1.05).unwrap();
     assert!(
         one.contains("1 round cannot tell a difference from noise"),
         "{one}"
     );
-    let three = told(3, 1.02).unwrap();
+    let three = note(3, 1.02).unwrap();
     let rounds = three
         .split("`--rounds ")
         .nth(1)
@@ -346,5 +346,5 @@ fn too_few_rounds_are_said_with_how_many_would_do() {
         three.contains("at this noise 3 rounds order only servers that differ by"),
         "{three}"
     );
-    assert_eq!(told(5, 2.0), None, "enough");
+    assert_eq!(note(5, 2.0), None, "enough");
 }

@@ -1,11 +1,11 @@
-//! How startup and warm-up are told.
+//! Startup and warm-up.
 
 mod sample;
 
 use prony_model::{ProcessStart, TrialRecord, TrialResult, WarmUp};
 use prony_report::{RunSummary, ServerRow};
 
-/// bun takes 8 s to warm up and is kept running; all others start anew, and are warm at once.
+/// bun takes 8 s to warm up and is kept running; all others are restarted, and are warm at once.
 fn warmed(record: &mut TrialRecord) {
     let TrialResult::Measured(measured) = &mut record.result else {
         return;
@@ -43,7 +43,7 @@ fn row<'a>(comparison: &'a RunSummary, server: &str) -> &'a ServerRow {
 }
 
 #[test]
-fn startup_counts_each_process_once_and_the_time_to_warm_stands_beside_it() {
+fn startup_counts_each_process_once_next_to_the_time_to_warm() {
     let comparison = comparison(warmed);
     let bun = &row(&comparison, "bun").figures;
     assert_eq!(bun.startup_ns.unwrap().n, 1);
@@ -54,7 +54,7 @@ fn startup_counts_each_process_once_and_the_time_to_warm_stands_beside_it() {
 }
 
 #[test]
-fn the_startup_of_a_process_is_not_lost_with_a_noisy_attempt() {
+fn a_startup_during_a_noisy_attempt_still_counts() {
     let mut trials = sample::trials();
     trials.retain(|record| record.trial.workload == "hello" && record.trial.server == "bun");
     trials.iter_mut().for_each(warmed);

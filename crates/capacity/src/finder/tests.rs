@@ -1,4 +1,4 @@
-//! Tests: the whole of it on simulated servers, in simulated time.
+//! Tests of the whole procedure on simulated servers, in simulated time.
 
 use super::*;
 use crate::judge::Judgement;
@@ -8,28 +8,28 @@ use prony_model::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
 
 const MS: u64 = 1_000_000;
 
-/// A server that responds within 2 ms up to its capacity, and ever later above it. No time passes but that of
-/// the loads, and of what comes late.
+/// A server that responds within 2 ms up to its capacity, and ever later above it. Only loads and late responses take
+/// (simulated) time.
 struct Simulated {
     capacity: f64,
-    /// The highest rate that the generator makes.
+    /// The highest rate that the generator reaches.
     makes: f64,
     elapsed: Duration,
     tries: Vec<Planned>,
     /// How long each load waits for late responses.
     lag: Duration,
-    /// How long one above the capacity does.
+    /// How long a load above the capacity waits for them.
     lag_above: Duration,
-    /// After how many loads the user stops it.
+    /// After how many loads the user stops the search.
     stops_after: usize,
-    /// After how many loads the server responds no more.
+    /// After how many loads the server stops responding.
     breaks_after: usize,
-    /// Whether the machine disturbs the load of this number (from 1) and rate: it does not hold then.
+    /// Whether the machine disturbs the load of this number (from 1) and rate, so that it fails.
     is_noisy: fn(usize, f64) -> bool,
     pauses: usize,
 }
 
-/// A remote server; the hypervisor took this share of the generator's CPUs.
+/// Conditions on a remote server, if the hypervisor took this share of the generator's CPUs.
 fn outside(steal_share: f64) -> Outside {
     let load_cpus = Some(CpuNoise {
         steal_share,
@@ -139,7 +139,7 @@ fn found(question: &Question, server: &mut Simulated) -> CapacityResult {
 }
 
 #[test]
-fn it_finds_the_capacity_and_takes_the_curve() {
+fn it_finds_the_capacity_and_measures_the_curve() {
     let mut server = Simulated::new(2000.0);
     let result = found(&question(), &mut server);
     let Found::Capacity {
@@ -164,7 +164,7 @@ fn it_finds_the_capacity_and_takes_the_curve() {
 }
 
 #[test]
-fn a_budget_that_ends_leaves_what_is_known_and_is_kept() {
+fn a_search_that_runs_out_of_budget_keeps_its_results_and_stays_within_it() {
     let mut question = question();
     question.budget = Duration::from_secs(180);
     let mut server = Simulated::new(2000.0);
@@ -191,7 +191,7 @@ fn a_budget_that_ends_leaves_what_is_known_and_is_kept() {
 }
 
 #[test]
-fn what_comes_late_takes_of_the_budget() {
+fn late_responses_take_time_of_the_budget() {
     let mut question = question();
     question.budget = Duration::from_secs(120);
     let mut server = Simulated::new(2000.0);
@@ -206,7 +206,7 @@ fn what_comes_late_takes_of_the_budget() {
         "none was begun that could not end"
     );
 
-    // What no load before has shown is not foreseen: it is cut off.
+    // A delay that no earlier load has shown cannot be foreseen, so the load is cut off.
     for seconds in 10..150 {
         question.budget = Duration::from_secs(seconds);
         let mut server = Simulated::new(2000.0);
@@ -217,7 +217,7 @@ fn what_comes_late_takes_of_the_budget() {
 }
 
 #[test]
-fn what_the_approach_has_seen_is_known_before_the_first_finding() {
+fn the_approach_gives_bounds_before_the_first_finding() {
     let mut ended_between = 0;
     for seconds in 20..100 {
         let mut question = question();
@@ -250,7 +250,7 @@ fn what_the_approach_has_seen_is_known_before_the_first_finding() {
 }
 
 #[test]
-fn a_server_that_does_not_come_back_ends_it_and_fails_no_rate() {
+fn a_server_that_does_not_recover_ends_the_search_and_fails_no_rate() {
     let mut server = Simulated::new(2000.0);
     server.breaks_after = 9;
     let mut came = Vec::new();
@@ -274,7 +274,7 @@ fn a_server_that_does_not_come_back_ends_it_and_fails_no_rate() {
 }
 
 #[test]
-fn where_the_user_stops_it_what_is_known_stays() {
+fn a_search_that_the_user_stops_keeps_its_results() {
     for stops_after in [0, 1, 8, 30] {
         let mut server = Simulated::new(2000.0);
         server.stops_after = stops_after;
@@ -288,7 +288,7 @@ fn where_the_user_stops_it_what_is_known_stays() {
 }
 
 #[test]
-fn where_the_generator_is_the_limit_the_response_is_at_least() {
+fn if_the_generator_is_the_limit_the_capacity_is_a_lower_bound() {
     let mut server = Simulated::new(1e6);
     server.makes = 3000.0;
     let result = found(&question(), &mut server);
@@ -317,7 +317,7 @@ fn a_low_rate_is_tried_for_as_long_as_its_percentile_needs() {
 }
 
 #[test]
-fn a_server_without_a_expected_response_is_told_with_what_came() {
+fn without_an_expected_response_the_error_lists_what_came() {
     struct Wrong;
     impl Generator for Wrong {
         type Error = std::convert::Infallible;
@@ -340,7 +340,7 @@ fn a_server_without_a_expected_response_is_told_with_what_came() {
 }
 
 #[test]
-fn the_same_seed_asks_the_same() {
+fn the_same_seed_gives_the_same_loads() {
     let rates = || {
         let mut server = Simulated::new(2000.0);
         found(&question(), &mut server);
@@ -349,15 +349,15 @@ fn the_same_seed_asks_the_same() {
     assert_eq!(rates(), rates());
 }
 
-/// The attempts of a result, by what is asked of each.
+/// The attempts of a result, grouped by their rate and purpose.
 fn count(result: &CapacityResult, is: impl Fn(&RateAttempt) -> bool) -> usize {
     result.attempts.iter().filter(|attempt| is(attempt)).count()
 }
 
 #[test]
-fn a_rate_that_was_tried_while_the_machine_was_disturbed_is_run_again() {
+fn a_rate_whose_run_was_noisy_is_run_again() {
     let mut server = Simulated::new(2000.0);
-    // Every fourth load, whatever its rate: it does not hold.
+    // Every fourth load fails, whatever its rate.
     server.is_noisy = |number, _| number % 4 == 1;
     let result = found(&question(), &mut server);
     let Found::Capacity { per_s, .. } = result.found else {
@@ -376,9 +376,9 @@ fn a_rate_that_was_tried_while_the_machine_was_disturbed_is_run_again() {
 }
 
 #[test]
-fn a_rate_that_stays_noisy_is_undecided_and_widens_the_response() {
+fn a_rate_that_stays_noisy_is_undecided_and_widens_the_interval() {
     let mut server = Simulated::new(2000.0);
-    // Whatever is between 1950 and 2300 stays noisy: of these rates nothing is ever known.
+    // Rates between 1950 and 2300 always stay noisy, so they remain undecided.
     server.is_noisy = |_, rate| (1950.0..2300.0).contains(&rate);
     let result = found(&question(), &mut server);
     let Found::Imprecise {
@@ -393,14 +393,14 @@ fn a_rate_that_stays_noisy_is_undecided_and_widens_the_response() {
     assert_eq!(result.ended, Ended::Complete);
     assert!(
         result.curve.is_empty(),
-        "there is no capacity to take it of"
+        "there is no capacity to draw it from"
     );
     let in_vain = count(&result, |attempt| attempt.run == MOST_RUNS);
     assert!(in_vain > 1 && result.attempts.len() < 120, "{in_vain}");
 }
 
 #[test]
-fn a_machine_that_is_always_noisy_gives_no_response_and_ends() {
+fn a_search_on_a_machine_that_is_always_noisy_ends_without_a_capacity() {
     let mut server = Simulated::new(2000.0);
     server.is_noisy = |_, _| true;
     let result = found(&question(), &mut server);
@@ -412,7 +412,7 @@ fn a_machine_that_is_always_noisy_gives_no_response_and_ends() {
     assert_eq!((result.ended, &result.found), (Ended::Complete, &unknown));
     assert_eq!(count(&result, RateAttempt::is_noisy), result.attempts.len());
     assert!(result.attempts.len() <= 12, "{}", result.attempts.len());
-    // Within the budget, too.
+    // And it stays within the budget.
     let mut question = question();
     question.budget = Duration::from_secs(30);
     let mut server = Simulated::new(2000.0);

@@ -1,64 +1,63 @@
-//! One bisection: from a rate at which to begin to a bracket that is narrow enough.
+//! One bisection: from a first rate to a bracket that is narrow enough.
 
 use super::tried::Tried;
 
-/// No rate is tried below this, in requests a second.
+/// The lowest rate to try, in requests per second.
 pub const LEAST_RATE: f64 = 1.0;
-/// Nor above this: no generator makes it.
+/// The highest rate to try: no generator reaches it.
 pub const MOST_RATE: f64 = 1e8;
-/// The widest step by which a bracket is looked for: twice the rate, or half.
+/// The widest step outwards: twice the rate, or half of it.
 const WIDEST_STEP: f64 = std::f64::consts::LN_2;
 
-/// A bracket of rates as it closes: at the lower one the server holds, at the upper one it does not.
+/// A bracket of rates that narrows: the server sustains the lower rate and fails at the upper one.
 ///
-/// All distances are of logarithms: a step is a share of the rate.
+/// All distances are between logarithms: a step is a share of the rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bracket {
     start: f64,
-    /// The next step outwards, while one side is open. It doubles with every step in one direction.
+    /// The next step outwards, while one end is unknown. It doubles with every step in one direction.
     step: f64,
-    /// How narrow the bracket must be.
+    /// The target width.
     resolution: f64,
     held: Option<f64>,
     upper: Option<Upper>,
-    /// A rate at which the generator was the limit once. It is tried again: a moment's disturbance must
-    /// not end the search.
+    /// A rate at which the generator was the limit once. It is tried again: a momentary disturbance must not end the search.
     again: Option<f64>,
 }
 
-/// A rate that did not hold.
+/// A rate that failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Upper {
-    /// In requests a second.
+    /// In requests per second.
     pub rate: f64,
-    /// It was the generator that did not make it, twice.
+    /// Whether the generator failed to reach it, twice.
     pub limited: bool,
 }
 
 /// How a bisection ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Closed {
-    /// The server holds at the one rate and not at the other, which lie close together.
+    /// The server sustains the one rate and not the other, and they are close together.
     Found {
-        /// Where it holds.
+        /// The rate that it sustains.
         held: f64,
-        /// Where it does not.
+        /// The rate at which it fails.
         failed: f64,
     },
-    /// Above this rate the generator is the limit, or at it if none held.
+    /// Above this rate the generator is the limit, or at it if the server sustained none.
     Limited {
-        /// The highest rate that the server held, if any.
+        /// The highest rate that the server sustained, if any.
         held: Option<f64>,
-        /// Where the generator was the limit.
+        /// The rate at which the generator was the limit.
         at: f64,
     },
-    /// Not even the least rate holds.
+    /// Not even the lowest rate is sustained.
     Nothing,
 }
 
 impl Bracket {
-    /// Begins at a rate, looks further in steps from this size on (a share: 0.04 for 4 %), and is done
-    /// when it is as narrow as `resolution` (a share).
+    /// Begins at a rate, steps outwards by at least this share (0.04 for 4 %), and ends when the bracket
+    /// is as narrow as `resolution` (a share).
     pub fn new(start: f64, step: f64, resolution: f64) -> Self {
         Self {
             start: start.clamp(LEAST_RATE, MOST_RATE),
@@ -70,7 +69,7 @@ impl Bracket {
         }
     }
 
-    /// The rate to try next, or how it ended.
+    /// The rate to try next, or the result.
     pub fn next(&self) -> Result<f64, Closed> {
         if let Some(rate) = self.again {
             return Ok(rate);
@@ -91,7 +90,7 @@ impl Bracket {
         }
     }
 
-    /// What became of the rate that was to be tried next. One that stays undecided changes nothing.
+    /// Records the result of that rate. An undecided one changes nothing.
     pub fn tried(&mut self, rate: f64, outcome: Tried) {
         let was_open = self.held.is_none() || self.upper.is_none();
         let is_second = self.again.is_some();
@@ -113,7 +112,7 @@ impl Bracket {
         }
     }
 
-    /// The highest rate that held, and the lowest that did not, so far.
+    /// The highest rate that was sustained, and the lowest that was not, so far.
     pub fn ends(&self) -> (Option<f64>, Option<Upper>) {
         (self.held, self.upper)
     }
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Runs it against a server; the rates that were tried, and the end.
+    /// Runs a bisection against a server; returns the rates it tried, and its result.
     fn run(mut bracket: Bracket, server: impl Fn(f64) -> Tried) -> (Vec<f64>, Closed) {
         let mut rates = Vec::new();
         loop {
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_further_in_growing_steps_and_then_halves() {
+    fn it_steps_outwards_in_growing_steps_and_then_halves() {
         let (rates, closed) = run(Bracket::new(100.0, 0.1, 0.1), below(155.0));
         let expected = [100.0, 110.0, 133.1, 194.87];
         for (rate, expected) in rates.iter().zip(expected) {
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_generator_is_the_limit_it_is_asked_twice() {
+    fn a_rate_that_the_generator_misses_is_tried_twice() {
         let server = |rate: f64| match rate {
             rate if rate <= 100.0 => Tried::Held,
             _ => Tried::Limited,
@@ -188,7 +187,7 @@ mod tests {
             matches!(closed, Closed::Limited { held: Some(held), at } if held <= 100.0 && at > 100.0),
             "{closed:?}"
         );
-        // A moment's disturbance changes nothing.
+        // A momentary disturbance changes nothing.
         let mut disturbed = Bracket::new(90.0, 0.5, 0.05);
         disturbed.tried(90.0, Tried::Limited);
         assert_eq!(disturbed.next(), Ok(90.0));
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_rates_that_are_not_gone_below_or_above() {
+    fn the_lowest_and_the_highest_rate_are_never_passed() {
         let (rates, closed) = run(Bracket::new(1000.0, 0.5, 0.02), |_| Tried::Failed);
         assert_eq!((rates.last(), closed), (Some(&LEAST_RATE), Closed::Nothing));
         let (rates, closed) = run(Bracket::new(1000.0, 0.5, 0.02), |_| Tried::Held);
@@ -215,7 +214,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_closes_around_any_capacity_within_few_tries(
+        fn it_closes_around_any_capacity_in_few_tries(
             capacity in 1f64..1e7,
             away in 0.01f64..100.0,
             step in 0.01f64..1.0,
@@ -228,7 +227,7 @@ mod tests {
             };
             prop_assert!(held <= capacity && capacity < failed);
             prop_assert!((failed / held).ln() <= resolution.ln_1p());
-            // Up to 14 steps outwards, the wide last one of which takes up to 8 halvings.
+            // Up to 14 steps outwards; if the last one is wide, up to 8 halvings follow.
             prop_assert!(rates.len() <= 28, "{rates:?}");
         }
     }

@@ -1,45 +1,45 @@
-//! Confirms the verdicts that a capacity rests on by trying their rates again.
+//! Confirms the verdicts behind a capacity by trying their rates again.
 
 use super::tried::Tried;
 
-/// How often a rate must give what is expected of it, and how often if it has given something else once.
+/// How many tries must agree with an expectation, and how many if one has contradicted it.
 const TIMES: [u32; 2] = [3, 4];
 
-/// A rate, and what is expected of it: that it holds, or that it fails.
+/// A rate, and whether the server is expected to sustain it or to fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
-    /// In requests a second.
+    /// In requests per second.
     pub rate: f64,
-    /// What is expected.
+    /// The expectation.
     pub verdict: Tried,
 }
 
-/// What became of an expectation.
+/// The result of testing an expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decided {
-    /// What was expected.
+    /// The expectation.
     pub expected: Expected,
-    /// Whether the tries agree.
+    /// Whether the tries agree with it.
     pub stands: bool,
-    /// Whether any of them gave what is expected: those that say nothing contradict nothing, and show nothing either.
+    /// Whether any try did more than not contradict it: inconclusive tries count as agreement, but show nothing.
     pub seen: bool,
 }
 
-/// A rate at which the server is expected to hold and one at which it is expected to fail, as they are tried.
+/// A rate that the server is expected to sustain and one at which it is expected to fail, while they are being tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Confirming {
     expected: [Expected; 2],
-    /// How many of them are decided.
+    /// How many of the two are decided.
     decided: usize,
-    /// How many tries of this rate agreed, and how many contradicted.
+    /// How many tries of the current rate agreed, and how many contradicted.
     agreed: u32,
     contradicted: u32,
-    /// How many of those that agreed did not just say nothing.
+    /// How many of those that agreed were conclusive.
     seen: u32,
 }
 
 impl Confirming {
-    /// That the server fails at the one rate and holds at the other.
+    /// Expects the server to fail at the one rate and to sustain the other.
     pub fn new(failed: f64, held: f64) -> Self {
         let expected = |rate, verdict| Expected { rate, verdict };
         Self {
@@ -56,12 +56,13 @@ impl Confirming {
         Some(self.expected.get(self.decided)?.rate)
     }
 
-    /// What became of it. A verdict stands if three of three tries agree, or four of five. `Some` if this one decided.
+    /// Records the result of that rate. An expectation stands if three of three tries agree, or four of five. `Some` if this
+    /// try decided it.
     pub fn tried(&mut self, outcome: Tried) -> Option<Decided> {
         let expected = *self.expected.get(self.decided)?;
         match (expected.verdict, outcome) {
             (Tried::Held, Tried::Failed) | (Tried::Failed, Tried::Held) => self.contradicted += 1,
-            // What says nothing contradicts nothing.
+            // An inconclusive try does not contradict.
             _ => self.agreed += 1,
         }
         self.seen += u32::from(outcome == expected.verdict);
@@ -85,7 +86,7 @@ impl Confirming {
 mod tests {
     use super::*;
 
-    /// What is decided of the two, as the tries give these outcomes.
+    /// The decisions about the two rates, given these results.
     fn decided(outcomes: &[Tried]) -> Vec<(f64, bool)> {
         let mut confirming = Confirming::new(100.0, 200.0);
         let mut decided = Vec::new();
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_three_of_three_or_four_of_five_tries_gave_stands() {
+    fn three_of_three_or_four_of_five_tries_decide() {
         use Tried::{Failed, Held, Limited, Undecided};
         let both = [(100.0, true), (200.0, true)];
         assert_eq!(decided(&[Failed, Failed, Failed, Held, Held, Held]), both);
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(decided(&[&failed[..], &failed_once].concat()), both);
         let twice = [Held, Failed, Held, Failed, Failed];
         assert_eq!(decided(&twice), [(100.0, false), (200.0, false)]);
-        // What says nothing contradicts nothing.
+        // An inconclusive try does not contradict.
         let nothing = [Undecided, Limited, Undecided];
         assert_eq!(decided(&[nothing, nothing].concat()), both);
         let mut confirming = Confirming::new(100.0, 200.0);

@@ -2,74 +2,74 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of the capacity. Rates are in requests a second.
+/// What is known of the capacity. Rates are in requests per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "known")]
 pub enum Found {
-    /// The greatest rate that holds.
+    /// The greatest rate that the server sustains.
     Capacity {
         /// The median of the findings.
         per_s: f64,
-        /// The lower end of its interval: that of the rates which the findings saw hold.
+        /// The lower end of its interval, from the highest rate that each finding saw sustained.
         low_per_s: f64,
-        /// The upper end of its interval: that of the rates which they saw fail.
+        /// The upper end of its interval, from the lowest rate that each finding saw fail.
         high_per_s: f64,
-        /// The chance (0 to 1) that the interval holds the true median; 0 for a single finding.
+        /// The probability (0 to 1) that the interval contains the true median; 0 for a single finding.
         coverage: f64,
-        /// What each bisection found: the middle between what held and what failed.
+        /// The result of each bisection: the middle between the rate that was sustained and the one that failed.
         findings_per_s: Vec<f64>,
-        /// Whether the server was seen to hold as far below it as the precision allows, and to fail as far above.
+        /// Whether the search confirmed that the server sustains a rate as far below as the precision allows, and fails as far above.
         confirmed: bool,
     },
-    /// The interval is wider than the precision that was asked for, so this is no capacity.
+    /// The interval is wider than the requested precision, so there is no capacity to report.
     Imprecise {
-        /// The lowest rate that a bisection, or what contradicts one, ended at; `None` if none did.
+        /// The lowest rate at which a bisection, or a trial that contradicts one, ended; `None` if none did.
         low_per_s: Option<f64>,
-        /// The highest rate that one ended at; `None` if none did.
+        /// The highest such rate; `None` if there is none.
         high_per_s: Option<f64>,
-        /// What each bisection found.
+        /// The result of each bisection.
         findings_per_s: Vec<f64>,
     },
-    /// The server holds at this rate; above it the generator was the limit.
+    /// The server sustains this rate; above it the generator was the limit.
     AtLeast {
-        /// The highest rate that was seen to hold before that; `None` if none was.
+        /// The highest rate that the server certainly sustained; `None` if it sustained none.
         per_s: Option<f64>,
-        /// Where the generator was the limit.
+        /// The rate at which the generator was the limit.
         limited_at_per_s: f64,
     },
-    /// Not even the least rate that is tried holds.
+    /// The server does not sustain even the lowest rate.
     Nothing {
         /// That rate.
         tried_per_s: f64,
     },
-    /// The search was ended before it had found anything closer.
+    /// The search ended before it had a result.
     Between {
-        /// The highest rate that held, if any.
+        /// The highest rate that was sustained, if any.
         held_per_s: Option<f64>,
-        /// The lowest that did not, if any.
+        /// The lowest rate that failed, if any.
         failed_per_s: Option<f64>,
     },
 }
 
-/// How exact the capacity is to be.
+/// The precision of a capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
-    /// How far the ends of the interval may be from the capacity, as a share of it: 0.1 for ±10 %.
+    /// The greatest distance of the interval's ends from the capacity, as a share of it: 0.1 for ±10 %.
     pub share: f64,
-    /// How many findings there are at least. If the interval is too wide, there are up to twice as many.
+    /// The least number of findings. If the interval is too wide, there are up to twice as many.
     pub repeats: u32,
 }
 
-/// The interval reaches over at least one bracket, and over several if findings differ by a bracket or two.
+/// The interval spans at least one bracket, and several if findings differ by a bracket or two.
 const BRACKETS: f64 = 5.0;
 
 impl Precision {
-    /// How narrow each bisection is, as a share of the rate.
+    /// The width of each bisection, as a share of the rate.
     pub fn resolution(&self) -> f64 {
         self.share / BRACKETS
     }
 
-    /// Whether a capacity is as exact as that.
+    /// Whether a capacity is this precise.
     pub(super) fn is_met(&self, found: &Found) -> bool {
         let Found::Capacity {
             per_s,
@@ -81,7 +81,7 @@ impl Precision {
         else {
             return false;
         };
-        // Of a single finding no spread is known, which is only what was asked for if one was asked for.
+        // The spread of a single finding is unknown, which is acceptable only if one finding was requested.
         let has_spread = findings_per_s.len() > 1 || self.repeats == 1;
         let farthest = (per_s - low_per_s).max(high_per_s - per_s);
         has_spread && farthest <= self.share * per_s

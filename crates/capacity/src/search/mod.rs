@@ -1,15 +1,14 @@
-//! The search for the greatest rate that the server sustains: which rate to try next, given what became of the
-//! last. It knows no clock and makes no load.
+//! The search for the greatest rate that the server sustains: which rate to try next, given the results so
+//! far. It reads no clock and sends no load.
 //!
-//! It **approaches** the capacity by one coarse bisection. Then it **repeats** fine ones, each of which
-//! begins where the ones before it have ended, and looks outwards again in growing steps: a wrong step of
-//! one (in a trial that a busy machine disturbed) is undone by the next. Each gives one finding, and
-//! the findings give the capacity with its interval.
+//! It **approaches** the capacity by one coarse bisection. Then it **repeats** fine ones, each of which begins where earlier ones
+//! ended, and steps outwards again in growing steps: the next one corrects a wrong step (after a trial that a busy machine
+//! disturbed). Each gives one finding, and the findings give the capacity with its interval.
 //!
-//! If that is narrow enough, the search **confirms** it: the server must hold as far below the capacity as the precision
-//! allows, and fail as far above. Otherwise a server that holds each rate at one time and fails at another would give
-//! findings that lie close together, since each begins where the last one ended. If it is too wide, findings that
-//! contradict each other are confirmed, and more are looked for, up to twice as many. If that is still too wide, there is no capacity to report.
+//! If the interval is narrow enough, the search **confirms** it: the server must sustain a rate as far below the capacity as the
+//! precision allows, and fail as far above. Otherwise a server that sustains each rate at one time and fails at another would
+//! give findings that are close together, since each begins where the last one ended. If it is too wide, the search confirms
+//! findings that contradict each other, and adds more, up to twice as many. If it stays too wide, there is no capacity to report.
 
 mod bracket;
 mod confirm;
@@ -26,17 +25,17 @@ use bracket::{Bracket, Closed};
 use confirm::{Confirming, Decided};
 use tried::Bisected;
 
-/// How narrow the first bisection must be at least.
+/// The first bisection must be at least this narrow.
 const APPROACH: f64 = 0.10;
 /// The first step outwards of the first bisection.
 const APPROACH_STEP: f64 = 0.41;
 /// The first step outwards of a fine one, in units of the resolution.
 const REPEAT_STEP: f64 = 2.0;
-/// At most this many times the findings asked for are made.
+/// At most this many times the requested number of findings are made.
 const MOST_FINDINGS: usize = 2;
 /// The least share of the findings that must stand.
 const LEAST_STANDING: f64 = 0.75;
-/// How many rates may stay undecided outside of a bracket before the search gives up.
+/// How many rates may stay undecided outside a bracket before the search gives up.
 const MOST_UNDECIDED: u32 = 3;
 
 /// What to do next.
@@ -44,12 +43,12 @@ const MOST_UNDECIDED: u32 = 3;
 pub enum Step {
     /// Try this rate.
     Try {
-        /// In requests a second.
+        /// In requests per second.
         rate: f64,
         /// Why.
         purpose: Purpose,
     },
-    /// It is over.
+    /// The search is over.
     Done,
 }
 
@@ -68,14 +67,14 @@ pub struct Search {
     precision: Precision,
     random: fastrand::Rng,
     approach: Bracket,
-    /// The current fine bisection; `None` while it approaches.
+    /// The current fine bisection; `None` during the approach.
     fine: Option<Bracket>,
-    /// What is being confirmed.
+    /// The confirmation in progress.
     confirming: Option<(Confirms, Confirming)>,
     findings: Vec<Bisected>,
-    /// How many findings there were, those included that were not confirmed.
+    /// The number of findings, including the ones that were not confirmed.
     found: usize,
-    /// The lowest and the highest rate that any of them ended at, or that contradicted the capacity.
+    /// The lowest and the highest rate at which any of them ended, or that contradicted the capacity.
     extremes: Option<(f64, f64)>,
     /// Rates of findings whose verdict was confirmed.
     confirmed: Vec<f64>,
@@ -83,20 +82,19 @@ pub struct Search {
     is_confirmed: bool,
     /// Whether it was contradicted.
     is_contradicted: bool,
-    /// Whether the tries that were to confirm it said nothing: all were noisy, or limited by the generator.
+    /// Whether the tries that should have confirmed it were all inconclusive: noisy, or limited by the generator.
     is_unseen: bool,
-    /// Where the fine bisections begin.
+    /// Draws the first rates of the fine bisections.
     around: f64,
     /// How many bisections ended at the generator's limit.
     limited: usize,
-    /// How many rates stayed undecided outside of a bracket.
+    /// How many rates stayed undecided outside a bracket.
     undecided: u32,
     ended: Option<Found>,
 }
 
 impl Search {
-    /// Begins at a rate that is a guess. The places at which the fine bisections begin come from `seed`, so that they do not all try the same
-    /// rates.
+    /// Begins at a guess. The first rates of the fine bisections come from `seed`, so that they do not all try the same rates.
     pub fn new(start_per_s: f64, precision: Precision, seed: u64) -> Self {
         let resolution = APPROACH.max(precision.resolution());
         Self {
@@ -136,7 +134,7 @@ impl Search {
         rate.map_or(Step::Done, |rate| Step::Try { rate, purpose })
     }
 
-    /// Takes what became of the rate that was to be tried next.
+    /// Records the result of the rate that [`Self::next`] returned.
     pub fn tried(&mut self, rate: f64, outcome: Tried) {
         if self.confirming.is_some() {
             return self.tried_again(outcome);
@@ -150,7 +148,7 @@ impl Search {
             Ok(_) => {}
             Err(Closed::Found { held, failed }) => self.found(Bisected { held, failed }),
             Err(Closed::Limited { held, at }) => self.was_limited(held, at),
-            // In a fine bisection: others have held, so it was a momentary failure.
+            // In a fine bisection this was a momentary failure, because other rates were sustained.
             Err(Closed::Nothing) if self.fine.is_some() => self.found(Bisected {
                 held: LEAST_RATE,
                 failed: LEAST_RATE,
@@ -167,7 +165,7 @@ impl Search {
         self.confirming.as_ref().and_then(|(_, rates)| rates.next())
     }
 
-    /// A bracket that cannot be halved is as narrow as it gets; if there is none yet, the rate is tried again.
+    /// A bracket that cannot be halved is as narrow as it gets; without a bracket the rate is tried again.
     fn was_undecided(&mut self) {
         let bracket = self.fine.as_ref().unwrap_or(&self.approach);
         if let (Some(held), Some(upper)) = bracket.ends()
@@ -197,7 +195,7 @@ impl Search {
         self.extremes = Some((lowest.min(low), highest.max(high)));
     }
 
-    /// Ends if the capacity is known as exactly as asked, or cannot be; otherwise looks further.
+    /// Ends if the capacity is known as precisely as requested, or cannot be; otherwise continues.
     fn go_on(&mut self) {
         let wanted = self.precision.repeats as usize;
         let is_enough = self.findings.len() >= wanted;
@@ -212,7 +210,7 @@ impl Search {
                 self.confirming = Some((Confirms::Findings, Confirming::new(failed, held)));
                 return;
             }
-            // No interval that is narrow enough holds both.
+            // No interval that is narrow enough contains both.
             let share = self.precision.share;
             if held * (1.0 - share) > failed * (1.0 + share) {
                 return self.end();
@@ -237,7 +235,7 @@ impl Search {
         self.ended = Some(self.precise().unwrap_or_else(|| self.imprecise()));
     }
 
-    /// The lowest rate at which a finding saw the server fail and the highest at which one saw it hold, if the former
+    /// The lowest rate at which a finding saw the server fail and the highest at which one saw it sustained, if the former
     /// is below the latter.
     fn contradiction(&self) -> Option<(f64, f64)> {
         let failed = self.rates(|finding| finding.failed).into_iter();
@@ -270,7 +268,7 @@ impl Search {
         }
     }
 
-    /// A finding that rests on a verdict which does not stand is none.
+    /// A finding whose verdict does not stand is dropped.
     fn decided_finding(&mut self, decided: Decided) {
         let Decided {
             expected, stands, ..
@@ -292,8 +290,8 @@ impl Search {
         }
     }
 
-    /// The approach has seen the server fail, so a fine bisection that ends at the generator's limit may be momentary, and is
-    /// repeated unless that happens more often than not.
+    /// The approach has seen the server fail, so if a fine bisection ends at the generator's limit that may be momentary, and it
+    /// is repeated unless that happens more often than not.
     fn was_limited(&mut self, held: Option<f64>, at: f64) {
         self.limited += 1;
         if self.fine.is_some() && self.limited <= self.findings.len() + 1 {
@@ -308,7 +306,7 @@ impl Search {
 
     fn begin_fine(&mut self) {
         let resolution = self.precision.resolution();
-        // Up to half of the resolution to either side.
+        // Up to half of the resolution in either direction.
         let aside = resolution * (self.random.f64() - 0.5);
         let start = self.around * (1.0 + aside);
         self.fine = Some(Bracket::new(start, REPEAT_STEP * resolution, resolution));
@@ -318,12 +316,12 @@ impl Search {
         self.findings.iter().map(of).collect()
     }
 
-    /// How many findings there are.
+    /// The number of findings.
     pub fn findings(&self) -> usize {
         self.findings.len()
     }
 
-    /// What is known by now.
+    /// What is known so far.
     pub fn result(&self) -> Found {
         if let Some(ended) = &self.ended {
             return ended.clone();
@@ -351,14 +349,14 @@ impl Search {
         self.narrow().filter(|_| !self.is_contradicted)
     }
 
-    /// The capacity, if it is as exact as asked, and most findings stand.
+    /// The capacity, if it is as precise as requested, and most findings stand.
     fn narrow(&self) -> Option<Found> {
         let most_stand = self.findings.len() as f64 >= LEAST_STANDING * self.found as f64;
         let capacity = self.capacity().filter(|_| most_stand);
         capacity.filter(|found| self.precision.is_met(found))
     }
 
-    /// Where the bisections ended; without one, what the approach has seen.
+    /// The rates at which the bisections ended; without one, the results of the approach.
     fn imprecise(&self) -> Found {
         let (held, upper) = self.approach.ends();
         let (low, high) = self.extremes.unzip();
@@ -369,8 +367,8 @@ impl Search {
         }
     }
 
-    /// A finding is only as sharp as its bracket, and all of them may lie on one side of the truth. So the
-    /// interval reaches from where they held to where they failed.
+    /// A finding is only as precise as its bracket, and all of them may lie on one side of the truth. So the
+    /// interval goes from the rates that were sustained to those that failed.
     fn capacity(&self) -> Option<Found> {
         let findings_per_s = self.rates(Bisected::middle);
         let middle = Estimate::of(&findings_per_s)?;

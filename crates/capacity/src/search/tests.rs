@@ -1,4 +1,4 @@
-//! Tests: searches on simulated servers.
+//! Tests of searches on simulated servers.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ const PRECISION: Precision = Precision {
     repeats: 6,
 };
 
-/// A server that holds a rate with a chance that falls from 1 to 0 around its capacity: the logistic of
+/// A server that sustains a rate with a probability that falls from 1 to 0 around its capacity: the logistic of
 /// the distance, as a share of the capacity, over `blur`.
 struct Noisy {
     capacity: f64,
@@ -36,7 +36,7 @@ impl Noisy {
     }
 }
 
-/// Searches to the end; the found, and how many rates were tried.
+/// Searches to the end; returns the result, and how many rates were tried.
 fn search(start: f64, seed: u64, mut server: impl FnMut(f64) -> Tried) -> (Found, usize) {
     let mut search = Search::new(start, PRECISION, seed);
     let mut tries = 0;
@@ -74,12 +74,12 @@ proptest! {
         prop_assert!((found / true_capacity - 1.0).abs() < 0.011, "{found}");
         prop_assert!(low <= true_capacity && true_capacity <= high, "{low} to {high}");
         prop_assert!(high / low < 1.041, "{low} to {high}");
-        // About four for each of six, up to 13 to come near, and six to confirm.
+        // About four for each of six findings, up to 13 for the approach, and six to confirm.
         prop_assert!(tries <= 51, "{tries}");
     }
 
     #[test]
-    fn it_ends_whatever_the_server_does(seed: u64, start in 0.1f64..1e7) {
+    fn it_always_ends(seed: u64, start in 0.1f64..1e7) {
         let mut random = fastrand::Rng::with_seed(seed);
         let (_, tries) = search(start, seed, |_| match random.u8(..3) {
             0 => Tried::Held,
@@ -105,7 +105,7 @@ proptest! {
 }
 
 #[test]
-fn with_noise_it_finds_the_capacity_nearly_always() {
+fn despite_noise_it_nearly_always_finds_the_capacity() {
     for blur in [0.003, 0.01, 0.03] {
         let (mut off, mut uncovered, mut refused, mut tries_in_all) = (0, 0, 0, 0);
         for seed in 0..500 {
@@ -121,15 +121,15 @@ fn with_noise_it_finds_the_capacity_nearly_always() {
             uncovered += usize::from(!(low..=high).contains(&2000.0));
         }
         assert!(off <= 5, "{blur}: {off} of 500 are off by more than 5 %");
-        // The interval claims to miss no more than 1 of 20.
+        // The interval should miss at most 1 in 20.
         assert!(uncovered <= 25, "{blur}: {uncovered} of 500 intervals miss");
-        assert!(refused <= 30, "{blur}: {refused} of 500 give no response");
+        assert!(refused <= 30, "{blur}: {refused} of 500 give no capacity");
         assert!(tries_in_all / 500 <= 45, "{blur}: {tries_in_all}");
     }
 }
 
 #[test]
-fn a_trial_that_is_noisy_misleads_one_finding_at_most() {
+fn a_noisy_trial_misleads_at_most_one_finding() {
     for noisy in 0..12 {
         let mut server = Noisy::new(2000.0, 1e-9, 1);
         let mut number = 0;
@@ -146,7 +146,7 @@ fn a_trial_that_is_noisy_misleads_one_finding_at_most() {
 }
 
 #[test]
-fn where_the_generator_is_the_limit_no_capacity_is_told() {
+fn if_the_generator_is_the_limit_there_is_no_capacity() {
     let (found, _) = search(100.0, 1, |rate| match rate <= 5000.0 {
         true => Tried::Held,
         false => Tried::Limited,
@@ -162,7 +162,7 @@ fn where_the_generator_is_the_limit_no_capacity_is_told() {
 }
 
 #[test]
-fn a_generator_that_is_the_limit_for_a_moment_takes_no_findings_away() {
+fn a_momentary_generator_limit_costs_no_findings() {
     let mut number = 0;
     let (found, _) = search(1300.0, 7, |rate| {
         number += 1;
@@ -174,7 +174,7 @@ fn a_generator_that_is_the_limit_for_a_moment_takes_no_findings_away() {
     });
     let (found, ..) = capacity(&found);
     assert!((found / 2000.0 - 1.0).abs() < 0.011, "{found}");
-    // After the approach for good: nothing was ever found.
+    // If the generator stays the limit from the approach on, there are no findings.
     let mut number = 0;
     let (found, tries) = search(1300.0, 7, |rate| {
         number += 1;
@@ -189,14 +189,14 @@ fn a_generator_that_is_the_limit_for_a_moment_takes_no_findings_away() {
 }
 
 #[test]
-fn where_nothing_holds_it_says_so() {
+fn a_server_that_sustains_no_rate_gives_that_result() {
     let (found, tries) = search(1000.0, 1, |_| Tried::Failed);
     assert_eq!(found, Found::Nothing { tried_per_s: 1.0 });
     assert!(tries < 15, "{tries}");
 }
 
 #[test]
-fn it_can_be_asked_at_any_time() {
+fn the_result_so_far_is_always_available() {
     let mut search = Search::new(1000.0, PRECISION, 1);
     let between = |held_per_s, failed_per_s| Found::Between {
         held_per_s,
@@ -220,7 +220,7 @@ fn it_can_be_asked_at_any_time() {
             panic!();
         };
         search.tried(rate, server.responses(rate));
-        // What the approach has seen is known while the first finding is looked for, too.
+        // The results of the approach are known during the first finding, too.
         let is_known = match search.result() {
             Found::Between {
                 held_per_s: Some(held),
@@ -246,7 +246,7 @@ fn imprecise(found: &Found) -> (f64, f64) {
     }
 }
 
-/// The response of a search on a server whose capacity is another one for each thing that is looked for.
+/// The result of a search on a server whose capacity changes for each finding and confirmation.
 fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Found {
     let (mut looked_for, mut capacity) = (Purpose::Approach, next());
     let mut search = Search::new(9000.0, PRECISION, seed);
@@ -263,11 +263,11 @@ fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Found {
     search.result()
 }
 
-/// As one server gave them.
+/// The findings, from one server.
 const CHANGING: [f64; 3] = [10_200.0, 6_400.0, 39_500.0];
 
 #[test]
-fn a_server_that_holds_another_rate_each_time_gives_no_response() {
+fn a_server_whose_capacity_keeps_changing_gives_no_capacity() {
     for seed in 0..50 {
         let mut capacities = CHANGING.into_iter().cycle();
         let found = changing(seed, || capacities.next().unwrap());
@@ -282,13 +282,13 @@ fn a_server_that_holds_another_rate_each_time_gives_no_response() {
         let found = changing(seed, || random.choice(CHANGING).unwrap());
         decided += usize::from(matches!(found, Found::Capacity { .. }));
     }
-    // By chance all findings of a search may see the same one.
+    // By chance all findings of a search may see the same capacity.
     assert!(decided <= 10, "{decided} of {searches}");
 }
 
 #[test]
-fn a_finding_that_is_contradicted_and_not_confirmed_is_none() {
-    // From the try of this number on, for some tries, the server holds three times as much.
+fn a_finding_that_is_contradicted_and_not_confirmed_is_dropped() {
+    // From this try on, for some tries, the server sustains three times as much.
     for from in 8..18 {
         let mut tries = 0;
         let mut confirmed = 0;
@@ -315,8 +315,8 @@ fn a_finding_that_is_contradicted_and_not_confirmed_is_none() {
 }
 
 #[test]
-fn a_server_that_holds_each_rate_half_of_the_time_gives_no_response_most_times() {
-    // Each try holds 2000 or 3000 by chance. Findings lie close together, since each begins where the last one ended.
+fn a_server_that_sustains_each_rate_half_of_the_time_usually_gives_no_capacity() {
+    // Each try sustains 2000 or 3000 at random. Findings are close together, since each begins where the last one ended.
     let (mut misled, searches) = (0, 300);
     for seed in 0..searches {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -352,7 +352,7 @@ fn a_rate_that_stays_undecided_in_a_bracket_leaves_it_wide() {
         panic!()
     };
     bracket_search.tried(rate, Tried::Undecided);
-    // It goes on with the findings.
+    // The search continues with the findings.
     assert!(matches!(
         bracket_search.next(),
         Step::Try {
@@ -363,7 +363,7 @@ fn a_rate_that_stays_undecided_in_a_bracket_leaves_it_wide() {
 }
 
 #[test]
-fn a_single_finding_is_a_response_only_where_one_was_asked_for() {
+fn a_single_finding_is_a_capacity_only_if_one_was_requested() {
     let mut server = Noisy::new(2000.0, 1e-9, 1);
     let mut first_finding = |repeats| {
         let precision = Precision {

@@ -1,12 +1,12 @@
-//! Why a rate is tried, what became of it, and what a bisection found.
+//! Why the search tries a rate, the result, and what a bisection found.
 
 use serde::Serialize;
 
-/// Why a rate is tried.
+/// Why the search tries a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "purpose")]
 pub enum Purpose {
-    /// To come near the capacity.
+    /// To approach the capacity.
     Approach,
     /// For a finding.
     Finding {
@@ -19,35 +19,35 @@ pub enum Purpose {
     Curve,
 }
 
-/// What became of a rate that was tried.
+/// The result of trying a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tried {
-    /// The server kept what is asked of it.
+    /// The server met the objective.
     Held,
     /// It did not.
     Failed,
-    /// Nothing is known of it: the generator did not make the rate.
+    /// Inconclusive: the generator did not reach the rate.
     Limited,
-    /// Nothing is known of it: every try was noisy.
+    /// Inconclusive: every run was noisy.
     Undecided,
 }
 
-/// What one fine bisection found: the capacity lies between these two rates.
+/// The finding of a fine bisection: the capacity lies between these two rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bisected {
-    /// Where the server held.
+    /// The rate that the server sustained.
     pub held: f64,
-    /// Where it failed.
+    /// The rate at which it failed.
     pub failed: f64,
 }
 
 impl Bisected {
-    /// What it says of the capacity.
+    /// The capacity according to this finding: the middle.
     pub fn middle(&self) -> f64 {
         (self.held * self.failed).sqrt()
     }
 
-    /// Whether it rests on this verdict.
+    /// Whether it relies on this verdict.
     pub fn rests_on(&self, rate: f64, verdict: Tried) -> bool {
         match verdict {
             Tried::Held => self.held == rate,

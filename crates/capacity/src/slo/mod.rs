@@ -1,4 +1,4 @@
-//! What is asked of a server: the service level objective (SLO).
+//! The service level objective (SLO).
 
 mod text;
 
@@ -11,7 +11,7 @@ use prony_model::{LatencyHistogram, LoadResult, Outcome};
 use prony_present::number;
 use serde::{Serialize, Serializer};
 
-/// The figures of the latency that may be bounded.
+/// The latency statistics that an SLO may bound.
 const STATISTICS: [(&str, Statistic); 7] = [
     ("p50", Statistic::Quantile(0.5)),
     ("p90", Statistic::Quantile(0.9)),
@@ -22,42 +22,42 @@ const STATISTICS: [(&str, Statistic); 7] = [
     ("max", Statistic::Max),
 ];
 
-/// What is asked of a server. A rate is sustained only if every clause holds.
+/// A service level objective. A rate is sustained only if every clause holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slo {
-    /// In the order given; there is a bound on errors among them.
+    /// In the given order; one of them bounds errors.
     clauses: Vec<Clause>,
 }
 
 /// One bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Clause {
-    /// A figure of the latency, from the scheduled arrival, of ok responses, stays below this.
+    /// A latency statistic of ok responses, from the scheduled arrival, stays below this.
     Latency {
-        /// Which figure.
+        /// The statistic.
         statistic: Statistic,
-        /// What it stays below.
+        /// The bound.
         below: Duration,
     },
     /// The share (0 to 1) of requests without an expected response stays below this.
     Errors {
-        /// What it stays below.
+        /// The bound.
         below: f64,
     },
 }
 
-/// A figure of the latency.
+/// A latency statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statistic {
-    /// The least latency that this share (0 to 1) of all do not exceed.
+    /// The least latency that this share (0 to 1) of all requests do not exceed.
     Quantile(f64),
     /// The arithmetic mean.
     Mean,
-    /// The longest.
+    /// The maximum.
     Max,
 }
 
-/// The bound on errors of an SLO that names none, because wrong responses may be fast.
+/// The bound on errors of an SLO that has none, because wrong responses may be fast.
 const ERRORS_UNLESS_SAID: f64 = 0.001;
 
 impl Slo {
@@ -70,12 +70,12 @@ impl Slo {
         Self { clauses }
     }
 
-    /// Its bounds, in the order given.
+    /// The bounds, in the given order.
     pub fn clauses(&self) -> &[Clause] {
         &self.clauses
     }
 
-    /// The bounds that a load did not keep.
+    /// The bounds that a load broke.
     pub fn broken_by(&self, figures: &SloFigures) -> Vec<Broken> {
         self.clauses
             .iter()
@@ -83,7 +83,7 @@ impl Slo {
             .collect()
     }
 
-    /// The highest percentile that is bounded, as a share (0 to 1).
+    /// The highest percentile with a bound, as a share (0 to 1).
     pub fn highest_quantile(&self) -> Option<f64> {
         let quantile = |clause: &Clause| match clause {
             Clause::Latency {
@@ -99,7 +99,7 @@ impl Slo {
     }
 }
 
-/// What of a load an SLO looks at.
+/// The figures of a load that an SLO looks at.
 pub struct SloFigures {
     latency: LatencyHistogram,
     /// Share (0 to 1) of the requests without an expected response.
@@ -107,8 +107,8 @@ pub struct SloFigures {
 }
 
 impl SloFigures {
-    /// Of a load. What was `unfinished` when it ended by itself had no response within the time allowed
-    /// either, so it counts as an error; unless the load was cut short.
+    /// Takes the figures from a load. A request that was `unfinished` when the load ended by itself had no response within the
+    /// time allowed either, so it counts as an error; unless the load was cut short.
     ///
     /// # Errors
     /// If its histogram cannot be read.
@@ -126,14 +126,14 @@ impl SloFigures {
         })
     }
 
-    /// How many latencies there are.
+    /// The number of latencies.
     pub fn count(&self) -> u64 {
         self.latency.count()
     }
 }
 
 impl Statistic {
-    /// Of durations, in nanoseconds; 0 if there are none.
+    /// Its value in nanoseconds; 0 if there are no latencies.
     pub fn of(self, durations: &LatencyHistogram) -> f64 {
         let summary = durations.summary();
         match self {
@@ -144,12 +144,12 @@ impl Statistic {
     }
 }
 
-/// A bound that was not kept, and by what.
+/// A broken bound, and the figure that broke it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broken {
     /// The bound.
     pub clause: Clause,
-    /// What it was instead: nanoseconds for a latency, a share (0 to 1) for errors.
+    /// The figure: nanoseconds for a latency, a share (0 to 1) for errors.
     pub was: f64,
 }
 
@@ -161,7 +161,7 @@ impl Clause {
             }
             Self::Errors { below } => (figures.errors, *below),
         };
-        // No error at all is as few as can be asked for.
+        // No error at all meets any bound, even one of 0 %.
         let is_kept = was < below || (was == 0.0 && matches!(self, Self::Errors { .. }));
         (!is_kept).then_some(Broken { clause: *self, was })
     }
@@ -183,7 +183,7 @@ impl fmt::Display for Broken {
 }
 
 impl Serialize for Slo {
-    /// As it is written.
+    /// The notation that [`Slo::from_str`] reads.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -223,7 +223,7 @@ impl fmt::Display for Clause {
 }
 
 impl fmt::Display for Slo {
-    /// As it can be read again.
+    /// The notation that [`Slo::from_str`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let clauses: Vec<String> = self.clauses().iter().map(Clause::to_string).collect();
         f.write_str(&clauses.join(","))
@@ -239,7 +239,7 @@ fn duration(duration: Duration) -> String {
 
 /// `0.1 %`.
 fn percent(share: f64) -> String {
-    // To a billionth, which hides what binary fractions make of 0.1 %.
+    // Rounded to a billionth, which hides that 0.1 % has no exact binary fraction.
     let percent = (share * 100.0 * 1e9).round() / 1e9;
     format!("{percent} %")
 }
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_bounded_though_nobody_says_so() {
+    fn errors_are_bounded_by_default() {
         assert_eq!(
             broken("p99<1s", &[1; 999], 1),
             ["errors were 0.1 %, not below 0.1 %"]
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_percentile_is_told() {
+    fn the_highest_percentile_with_a_bound_is_known() {
         let highest = |slo: &str| slo.parse::<Slo>().unwrap().highest_quantile();
         assert_eq!(highest("p50<1ms,p99.9<5ms,p90<2ms"), Some(0.999));
         assert_eq!(highest("mean<1ms"), None);

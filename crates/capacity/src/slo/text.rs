@@ -1,10 +1,10 @@
-//! An SLO as it is written: `p99<10ms,errors<0.1%`.
+//! The notation of an SLO: `p99<10ms,errors<0.1%`.
 
 use std::str::FromStr;
 
 use super::{Clause, STATISTICS, Slo};
 
-/// Why a text is no SLO.
+/// Why a text is not an SLO.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SloError {
     /// No bound.
@@ -12,40 +12,38 @@ pub enum SloError {
     Empty,
     /// Not a name, `<` and a bound.
     #[error(
-        "`{text}` is no bound; write a name, < and a value, for instance p99<10ms or errors<0.1%"
+        "`{text}` is not a bound; write a name, < and a value, for instance p99<10ms or errors<0.1%"
     )]
     NoBound {
         /// What was given.
         text: String,
     },
-    /// A name that nothing has.
-    #[error(
-        "nothing is called `{name}`; there are p50, p90, p95, p99, p99.9, mean, max and errors"
-    )]
+    /// An unknown name.
+    #[error("unknown name `{name}`; use p50, p90, p95, p99, p99.9, mean, max or errors")]
     Name {
         /// What was given.
         name: String,
     },
-    /// Not a duration, or none that takes time.
-    #[error("`{text}` is no time that {name} may take; write for instance {name}<10ms")]
+    /// Not a duration, or a duration of 0.
+    #[error("`{text}` is not a duration that can bound {name}; write for instance {name}<10ms")]
     Duration {
-        /// What is bounded.
+        /// The name.
         name: String,
         /// What was given.
         text: String,
     },
-    /// Not a share in percent.
+    /// Not a percentage.
     #[error(
-        "`{text}` is no share of errors; write percent from 0% to 100%, for instance errors<0.1%"
+        "`{text}` is not a share of errors; write a percentage from 0% to 100%, for instance errors<0.1%"
     )]
     Percent {
         /// What was given.
         text: String,
     },
-    /// Two bounds of one thing.
-    #[error("{name} has two bounds; write the one that is meant")]
+    /// Two bounds for one name.
+    #[error("{name} has two bounds; write only one")]
     Twice {
-        /// What is bounded.
+        /// The name.
         name: String,
     },
 }
@@ -53,7 +51,7 @@ pub enum SloError {
 impl FromStr for Slo {
     type Err = SloError;
 
-    /// Reads bounds separated by commas. Where there is none on errors, one of 0.1 % is added.
+    /// Reads bounds separated by commas. Without one on errors, a bound of 0.1 % is added.
     fn from_str(text: &str) -> Result<Self, SloError> {
         let mut clauses: Vec<Clause> = Vec::new();
         for part in text
@@ -134,16 +132,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_slo_is_refused_with_what_to_write() {
-        for (text, told) in [
+    fn what_is_not_an_slo_is_rejected_with_a_hint() {
+        for (text, hint) in [
             ("", "it has no bound"),
             (" , ", "it has no bound"),
-            ("p99", "`p99` is no bound"),
-            ("p99>10ms", "is no bound; write a name, <"),
-            ("p99<=10ms", "is no bound; write a name, <"),
-            ("p99<", "is no bound"),
-            ("p98<10ms", "nothing is called `p98`; there are p50"),
-            ("<10ms", "nothing is called ``"),
+            ("p99", "`p99` is not a bound"),
+            ("p99>10ms", "is not a bound; write a name, <"),
+            ("p99<=10ms", "is not a bound; write a name, <"),
+            ("p99<", "is not a bound"),
+            ("p98<10ms", "unknown name `p98`; use p50"),
+            ("<10ms", "unknown name ``"),
             ("p99<fast", "write for instance p99<10ms"),
             ("p99<0s", "write for instance p99<10ms"),
             ("p99<10", "write for instance p99<10ms"),
@@ -155,7 +153,7 @@ mod tests {
             ("errors<1%,errors<1%", "errors has two bounds"),
         ] {
             let error = text.parse::<Slo>().unwrap_err().to_string();
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(hint), "{text}: {error}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub const SERVER: Server = Server {
 };
 
 impl Server {
-    /// One that does so many times the work for a response.
+    /// A server that does this many times the work per response.
     pub fn working(self, times: f64) -> Self {
         Self {
             rate: self.rate / times,
@@ -115,7 +115,7 @@ impl Made {
         self.run.servers.last_mut().unwrap()
     }
 
-    /// A server that was measured in so many rounds of `hello`.
+    /// Adds a server that was measured in this many rounds of `hello`.
     pub fn with(mut self, id: &str, server: Server, rounds: u32) -> Self {
         self.server(id, "framework", ServerStatus::Ready);
         self.measure(id, server, rounds, &closed(64));
@@ -151,7 +151,7 @@ impl Made {
         }
     }
 
-    /// Changes what was measured of a server, round by round.
+    /// Changes the measurements of a server, round by round.
     pub fn change(mut self, id: &str, change: impl Fn(u32, &mut Measurement)) -> Self {
         for record in self.of(id) {
             if let TrialResult::Measured(measurement) = &mut record.result {
@@ -174,7 +174,7 @@ impl Made {
         }
     }
 
-    /// 1, more or less.
+    /// A factor around 1.
     fn noise(&mut self) -> f64 {
         // SplitMix64, so that the figures never change.
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -263,7 +263,7 @@ pub fn between(base: &Made, new: &Made) -> Comparison {
     Comparison::of(base.side(None), new.side(None), &Question::default()).unwrap()
 }
 
-/// The only row of that name.
+/// The only row with this name.
 #[track_caller]
 pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a MetricRow {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
@@ -272,7 +272,7 @@ pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a MetricRow {
     found[0]
 }
 
-/// What is said of each metric, in the order of the rows.
+/// The finding for each metric, in the order of the rows.
 pub fn findings(comparison: &Comparison) -> Vec<(&'static str, Finding)> {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
     rows.map(|row| (row.what.name(), row.finding)).collect()

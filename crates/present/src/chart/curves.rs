@@ -1,4 +1,4 @@
-//! Curves over two axes, with levels, a band and a point that are marked.
+//! Curves over two axes, with marked levels, a marked interval and a marked point.
 
 use maud::{Markup, html};
 
@@ -14,11 +14,11 @@ const BOTTOM: f64 = 350.0;
 /// Curves over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct CurveChart {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// A line beneath the title.
+    /// A line below the title.
     pub subtitle: String,
-    /// What it says, for those who cannot see it.
+    /// The text alternative.
     pub description: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -28,9 +28,9 @@ pub struct CurveChart {
     pub curves: Vec<Curve>,
     /// Marked values of the vertical axis.
     pub levels: Vec<Level>,
-    /// A marked value of the horizontal axis.
+    /// A marked interval of the horizontal axis.
     pub band: Option<Band>,
-    /// Another one, marked at the axis.
+    /// A named value, marked on the horizontal axis.
     pub point: Option<(f64, String)>,
 }
 
@@ -39,7 +39,7 @@ pub struct CurveChart {
 pub struct Curve {
     /// Its name.
     pub name: String,
-    /// How it looks.
+    /// The style of its line.
     pub style: Dot,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
@@ -54,12 +54,12 @@ pub struct Level {
     pub name: String,
 }
 
-/// A marked value of the horizontal axis, and how far it may be off.
+/// A marked value of the horizontal axis with its interval.
 #[derive(Clone, Debug)]
 pub struct Band {
     /// The value.
     pub at: f64,
-    /// The ends of its interval.
+    /// The interval.
     pub interval: Option<(f64, f64)>,
     /// Its name.
     pub name: String,
@@ -134,7 +134,7 @@ impl CurveChart {
         }
     }
 
-    /// The names of the curves at their ends, from the highest down and none over another.
+    /// Places the names of the curves at their ends, from the highest down, without overlaps.
     fn names(&self) -> Markup {
         let mut ends: Vec<(f64, f64, &Curve)> = self
             .curves

@@ -1,6 +1,6 @@
-//! A row for each server, with its figures along one axis that all rows share.
+//! A row for each server, with its figures along one shared axis.
 //!
-//! The label stands above the row's marks, so that a chart is narrow enough for a phone without shrinking its letters.
+//! The label is above the row's marks, so that a chart is narrow enough for a phone without shrinking its text.
 
 use maud::{Markup, html};
 
@@ -9,70 +9,70 @@ use crate::terminal::wrapped;
 
 const WIDTH: f64 = 360.0;
 const EDGE: f64 = 8.0;
-/// A line of the heading, which has one or two.
+/// The height of a heading line; a heading has one or two.
 const HEADING: f64 = 18.0;
-/// The line of the legend, or of the name of the limit.
+/// The height of the legend, and of the line with the limit's name.
 const LEGEND: f64 = 20.0;
-/// The line with a row's label and value.
+/// The height of the line with a row's label and value.
 const LABEL: f64 = 18.0;
-/// How high the marks of a row are, unless it has several bars.
+/// The height of a row's marks, unless it has several bars.
 const MARKS: f64 = 20.0;
 const AXIS: f64 = 40.0;
 const ROUND_BAR: f64 = 8.0;
 const ROUND_STEP: f64 = 10.0;
-/// About how many characters fit in the heading and in the label beside its value.
+/// About how many characters fit in a heading, and in a label next to its value.
 const HEADING_LETTERS: usize = 46;
 const LINE_LETTERS: usize = 52;
 
 /// A chart with a row for each server.
 #[derive(Clone, Debug, Default)]
 pub struct RowChart {
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// What it says, for those who cannot see it.
+    /// The text alternative.
     pub description: String,
-    /// The axis that all rows share.
+    /// The shared axis.
     pub axis: Axis,
-    /// What the marks mean, each with its style.
+    /// The legend: each style and its meaning.
     pub legend: Vec<(Dot, String)>,
-    /// A line through all rows, with its name: the ceiling.
+    /// A named line through all rows: the ceiling.
     pub limit: Option<(f64, String)>,
-    /// The rows, from the top down.
+    /// The rows, from top to bottom.
     pub rows: Vec<Series>,
 }
 
 /// One row.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Whose it is.
+    /// The server.
     pub label: String,
-    /// Its figure, with a word for what it is if the title does not say so.
+    /// The figure, and its name if the title does not give it.
     pub value: String,
     /// A few words after the figure.
     pub note: String,
-    /// What is drawn.
+    /// The marks to draw.
     pub marks: Vec<Mark>,
 }
 
-/// Something that is drawn in a row.
+/// A mark in a row.
 #[derive(Clone, Debug)]
 pub enum Mark {
     /// A bar from 0.
     Bar(Bar),
-    /// A bar for each round, and a line at what sums them up.
+    /// A bar for each round, and a line at their summary.
     Rounds {
         /// The rounds' figures.
         values: Vec<f64>,
-        /// What sums them up.
+        /// Their summary.
         middle: f64,
-        /// Whether the figures are the server's own.
+        /// Whether they are drawn in grey.
         is_grey: bool,
     },
     /// Dots along a line.
     Dots(Vec<(Dot, f64)>),
-    /// Trials in their order, each as far above or below the middle as its figure is from the usual one (-1 to 1).
+    /// Trials in order, each above or below the middle by its figure's distance from the usual one (-1 to 1).
     Trials(Vec<Trial>),
-    /// Trials in their order, each as high as its share (0 to 1) of the row.
+    /// Trials in order, each a bar whose height is its share (0 to 1) of the row.
     Losses(Vec<Trial>),
 }
 
@@ -81,16 +81,16 @@ pub enum Mark {
 pub struct Bar {
     /// The figure.
     pub value: f64,
-    /// How far it may be off.
+    /// The ends of its interval.
     pub interval: Option<(f64, f64)>,
-    /// Whether it is drawn in grey, because it is not to be compared with the others.
+    /// Whether it is drawn in grey, because it is not comparable with the others.
     pub is_grey: bool,
 }
 
-/// How a dot looks.
+/// The style of a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dot {
-    /// A percentile: the median.
+    /// The median.
     P50,
     /// A percentile.
     P90,
@@ -107,9 +107,9 @@ pub enum Dot {
 /// A trial in the course of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// Its place on the axis.
+    /// Its position on the axis.
     pub at: f64,
-    /// How high it is drawn.
+    /// Its vertical position or height.
     pub height: f64,
     /// Whether it was noisy.
     pub is_noisy: bool,
@@ -211,11 +211,11 @@ impl RowChart {
     }
 
     fn row(&self, begins: f64, row: &Series) -> Markup {
-        let said = row.value.chars().count() + row.note.chars().count() + 2;
+        let taken = row.value.chars().count() + row.note.chars().count() + 2;
         html! {
             g transform={ "translate(0 " (tenth(begins)) ")" } {
                 title { (row.label) ": " (row.value) " " (row.note) }
-                text class="label" x=(EDGE) y="13" { (shortened(&row.label, LINE_LETTERS.saturating_sub(said).max(12))) }
+                text class="label" x=(EDGE) y="13" { (shortened(&row.label, LINE_LETTERS.saturating_sub(taken).max(12))) }
                 text class="value" x=(WIDTH - EDGE) y="13" text-anchor="end" {
                     (row.value)
                     @if !row.note.is_empty() { tspan class="soft" dx="6" { (row.note) } }
@@ -311,12 +311,12 @@ fn grey(base: &'static str, is_grey: bool) -> String {
     }
 }
 
-/// From a place on the scale (0 to 1) to one in the chart.
+/// From a position on the scale (0 to 1) to one in the chart.
 fn across(place: f64) -> f64 {
     tenth(EDGE + (WIDTH - 2.0 * EDGE) * place)
 }
 
-/// Words at an edge stay inside.
+/// The text anchor that keeps words near an edge inside the chart.
 fn anchor(place: f64) -> &'static str {
     match place {
         p if p < 0.05 => "start",

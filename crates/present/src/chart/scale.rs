@@ -1,19 +1,19 @@
-//! Scales: from a figure to a place on an axis, with ticks at round figures.
+//! Scales: from a figure to a position on an axis, with ticks at round figures.
 
-/// From a figure to a place between 0 and 1, and the figures to mark.
+/// Maps figures to positions between 0 and 1, and has the ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     kind: Kind,
     low: f64,
     high: f64,
-    /// The figures to mark, ascending; all lie on the scale.
+    /// The ticks in ascending order; all are on the scale.
     pub ticks: Vec<f64>,
 }
 
-/// How far a linear scale goes beyond the largest figure.
+/// How far a linear scale extends beyond the largest figure.
 const HEADROOM: f64 = 1.04;
 
-/// More ticks than this do not fit on a logarithmic scale.
+/// The most ticks that fit on a logarithmic scale.
 const MOST_LOG_TICKS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +23,12 @@ enum Kind {
 }
 
 impl Scale {
-    /// From 0 to a little above `max`, with at most some `count` ticks at decimal steps.
+    /// From 0 to a little above `max`, with about `count` ticks at decimal steps.
     pub fn linear(max: f64, count: usize) -> Scale {
         Self::stepped(max, nice_step, count)
     }
 
-    /// The same for bytes: steps are powers of two.
+    /// The same for bytes, with powers of two as steps.
     pub fn binary(max: f64, count: usize) -> Scale {
         Self::stepped(max, |raw| 2f64.powf(raw.log2().ceil()), count)
     }
@@ -51,8 +51,8 @@ impl Scale {
         }
     }
 
-    /// A logarithmic scale that holds all positive `values`; it ends at 1, 2 or 5 of a decade and
-    /// has its ticks there, or only at whole decades if that would be too many.
+    /// A logarithmic scale for all positive `values`; it ends at 1, 2 or 5 times a power of ten and
+    /// has its ticks there, or only at powers of ten if there would be too many.
     pub fn log(values: impl IntoIterator<Item = f64>) -> Scale {
         let (mut min, mut max) = (f64::INFINITY, 0f64);
         for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
@@ -92,7 +92,7 @@ impl Scale {
         self.kind == Kind::Log
     }
 
-    /// Where a figure lies: 0 at the low end, 1 at the high end; what lies beyond is put at the end.
+    /// The position of a figure: 0 at the low end, 1 at the high end; figures beyond an end are placed at it.
     pub fn place(&self, value: f64) -> f64 {
         let place = match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),

@@ -1,4 +1,4 @@
-//! A table in a page: every column, details beneath figures, flags beneath names.
+//! A table in a page: every column, with details below figures and flags below names.
 
 use maud::{Markup, html};
 
@@ -6,7 +6,7 @@ use super::{Cell, Head, Row, Table, Tone, Weight};
 use crate::number;
 
 impl Table {
-    /// The table as HTML, in a box that scrolls sideways if there is no room for all columns.
+    /// The table as HTML, in a box that scrolls sideways if the page is too narrow.
     pub fn html(&self) -> Markup {
         html! {
             @if !self.caption.is_empty() { p class="table-caption" { (self.caption) } }

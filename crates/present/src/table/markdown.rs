@@ -4,11 +4,11 @@ use super::{Cell, Colour, Head, Row, Table};
 use crate::markdown::escaped;
 use crate::number;
 
-/// More columns than this break their figures on the pages that show Markdown.
+/// With more columns, pages that render Markdown break the figures.
 const MOST_COLUMNS: usize = 7;
 
 impl Table {
-    /// The table as Markdown, with its footnotes beneath. Columns for which there is no room are folded away.
+    /// The table as Markdown, with its footnotes below. Columns beyond the limit are in a folded table.
     pub fn markdown(&self) -> String {
         let shown = match self.is_whole {
             true => (0..self.heads.len()).collect(),
@@ -66,7 +66,7 @@ impl Table {
     }
 }
 
-/// The figure with its unit, and the detail, may each stand on a line of their own, but neither is broken.
+/// The figure with its unit, and the detail: a line may break between them, but not within either.
 fn cell_text(cell: &Cell, head: &Head) -> String {
     let whole = |text: &str| match head.is_words {
         true => escaped(text),
@@ -81,7 +81,7 @@ fn cell_text(cell: &Cell, head: &Head) -> String {
     }
 }
 
-/// The marks of a row's flags; what was said of another row already has its number.
+/// The footnote marks of a row's flags; rows with the same flag share a number.
 fn marks(row: &Row, notes: &mut Vec<String>) -> String {
     let mut numbers = row.flags.iter().map(|flag| {
         let known = notes.iter().position(|note| *note == flag.text);
@@ -116,7 +116,7 @@ fn rule(head: &Head) -> &'static str {
     }
 }
 
-/// A line of a table; the cells are escaped already.
+/// A line of a table; the cells are already escaped.
 fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
 }

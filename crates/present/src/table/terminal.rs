@@ -1,15 +1,15 @@
-//! A table in a terminal: as many columns as its width allows, the most important ones.
+//! A table in a terminal: the most important columns that fit its width.
 
 use super::{Colour, Row, Table, Tone, Weight};
 use crate::terminal::{Paint, cut, wrapped};
 
 const GAP: usize = 2;
-/// Words are cut to this, or to a third of the width if that is more, so that figures keep their room.
+/// Words are cut to this length, or to a third of the width if that is more, so that figures keep their room.
 const MOST_LETTERS: usize = 28;
-/// How far the flags of a row are moved in.
+/// The indentation of a row's flags.
 const INDENT: usize = 4;
 
-/// A column as it is set: title, cells, and whether it stays to the left.
+/// A column's title and cells as text, and its alignment.
 struct Set {
     /// Which column it is.
     of: usize,
@@ -20,8 +20,8 @@ struct Set {
 }
 
 impl Table {
-    /// The table in lines of at most `width` characters. Columns that may be dropped are, if there is no room for all; those
-    /// that must stay go into a second block beneath, which repeats the names.
+    /// The table in lines of at most `width` characters. If there is no room for all columns, those that may be dropped are; if
+    /// the others still do not fit, the rest go into a second block below, which repeats the names.
     pub fn terminal(&self, width: usize, paint: Paint) -> Vec<String> {
         let mut columns: Vec<Set> = (0..self.heads.len())
             .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
@@ -47,7 +47,7 @@ impl Table {
                     .map(|line| paint.bold(line)),
             );
         }
-        // The words at the beginning, and a rank before them, stand in every block.
+        // Every block has the columns of words at the beginning, and the rank before them.
         let begin = columns
             .iter()
             .position(|column| column.is_words)
@@ -133,7 +133,7 @@ impl Table {
         lines
     }
 
-    /// A column with its title, and its details as another one.
+    /// A column, and its details as another one.
     fn set(&self, i: usize, letters: usize) -> Vec<Set> {
         let head = &self.heads[i];
         let cells = |of: fn(&super::Cell) -> String| {

@@ -1,4 +1,4 @@
-//! How a row's trials came about: how often they were noisy, and how the server was warmed up.
+//! The attempts behind a row: how often they were noisy, and how the server was warmed up.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ pub struct Attempts {
     pub noisy: usize,
     /// Trials that were re-run after a noisy one.
     pub again: usize,
-    /// Rounds of which every attempt was noisy: their figures are those of the last one.
+    /// Rounds in which every attempt was noisy: their figures are those of the last one.
     pub rounds_on_noisy: usize,
-    /// What disturbed these rounds, each cause once.
+    /// What disturbed these rounds, without duplicates.
     pub causes: Vec<&'static str>,
     /// The longest warm-up of any attempt, if it was longer than the suite's.
     pub longer_warmup: Option<Duration>,
@@ -47,7 +47,7 @@ impl Attempts {
     }
 }
 
-/// The warm-up of a trial, if that of its suite was too short for its server.
+/// The warm-up of a trial, if its server needed a longer one than the suite's.
 fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
     let used_s = record.measurement()?.load.load.warmup_s;
     (used_s > record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
@@ -65,10 +65,10 @@ fn cause(cause: &NoiseCause) -> &'static str {
 /// How a row's server was warmed up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmingFigures {
-    /// How long a new process was under load until it stopped getting faster, in nanoseconds: of the processes for
+    /// How long a new process was under load until it stopped getting faster, in nanoseconds, over the processes for
     /// which a trial measured it.
     pub time_to_warm_ns: Option<Estimate>,
-    /// How long a process may be under load until it must be warm, in seconds; `None` if no trial waited for that.
+    /// The longest warm-up allowed, in seconds; `None` if no trial waited until its server was warm.
     pub limit_s: Option<f64>,
     /// Whether the server was kept running from round to round.
     pub kept: bool,
@@ -77,7 +77,7 @@ pub struct WarmingFigures {
 }
 
 impl WarmingFigures {
-    /// Of every attempt: which process an attempt had does not depend on what counts.
+    /// Evaluates every attempt, because a process belongs to a server whether its attempts count or not.
     pub(super) fn of(rounds: &CountedRounds<'_>) -> Self {
         let attempted: Vec<&Measurement> = rounds.attempted().collect();
         let warm_ups = || attempted.iter().filter_map(|one| one.warm_up);
@@ -94,8 +94,8 @@ impl WarmingFigures {
     }
 }
 
-/// From the spawn of a process to its first expected response, of the processes that the trials that count started. A kept
-/// process may have been started by an attempt that does not count: then by any.
+/// From the spawn of a process to its first expected response, for processes that were started by a trial that counts. A kept
+/// process may have been started by an attempt that does not count; if there is nothing else, those are used.
 pub(super) fn startup(rounds: &CountedRounds<'_>) -> Option<Estimate> {
     let own = |one: &Measurement| one.startup_ns.map(|ns| ns as f64);
     over(&rounds.measurements(), own).or_else(|| over(&rounds.attempted().collect::<Vec<_>>(), own))

@@ -1,4 +1,4 @@
-//! What a load cost the server and the generator: figures that a noisy machine blurs least.
+//! What a load cost the server and the generator: the figures that noise affects least.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use super::over_rounds::{estimate, over};
 /// What a response and a connection cost the server. Costs and responses both include the warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostFigures {
-    /// CPU time for one ok response, in nanoseconds; `None` if no response was ok.
+    /// CPU time per ok response, in nanoseconds; `None` if no response was ok.
     pub cpu_ns_per_request: Option<Estimate>,
-    /// Ok responses for one second of CPU time.
+    /// Ok responses per second of CPU time.
     pub requests_per_cpu_s: Option<Estimate>,
     /// The same by round.
     pub(crate) requests_per_cpu_s_by_round: BTreeMap<u32, f64>,
-    /// Instructions for one ok response, in user mode and in the kernel; `None` if they were not counted.
+    /// Instructions per ok response, in user mode and in the kernel; `None` if they were not counted.
     pub instructions_per_request: Option<Estimate>,
-    /// CPU cycles for one ok response, counted the same way.
+    /// CPU cycles per ok response, counted the same way.
     pub cycles_per_request: Option<Estimate>,
-    /// Joules of the processor's packages for one ok response, everything on the machine included.
+    /// Joules of the processor's packages per ok response, everything on the machine included.
     pub joules_per_request: Option<Estimate>,
-    /// By how many bytes the server grew for each connection, up to its peak; `None` if that is unknown or it shrank.
+    /// By how many bytes the server grew per connection, up to its peak; `None` if that is unknown or it shrank.
     pub growth_per_connection: Option<Estimate>,
 }
 
@@ -66,21 +66,20 @@ fn growth_per_connection(round: &Measurement) -> Option<f64> {
     (connections > 0).then(|| grown as f64 / connections as f64)
 }
 
-/// What a load cost the generator itself: for one request, the median of the rounds.
+/// What a load cost the generator, per request: the median of the rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorFigures {
-    /// CPU time for one request, in nanoseconds; `None` if there was none.
+    /// CPU time per request, in nanoseconds; `None` if there was no request.
     pub cpu_ns_per_request: Option<f64>,
-    /// System calls for one request; `None` in records from before they were counted.
+    /// System calls per request; `None` in records from before they were counted.
     pub system_calls_per_request: Option<f64>,
-    /// CPU cycles for one request; `None` if the machine has no counter for them.
+    /// CPU cycles per request; `None` if the machine has no counter for them.
     pub cycles_per_request: Option<f64>,
-    /// Instructions for one request; `None` if the machine has no counter for them.
+    /// Instructions per request; `None` if the machine has no counter for them.
     pub instructions_per_request: Option<f64>,
-    /// The busiest thread's share (0 to 1) of the measured time, in the round in which it was
-    /// greatest.
+    /// The busiest thread's share (0 to 1) of the measured time, in the round with the greatest one.
     pub busy_max: f64,
-    /// The event loops that ran, each once.
+    /// The event loops that ran, without duplicates.
     pub event_loops: Vec<String>,
 }
 

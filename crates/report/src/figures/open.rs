@@ -1,4 +1,4 @@
-//! What only some loads have: a schedule, event streams, and connections that starve.
+//! Figures of some loads only: how a schedule was kept, event streams, and connections that starve.
 
 use prony_model::{Events, LoadResult, LoadShape, Measurement, OpenLoop, Outcome};
 use prony_stats::Estimate;
@@ -8,13 +8,11 @@ use super::over_rounds::{Merged, WorstRound, over};
 /// How the schedule of an open loop was kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenFigures {
-    /// Ok requests whose instant had passed when their user, or in a rate any connection, became
-    /// free; of all rounds.
+    /// Ok requests that were due before their user (or, with a rate, any connection) was free; of all rounds.
     pub queued: u64,
-    /// The generator's own delay; `None` if no request was begun.
+    /// The generator's own delay; `None` if no request was sent.
     pub lag: Option<Lag>,
-    /// What became of the requests that were due; `None` in records from before they were
-    /// counted.
+    /// The due requests by what happened to them; `None` in records from before they were counted.
     pub kept: Option<Kept>,
 }
 
@@ -23,32 +21,30 @@ pub struct OpenFigures {
 pub struct Lag {
     /// The median, in nanoseconds.
     pub p50_ns: f64,
-    /// What 99 % did not exceed, in nanoseconds.
+    /// The 99th percentile, in nanoseconds.
     pub p99_ns: f64,
-    /// Whether it is of the worst round, because a round has no histogram that could be merged; else it is of
-    /// all rounds merged.
+    /// Whether it is of the worst round, because the rounds have no histograms to merge; otherwise it is of all rounds merged.
     pub of_worst_round: bool,
 }
 
-/// What became of the requests that were due on a schedule.
+/// What happened to the requests that were due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
     /// Requests that were due in the measured part of all rounds.
     pub asked: u64,
-    /// The share (0 to 1) of them that were begun, in the round in which it was least.
+    /// The share (0 to 1) of them that were sent, in the round with the least.
     pub rate_ratio: f64,
-    /// Requests of all rounds that were due when every connection was busy and no more might be
-    /// opened.
+    /// Requests of all rounds that were due while every connection was busy and no more could be opened.
     pub bound_hits: u64,
-    /// The most connections that were open at a time in any round.
+    /// The most connections that were open at once in any round.
     pub most_connections: u64,
 }
 
-/// From this share of the due requests on the scheduled rate was reached.
+/// If at least this share of the due requests was sent, the scheduled rate was reached.
 pub(crate) const RATE_MADE: f64 = 0.999;
 
 impl OpenFigures {
-    /// `None` if the load was no open loop.
+    /// `None` if the load was not an open loop.
     pub(super) fn of(rounds: &[&Measurement]) -> Option<Self> {
         let open = rounds.iter().filter_map(|round| round.load.open.as_ref());
         open.clone().next()?;
@@ -59,7 +55,7 @@ impl OpenFigures {
         })
     }
 
-    /// Whether the scheduled rate was reached, as far as that is known.
+    /// Whether the scheduled rate was reached; true if that is unknown.
     pub fn rate_made(&self) -> bool {
         self.kept.is_none_or(|kept| kept.rate_ratio >= RATE_MADE)
     }
@@ -103,7 +99,7 @@ impl Kept {
 pub struct EventFigures {
     /// Events of all rounds.
     pub count: u64,
-    /// Events a second.
+    /// Events per second.
     pub per_s: Estimate,
     /// From the start of a request's latency to its first event; `None` if none came.
     pub first: Option<WorstRound>,
@@ -114,7 +110,7 @@ pub struct EventFigures {
 /// The streams that were held open beside the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldFigures {
-    /// How many were to be held.
+    /// The requested number.
     pub asked: u64,
     /// How many were open when the load ended, in the round with the fewest.
     pub open_at_end: u64,
@@ -123,7 +119,7 @@ pub struct HeldFigures {
 }
 
 impl EventFigures {
-    /// Of the responses; `None` if they were not read as event streams.
+    /// The events of responses; `None` if they were not read as event streams.
     pub(super) fn of(rounds: &[&Measurement]) -> Option<Self> {
         Self::among(rounds, |load| load.events.as_ref())
     }
@@ -140,7 +136,7 @@ impl EventFigures {
 }
 
 impl HeldFigures {
-    /// `None` if no stream was to be held.
+    /// `None` if there were none.
     pub(super) fn of(rounds: &[&Measurement]) -> Option<Self> {
         let held = rounds
             .iter()
@@ -158,18 +154,18 @@ impl HeldFigures {
 /// How many requests of a closed loop were being served at a time: a check of its latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Awaiting {
-    /// In the mean: by Little's law, the ok responses a second times their mean latency.
+    /// The mean, by Little's law: the ok responses per second times their mean latency.
     pub mean: f64,
-    /// How many there could be.
+    /// The greatest possible number.
     pub possible: usize,
     /// What is counted: connections, or with pipelining requests.
     pub of: &'static str,
-    /// Whether connections were mostly reopened for each request.
+    /// Whether most requests had a new connection.
     pub reconnecting: bool,
 }
 
 impl Awaiting {
-    /// `None` if the load was no plain closed loop, or no latency is known.
+    /// `None` if the load was not a plain closed loop, or no latency is known.
     pub(super) fn of(rounds: &[&Measurement], reconnects_per_request: f64) -> Option<Self> {
         let load = &rounds.first()?.load.load;
         let total = |of: fn(&Measurement) -> f64| rounds.iter().map(|round| of(round)).sum::<f64>();

@@ -1,4 +1,4 @@
-//! How the rounds of a figure become one: medians, ratios within rounds, merged histograms, and the worst round.
+//! Combines the rounds of a figure: medians, ratios within rounds, merged histograms, and the worst round.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct Relative {
 }
 
 impl Relative {
-    /// Of two figures by round; `None` if they have no round in common, or a value is not positive.
+    /// Computes the ratio of two figures by round; `None` if they have no round in common, or a value is not positive.
     pub(crate) fn of(own: &BTreeMap<u32, f64>, base: &BTreeMap<u32, f64>) -> Option<Self> {
         let pairs = common_rounds(own, base);
         if let [(own, base)] = pairs[..] {
@@ -52,13 +52,13 @@ impl Relative {
     }
 }
 
-/// Percentiles of a time that has no histogram on record, so that rounds cannot be merged: each of the round in which it
-/// was greatest, which is on the safe side.
+/// Percentiles of a time without a histogram on record, so rounds cannot be merged: each is of the round with the
+/// greatest one, which is on the safe side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WorstRound {
     /// The median, in nanoseconds.
     pub p50_ns: f64,
-    /// What 99 % did not exceed, in nanoseconds.
+    /// The 99th percentile, in nanoseconds.
     pub p99_ns: f64,
 }
 
@@ -77,17 +77,17 @@ impl WorstRound {
     }
 }
 
-/// The histograms of all rounds in one.
+/// The merged histograms of all rounds.
 pub(super) struct Merged {
     pub histogram: LatencyHistogram,
-    /// Rounds whose histogram could not be read, and so is not in it.
+    /// Rounds whose histogram could not be read, and so is missing.
     pub unreadable: usize,
-    /// Of each round that could be read: its values, ascending, with how often each was counted.
+    /// For each readable round: its values, ascending, with their counts.
     rounds: Vec<Vec<(u64, u64)>>,
 }
 
 impl Merged {
-    /// Of histograms in HdrHistogram's V2 encoding in base64.
+    /// Merges histograms in HdrHistogram's V2 encoding in base64.
     pub fn of<'a>(encoded: impl IntoIterator<Item = &'a str>) -> Self {
         let mut merged = Self {
             histogram: LatencyHistogram::new(),
@@ -106,7 +106,7 @@ impl Merged {
         merged
     }
 
-    /// How the percentiles of drawn rounds are found.
+    /// Prepares the percentiles of resampled rounds.
     pub fn draws(&self) -> Draws {
         let mut values: Vec<u64> = self
             .rounds
@@ -124,7 +124,7 @@ impl Merged {
     }
 }
 
-/// For every value of any round: how many responses of one round were no greater.
+/// For every value of any round: how many responses of one round did not exceed it.
 fn running_sum(values: &[u64], round: &[(u64, u64)]) -> Vec<u64> {
     let mut counted = round.iter().peekable();
     let mut sum = 0;
@@ -137,12 +137,11 @@ fn running_sum(values: &[u64], round: &[(u64, u64)]) -> Vec<u64> {
     values.iter().map(up_to).collect()
 }
 
-/// Rounds laid out so that a percentile of any draw of them is found by a few additions, without merging histograms
-/// anew.
+/// Rounds laid out so that a percentile of any resample of them takes a few additions, without merging histograms again.
 pub(super) struct Draws {
     /// Every value of any round, ascending.
     values: Vec<u64>,
-    /// For each round and value: how many of its responses were no greater.
+    /// For each round and value: how many of its responses did not exceed it.
     up_to: Vec<Vec<u64>>,
 }
 
@@ -152,7 +151,7 @@ impl Draws {
         bootstrap(self.up_to.len(), |drawn| self.value_at(quantile, drawn))
     }
 
-    /// The least value that at least `quantile` of the drawn rounds' responses do not exceed.
+    /// The least value that at least `quantile` of the resampled rounds' responses do not exceed.
     fn value_at(&self, quantile: f64, drawn: &[usize]) -> Option<f64> {
         let sum_at = |place: usize| -> u64 { drawn.iter().map(|&it| self.up_to[it][place]).sum() };
         let total = sum_at(self.values.len().checked_sub(1)?);
@@ -186,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_rounds_drawn_once_give_the_merged_histogram_s_percentile(
+        fn each_round_drawn_once_gives_the_merged_percentile(
             rounds in prop::collection::vec(prop::collection::vec(1u64..1_000_000_000, 1..60), 1..6),
             quantile in 0.0f64..1.0,
         ) {

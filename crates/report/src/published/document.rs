@@ -11,11 +11,11 @@ use super::measured::{self, Measured};
 /// A document, and its tables with what was measured here.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What it is called.
+    /// Its title.
     pub name: String,
     /// The machine it was measured on.
     pub machine: String,
-    /// With which tool and load it was measured.
+    /// The tool and the load it was measured with.
     pub method: String,
     /// Its tables.
     pub tables: Vec<DocumentTable>,
@@ -24,26 +24,26 @@ pub struct Document {
 /// One of its tables.
 #[derive(Clone, Debug)]
 pub struct DocumentTable {
-    /// Its place among the document's tables, from 1.
+    /// Its number among the document's tables, from 1.
     pub number: usize,
     /// The table as it was published.
     pub source: PublishedTable,
     /// The rounds that were tried here, ascending.
     pub rounds: Vec<u32>,
-    /// The document's rows in its order, then those that it does not have.
+    /// The document's rows in its order, then rows for servers that it does not have.
     pub rows: Vec<DocumentRow>,
-    /// How the published order of the rows held, figure by figure and workload by workload.
+    /// Whether the published order of the rows held, for each figure and workload.
     pub held: Vec<Held>,
 }
 
 /// One of its rows.
 #[derive(Clone, Debug)]
 pub struct DocumentRow {
-    /// What the document calls it; the server's id if the document does not have it.
+    /// The document's name for it; the server's id if the document does not have it.
     pub name: String,
     /// The server's id.
     pub server: String,
-    /// What the server is made with; empty if it is unknown here.
+    /// The server's language and framework; empty if unknown.
     pub made_with: String,
     /// The workload.
     pub workload: String,
@@ -57,41 +57,39 @@ pub struct DocumentRow {
     pub measured: BTreeMap<PublishedFigure, Measured>,
     /// Why nothing was measured, in a word or two; `None` if something was.
     pub absent: Option<&'static str>,
-    /// What the measured figures say of the server: some are lower bounds, or of something else, because the
+    /// What each measured figure says about the server: some are lower bounds, or invalid because the
     /// rate was not reached or responses were wrong.
     pub known: BTreeMap<PublishedFigure, Known>,
-    /// What the reader must know of it, a few words each.
+    /// Flags: what the reader must know about it, a few words each.
     pub flags: Vec<Flag>,
 }
 
-/// How the published order of one figure held on one workload: every pair of rows whose published
-/// figures differ is counted once.
+/// Whether the published order of one figure held on one workload. Every pair of rows whose published figures differ counts once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
     /// The figure.
     pub figure: PublishedFigure,
     /// The workload; `None` for a figure that does not depend on it, and in a table of one workload.
     pub workload: Option<String>,
-    /// The pairs that stand in the published order.
+    /// The number of pairs in the published order.
     pub in_order: usize,
-    /// The pairs that stand the other way round: the name of the one that is better here, then of
-    /// the one that was better in the document.
+    /// The pairs in the opposite order: the name of the one that is better here, then of the one that was better in the document.
     pub reversed: Vec<(String, String)>,
-    /// The pairs that cannot be told apart here.
+    /// The number of pairs that cannot be told apart here.
     pub untold: usize,
-    /// The pairs of which one or both were not measured.
+    /// The number of pairs with a row that was not measured.
     pub not_measured: usize,
 }
 
 impl Held {
-    /// The pairs that were measured.
+    /// The number of pairs that were measured.
     pub fn pairs(&self) -> usize {
         self.in_order + self.reversed.len() + self.untold
     }
 }
 
 impl DocumentTable {
-    /// Whether its rows are of more than one workload, so that it must be said which.
+    /// Whether its rows are of more than one workload, so that each must name its own.
     pub fn has_workloads(&self) -> bool {
         self.rows
             .windows(2)
@@ -109,14 +107,14 @@ impl DocumentTable {
         workloads
     }
 
-    /// The published value of a row's figure: its rounds in one.
+    /// The published value of a row's figure, summarized over its rounds.
     pub fn published(&self, row: &DocumentRow, figure: PublishedFigure) -> Option<f64> {
         measured::published(figure, self.source.summary, row.published.get(&figure)?)
     }
 }
 
 impl DocumentRow {
-    /// Whether a figure is its server's own: no lower bound, and of nothing else.
+    /// Whether a figure is valid and not a lower bound.
     pub(crate) fn is_exact(&self, figure: PublishedFigure) -> bool {
         let known = self.known.get(&figure);
         known.is_none_or(|known| *known == Known::Exactly)

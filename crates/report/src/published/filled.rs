@@ -48,7 +48,7 @@ impl Document {
     }
 }
 
-/// What a table is filled from.
+/// The data that a table is filled from.
 struct Filling<'a> {
     run: &'a Run,
     trials: &'a [TrialRecord],
@@ -107,8 +107,7 @@ impl Filling<'_> {
         }
     }
 
-    /// Rows for those who were measured under the same load on the table's workloads, and whom the
-    /// document does not have there.
+    /// Rows for servers that were measured under the same load on the table's workloads, and that the document does not have.
     fn others(&self) -> Vec<PublishedRow> {
         let mut others: Vec<PublishedRow> = Vec::new();
         for known in &self.source.rows {
@@ -130,7 +129,7 @@ impl Filling<'_> {
         others
     }
 
-    /// The row that sums a server's rounds up.
+    /// The row of a server's rounds.
     fn summed(&self, server: &str, workload: &str) -> Option<&ServerRow> {
         let mut tables = self.tables.iter();
         tables
@@ -168,7 +167,7 @@ impl Filling<'_> {
             .collect()
     }
 
-    /// What each figure of a row is worth.
+    /// What each figure of a row says about its server.
     fn known(&self, server: &str, workload: &str) -> BTreeMap<PublishedFigure, Known> {
         let Some(summed) = self.summed(server, workload) else {
             return BTreeMap::new();
@@ -211,7 +210,7 @@ impl Filling<'_> {
     }
 }
 
-/// What a figure of a row says of its server; `base` is what its shares are of.
+/// What a figure of a row says about its server; its shares refer to `base`.
 fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>) -> Known {
     let kind = measured::about(figure).kind;
     if kind == FigureKind::Other {
@@ -222,7 +221,7 @@ fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>)
         measured::gathering(figure),
         base.map(|base| of_row(base, kind)),
     ) {
-        // A ratio of two that may both be higher may be anything.
+        // The ratio of two lower bounds is unknown.
         (measured::Gathering::Share, Some(base))
             if (own, base) != (Known::Exactly, Known::Exactly) =>
         {

@@ -7,8 +7,8 @@ use super::document::{DocumentRow, DocumentTable, Held};
 use super::measured::{Gathering, Measured, gathering};
 use crate::table::ResultTable;
 
-/// How the published order held, for every figure that has one. The comparisons of a figure are corrected for all its pairs;
-/// the rates of a closed loop stand as they are ranked.
+/// Whether the published order held, for every figure that has one. The comparisons of a figure are corrected for all its pairs;
+/// the rates of a closed loop are ordered as they are ranked.
 pub(super) fn held(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Held> {
     let figures = table.source.columns.iter();
     figures
@@ -22,13 +22,13 @@ pub(super) fn held(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Held> {
         .collect()
 }
 
-/// The document's rows that can be compared with each other: those of a workload.
+/// The rows of the document that can be compared with each other: those of one workload.
 pub(super) fn groups(
     table: &DocumentTable,
     figure: PublishedFigure,
 ) -> Vec<(Option<&str>, Vec<&DocumentRow>)> {
     let rows = || table.rows.iter().filter(|row| row.in_document);
-    // What a build makes is the same whatever is asked of it.
+    // The figures of a build do not depend on the workload.
     if !table.has_workloads() || gathering(figure) == Gathering::Build {
         return vec![(None, rows().collect())];
     }
@@ -45,19 +45,19 @@ pub(super) fn groups(
 /// A row with its published figure.
 type Entry<'a> = (&'a DocumentRow, f64);
 
-/// The rows of one figure on one workload, each with what was published of it.
+/// The rows of one figure on one workload, each with its published value.
 struct Group<'a> {
     figure: PublishedFigure,
     more_is_better: bool,
     rows: &'a [&'a DocumentRow],
     entries: Vec<Entry<'a>>,
-    /// What the rounds tell of the rows.
+    /// What the rounds tell about the rows.
     order: Order,
     /// The table that ranks its rows by this figure, if one does.
     ranking: Option<&'a ResultTable>,
 }
 
-/// How two rows that differ in the document stand here.
+/// How two rows that differ in the document compare here.
 enum PairOrder {
     NotMeasured,
     Untold,
@@ -66,7 +66,7 @@ enum PairOrder {
 }
 
 impl<'a> Group<'a> {
-    /// `None` for a figure that has no order.
+    /// `None` for a figure without an order.
     fn of(
         table: &'a DocumentTable,
         figure: PublishedFigure,
@@ -76,7 +76,7 @@ impl<'a> Group<'a> {
         let more_is_better = figure.more_is_better()?;
         let mut entries: Vec<Entry> = Vec::new();
         for row in rows {
-            // A server that stands twice with the same figure makes each pair once.
+            // A server that occurs twice with the same figure gives each pair once.
             let again = |value: f64| {
                 entries
                     .iter()
@@ -117,7 +117,7 @@ impl<'a> Group<'a> {
         };
         for (i, (one, published)) in self.entries.iter().enumerate() {
             for (j, (other, others)) in self.entries.iter().enumerate().skip(i + 1) {
-                // The same server twice is measured once: its two rows cannot differ here.
+                // Two rows of the same server share one measurement, so they cannot differ here.
                 if one.server == other.server || published == others {
                     continue;
                 }
@@ -136,7 +136,7 @@ impl<'a> Group<'a> {
         (held.pairs() + held.not_measured > 0).then_some(held)
     }
 
-    /// How two rows stand here, of which the document has `one` before the other.
+    /// How two rows compare here; the document has `one` before the other.
     fn pair(&self, one: usize, other: usize) -> PairOrder {
         let row = |place: usize| self.entries[place].0;
         let measured = |place| row(place).measured.get(&self.figure);
@@ -156,7 +156,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The figures themselves must stand the same way as their rounds: a figure of all rounds may lie outside of the
+    /// The figures themselves must have the same order as their rounds, because a figure of all rounds may be outside the
     /// interval of most. A figure without rounds, or that is 0 in one, has only its interval.
     fn by_figures(&self, one: usize, other: usize, a: &Measured, b: &Measured) -> Option<bool> {
         let by_value = (a.value > b.value) == self.more_is_better;
@@ -170,7 +170,7 @@ impl<'a> Group<'a> {
         stands(known(first), known(second)).then_some(better)
     }
 
-    /// The document's name of a row, with the server if two rows have the same.
+    /// The document's name for a row, with the server if two rows have the same name.
     fn name(&self, place: usize) -> String {
         let row = self.entries[place].0;
         let is_alike = |other: &&DocumentRow| other.name == row.name && other.server != row.server;
@@ -181,7 +181,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A row as it competes in a figure, with the larger one as the better one.
+/// A row as it competes in a figure, transformed so that larger is better.
 fn competitor(row: &DocumentRow, figure: PublishedFigure, more_is_better: bool) -> Competitor {
     let better = |value: f64| if more_is_better { value } else { 1.0 / value };
     let rounds = row
@@ -202,7 +202,7 @@ fn known(row: &DocumentRow, figure: PublishedFigure) -> Known {
     row.known.get(&figure).copied().unwrap_or_default()
 }
 
-/// Whether the first is the better, if the intervals are apart.
+/// Whether the first is better, if the intervals do not overlap.
 fn by_intervals(more_is_better: bool, a: &Measured, b: &Measured) -> Option<bool> {
     let (a_ends, b_ends) = (a.interval?, b.interval?);
     let above = a_ends.0 > b_ends.1 && a.value > b.value;

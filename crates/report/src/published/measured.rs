@@ -1,4 +1,4 @@
-//! The figures of one row: how its rounds become one, here and in the document.
+//! The figures of one row: how they are computed from rounds, here and in the document.
 
 use std::collections::BTreeMap;
 
@@ -10,50 +10,50 @@ use crate::bound::FigureKind;
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
-/// A figure as it was measured here.
+/// A figure as measured here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The figure.
     pub value: f64,
-    /// How far the rounds go, as it is shown: the interval of a median, or else from the lowest round to the
-    /// highest. `None` for one round, and for what has no rounds.
+    /// The spread over the rounds: the interval of a median, otherwise from the lowest round to the
+    /// highest. `None` for one round, and for a figure without rounds.
     pub spread: Option<(f64, f64)>,
-    /// What must not touch another's for the two to be told apart; `None` if nothing is known.
+    /// The interval that must not overlap another's for the two to be told apart; `None` if it is unknown.
     pub interval: Option<(f64, f64)>,
-    /// The rounds' own figures, by round.
+    /// The figure of each round.
     pub rounds: Vec<(u32, f64)>,
-    /// What it consists of, if that matters: errors by kind.
+    /// Its parts, if they matter: errors by kind.
     pub detail: String,
 }
 
-/// How the rounds of a figure become one.
+/// How a figure is computed from its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gathering {
-    /// By the table's own summary, median or mean.
+    /// The table's own summary: median or mean.
     Summary,
-    /// From the histograms of all rounds merged.
+    /// From the merged histograms of all rounds.
     Merged,
-    /// The highest of the rounds.
+    /// The maximum of the rounds.
     Highest,
-    /// All rounds together.
+    /// The sum of all rounds.
     Sum,
     /// The median of all starts.
     Starts,
-    /// It is of the build, and has no rounds.
+    /// A figure of the build, which has no rounds.
     Build,
     /// The ratio of two summaries.
     Share,
 }
 
-/// What is known of a figure, whatever its table.
+/// The properties of a figure, in every table.
 pub(super) struct About {
-    /// The title of its column; `of BASE` is added to a share.
+    /// The title of its column; a share adds `of BASE`.
     pub title: &'static str,
-    /// How it is written in its unit.
+    /// Formats it with its unit.
     pub shown: fn(f64) -> String,
-    /// How its rounds become one.
+    /// How it is computed from its rounds.
     pub gathering: Gathering,
-    /// What it is of, as far as bounds go. The mean latency of a closed loop is its pace in other words.
+    /// Its kind, which decides what limits it. The mean latency of a closed loop is its pace in other words.
     pub kind: FigureKind,
 }
 
@@ -92,16 +92,16 @@ pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
     about(figure).gathering
 }
 
-/// What one server gave under one workload.
+/// The results of one server on one workload.
 pub(super) struct Own<'a> {
     /// The measured rounds, ascending.
     pub rounds: Vec<(u32, &'a Measurement)>,
-    /// All of them summed up.
+    /// Their summary.
     pub summed: &'a ServerRow,
 }
 
 impl Own<'_> {
-    /// A figure; `base` is what its shares are of. `None` if it was not measured.
+    /// A figure; shares refer to `base`. `None` if it was not measured.
     pub fn measured(
         &self,
         figure: PublishedFigure,
@@ -118,7 +118,7 @@ impl Own<'_> {
         }
     }
 
-    /// Of a server that is kept running, if the attempt that started it does not count.
+    /// For a kept server whose process was started by an attempt that does not count.
     fn starts(&self) -> Option<Measured> {
         let startup = self.summed.figures.startup_ns?;
         let interval = (startup.n > 1).then_some((startup.low, startup.high));
@@ -219,8 +219,8 @@ fn whole(share: PublishedFigure) -> PublishedFigure {
     }
 }
 
-/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; if these have
-/// none, it is as wide as the two intervals allow.
+/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; without
+/// common rounds it is as wide as the two intervals allow.
 fn share(
     part: &Own,
     base: &Own,
@@ -253,7 +253,7 @@ fn share(
     })
 }
 
-/// What is the same each time.
+/// A figure that is the same in each round.
 fn exact(value: f64) -> Measured {
     Measured {
         value,
@@ -264,8 +264,7 @@ fn exact(value: f64) -> Measured {
     }
 }
 
-/// One figure from the values that a document gives for it. It has no histograms to merge, so the
-/// median stands for what would be merged.
+/// A figure from the values that a document gives for it. A document has no histograms to merge, so the median replaces them.
 pub(super) fn published(
     figure: PublishedFigure,
     summary: RoundSummary,

@@ -1,4 +1,4 @@
-//! The document that a suite grew from: its tables, filled with what was measured here, and how its order held.
+//! The document that a suite repeats: its tables, filled with what was measured here, and whether its order held.
 
 mod document;
 mod filled;

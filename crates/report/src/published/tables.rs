@@ -1,4 +1,4 @@
-//! A document's table as it is shown: with the figures measured here, as published, and both as ratios.
+//! The tables to show for a document's table: figures measured here, as published, and the ratios of both.
 
 use prony_model::PublishedFigure;
 use prony_present::number;
@@ -16,22 +16,22 @@ enum Source {
     Published,
 }
 
-/// The table as the document had it, with the figures that were measured here.
+/// The document's table with the figures measured here.
 pub fn measured_here(table: &DocumentTable) -> Vec<Table> {
     let mut tables = tables(table, Source::Measured);
-    // What is to be known of a row is said once.
+    // Only the first table of several has the flags.
     for later in tables.iter_mut().skip(1).flat_map(|table| &mut table.rows) {
         later.flags.clear();
     }
     tables
 }
 
-/// The table as it was published.
+/// The document's table as published.
 pub fn as_published(table: &DocumentTable) -> Vec<Table> {
     tables(table, Source::Published)
 }
 
-/// All columns of the measured figures in one, without the rounds.
+/// All columns of the measured figures in one table, without the rounds.
 pub fn summaries(table: &DocumentTable) -> Table {
     summary(table, Source::Measured, &table.source.columns)
 }
@@ -61,7 +61,7 @@ pub fn ratios(table: &DocumentTable) -> Option<Table> {
     (!columns.is_empty()).then_some(set)
 }
 
-/// A table for each figure that is shown round by round, and one for the rest.
+/// A table for each figure whose rounds are shown, and one for the rest.
 fn tables(table: &DocumentTable, source: Source) -> Vec<Table> {
     let by_round = |figure: &PublishedFigure| {
         table.source.each_round && gathering(*figure) == Gathering::Summary
@@ -124,7 +124,7 @@ fn summary(table: &DocumentTable, source: Source, columns: &[PublishedFigure]) -
     })
 }
 
-/// The rows of a table: only those of the document if its own figures are shown.
+/// The rows of a table; published figures exist only for the document's own rows.
 fn set(
     table: &DocumentTable,
     source: Source,
@@ -181,7 +181,7 @@ fn set(
     }
 }
 
-/// The document's name of the system, and what stands for it here. The published figures were not made with that.
+/// The document's name for the system, and the server that represents it here; that server has no published figures.
 fn name(row: &DocumentRow, source: Source) -> Cell {
     let here = match (source, row.in_document, row.made_with.as_str()) {
         (Source::Published, ..) | (_, true, "") => row.server.clone(),
@@ -230,7 +230,7 @@ fn figure_cell(
     Cell::text(shown(figure, measured.value)).with(Some(details.join("; ")))
 }
 
-/// `0.79 → 0.81`: published, and here. What is a share already is shown as it is.
+/// `0.79 → 0.81`: published, and measured here. A figure that is a share already is shown as it is.
 fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Cell {
     let Some(published) = table.published(row, figure) else {
         return Cell::default();
@@ -267,15 +267,14 @@ fn base_is_exact(table: &DocumentTable, figure: PublishedFigure, row: &DocumentR
     is_share || base(table, figure, row).is_none_or(|base| base.is_exact)
 }
 
-/// What ratios are taken to.
+/// The row that ratios refer to.
 struct Base {
     published: f64,
     measured: f64,
     is_exact: bool,
 }
 
-/// The row that the document has first among those that were measured here, under the row's own
-/// workload.
+/// The first row of the document, on the same workload, that was measured here.
 fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<Base> {
     let more_is_better = figure.more_is_better()?;
     let groups = held::groups(table, figure);

@@ -1,4 +1,4 @@
-//! The words and units of a document's table.
+//! Words and units for a document's table.
 
 use prony_model::{PublishedFigure, RoundSummary};
 
@@ -20,12 +20,12 @@ pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     }
 }
 
-/// A figure in its unit.
+/// A figure with its unit.
 pub fn shown(figure: PublishedFigure, value: f64) -> String {
     tick(figure)(value)
 }
 
-/// How a figure is written in its unit.
+/// Formats a figure with its unit.
 pub fn tick(figure: PublishedFigure) -> fn(f64) -> String {
     about(figure).shown
 }
@@ -50,7 +50,7 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
                 .map(|figure| title(table, *figure))
                 .collect();
             (!titles.is_empty())
-                .then(|| capital(&format!("{}: {}.", list(&titles), told(table, way))))
+                .then(|| capital(&format!("{}: {}.", list(&titles), computed(table, way))))
         })
         .collect();
     let has = |figure| table.source.columns.contains(&figure);
@@ -75,7 +75,7 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
     sentences
 }
 
-fn told(table: &DocumentTable, way: Gathering) -> String {
+fn computed(table: &DocumentTable, way: Gathering) -> String {
     let summary = summary(table);
     match way {
         Gathering::Summary if table.source.each_round => format!("each round, and their {summary}"),
@@ -109,10 +109,10 @@ fn is_latency(figure: PublishedFigure) -> bool {
     )
 }
 
-/// More reversed pairs than this are counted, not named.
+/// Up to this many reversed pairs are named; more are only counted.
 const NAMED: usize = 8;
 
-/// How the published order held, a sentence a figure.
+/// Whether the published order held, a sentence for each figure.
 pub fn sentences(table: &DocumentTable) -> Vec<String> {
     let figures = table.source.columns.iter();
     figures
@@ -176,7 +176,7 @@ fn reversed(held: &[&Held]) -> String {
     }
 }
 
-/// How the published order held over all figures; `None` if the document has no order.
+/// Whether the published order held over all figures; `None` if the document has no order.
 pub fn overall(table: &DocumentTable) -> Option<String> {
     if table.held.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Made-up runs of suites that grew from a document, with what the document published.
+//! Made-up runs of suites that repeat a document, with the published figures.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::{Kind, Noise, record, spec};
 /// A run and its trials.
 pub type Records = (Run, Vec<TrialRecord>);
 
-/// What is measured: workload, load, rounds, the ceiling's rate, the servers' ids.
+/// A measurement: workload, load, rounds, the ceiling's rate, the servers' ids.
 pub(super) type Measure = (&'static str, LoadSpec, u32, f64, Vec<&'static str>);
 
-/// Rate, transfer and mean latency as wrk says them.
+/// Rate, transfer and mean latency in wrk's notation.
 type Wrk = (&'static str, &'static str, [f64; 3], [f64; 3], [f64; 3]);
 
 const MIB: f64 = 1_048_576.0;
@@ -124,7 +124,7 @@ const TONIC: Kind = (
     2.8,
 );
 
-/// The wrk table of Zap: three rounds of 400 connections, each shown. `mine` was brought along.
+/// The wrk table of Zap: three rounds of 400 connections, each shown. The document does not have `mine`.
 pub fn zap() -> Records {
     let load = LoadSpec {
         duration_s: Some(10.0),
@@ -187,7 +187,7 @@ pub fn zap() -> Records {
         columns: vec![Rate, Transfer, LatencyMean, LatencyStdev, LatencyMax, WithinStdev, Errors],
         charts: vec![Rate, Transfer],
         share_of: None,
-        notes: vec!["Zap itself is in no package registry: an epoll server of our own stands where it stood.".into()],
+        notes: vec!["Zap itself is in no package registry: an epoll server of our own is measured in its place.".into()],
         rows: rows.map(row).into(),
     };
     let kinds = [CEILING, ZIG_EPOLL, GO, PYTHON, THREADPOOL, MINE];

@@ -36,7 +36,7 @@ pub fn hostile() -> Records {
     (run, trials)
 }
 
-/// The same of a suite that grew from a document.
+/// The same for a suite that repeats a document.
 pub fn hostile_document() -> Records {
     let (mut run, trials) = documents::datastar();
     let published = run.published.as_mut().unwrap();

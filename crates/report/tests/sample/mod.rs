@@ -210,7 +210,7 @@ pub fn spec(connections: usize) -> LoadSpec {
     }
 }
 
-/// The load as a plan has it in a round: each round has a seed of its own.
+/// The planned load of a round: each round has a seed of its own.
 fn seeded(load: &LoadSpec, round: u32) -> LoadSpec {
     LoadSpec {
         seed: round.into(),
@@ -239,7 +239,7 @@ fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecor
 fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Measurement {
     let mut histogram = LatencyHistogram::new();
     let (shape, connections) = (&trial.load.shape, trial.load.connections as f64);
-    // In an open loop the schedule sets the rate, and the server's speed the latency alone.
+    // In an open loop the schedule sets the rate, and the server's speed affects only the latency.
     let (rate, mean) = match shape {
         LoadShape::Closed => {
             let at_a_time = connections * trial.load.pipeline as f64;
@@ -325,7 +325,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 spin_s: 0.0,
                 system_calls: 2 * outcomes.total(),
                 cycles: Some(20_700 * outcomes.total()),
-                instructions: None, // A machine may count the ones and not the others.
+                instructions: None, // A machine may count cycles only.
                 event_loop: "io_uring".into(),
                 client_limited: limited,
                 client_limited_by: limited.then(|| "thread 1 was 97 % busy".into()),
@@ -343,7 +343,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             peak_memory_bytes: (kind.6 << 20) + (u64::from(trial.round) << 16),
             processes: 1,
             memory_before_bytes: Some(kind.6 << 19),
-            cycles: None, // A machine may count the ones and not the others.
+            cycles: None, // A machine may count instructions only.
             instructions: Some((31_000.0 / kind.5 * responses(&outcomes, &warm) as f64) as u64),
             scheduling: Some(Scheduling {
                 run_queue_wait_s: 0.02,
@@ -392,14 +392,14 @@ fn events(per_s: f64, mean_ns: f64) -> Events {
 
 /// Bun loses a few of the streams.
 fn held(trial: &Trial, kind: &Kind) -> HeldStreams {
-    let asked = trial.load.streams as u64;
+    let held = trial.load.streams as u64;
     let lost = if kind.0 == "bun" { 7 } else { 0 };
     let mut outcomes = Outcomes::default();
-    (outcomes[Outcome::Unfinished], outcomes[Outcome::Reset]) = (asked - lost, lost);
+    (outcomes[Outcome::Unfinished], outcomes[Outcome::Reset]) = (held - lost, lost);
     HeldStreams {
-        asked,
-        open_at_end: asked - lost,
-        requests: asked,
+        asked: held,
+        open_at_end: held - lost,
+        requests: held,
         outcomes,
         events: events(10_000.0, 1e8),
     }

@@ -8,10 +8,10 @@ use super::spec;
 pub const ROUNDS: u32 = 10;
 /// The rounds in which another program was busy while Bun was measured.
 pub const BURSTS: [u32; 3] = [2, 5, 9];
-/// Of these, the round in which it was busy at every attempt.
+/// The round of these in which it was busy during every attempt.
 pub const NEVER_QUIET: u32 = 9;
 
-/// Two workloads; ratios are taken to `mine`.
+/// Two workloads; ratios refer to `mine`.
 pub fn noisy() -> Records {
     let all = || vec!["ceiling", "mine", "go-nethttp", "bun"];
     let (mut run, trials) = made(
@@ -47,7 +47,7 @@ fn end(workload: &str, connections: usize, reason: EnoughRounds, widest: f64) ->
     }
 }
 
-/// Every attempt at a trial, as it was planned.
+/// Every attempt at a planned trial.
 fn attempts(mut planned: TrialRecord) -> Vec<TrialRecord> {
     let round = planned.trial.round;
     planned.trial.sequence *= 3;
@@ -67,7 +67,7 @@ fn attempts(mut planned: TrialRecord) -> Vec<TrialRecord> {
     vec![beside(planned, 1, 0.4), again]
 }
 
-/// An attempt beside another program who uses that share of the server's CPUs, and so takes it from the rate.
+/// An attempt while another program uses this share of the server's CPUs, and so reduces the rate.
 fn beside(mut record: TrialRecord, attempt: u32, foreign_share: f64) -> TrialRecord {
     record.attempt = attempt;
     record.trial.sequence += attempt;
@@ -83,7 +83,7 @@ fn beside(mut record: TrialRecord, attempt: u32, foreign_share: f64) -> TrialRec
     record
 }
 
-/// Lets another program have that share of the server's CPUs while the server waits for them.
+/// Gives another program this share of the server's CPUs while the server waits for them.
 pub fn lose(trial: &mut Measurement, foreign_share: f64) {
     trial.noise.server_cpus = Some(CpuNoise {
         steal_share: 0.0,

@@ -5,11 +5,11 @@ use prony_model::*;
 use super::documents::{BUN, CEILING, GO, Records, made};
 use super::{ROUNDS, spec};
 
-/// What the sample's Poisson load asks for, in requests a second.
+/// The rate of the sample's Poisson load, in requests per second.
 pub const RATE: f64 = 20_000.0;
-/// The round in which its rate was not made for Bun.
+/// The round in which Bun's load did not reach this rate.
 pub const MISSED_ROUND: u32 = 2;
-/// What showed that the generator was the limit for Go in the same round.
+/// Why the generator was the limit for Go in the same round.
 pub const EVIDENCE: &str = "thread 1 fell ever further behind its schedule, by 1.20 s at the end";
 
 /// One workload under four loads, and one whose events are counted beside streams that are held.
@@ -55,7 +55,7 @@ pub fn rates() -> Records {
     (run, trials)
 }
 
-/// In one round the rate was not made for Bun, and was the generator's for Go.
+/// In one round Bun's load did not reach the rate, and the generator limited Go's.
 fn lose_requests(record: &mut TrialRecord) {
     let trial = &record.trial;
     let TrialResult::Measured(measured) = &mut record.result else {

@@ -1,4 +1,4 @@
-//! A made-up run in which everything happens that a report has a word for.
+//! A made-up run with everything that a report has words for.
 
 use prony_model::*;
 
@@ -9,9 +9,9 @@ use super::{Noise, lag, spec};
 
 const ROUNDS: u32 = 6;
 
-/// Closed loops over lasting and over new connections, a rate, and users; ratios are taken to Go's.
+/// Closed loops over lasting and over new connections, a rate, and users; ratios refer to Go's.
 pub fn troubles() -> Records {
-    let anew = LoadSpec {
+    let reconnecting = LoadSpec {
         requests_per_connection: Some(1),
         ..spec(64)
     };
@@ -32,7 +32,7 @@ pub fn troubles() -> Records {
     let all = || kinds.map(|kind| kind.0).into();
     let measures = vec![
         ("hello", spec(64), ROUNDS, 150_000.0, all()),
-        ("hello", anew.clone(), ROUNDS, 40_000.0, all()),
+        ("hello", reconnecting.clone(), ROUNDS, 40_000.0, all()),
         ("page", rate.clone(), ROUNDS, 5_000.0, all()),
     ];
     let (mut run, mut trials) = made("troubles", "Troubles", &kinds, measures, vec![]);
@@ -59,7 +59,7 @@ pub fn troubles() -> Records {
         budget_s: 90.0,
         ends: vec![
             end(spec(64), "hello", EnoughRounds::MostRounds, Some(0.4)),
-            end(anew, "hello", EnoughRounds::Interrupted, Some(1.3)),
+            end(reconnecting, "hello", EnoughRounds::Interrupted, Some(1.3)),
             end(rate, "page", EnoughRounds::Precise, None),
         ],
     });
@@ -81,7 +81,7 @@ pub fn troubles() -> Records {
     (run, trials)
 }
 
-/// Every server has troubles of its own.
+/// Every server has different troubles.
 fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
     let Trial {
         server,
