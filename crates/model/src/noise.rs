@@ -138,7 +138,7 @@ pub struct Outside {
 pub enum OutsideServer {
     /// On another machine: what else uses the generator's CPUs is not the server.
     Elsewhere,
-    /// On this machine, but its processes are invisible, so its CPU time cannot be told from that of other programs.
+    /// On this machine, but its processes are invisible, so its CPU time cannot be separated from that of other programs.
     Unseen,
     /// On this machine, with how the kernel scheduled its threads, if the kernel reports it.
     Seen(Option<Scheduling>),

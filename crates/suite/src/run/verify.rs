@@ -320,17 +320,17 @@ fn verify_log(
     each: u32,
     times: usize,
 ) -> Result<(), Mismatch> {
-    let owed = u64::from(each) * times as u64;
-    settle_log(server, before.output + owed);
+    let expected = u64::from(each) * times as u64;
+    settle_log(server, before.output + expected);
     // An extra line would come about as soon as the last expected one.
     thread::sleep(Duration::from_millis(5));
     let now = Lines::of(server).map_err(|error| log_unreadable(&error))?;
     let (written, errors) = (now.output - before.output, now.errors - before.errors);
-    if written == owed {
+    if written == expected {
         return Ok(());
     }
     Err(Mismatch {
-        expected: format!("{owed} lines on standard output for {times} requests"),
+        expected: format!("{expected} lines on standard output for {times} requests"),
         came: match errors {
             0 => format!("{written} lines"),
             _ => format!("{written} lines, and {errors} on standard error, which are not counted"),
