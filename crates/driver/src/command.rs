@@ -1,4 +1,4 @@
-//! A load, and the command with which a tool makes it.
+//! A load, and the command with which a tool generates it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -75,21 +75,21 @@ impl Load {
     }
 }
 
-/// What the placeholders stand for in one load; those that it has nothing for are not there.
+/// The values of the placeholders for one load; those without a value are missing.
 pub type Values = BTreeMap<Placeholder, String>;
 
-/// A command that makes a load.
+/// A command that generates a load.
 #[derive(Debug)]
 pub struct Invocation {
     /// The arguments, without the program.
     pub arguments: Vec<String>,
-    /// Variables beside those that Prony has itself.
+    /// Variables in addition to Prony's own.
     pub environment: Vec<(String, String)>,
-    /// The file with the request's body, there as long as this is.
+    /// The file with the request's body, removed when this is dropped.
     _body: Option<NamedTempFile>,
 }
 
-/// Why a tool cannot make a load.
+/// Why a tool cannot generate a load.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotMake {
     /// It has no arguments for a property of the load.
@@ -98,7 +98,7 @@ pub enum CannotMake {
     /// It only takes whole seconds.
     #[error("it only takes durations in whole seconds")]
     WholeSeconds,
-    /// The body could not be put into a file for it.
+    /// The file with the body could not be written.
     #[error("cannot write the request's body for it: {0}")]
     Body(#[from] io::Error),
 }
@@ -114,7 +114,7 @@ impl Manifest {
     /// The command's arguments for a load; `prony` is Prony's own program.
     ///
     /// # Errors
-    /// If the tool cannot make that load.
+    /// If the tool cannot generate that load.
     pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, CannotMake> {
         let body = (!load.body.is_empty())
             .then(|| file_with(&load.body))
@@ -131,10 +131,10 @@ impl Manifest {
         })
     }
 
-    /// The program that it runs, if it is not one of those in `PATH`.
+    /// The program that it runs, if it is not looked for in `PATH`.
     pub(crate) fn program_with(&self, prony: &Path) -> String {
         let values = self.places(prony);
-        // The manifest's reader has seen to it that there is nothing else to fill in.
+        // The manifest's reader has checked that no other placeholder is used.
         self.program.fill(value_of(&values)).unwrap_or_default()
     }
 
@@ -232,7 +232,7 @@ fn value_of(values: &Values) -> impl Fn(Placeholder) -> Option<String> {
     |placeholder| values.get(&placeholder).cloned()
 }
 
-/// The only value that a part which is asked for may lack is a duration in whole seconds.
+/// Only a duration in whole seconds may lack a value.
 fn filled(templates: &[Word], values: &Values) -> Result<Vec<String>, CannotMake> {
     let word = |template: &Word| {
         template

@@ -13,13 +13,13 @@ pub struct Text<'a> {
 /// Where a figure is.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// In what the groups of a pattern capture; several are added up.
+    /// In the groups of a pattern; several are added up.
     Pattern {
         pattern: Regex,
         /// Whether every match counts, not only the first.
         sum: bool,
     },
-    /// At a JSON pointer. If an object is there, its values are added up.
+    /// At a JSON pointer. The values of an object are added up.
     Pointer {
         pointer: String,
         /// Only the values with these keys.
@@ -48,7 +48,7 @@ impl Place {
         }
     }
 
-    /// The figures that are there, as they are written.
+    /// The figures found, as they are written.
     fn words(&self, text: &Text<'_>) -> Vec<String> {
         match self {
             Place::Pattern { pattern, sum } => {
@@ -72,7 +72,7 @@ impl Place {
                         keys.as_ref().is_none_or(|keys| keys.is_match(key))
                             && except.as_ref().is_none_or(|except| !except.is_match(key))
                     });
-                    // An object from which nothing is chosen says 0.
+                    // An object without a chosen value counts as 0.
                     let figures = chosen.filter_map(|(_, value)| figure(value));
                     std::iter::once("0".to_owned()).chain(figures).collect()
                 }
@@ -82,7 +82,7 @@ impl Place {
         }
     }
 
-    /// Their sum as `number` reads them; `None` if there are none, or one is not a number.
+    /// Their sum as parsed by `number`; `None` if there are none, or one is not a number.
     fn sum(&self, text: &Text<'_>, number: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         let words = self.words(text);
         if words.is_empty() {
@@ -102,7 +102,7 @@ fn plain(word: &str) -> Option<f64> {
     word.parse().ok()
 }
 
-/// A pattern that captures something.
+/// A pattern with at least one group.
 #[derive(Clone, Debug)]
 pub struct Capture(pub Regex);
 
@@ -206,7 +206,7 @@ impl Field<BytesUnit> {
 #[serde(try_from = "RawCount")]
 pub struct CountField {
     pub place: Place,
-    /// What it means if it is not there.
+    /// What it counts as if it is missing.
     otherwise: Option<u64>,
 }
 

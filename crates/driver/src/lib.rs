@@ -1,10 +1,10 @@
 //! Other load generators: what each can do, how it is run, and how its output is read.
 //!
-//! A driver is a folder with a `driver.toml`: the program, its arguments for each property of a load,
-//! and where its output has each figure. A tool that has no arguments for a property does not support that
-//! load; what it does not report is absent, never guessed.
+//! A driver is a folder with a `driver.toml`: the program, its arguments for each property of a load, and where each
+//! figure is in its output. A tool without arguments for a property does not support that load; what it does not report
+//! is absent, never guessed.
 //!
-//! This room knows nothing of suites or records.
+//! This crate does not depend on suites or records.
 #![forbid(unsafe_code)]
 
 mod command;

@@ -1,4 +1,4 @@
-//! What a `driver.toml` says.
+//! A driver's manifest, `driver.toml`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use crate::output::Output;
 pub const MANIFEST_FILE: &str = "driver.toml";
 
 prony_model::named! {
-    /// Something that is filled into the words of a command.
+    /// A placeholder in the words of a command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Placeholder {
         Url = "url",
@@ -27,9 +27,9 @@ prony_model::named! {
         Driver = "driver",
         /// Prony's own program.
         Prony = "prony",
-        /// Requests a second over all connections.
+        /// Requests per second over all connections.
         Rate = "rate",
-        /// Requests a second over one connection.
+        /// Requests per second over one connection.
         RatePerConnection = "rate_per_connection",
         Pipeline = "pipeline",
         /// 1 if every request has a connection of its own.
@@ -52,10 +52,10 @@ prony_model::named! {
 use Placeholder::*;
 
 impl Placeholder {
-    /// What every load has.
+    /// The placeholders that have a value in every load.
     pub const COMMON: &[Placeholder] = &[Url, Connections, Threads, TimeoutS, Driver, Prony];
-    /// What variables may be made of, which are not set if a placeholder has no value: all but [`Header`], of which a load
-    /// may have several.
+    /// The placeholders allowed in variables: all but [`Header`], which may have several values. A variable is not set
+    /// if a placeholder has no value.
     pub fn of_variables() -> Vec<Placeholder> {
         let mut all = Vec::from(Placeholder::ALL);
         all.retain(|one| *one != Header);
@@ -79,7 +79,7 @@ pub struct Manifest {
     pub title: String,
     /// The command that installs it.
     pub install: String,
-    /// What one must know to read its figures.
+    /// Notes for readers of its figures.
     pub notes: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) program: Word,
@@ -97,7 +97,7 @@ pub(crate) struct VersionCommand {
     pub pattern: Capture,
 }
 
-/// The arguments, part by part in the order in which they are given. `None` is what the tool cannot do.
+/// The arguments by part, in the order in which they are passed. `None` for what the tool cannot do.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments<W> {
@@ -105,15 +105,15 @@ pub(crate) struct Arguments<W> {
     pub before: Vec<W>,
     pub closed: Option<Vec<W>>,
     pub rate: Option<Vec<W>>,
-    /// For connections that are kept.
+    /// To keep connections.
     #[serde(default = "Vec::new")]
     pub keep: Vec<W>,
-    /// For a new connection with every request.
+    /// For a new connection per request.
     pub close: Option<Vec<W>>,
     pub pipeline: Option<Vec<W>>,
     pub duration: Option<Vec<W>>,
     pub requests: Option<Vec<W>>,
-    /// Once for every header.
+    /// For each header.
     pub header: Option<Vec<W>>,
     pub method: Option<Vec<W>>,
     pub body: Option<Vec<W>>,
@@ -140,7 +140,7 @@ impl Manifest {
     /// Reads the manifest in `folder`.
     ///
     /// # Errors
-    /// If it cannot be read or makes no sense; the text names the file, the line and the field.
+    /// If it cannot be read or is invalid; the text names the file, the line and the field.
     pub fn open(folder: &Path) -> Result<Manifest, FileError> {
         read(&Source::open(&folder.join(MANIFEST_FILE))?, folder)
     }
@@ -148,17 +148,17 @@ impl Manifest {
     /// Reads `text` as the manifest of `folder`.
     ///
     /// # Errors
-    /// If it makes no sense; the text names the line and the field.
+    /// If it is invalid; the text names the line and the field.
     pub fn parse(text: &str, folder: &Path) -> Result<Manifest, FileError> {
         read(&Source::new(&folder.join(MANIFEST_FILE), text), folder)
     }
 
-    /// Whether it makes loads of a given rate.
+    /// Whether it can generate a load at a given rate.
     pub fn makes_rates(&self) -> bool {
         self.arguments.rate.is_some()
     }
 
-    /// How its output is read.
+    /// Where the figures are in its output.
     pub fn output(&self) -> &Output {
         &self.output
     }
@@ -259,7 +259,7 @@ pub struct Catalogue {
     drivers: Vec<(String, Manifest)>,
 }
 
-/// Why there is no catalogue, or no driver in it.
+/// Why the drivers cannot be read, or one is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// The folder cannot be read.
@@ -270,10 +270,10 @@ pub enum CatalogueError {
         /// What the system said.
         source: io::Error,
     },
-    /// A manifest makes no sense.
+    /// A manifest is invalid.
     #[error(transparent)]
     Manifest(#[from] FileError),
-    /// There is no such driver.
+    /// There is no driver with this id.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
 }
@@ -282,7 +282,7 @@ impl Catalogue {
     /// Reads every driver in `folder`: the folders in it that hold a manifest.
     ///
     /// # Errors
-    /// If the folder cannot be read, or a manifest makes no sense.
+    /// If the folder cannot be read, or a manifest is invalid.
     pub fn read(folder: &Path) -> Result<Catalogue, CatalogueError> {
         let failed = |source| CatalogueError::Read {
             folder: folder.to_owned(),
@@ -305,7 +305,7 @@ impl Catalogue {
         self.drivers.iter().map(|(id, _)| id.as_str())
     }
 
-    /// The driver of that id.
+    /// The driver with this id.
     ///
     /// # Errors
     /// If there is none.

@@ -1,4 +1,4 @@
-//! What a tool's output reports.
+//! What a tool reports.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Output {
 enum Counted {
     /// Responses with an expected status.
     Ok(CountField),
-    /// Whole responses, whatever their status.
+    /// Complete responses of any status.
     Responses(CountField),
     /// All requests that ended, errors included.
     Requests(CountField),
@@ -145,26 +145,26 @@ impl OutputFields {
 pub enum RateLatency {
     /// At the scheduled arrival.
     Schedule,
-    /// When the request is sent: a server that stalls hides what it did to those that had to wait.
+    /// When the request is sent: this hides how long requests had to wait for a stalled server.
     Send,
 }
 
-/// What a tool reported about a load. What it did not report is absent.
+/// What a tool reported about a load; the rest is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reported {
     /// Responses with an expected status, as far as the tool distinguishes them.
     pub ok: u64,
-    /// Whole responses with another status.
+    /// Complete responses with another status.
     pub wrong_status: Option<u64>,
     /// Requests in flight when the load ended.
     pub unfinished: Option<u64>,
-    /// Errors by the tool's own words.
+    /// Errors by the tool's own names.
     pub errors: BTreeMap<String, u64>,
     /// How long the load took by the tool's own clock, in seconds.
     pub duration_s: f64,
     /// Bytes received, heads included.
     pub bytes_read: Option<u64>,
-    /// Bytes received, bodies alone.
+    /// Bytes received, bodies only.
     pub body_bytes: Option<u64>,
     /// Its latency.
     pub latency: Latency,
@@ -173,7 +173,7 @@ pub struct Reported {
 /// The latency that a tool reported, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// The resolution in which it is reported, if it is coarse.
+    /// The resolution in which it is reported, if that is coarse.
     pub resolution_ns: Option<f64>,
     /// The mean.
     pub mean_ns: Option<f64>,
@@ -190,7 +190,7 @@ pub struct Latency {
 }
 
 impl Reported {
-    /// Responses with an expected status, a second.
+    /// Responses with an expected status, per second.
     pub fn rate_per_s(&self) -> f64 {
         if self.duration_s > 0.0 {
             self.ok as f64 / self.duration_s
@@ -199,7 +199,7 @@ impl Reported {
         }
     }
 
-    /// Everything that went wrong, wrong statuses included.
+    /// All errors, wrong statuses included.
     pub fn failures(&self) -> u64 {
         self.wrong_status.unwrap_or(0) + self.errors.values().sum::<u64>()
     }
@@ -211,21 +211,21 @@ pub enum ReadError {
     /// It is not JSON.
     #[error("its output is not JSON: {0}")]
     Json(String),
-    /// A figure that must be there is not.
+    /// A required figure is missing.
     #[error("its output does not report `{0}`")]
     Missing(&'static str),
 }
 
 impl Output {
-    /// Where the latency of a rate begins; `None` for a tool that makes no rates.
+    /// Where the latency of a rate begins; `None` for a tool that cannot generate a rate.
     pub fn rate_latency_from(&self) -> Option<RateLatency> {
         self.fields.rate_latency_from
     }
 
-    /// Reads what the tool wrote.
+    /// Parses the tool's output.
     ///
     /// # Errors
-    /// If the number of requests or the duration is not there.
+    /// If the number of requests or the duration is missing.
     pub fn read(&self, output: &str) -> Result<Reported, ReadError> {
         let fields = &self.fields;
         let json = match fields.format {
@@ -267,7 +267,7 @@ impl Output {
             bytes_read: bytes(&fields.bytes_read),
             body_bytes: bytes(&fields.body_bytes),
             latency: match ok {
-                // Without one expected response what a tool writes as its latency is no measurement.
+                // Without an expected response, the latency that a tool prints means nothing.
                 Some(0) | None => Latency::default(),
                 Some(_) => fields.latency.read(&text),
             },
@@ -290,7 +290,7 @@ impl LatencyFields {
     }
 }
 
-/// A count that was read as a number; what is below zero or no number counts as none.
+/// A count parsed as a number; negative values and NaN count as 0.
 fn whole(number: f64) -> u64 {
     number.round() as u64
 }

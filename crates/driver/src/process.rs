@@ -1,4 +1,4 @@
-//! A tool's process: pinned, with a time limit, and what it used.
+//! A tool's process: pinned, with a time limit, and its resource usage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -16,14 +16,14 @@ use prony_system::pin_current_thread;
 use serde::Serialize;
 use wait4::{ResUse, Wait4};
 
-/// How often Prony checks whether the process has ended. The tool reports its own duration, so
-/// nothing is measured by this.
+/// How often Prony checks whether the process has ended. The tool reports its own duration, so this does not affect the
+/// result.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// How many of a tool's last lines are shown when it fails.
 const TAIL_LINES: usize = 8;
 
-/// What a process used, with those of its descendants that it waited for.
+/// What a process used, including the descendants that it waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Usage {
     /// From its start to its end, in seconds.
@@ -32,9 +32,9 @@ pub struct Usage {
     pub cpu_user_s: f64,
     /// CPU time in the kernel, in seconds.
     pub cpu_system_s: f64,
-    /// How often it gave its CPU away, because it had to wait.
+    /// Voluntary context switches: how often it had to wait.
     pub voluntary_switches: u64,
-    /// How often its CPU was taken away.
+    /// Involuntary context switches: how often it was preempted.
     pub involuntary_switches: u64,
 }
 
@@ -45,7 +45,7 @@ impl Usage {
     }
 }
 
-/// A process that has ended by itself, and well.
+/// A process that has succeeded.
 #[derive(Debug)]
 pub struct Ended {
     /// What it wrote to standard output.
@@ -54,7 +54,7 @@ pub struct Ended {
     pub usage: Usage,
 }
 
-/// Why a process gave nothing.
+/// Why a process gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// It could not be started or watched.
@@ -62,7 +62,7 @@ pub enum RunError {
     System {
         /// The program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// It failed.
@@ -73,10 +73,10 @@ pub enum RunError {
         /// The end of its output.
         tail: String,
     },
-    /// It was still running when its time was up, and was killed.
+    /// It exceeded its time limit and was killed.
     #[error("it was still running after {limit:?} and was killed; its last lines:\n{tail}")]
     TimeLimit {
-        /// Its time.
+        /// The limit.
         limit: Duration,
         /// The end of its output.
         tail: String,
@@ -88,14 +88,13 @@ pub enum RunError {
 
 /// Runs a command to its end on `cpus` (all of them if the list is empty).
 ///
-/// The figures are its own as long as this process waits for no other child meanwhile: the context
-/// switches are the difference of those of all children.
+/// The context switches are a difference over all children, so they are right only if this process waits for no other
+/// child meanwhile.
 ///
 /// # Errors
-/// If it cannot be started, fails, is not over within `limit`, or `interrupt` is set.
+/// If it cannot be started, fails, takes longer than `limit`, or `interrupt` is set.
 ///
-/// In every case its whole process group is killed, even if this process ends without
-/// notice.
+/// Its whole process group is always killed, even if this process dies.
 pub fn run(
     command: &mut Command,
     cpus: &[usize],
@@ -160,9 +159,9 @@ fn run_or_why(
         thread::sleep(LOOK_EVERY);
     };
     let wall_s = begin.elapsed().as_secs_f64();
-    // Before the group goes: its watcher's are not the tool's.
+    // Before the group is killed: the watcher's switches are not the tool's.
     let switches_after = switches()?;
-    // What it has left in the background must not write any more.
+    // What it left in the background must not write any more.
     drop(running);
     if !used.status.success() {
         let (status, tail) = (used.status, tail(&mut stdout, &mut stderr)?);
@@ -180,7 +179,7 @@ fn run_or_why(
     })
 }
 
-/// Starts it from a thread that keeps to `cpus`: what a thread starts, keeps to them too.
+/// Starts it from a thread that is pinned to `cpus`, because child processes inherit that.
 fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
     thread::scope(|scope| {
         let starting = scope.spawn(|| {
@@ -193,7 +192,7 @@ fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
     })
 }
 
-/// Context switches of all children that were waited for: voluntary and not.
+/// Context switches of all children that were waited for: voluntary and involuntary.
 fn switches() -> nix::Result<(u64, u64)> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
@@ -203,7 +202,7 @@ fn switches() -> nix::Result<(u64, u64)> {
     ))
 }
 
-/// A tool in its process group, which is killed when this is dropped, with everything that the tool has started.
+/// A tool in its process group. Dropping it kills the group, with everything that the tool has started.
 struct Running {
     /// `None` once it was reaped.
     tool: Option<Child>,
@@ -228,7 +227,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.group.kill();
         if let Some(tool) = &mut self.tool {
-            // It was killed, so this does not wait long; a failure could not be reported.
+            // It was killed, so this does not take long; an error could not be reported.
             let _ = tool.wait();
         }
     }
@@ -252,18 +251,18 @@ fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
     Ok(lines[from..].join("\n"))
 }
 
-/// What the watcher does: it says that it is there, and waits.
+/// The watcher's script: it says that it runs, and waits until the pipe closes.
 const WATCH: &str = "trap '' HUP INT TERM; echo; read -r nothing; kill -KILL 0";
 
-/// A process group. Dropping it kills all that is in it.
+/// A process group. Dropping it kills all its processes.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// It holds Prony's end of the pipe.
+    /// The watcher, with Prony's end of the pipe.
     watcher: Child,
 }
 
 impl Group {
-    /// A group with nothing in it but its watcher, which already waits.
+    /// A group that contains only its watcher, which already waits.
     ///
     /// # Errors
     /// If the watcher cannot be started.
@@ -288,14 +287,14 @@ impl Group {
         Ok(group)
     }
 
-    /// Has a command start in this group.
+    /// Makes a command start in this group.
     pub(crate) fn take(&self, command: &mut Command) {
         command.process_group(self.id().as_raw());
     }
 
-    /// Kills all that is in it.
+    /// Kills all its processes.
     pub(crate) fn kill(&self) {
-        // It cannot fail: the watcher is in it until it is reaped.
+        // It cannot fail: the watcher remains in the group until it is reaped.
         let _ = killpg(self.id(), Signal::SIGKILL);
     }
 
@@ -308,7 +307,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
-        // It was killed, so this does not wait long; a failure could not be reported.
+        // It was killed, so this does not take long; an error could not be reported.
         let _ = self.watcher.wait();
     }
 }
@@ -322,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_is_not_over_in_time_is_killed() {
+    fn a_process_that_exceeds_its_limit_is_killed() {
         let limit = Duration::from_millis(20);
         let interrupt = AtomicBool::new(false);
         let mut command = Command::new("sleep");
@@ -337,7 +336,7 @@ mod group_tests {
 
     use super::*;
 
-    /// Something that stays, in the group.
+    /// A long-running process in the group.
     fn member(group: &Group) -> Child {
         let mut command = Command::new("sleep");
         command.arg("600");
@@ -350,7 +349,7 @@ mod group_tests {
     }
 
     #[test]
-    fn what_is_in_it_goes_with_it() {
+    fn dropping_a_group_kills_its_processes() {
         let group = Group::new().unwrap();
         let members = [member(&group), member(&group)];
         drop(group);
@@ -358,7 +357,7 @@ mod group_tests {
     }
 
     #[test]
-    fn what_is_in_it_goes_when_the_pipe_closes() {
+    fn closing_the_pipe_kills_the_group() {
         let mut group = Group::new().unwrap();
         let member = member(&group);
         drop(group.watcher.stdin.take());
@@ -366,7 +365,7 @@ mod group_tests {
     }
 
     #[test]
-    fn a_signal_to_all_of_it_does_not_end_the_watch() {
+    fn the_watcher_survives_signals_to_its_group() {
         let mut group = Group::new().unwrap();
         let mut first = member(&group);
         killpg(group.id(), Signal::SIGTERM).unwrap();

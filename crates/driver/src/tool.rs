@@ -1,4 +1,4 @@
-//! A tool that is installed.
+//! An installed tool.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use crate::process::{self, RunError, Usage};
 
 /// How much longer than its load a tool may take.
 const SPARE_TIME: Duration = Duration::from_secs(30);
-/// How long a load may take that is ended by its requests.
+/// How long a load may take that ends after a number of requests.
 const REQUESTS_TIME: Duration = Duration::from_secs(600);
 
-/// A load generator that is installed.
+/// An installed load generator.
 #[derive(Clone, Debug)]
 pub struct Tool {
     /// The driver's id.
     pub id: String,
-    /// What its manifest says.
+    /// Its manifest.
     pub manifest: Manifest,
     /// Its version, if it reports one.
     pub version: Option<String>,
@@ -43,16 +43,16 @@ pub struct FindError {
     pub install: String,
 }
 
-/// The CPUs that a tool runs on, and what counts its work.
+/// The CPUs that a tool runs on, and its performance counters.
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
     /// The CPUs that it is pinned to; empty for all.
     pub cpus: Vec<usize>,
-    /// What counts its cycles and instructions, if something can.
+    /// Counts its cycles and instructions, if possible.
     pub counters: Option<Counters>,
 }
 
-/// What one run of a tool gave: its own word, and what it cost.
+/// The result of one run of a tool: its own report, and what it cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriverResult {
     /// The driver's id.
@@ -70,17 +70,17 @@ pub struct DriverResult {
 }
 
 impl DriverResult {
-    /// CPU time an expected response, in nanoseconds; `None` without one.
+    /// CPU time per expected response, in nanoseconds; `None` without one.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
         self.per_request(self.usage.cpu_s() * 1e9)
     }
 
-    /// Cycles an expected response, if they were counted.
+    /// Cycles per expected response, if they were counted.
     pub fn cycles_per_request(&self) -> Option<f64> {
         self.per_request(self.counts?.cycles as f64)
     }
 
-    /// Instructions an expected response, if they were counted.
+    /// Instructions per expected response, if they were counted.
     pub fn instructions_per_request(&self) -> Option<f64> {
         self.per_request(self.counts?.instructions as f64)
     }
@@ -99,13 +99,13 @@ impl DriverResult {
 /// Why a tool gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// It cannot make the load.
+    /// It cannot generate the load.
     #[error(transparent)]
     CannotMake(#[from] CannotMake),
     /// It did not run to its end.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What it wrote is not what its manifest says.
+    /// Its output is not as its manifest says.
     #[error("{0}: {1}")]
     Read(ReadError, String),
 }
@@ -118,7 +118,7 @@ impl DriveError {
 }
 
 impl Tool {
-    /// Looks for a driver's program in `PATH` and asks it for its version; `prony` is Prony's own.
+    /// Looks for a driver's program in `PATH` and runs it to learn its version; `prony` is Prony's own program.
     ///
     /// # Errors
     /// If it is not installed.
@@ -153,11 +153,11 @@ impl Tool {
     /// Runs a load.
     ///
     /// # Errors
-    /// If it cannot make that load, fails, takes too long, writes something else than its
-    /// manifest says, or `interrupt` is set.
+    /// If it cannot generate that load, fails, takes too long, prints something its manifest does not describe, or
+    /// `interrupt` is set.
     ///
-    /// However it ends, and should this process be killed meanwhile, nothing is left running of its
-    /// process group: the tool and what it started, daemons with a group of their own excepted.
+    /// However it ends, even if this process is killed, no process of its group is left: the tool and what it started,
+    /// except for daemons with a group of their own.
     pub fn run(
         &self,
         load: &Load,
@@ -195,7 +195,7 @@ impl Tool {
         })
     }
 
-    /// The command as one would type it: the program by its name.
+    /// The command as typed in a shell, with the program's name only.
     fn shown_command(&self, arguments: Vec<String>) -> Vec<String> {
         let program = self.program.file_name().unwrap_or(self.program.as_os_str());
         let mut words = vec![program.to_string_lossy().into_owned()];
@@ -224,8 +224,7 @@ fn find_program(name: &str) -> Option<PathBuf> {
     }
 }
 
-/// Many tools end with an error code when they are asked for their version, so that does not
-/// matter.
+/// Ignores the exit code: many tools print their version and fail.
 fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     let command = manifest.version.as_ref()?;
     let asked = Command::new(program)
@@ -238,14 +237,14 @@ fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     Some(captures.get(1)?.as_str().to_owned())
 }
 
-/// Two modes of two events.
+/// Two events in two modes.
 const EVENTS: &str = "cycles:u,cycles:k,instructions:u,instructions:k";
 
-/// `perf stat`, which counts here.
+/// A `perf stat` that works here.
 #[derive(Clone, Debug)]
 pub struct Counters(());
 
-/// What was counted over a command and all that it started, in user mode and in the kernel together.
+/// Counts over a command and all that it started, in user mode and in the kernel together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// CPU cycles.
@@ -255,7 +254,7 @@ pub struct Counts {
 }
 
 impl Counters {
-    /// Tries them once; `None` if there is no `perf`, or it may not or cannot count.
+    /// Tries `perf` once; `None` if it is not installed or cannot count.
     pub fn probe() -> Option<Counters> {
         let tried = Command::new("perf")
             .args(["stat", "-x,", "-e", EVENTS, "--", "true"])
@@ -266,7 +265,7 @@ impl Counters {
         (tried.status.success() && counted.is_some()).then_some(Counters(()))
     }
 
-    /// The words before a command that have it counted; the figures go to `file`.
+    /// The words to put before a command so that `perf` counts it and writes the figures to `file`.
     pub(crate) fn prefix(&self, file: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> = ["perf", "stat", "-x,", "-e", EVENTS, "-o"]
             .map(OsString::from)
@@ -277,7 +276,7 @@ impl Counters {
     }
 }
 
-/// What `perf stat -x,` wrote; `None` if an event was not counted.
+/// Parses what `perf stat -x,` wrote; `None` if an event was not counted.
 pub(crate) fn read_counts(text: &str) -> Option<Counts> {
     let event = |name: &str| {
         text.lines().find_map(|line| {
@@ -297,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_perf_writes_is_read() {
+    fn the_output_of_perf_is_parsed() {
         let counted = "# started on a day\n\n\
              100,,cycles:u,5000,100.00,,\n\
              20,,cycles:k,5000,100.00,,\n\

@@ -1,4 +1,4 @@
-//! What the tools really wrote is read as they meant it, by the drivers of this repository.
+//! The drivers of this repository parse captured outputs of the tools.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn drivers() -> Catalogue {
     Catalogue::read(&folder).unwrap()
 }
 
-/// Reads `outputs/<file>` as the driver that its name begins with says.
+/// Parses `outputs/<file>` with the driver named at the start of its name.
 fn told(file: &str) -> Reported {
     let id = file.split(['.', '-']).next().unwrap();
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -189,7 +189,7 @@ fn prony() {
 }
 
 #[test]
-fn what_is_no_output_of_a_tool_is_refused() {
+fn other_output_is_rejected() {
     let drivers = drivers();
     for id in drivers.ids() {
         let output = drivers.get(id).unwrap().output();
@@ -200,7 +200,7 @@ fn what_is_no_output_of_a_tool_is_refused() {
 }
 
 #[test]
-fn every_driver_makes_a_closed_loop_and_those_that_make_rates_say_where_latency_begins() {
+fn every_driver_has_a_closed_loop_and_says_where_latency_at_a_rate_begins() {
     let drivers = drivers();
     let ids: Vec<&str> = drivers.ids().collect();
     assert_eq!(ids, ["ab", "h2load", "hey", "k6", "oha", "prony", "wrk"]);

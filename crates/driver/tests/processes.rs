@@ -1,4 +1,4 @@
-//! A tool's process: what it used, its failures, its end.
+//! A tool's process: its usage, its failures, its end.
 
 use std::env;
 use std::fs;
@@ -21,8 +21,8 @@ impl Script {
     fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("tool");
-        // Written by another process: a file that is open for writing here may be so for a moment in
-        // what another test starts, and then it cannot be executed.
+        // Written by another process: a file open for writing here may be inherited by a child of another test, and
+        // then it cannot be executed.
         let written = Command::new("sh")
             .args([
                 "-c",
@@ -85,7 +85,7 @@ fn run(tool: &Tool) -> Result<prony_driver::DriverResult, DriveError> {
 }
 
 #[test]
-fn a_tool_is_run_and_what_it_used_is_told() {
+fn a_tool_is_run_and_its_usage_is_reported() {
     let script = Script::new(
         r#"[ "$1" = version ] && { echo "tool version 1.2"; exit 1; }
 i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done
@@ -123,7 +123,7 @@ fn with_child(rest: &str) -> Script {
     ))
 }
 
-/// More than anything here takes, on a busy machine too.
+/// Longer than anything here takes, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
@@ -137,7 +137,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The process id in a file that is about to be written.
+/// Waits for the process id in a file.
 fn id_in(file: &Path) -> String {
     until("it did not start", || {
         let text = fs::read_to_string(file).ok()?;
@@ -164,7 +164,7 @@ fn long_load() -> Load {
 }
 
 #[test]
-fn what_a_tool_leaves_in_the_background_ends_with_it() {
+fn background_processes_of_a_tool_end_with_it() {
     let script = with_child("echo 1 responses in 1s");
     assert_eq!(run(&script.tool()).unwrap().reported.ok, 1);
     assert_goes(&id_in(&script.file("child")));
@@ -190,7 +190,7 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
     assert_goes(&child);
 }
 
-/// Says where the script lies to the process that is to be killed.
+/// Passes the path of the script to the process that is killed.
 const SCRIPT_FOLDER: &str = "PRONY_TEST_SCRIPT_FOLDER";
 
 #[test]
@@ -215,14 +215,14 @@ fn a_tool_does_not_outlive_a_prony_that_is_killed() {
         .unwrap();
     let ids = ["self", "child"].map(|name| id_in(&script.file(name)));
     assert!(ids.iter().all(|id| is_there(id)));
-    // SIGKILL: nothing of it can run any more.
+    // SIGKILL: it cannot clean up.
     prony.kill().unwrap();
     prony.wait().unwrap();
     ids.iter().for_each(|id| assert_goes(id));
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_told_with_the_line_that_installs_it() {
+fn a_missing_tool_is_reported_with_the_command_that_installs_it() {
     let script = Script::new("");
     fs::remove_file(script.file("tool")).unwrap();
     let error = Tool::find("script", &script.manifest(), Path::new("prony")).unwrap_err();

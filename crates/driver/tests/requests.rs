@@ -1,4 +1,4 @@
-//! Every tool that is installed sends the request that its driver asks for.
+//! Every installed tool sends the request that its driver describes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,19 +9,19 @@ use std::thread;
 
 use prony_driver::{Catalogue, Load, Resources, Tool};
 
-/// What came to a server.
+/// What a server received.
 #[derive(Default)]
 struct Seen {
     /// The first request, its head and its body.
     first: Option<(String, Vec<u8>)>,
-    /// Connections over which a request came.
+    /// Connections with at least one request.
     connections: u64,
     requests: u64,
 }
 
 type Shared = Arc<Mutex<Seen>>;
 
-/// A server that responds 200 to everything; gives its address. It ends with the test's process.
+/// Starts a server that responds to everything with 200, and returns its address. It ends with the test's process.
 fn server() -> (String, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -41,7 +41,7 @@ fn server() -> (String, Shared) {
     (address, seen)
 }
 
-/// `None` if no more comes, or the client wants none.
+/// `None` at the end of the connection.
 fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -81,7 +81,7 @@ fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     keeps.then_some(())
 }
 
-/// What each installed tool sends, but for those that cannot make the load; Prony itself is tested where it is built.
+/// What each installed tool sends, except those that cannot generate the load. Prony's own tests cover Prony.
 fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str, &Seen)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
     let drivers = Catalogue::read(&folder).unwrap();
@@ -121,7 +121,7 @@ fn a_plain_request() {
             let (head, body) = first(seen);
             assert!(head.starts_with("GET /there?a=b HTTP/1."), "{id}: {head}");
             assert!(body.is_empty(), "{id}");
-            // Connections are kept.
+            // Connections are kept open.
             assert!(
                 seen.requests >= 10 * seen.connections,
                 "{id}: {}",

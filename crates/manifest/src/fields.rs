@@ -49,7 +49,7 @@ pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
     some_duration(deserializer).map(Some)
 }
 
-/// A list of different names, at least one.
+/// A non-empty list of different names.
 ///
 /// # Errors
 /// If it is empty, or has a name twice.

@@ -1,4 +1,4 @@
-//! Reading a TOML file, with errors that say where and what was probably meant.
+//! Reads TOML files, with errors that say where the fault is and what was probably meant.
 
 use std::io;
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub enum FileError {
         /// Why.
         source: io::Error,
     },
-    /// The file is not TOML, or says something that it must not.
+    /// The file is not TOML, or has an invalid value.
     #[error("{}{}: {message}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     Content {
         /// The file.
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// `text` as the content of the file at `path`.
+    /// Takes `text` as the content of the file at `path`.
     pub fn new(path: &Path, text: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
@@ -89,7 +89,7 @@ impl Source {
         }
     }
 
-    /// The text as a `T`.
+    /// Parses the text as a `T`.
     ///
     /// # Errors
     /// If it is not TOML or not a `T`.
@@ -104,13 +104,13 @@ impl Source {
         })
     }
 
-    /// What is wrong at `span`. The field that holds it is named, unless the message names it.
+    /// A fault at `span`. The error names the field, unless the message does.
     pub fn fault(&self, span: Range<usize>, message: impl ToString) -> FileError {
         let before = self.text.get(..span.start).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
         let (message, field) = (message.to_string(), self.field_at(before, line));
         let names_its_field = |field: &String| message.contains(&format!("`{field}`"));
-        // serde names the fields that are unknown or missing.
+        // Serde's messages name fields that are unknown or missing.
         let named = message.starts_with("unknown ") || message.starts_with("missing field");
         let message = match field.filter(|field| !named && !names_its_field(field)) {
             Some(field) => format!("field `{field}`: {message}"),
@@ -168,7 +168,7 @@ fn is_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-.".contains(c)
 }
 
-/// What serde says of an unknown name lists the known ones: "unknown field `a`, expected one of `b`, `c`".
+/// Serde's message about an unknown name lists the known ones: "unknown field `a`, expected one of `b`, `c`".
 fn meant(message: &str) -> Option<String> {
     if !message.starts_with("unknown ") {
         return None;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn serde_finds_faults_and_the_reader_says_where() {
+    fn faults_that_serde_finds_are_located() {
         assert_eq!(
             error("titel = \"a\""),
             "x.toml:1: unknown field `titel`, expected one of `title`, `words`, `env`; did you mean `title`?"
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_the_field_that_holds_it() {
+    fn a_fault_names_its_field() {
         let source = source("title = \"a\"\nwords = [\n  \"b\",\n]\nenv = { ONE = \"c\" }\n");
         let example: Example = source.parse().unwrap();
         assert_eq!(

@@ -1,6 +1,5 @@
-//! The TOML files that people write for Prony (`server.toml`, `driver.toml`, suites, workloads): one reader, whose
-//! errors name the file, the line, the field and the name that was probably meant, and one template for the words
-//! of a command.
+//! Reads the TOML files that people write for Prony (`server.toml`, `driver.toml`, suites, workloads). Errors name the
+//! file, the line, the field and the name that was probably meant. Also fills placeholders into the words of a command.
 #![forbid(unsafe_code)]
 
 pub mod fields;

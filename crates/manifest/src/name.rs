@@ -1,8 +1,8 @@
-//! Names that nothing has, and the known names that were probably meant.
+//! Unknown names, and the known names that were probably meant.
 
 use std::fmt;
 
-/// The name in `known` that `name` was probably meant to be, if one is near enough.
+/// The known name that `name` was probably meant to be, if one is near enough.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let name = name.to_lowercase();
     known
@@ -34,16 +34,16 @@ pub fn did_you_mean(nearest: &Option<String>) -> String {
     }
 }
 
-/// A name that nothing has.
+/// An unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownName {
-    /// What it should have been the name of: `workload`, `suite`, `server`.
+    /// What it should name: `workload`, `suite`, `server`.
     pub kind: &'static str,
     /// The name.
     pub name: String,
     /// The name that was probably meant.
     pub nearest: Option<String>,
-    /// Every name there is.
+    /// Every known name.
     pub known: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_misspelt_name_finds_the_nearest_and_a_strange_one_none() {
+    fn only_a_misspelt_name_has_a_nearest_one() {
         let known = ["hello", "byte", "page", "page-log"];
         assert_eq!(nearest("helo", known).as_deref(), Some("hello"));
         assert_eq!(nearest("PAGE", known).as_deref(), Some("page"));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_says_which_are_known() {
+    fn the_error_for_an_unknown_name_lists_the_known_ones() {
         let text = |name, known: &[&'static str]| {
             UnknownName::new("suite", name, known.iter().copied()).to_string()
         };

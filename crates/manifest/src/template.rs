@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::name::{did_you_mean, nearest};
 
-/// What may be filled into a word.
+/// A set of placeholders.
 pub trait Placeholder: Copy + 'static {
-    /// What stands between the braces: lower-case letters and underscores.
+    /// The name between the braces: lower-case letters and underscores.
     fn name(self) -> &'static str;
 }
 
@@ -16,28 +16,28 @@ enum Piece<P> {
     Value(P),
 }
 
-/// A word of a command. A value that is filled in is never searched for placeholders itself.
+/// A word of a command. Values that are filled in are not searched for placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template<P>(Vec<Piece<P>>);
 
-/// A placeholder that has no meaning where it is used.
+/// A placeholder that is not allowed where it is used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no placeholder `{{{name}}}` here{} Known are {known}", match nearest {
     Some(_) => did_you_mean(nearest),
     None => ".".to_owned(),
 })]
 pub struct UnknownPlaceholder {
-    /// What stands between the braces.
+    /// The name between the braces.
     pub name: String,
     /// The placeholder that was probably meant.
     pub nearest: Option<String>,
-    /// All placeholders that are allowed there, as they are written.
+    /// All placeholders that are allowed, with their braces.
     pub known: String,
 }
 
 impl<P: Placeholder> Template<P> {
-    /// Reads `text`, in which only `allowed` placeholders may stand. Braces around anything but a lower-case name
-    /// are plain text.
+    /// Parses `text`, which may contain only `allowed` placeholders. Braces around anything but a lower-case name are
+    /// plain text.
     ///
     /// # Errors
     /// If another placeholder is used.
@@ -85,7 +85,7 @@ impl<P: Placeholder> Template<P> {
         filled.collect()
     }
 
-    /// The word with the placeholders filled in that have a value already.
+    /// The word with those placeholders filled in that already have a value.
     pub fn fill_known(&self, value: impl Fn(P) -> Option<String>) -> Self {
         let filled = self.0.iter().map(|piece| match piece {
             Piece::Value(placeholder) => value(*placeholder).map(Piece::Text),
@@ -100,7 +100,7 @@ impl<P: Placeholder> Template<P> {
     }
 }
 
-/// Plain text, whatever braces it has.
+/// Plain text, even if it contains braces.
 impl<P> From<String> for Template<P> {
     fn from(text: String) -> Self {
         Self(vec![Piece::Text(text)])
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_filled_in_once_and_other_braces_are_left() {
+    fn values_are_filled_in_once_and_other_braces_stay() {
         let template = Template::new("-x{url}:{ }:{\"a\":1}:{}:{url", &ALL).unwrap();
         let filled = "-xhttp://a/{seconds}:{ }:{\"a\":1}:{}:{url";
         assert_eq!(template.fill(value).as_deref(), Some(filled));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_yet_is_filled_in_later() {
+    fn placeholders_without_a_value_can_be_filled_in_later() {
         let template = Template::new("-d{seconds}s:{url}", &ALL).unwrap();
         assert_eq!(template.fill(value), None);
         let later = template.fill_known(value);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_placeholder_is_refused_with_the_nearest() {
+    fn an_unknown_placeholder_is_reported_with_the_nearest() {
         let error = Template::new("{second}", &ALL).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,4 +1,4 @@
-//! The rounds of one server under one load: of each round, the attempt that counts.
+//! The rounds of one server under one load, each with the attempt that counts.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct CountedRounds<'a> {
 }
 
 impl TrialRecord {
-    /// What the trial gave; `None` if it failed.
+    /// What the trial measured; `None` if it failed.
     pub fn measurement(&self) -> Option<&Measurement> {
         match &self.result {
             TrialResult::Measured(measurement) => Some(measurement),
@@ -30,7 +30,7 @@ impl TrialRecord {
 }
 
 impl<'a> CountedRounds<'a> {
-    /// Of all attempts of one server with one workload under one load, in any order.
+    /// Groups all attempts of one server with one workload under one load, given in any order.
     pub fn of(records: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
         let mut by_round: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
         for record in records {
@@ -60,7 +60,7 @@ impl<'a> CountedRounds<'a> {
         &self.attempts
     }
 
-    /// What every attempt gave, also those that do not count.
+    /// What every attempt measured, those that do not count included.
     pub fn attempted(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
         self.attempts
             .iter()
@@ -75,20 +75,20 @@ impl<'a> CountedRounds<'a> {
             .filter(|record| !record.noisy.is_empty())
     }
 
-    /// The rounds that gave figures, ascending.
+    /// The rounds with figures, ascending.
     pub fn measured(&self) -> impl Iterator<Item = (u32, &'a Measurement)> + '_ {
         let rounds = self.counted.iter();
         rounds.filter_map(|(round, record)| Some((*round, record.measurement()?)))
     }
 
-    /// The figures of the rounds that gave some.
+    /// The figures of these rounds.
     pub fn measurements(&self) -> Vec<&'a Measurement> {
         self.measured()
             .map(|(_, measurement)| measurement)
             .collect()
     }
 
-    /// Why the other rounds gave none.
+    /// Why the other rounds have none.
     pub fn failed(&self) -> impl Iterator<Item = (FailureKind, &'a str)> + '_ {
         self.counted
             .values()

@@ -5,11 +5,11 @@ use crate::{Measurement, NoiseCause, TrialRecord};
 /// How much other programs and the hypervisor disturbed a number of trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Disturbance {
-    /// Trials that gave figures, every attempt counted.
+    /// Trials with figures, every attempt counted.
     pub trials: usize,
-    /// Of these, the ones that were noisy from outside: CPU steal or other programs.
+    /// Those of them that CPU steal or other programs made noisy.
     pub noisy: usize,
-    /// The mean share (0 to 1) of their CPU time that server or generator, whichever lost more, lost to others.
+    /// The mean share (0 to 1) of CPU time lost to others by server or generator, whichever lost more.
     pub mean_loss: f64,
 }
 
@@ -19,7 +19,7 @@ const MOST_NOISY: f64 = 0.1;
 const MOST_LOSS: f64 = 0.02;
 
 impl Disturbance {
-    /// Of every attempt at every trial.
+    /// Sums up every attempt at every trial.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
         let mut all = Self::default();
         let mut lost = 0.0;
@@ -35,18 +35,18 @@ impl Disturbance {
         all
     }
 
-    /// Whether a reader must know of it before any figure.
+    /// Whether a reader must know of it before reading any figure.
     ///
-    /// One disturbed trial does not make a machine noisy: Prony re-runs it, and the medians and paired ratios hardly feel
-    /// it. Many do, as does a small loss in every trial, because then the undisturbed ones are rare or none.
+    /// One disturbed trial does not make a machine noisy: Prony re-runs it, and medians and paired ratios hardly
+    /// change. Many do, and so does a small loss in every trial, because few or no trials are undisturbed then.
     pub fn is_noisy(&self) -> bool {
         self.noisy as f64 > MOST_NOISY * self.trials as f64 || self.mean_loss > MOST_LOSS
     }
 }
 
 impl Measurement {
-    /// The share (0 to 1) of their CPU time that server or generator, whichever lost more, lost to the hypervisor and to
-    /// other programs. Records from before the two were told apart have only the steal of the whole machine.
+    /// The share (0 to 1) of CPU time that server or generator, whichever lost more, lost to the hypervisor and to
+    /// other programs. Older records have only the steal of the whole machine.
     pub fn loss(&self) -> f64 {
         let shares = self
             .losses()

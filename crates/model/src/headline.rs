@@ -3,8 +3,8 @@
 use crate::{LoadResult, Measurement};
 
 impl Measurement {
-    /// The figure by which servers are compared under this load: ok responses a second if the server sets the pace, the
-    /// median latency in nanoseconds if a schedule does. `None` if there is nothing to take a ratio of.
+    /// The figure by which servers are compared under this load: ok responses per second if the server sets the pace,
+    /// the median latency in nanoseconds if a schedule does. `None` if there is no such figure or it is 0.
     pub fn headline(&self) -> Option<f64> {
         self.load.headline()
     }
@@ -26,7 +26,7 @@ mod tests {
     use crate::{LatencyHistogram, LoadShape, sample};
 
     #[test]
-    fn a_closed_loop_compares_by_its_rate_and_an_open_one_by_its_median_latency() {
+    fn closed_loops_compare_by_rate_and_open_loops_by_median_latency() {
         let mut load = sample::load_result();
         (load.load.shape, load.rate_per_s) = (LoadShape::Closed, 100.0);
         assert_eq!(load.headline(), Some(100.0));

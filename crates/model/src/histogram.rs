@@ -57,13 +57,13 @@ impl LatencyHistogram {
         self.0.len()
     }
 
-    /// The least duration that at least `quantile` (0 to 1) of all do not exceed, in nanoseconds.
+    /// The shortest duration, in nanoseconds, that at least this share (0 to 1) of all do not exceed.
     pub fn value_at(&self, quantile: f64) -> u64 {
         self.0.value_at_quantile(quantile)
     }
 
-    /// Every duration that was counted, ascending, with how often: each as the greatest, in nanoseconds, that cannot be
-    /// told apart from it in 3 digits.
+    /// Every counted duration with its count, ascending. Each stands for its bucket: the longest duration, in
+    /// nanoseconds, with the same 3 digits.
     pub fn counted(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0
             .iter_recorded()
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_bounds_is_counted_at_the_bounds() {
+    fn durations_beyond_the_bounds_are_counted_at_the_bounds() {
         let mut histogram = LatencyHistogram::new();
         histogram.record(0);
         histogram.record(u64::MAX);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_histogram_is_refused() {
+    fn invalid_text_is_rejected() {
         assert!(matches!(
             LatencyHistogram::from_base64("§"),
             Err(HistogramError::Base64(_))
@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn base64_brings_back_what_was_counted(values in prop::collection::vec(1u64..10_000_000_000, 0..200)) {
+        fn base64_round_trips(values in prop::collection::vec(1u64..10_000_000_000, 0..200)) {
             let mut histogram = LatencyHistogram::new();
             values.iter().for_each(|&value| histogram.record(value));
             let back = LatencyHistogram::from_base64(&histogram.to_base64()).unwrap();
@@ -200,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn a_merge_is_the_same_as_counting_all_in_one(
+        fn merging_equals_counting_everything_in_one_histogram(
             a in prop::collection::vec(1u64..10_000_000_000, 0..100),
             b in prop::collection::vec(1u64..10_000_000_000, 0..100),
         ) {

@@ -1,7 +1,7 @@
 //! JSON in which no object has a key twice.
 //!
-//! JSON leaves open what two values of one key mean, and serde_json takes the last in silence. Whoever
-//! wrote such a text meant something else.
+//! JSON does not define what a repeated key means, and serde_json silently takes the last value. A repeated key is a
+//! mistake.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_is_there_twice_is_told_with_its_place() {
+    fn a_repeated_key_is_reported_with_its_position() {
         for (text, key, place) in [
             (r#"{"a": 1, "a": 1}"#, "a", "line 1 column 12"),
             (r#"{"a": 1, "\u0061": 2}"#, "a", "line 1"),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn other_json_is_read_as_it_is() {
+    fn valid_json_is_read() {
         let text = r#"{"a": [1, -2, 3.5, "x", null, true, {"a": {}}], "b": {"a": 1e400}}"#;
         assert!(from_json_str::<Value>(text).is_err(), "beyond any number");
         let text = text.replace("e400", "e40");

@@ -1,7 +1,7 @@
 //! What is measured: runs, trials, loads, outcomes, histograms, the machine.
 //!
-//! This crate knows nothing of how a load is run, a server is started or a record is stored. Every
-//! other crate writes or reads these types.
+//! This crate does not depend on how a load is run, a server is started or a record is stored. Every other crate reads
+//! or writes these types.
 #![forbid(unsafe_code)]
 
 mod counted_rounds;

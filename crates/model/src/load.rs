@@ -1,4 +1,4 @@
-//! What one load on one target gave: the body of `prony load --json`.
+//! The result of one load on one target: the body of `prony load --json`.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::{Checked, LatencySummary, Outcomes, Schedule, TcpEvents};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "shape")]
 pub enum LoadShape {
-    /// Each connection sends its next request when the response to the last one is whole.
+    /// Each connection sends its next request when the last response is complete.
     Closed,
-    /// Requests are due at a rate, whatever the responses do, and whichever connection is free takes
-    /// the next one. Latency runs from the scheduled arrival.
+    /// Requests are due at a rate regardless of response times, and the next free connection sends them. Latency runs
+    /// from the scheduled arrival.
     Rate(Schedule),
     /// Each connection is a user who thinks for a random time (exponentially distributed), sends a
     /// request, and waits for its response before thinking again. Latency runs from the send.
@@ -21,9 +21,9 @@ pub enum LoadShape {
         /// Mean thinking time, in seconds.
         think_time_s: f64,
     },
-    /// Each connection is a user of its own, whose requests arrive at random (a Poisson source), on
-    /// a schedule that no response moves. An arrival that finds its user still waiting for a response
-    /// is late, and follows as soon as the user is free. Latency runs from the scheduled arrival.
+    /// Each connection is a user whose requests arrive at random (a Poisson source), regardless of response times. A
+    /// request that arrives while its user still waits for a response is sent as soon as the user is free. Latency runs
+    /// from the scheduled arrival.
     UsersOpen {
         /// Mean time between two arrivals of a user, in seconds.
         think_time_s: f64,
@@ -41,13 +41,13 @@ impl LoadShape {
         }
     }
 
-    /// Whether requests arrive on a schedule that no response moves, which is what an open loop is.
+    /// Whether it is an open loop: requests arrive on a schedule, regardless of response times.
     pub const fn is_open(&self) -> bool {
         matches!(self, LoadShape::Rate(_) | LoadShape::UsersOpen { .. })
     }
 }
 
-/// The load that was asked for.
+/// The load as configured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
     /// The arrivals.
@@ -65,25 +65,25 @@ pub struct LoadSpec {
     /// After how many responses a connection is closed and replaced; `None` to keep it.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
-    /// How many threads make the load.
+    /// How many threads generate the load.
     pub threads: usize,
     /// How long it is measured, in seconds; `None` if only `requests` ends it.
     pub duration_s: Option<f64>,
     /// How many requests are started at most, warm-up not counted.
     pub requests: Option<u64>,
-    /// How long requests are sent before measuring begins, in seconds.
+    /// The warm-up: how long requests are sent before measuring begins, in seconds.
     pub warmup_s: f64,
-    /// How long a response may take, in seconds from the send; in records of open loops from before
-    /// there was `deadline_s`, from the scheduled arrival.
+    /// How long a response may take, in seconds from the send; in open loops recorded before `deadline_s` existed, from
+    /// the scheduled arrival.
     pub timeout_s: f64,
-    /// How long a response may take, in seconds from the scheduled arrival; what could not be sent by
-    /// then is shed.
+    /// How long a response may take, in seconds from the scheduled arrival; requests that cannot be sent by then are
+    /// dropped.
     #[serde(default)]
     pub deadline_s: Option<f64>,
-    /// What the random arrivals and choices came from: the same number makes the same ones.
+    /// The seed of random arrivals and choices: the same seed repeats them.
     #[serde(default)]
     pub seed: u64,
-    /// Whether the generator busy-waits for the instants of its schedule.
+    /// Whether the generator busy-waits until requests are due.
     #[serde(default)]
     pub spin: bool,
     /// How many streams are held open beside the load.
@@ -98,8 +98,7 @@ pub struct LoadSpec {
 }
 
 impl LoadSpec {
-    /// Whether it is the same load as another one, whatever its random arrivals were drawn from: each
-    /// round of a run has a seed of its own.
+    /// Whether two loads are the same apart from the seed: each round of a run has its own.
     pub fn same_load(&self, other: &LoadSpec) -> bool {
         let like_other = LoadSpec {
             seed: other.seed,
@@ -110,7 +109,7 @@ impl LoadSpec {
 }
 
 impl Default for LoadSpec {
-    /// One connection of one thread in a closed loop, without an end, with a timeout of 10 s.
+    /// A closed loop of one connection and one thread, without an end, with a timeout of 10 s.
     fn default() -> Self {
         Self {
             shape: LoadShape::Closed,
@@ -137,14 +136,14 @@ fn one() -> usize {
     1
 }
 
-/// What the load was put on.
+/// The target of the load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The URL.
     pub url: String,
     /// The request's method.
     pub method: String,
-    /// The socket address that was used.
+    /// The socket address.
     pub address: String,
 }
 
@@ -152,24 +151,24 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// Its time was up.
+    /// Its duration was over.
     Duration,
-    /// All its requests had an outcome.
+    /// All its requests completed.
     Requests,
-    /// The user stopped it; the figures are those up to then.
+    /// The user stopped it; the figures cover the time until then.
     Interrupted,
 }
 
-/// What happened before measuring began. Nothing of it is in the other figures.
+/// What happened before measuring began. The other figures do not include it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WarmupResult {
     /// How long it took, in seconds.
     pub duration_s: f64,
-    /// What became of the requests that ended in it.
+    /// The outcomes of the requests that ended in it.
     pub outcomes: Outcomes,
 }
 
-/// The first response that was wrong, to show what "wrong" was.
+/// The first wrong response, as an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongResponse {
     /// The name of its outcome.
@@ -187,11 +186,11 @@ pub struct GeneratorCost {
     pub cpu_system_s: f64,
     /// The busiest worker's CPU time as a share (0 to 1) of the measured time.
     pub busy_max: f64,
-    /// Of the workers' CPU time, how long they busy-waited for an instant of the schedule, in seconds.
-    /// It is not in `busy_max`.
+    /// How much of the workers' CPU time was busy-waiting until requests were due, in seconds. `busy_max` does not
+    /// include it.
     #[serde(default)]
     pub spin_s: f64,
-    /// System calls of all workers, measured part only; 0 in records from before they were counted.
+    /// System calls of all workers, measured part only; 0 in older records.
     #[serde(default)]
     pub system_calls: u64,
     /// CPU cycles of all workers, in user mode and in the kernel, measured part only; `None` if the
@@ -202,19 +201,19 @@ pub struct GeneratorCost {
     /// the machine has no counters for it.
     #[serde(default)]
     pub instructions: Option<u64>,
-    /// What generated the load: the event loop that ran, `io_uring` or `epoll`, or the other generator that
-    /// did (`prony run --driver`), such as `wrk 4.1.0`.
+    /// What generated the load: Prony's event loop, `io_uring` or `epoll`, or another generator (`prony run --driver`),
+    /// such as `wrk 4.1.0`.
     #[serde(rename = "loop")]
     pub event_loop: String,
-    /// Whether the generator may have been the limit. What the server had left is not known here.
+    /// Whether the generator may have been the bottleneck. Whether the server was busy too is not known here.
     pub client_limited: bool,
-    /// What shows that: a worker above 90 % busy, or a schedule that it fell ever further behind.
+    /// The evidence for that: a worker was more than 90 % busy, or the generator fell further and further behind its
+    /// schedule.
     #[serde(default)]
     pub client_limited_by: Option<String>,
     /// The CPUs that the workers were pinned to; empty if they were not.
     pub cpus: Vec<usize>,
-    /// How the kernel scheduled the workers, all of them together, measured part only; `None` if it
-    /// does not say.
+    /// How the kernel scheduled the workers, summed, measured part only; `None` if it does not report that.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
 }
@@ -222,55 +221,54 @@ pub struct GeneratorCost {
 /// How the kernel scheduled some threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scheduling {
-    /// How long they were ready to run and waited for a CPU, summed over the threads, in seconds.
+    /// How long they were ready to run and waited for a CPU, summed over threads, in seconds.
     pub run_queue_wait_s: f64,
-    /// How often one of them gave its CPU away because it had nothing to do.
+    /// Voluntary context switches: how often a thread had nothing to do.
     pub voluntary_switches: u64,
-    /// How often a CPU was taken from one that still had something to do.
+    /// Involuntary context switches: how often a thread was preempted.
     pub involuntary_switches: u64,
 }
 
-/// How a load went in the course of time: its ok responses, counted in intervals of one length from the
-/// first instant of the warm-up on (of the measured part, if there is none).
+/// How a load went over time: its ok responses in intervals of equal length, from the start of the warm-up (or of the
+/// measured part, if there is none).
 ///
-/// Only whole intervals are in it. Its memory is fixed: a load that lasts longer has longer intervals.
+/// It contains only full intervals. Its memory is fixed: a longer load has longer intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// The length of an interval, in seconds.
     pub interval_s: f64,
-    /// When the measured part began, in seconds from the first interval's beginning.
+    /// When the measured part began, in seconds from the start of the first interval.
     pub measured_from_s: f64,
-    /// Ok responses that came in each interval.
+    /// Ok responses in each interval.
     pub ok: Vec<u64>,
-    /// The mean latency of these responses, in nanoseconds; 0 if none came.
+    /// The mean latency of these responses, in nanoseconds; 0 if there were none.
     pub latency_mean_ns: Vec<f64>,
 }
 
 impl Timeline {
-    /// The intervals that lie wholly in the measured part.
+    /// The intervals that are entirely in the measured part.
     pub fn measured(&self) -> std::ops::Range<usize> {
         let first = (self.measured_from_s / self.interval_s - 1e-9).ceil() as usize;
         first.min(self.ok.len())..self.ok.len()
     }
 }
 
-/// What a load with a schedule says of how it was kept.
+/// How well a load kept its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
-    /// Requests whose scheduled instant was in the measured part.
+    /// Requests due in the measured part.
     #[serde(default)]
     pub asked: u64,
-    /// Of these, the ones that were begun.
+    /// How many of these were sent.
     #[serde(default)]
     pub sent: u64,
     /// `sent` / `asked`: 1 if the requested rate was reached.
     #[serde(default)]
     pub rate_ratio: f64,
-    /// Ok requests whose scheduled instant had passed when their user (or, in a rate, any
-    /// connection) became free.
+    /// Ok requests that were already due when their user (or, at a rate, any connection) became free.
     pub queued: u64,
-    /// The generator's own delay: from the instant at which a request was due and its user free
-    /// to the one at which it was begun; `None` if none was begun.
+    /// The generator's own delay: from when a request was due and its user free until it was sent; `None` if none was
+    /// sent.
     pub schedule_lag_ns: Option<LatencySummary>,
     /// The histogram behind `schedule_lag_ns`: HdrHistogram V2, base64.
     #[serde(default)]
@@ -278,21 +276,21 @@ pub struct OpenLoop {
     /// The most connections that were open at a time, summed over the threads.
     #[serde(default)]
     pub most_connections: u64,
-    /// Requests that were due when every connection was busy and no more might be opened.
+    /// Requests that came due while every connection was busy and no more were allowed.
     #[serde(default)]
     pub bound_hits: u64,
 }
 
-/// What the event streams (`text/event-stream`) of a load brought.
+/// The events of a load's event streams (`text/event-stream`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Events {
-    /// Events that came.
+    /// Events received.
     pub count: u64,
-    /// Events a second.
+    /// Events per second.
     pub per_s: f64,
-    /// From the start of a request's latency to its first event; `None` if none came.
+    /// From where a request's latency starts to its first event; `None` if there was none.
     pub first_ns: Option<LatencySummary>,
-    /// From one event of a stream to its next; `None` if no stream brought two.
+    /// From one event of a stream to its next; `None` if no stream had two.
     pub gap_ns: Option<LatencySummary>,
 }
 
@@ -303,22 +301,22 @@ pub struct HeldStreams {
     pub asked: u64,
     /// How many were open when the load ended.
     pub open_at_end: u64,
-    /// Requests for them, warm-up included: the sum of `outcomes`. They are not in the load's.
+    /// Requests for them, warm-up included: the sum of `outcomes`. The load's own requests do not include them.
     pub requests: u64,
-    /// What became of each; one that was held to the end is `unfinished`.
+    /// Their outcomes; a stream held to the end is `unfinished`.
     pub outcomes: Outcomes,
-    /// The events they brought.
+    /// Their events.
     pub events: Events,
 }
 
-/// What one load on one target gave.
+/// The result of one load on one target.
 ///
 /// A request belongs to the phase (warm-up or measured) in which it ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
-    /// What the load was put on.
+    /// The target.
     pub target: Target,
-    /// The load that was asked for.
+    /// The load as configured.
     pub load: LoadSpec,
     /// Why it ended.
     pub ended: Ended,
@@ -326,46 +324,46 @@ pub struct LoadResult {
     pub duration_s: f64,
     /// All requests of the measured part: the sum of `outcomes`.
     pub requests: u64,
-    /// What became of each.
+    /// Their outcomes.
     pub outcomes: Outcomes,
-    /// What the warm-up gave, if there was one.
+    /// The warm-up, if there was one.
     pub warmup: Option<WarmupResult>,
-    /// Responses counted as ok, a second.
+    /// Ok responses per second.
     pub rate_per_s: f64,
     /// Bytes received in the measured part, heads included.
     pub bytes_read: u64,
     /// Bytes sent in the measured part, heads included.
     pub bytes_written: u64,
-    /// Connections made for the load, warm-up included.
+    /// Connections opened for the load, warm-up included.
     pub connections_opened: u64,
-    /// Of these, the ones that replaced a connection closed by the server or an error.
+    /// Those of them that replaced a connection that the server or an error had closed.
     pub reconnects: u64,
-    /// Requests sent again over a new connection, because the server had closed the one that it had
-    /// responded on before, warm-up included. Each still has one outcome.
+    /// Requests resent over a new connection because the server had closed the old one after a response, warm-up
+    /// included. Each still has one outcome.
     #[serde(default)]
     pub resent: u64,
     /// How often a connection had to wait for a free local port, warm-up included.
     #[serde(default)]
     pub port_waits: u64,
-    /// What only a load with a schedule has; `None` for a closed loop.
+    /// How well the schedule was kept; `None` for a closed loop.
     #[serde(default)]
     pub open: Option<OpenLoop>,
-    /// Whole responses by status, in the measured part.
+    /// Complete responses by status, in the measured part.
     #[serde(deserialize_with = "counts_by_status")]
     pub statuses: BTreeMap<u16, u64>,
     /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
     /// byte of its response, ok responses only; `None` if there was none.
     pub latency_ns: Option<LatencySummary>,
-    /// From the same instant to the first byte of the response, if that was asked for.
+    /// From the same instant to the first byte of the response, if that was measured.
     #[serde(default)]
     pub first_byte_ns: Option<LatencySummary>,
-    /// The events of the responses, if they are event streams and were read as such.
+    /// The events of the responses, if they were read as event streams.
     #[serde(default)]
     pub events: Option<Events>,
     /// The streams that were held open beside the load.
     #[serde(default)]
     pub streams: Option<HeldStreams>,
-    /// From the start of a connection to its end of set-up; `None` if none was made.
+    /// How long connections took to open; `None` if none was opened.
     pub connect_ns: Option<LatencySummary>,
     /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
     pub histogram: String,
@@ -374,18 +372,18 @@ pub struct LoadResult {
     /// The first wrong response, if there was one.
     pub first_wrong: Option<WrongResponse>,
     /// How many responses were compared with the expected one; `None` if nothing is expected of them, if another
-    /// generator made the load, and in records from before Prony counted.
+    /// generator made the load, and in older records.
     #[serde(default)]
     pub checked: Option<Checked>,
-    /// What it cost the generator.
+    /// What the load cost the generator.
     pub generator: GeneratorCost,
-    /// Its course over time; `None` if that was not recorded.
+    /// The course of the load; `None` if it was not recorded.
     #[serde(default)]
     pub timeline: Option<Timeline>,
-    /// What the kernel's TCP had to repair meanwhile; `None` if the kernel does not say.
+    /// What the kernel's TCP had to repair meanwhile; `None` if the kernel does not report it.
     #[serde(default)]
     pub tcp: Option<TcpEvents>,
-    /// What `tcp` says about requests that took 0.2 s or longer; `None` if there are none, or it says nothing.
+    /// How `tcp` explains requests that took 0.2 s or longer; `None` if there are none, or it does not explain them.
     #[serde(default)]
     pub slow_because: Option<String>,
 }
@@ -396,7 +394,7 @@ impl LoadResult {
         self.duration_s + self.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s)
     }
 
-    /// Bytes received a second in the measured part, heads included; 0 if nothing was measured.
+    /// Bytes received per second in the measured part, heads included; 0 if nothing was measured.
     pub fn bytes_read_per_s(&self) -> f64 {
         if self.duration_s > 0.0 {
             self.bytes_read as f64 / self.duration_s
@@ -406,8 +404,8 @@ impl LoadResult {
     }
 }
 
-/// Reads the keys as the text they are in JSON. Serde does so by itself, but not inside of a
-/// tagged enum such as [`TrialResult`](crate::TrialResult).
+/// Parses the keys, which are strings in JSON. Serde does that by itself, but not inside a tagged enum such as
+/// [`TrialResult`](crate::TrialResult).
 fn counts_by_status<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<u16, u64>, D::Error> {

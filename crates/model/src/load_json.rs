@@ -1,4 +1,4 @@
-//! Tests: loads as JSON, those of now and those of before.
+//! Tests of loads as JSON, current and old.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn read<T: DeserializeOwned>(json: &Value) -> T {
 }
 
 #[test]
-fn every_load_is_read_as_it_was_written() {
+fn every_load_round_trips() {
     for shape in shapes() {
         for load in [
             whole(shape.clone()),
@@ -61,7 +61,7 @@ fn every_load_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_shape_lies_beside_the_other_fields() {
+fn the_shape_is_beside_the_other_fields() {
     let rate = json!(whole(shapes().swap_remove(2)));
     assert_eq!(rate["shape"], "rate");
     assert_eq!(
@@ -77,13 +77,13 @@ fn a_shape_lies_beside_the_other_fields() {
 }
 
 #[test]
-fn a_load_that_nobody_gave_a_timeout_can_be_written() {
-    // JSON has no infinity: it would be written as null, and null is no number.
+fn a_load_without_a_timeout_can_be_written() {
+    // JSON has no infinity: it would be written as null, which is not a number.
     assert!(json!(LoadSpec::default())["timeout_s"].is_f64());
 }
 
 #[test]
-fn a_load_from_before_there_were_rates_is_read() {
+fn a_load_recorded_before_rates_existed_is_read() {
     let load: LoadSpec = read(&json!({
         "shape": "users-open", "think_time_s": 1.0, "connections": 500, "threads": 1,
         "duration_s": null, "requests": 10_000, "warmup_s": 0.0, "timeout_s": 30.0
@@ -99,7 +99,7 @@ fn a_load_from_before_there_were_rates_is_read() {
     assert_eq!((load.pipeline, load.max_connections), (1, None));
 }
 
-/// Takes `fields` out of the object at `path`, as they were not there once.
+/// Removes fields from the object at `path` that old records do not have.
 fn without(document: &mut Value, path: &str, fields: &[&str]) {
     let object = document.pointer_mut(path).unwrap().as_object_mut().unwrap();
     for field in fields {
@@ -108,7 +108,7 @@ fn without(document: &mut Value, path: &str, fields: &[&str]) {
 }
 
 #[test]
-fn a_trial_from_before_there_were_rates_is_read() {
+fn a_trial_recorded_before_rates_existed_is_read() {
     let new = sample::measured("bun", 1);
     let mut old = json!(new);
     for load in ["/trial/load", "/result/load/load"] {
@@ -169,7 +169,7 @@ fn a_trial_from_before_there_were_rates_is_read() {
 }
 
 #[test]
-fn a_result_is_read_as_it_was_written() {
+fn a_result_round_trips() {
     let result = sample::load_result();
     assert!(result.events.is_some() && result.streams.is_some());
     assert_eq!(read::<LoadResult>(&json!(result)), result);
@@ -178,7 +178,7 @@ fn a_result_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_seed_makes_no_other_load_and_everything_else_does() {
+fn only_the_seed_may_differ_between_equal_loads() {
     let load = whole(shapes().swap_remove(1));
     let reseeded = LoadSpec {
         seed: 7,

@@ -10,7 +10,7 @@ macro_rules! named {
         }
 
         impl $Enum {
-            /// Every one, in the order of the tables.
+            /// All of them, in the order of the tables.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$Variant),+];
 
             /// Its name in files, JSON, CSV and tables.
@@ -20,7 +20,7 @@ macro_rules! named {
                 }
             }
 
-            /// The one of that name.
+            /// The one with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.name() == name)
             }

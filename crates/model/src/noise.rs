@@ -1,25 +1,25 @@
-//! When a trial was noisy: how much of the measured programs' CPU time others may take.
+//! When a trial counts as noisy: how much of the measured programs' CPU time others may take.
 //!
-//! The rule looks at the machine alone, never at the figures that a trial gave: who re-runs trials because they look
-//! bad, or good, measures what they wish for.
+//! The rule looks at the machine, never at a trial's figures: re-running trials because they look bad or good would
+//! bias the result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{LoadResult, Scheduling};
 
-/// What disturbed a trial. The machine and the course of the load decide, never whether a figure is
-/// high or low, so re-running a trial favours no server.
+/// What disturbed a trial. The machine and the course of the load decide, not whether a figure is high or low, so
+/// re-running a trial favours no server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum NoiseCause {
-    /// The hypervisor gave the CPUs of server or generator to others.
+    /// CPU steal: the hypervisor gave the CPUs of server or generator to others.
     Steal {
-        /// That share (0 to 1) of the CPU time of the group that lost more.
+        /// The share (0 to 1) of CPU time lost, by server or generator, whichever lost more.
         share: f64,
     },
     /// Other programs of this machine used the CPUs of server or generator.
     OtherPrograms {
-        /// That share (0 to 1) of the CPU time of the group that lost more.
+        /// The share (0 to 1) of CPU time lost, by server or generator, whichever lost more.
         share: f64,
     },
     /// The rate was still rising when measuring began.
@@ -30,7 +30,7 @@ pub enum NoiseCause {
 }
 
 impl NoiseCause {
-    /// Whether it came from outside of the trial, and so may be over when the trial is re-run.
+    /// Whether it came from outside the trial, and so may be over when the trial is re-run.
     pub fn is_from_outside(&self) -> bool {
         match self {
             NoiseCause::Steal { .. } | NoiseCause::OtherPrograms { .. } => true,
@@ -53,24 +53,23 @@ impl NoiseCause {
 pub struct MachineNoise {
     /// Share (0 to 1) of all CPU time that the hypervisor gave to others.
     pub steal_share: f64,
-    /// Share (0 to 1) of all CPU time that the machine was idle.
+    /// Share (0 to 1) of all CPU time for which the machine was idle.
     pub idle_share: f64,
-    /// On the server's CPUs; `None` in records from before Prony looked at it, and if the generator shares them.
+    /// On the server's CPUs; `None` in older records, and if the generator shares them.
     #[serde(default)]
     pub server_cpus: Option<CpuNoise>,
     /// On the generator's CPUs.
     #[serde(default)]
     pub load_cpus: Option<CpuNoise>,
-    /// The lowest and the highest frequency at which the CPUs of both were seen, in MHz; `None` if the system does
-    /// not show it.
+    /// The lowest and the highest frequency of their CPUs, in MHz; `None` if the system does not show it.
     #[serde(default)]
     pub frequency_mhz: Option<(f64, f64)>,
-    /// What the processor's packages used meanwhile, in joules; `None` if it does not say.
+    /// The energy that the processor packages used meanwhile, in joules; `None` if it is not counted.
     #[serde(default)]
     pub energy_j: Option<f64>,
 }
 
-/// What happened on some CPUs besides what was measured there.
+/// What happened on some CPUs besides the measured program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuNoise {
     /// Share (0 to 1) of their time that the hypervisor gave to others.
@@ -79,11 +78,11 @@ pub struct CpuNoise {
     pub foreign_share: f64,
 }
 
-/// The greatest share of the CPU time of server or generator that the hypervisor may have given to others.
+/// The largest share of the CPU time of server or generator that the hypervisor may take.
 pub const MOST_STEAL: f64 = 0.05;
-/// The greatest share of it that other programs may have used.
+/// The largest share of it that other programs may use.
 pub const MOST_FOREIGN: f64 = 0.10;
-/// How long a load must have taken, warm-up included, in seconds, for its ticks of 10 ms to say something.
+/// Shorter loads (in seconds, warm-up included) are not judged: CPU time comes in ticks of 10 ms.
 pub const LEAST_OBSERVED_S: f64 = 0.3;
 
 /// How long the threads of server and generator waited for a CPU, each as a share of the load's time, summed over
@@ -97,16 +96,16 @@ pub struct CpuWaits {
 }
 
 impl MachineNoise {
-    /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
+    /// What the CPUs of server and generator lost to others, as far as both were observed.
     ///
-    /// A program beside costs no more than the time in which server or generator waited for a CPU: what it uses of an
-    /// idle one does no harm, and on a CPU that wakes up often the clocks do not account for all of the time. So a
-    /// group's `foreign_share` is here no greater than the wait of its threads, if that is known. Of a generator
-    /// whose wait is unknown nothing is said, unless the kernel reports no waits at all.
+    /// Another program costs no more than the time for which server or generator waited for a CPU: it may use idle time
+    /// freely, and the clocks do not account for all the time of a CPU that wakes up often. So `foreign_share` is
+    /// capped at the threads' wait, if that is known. A generator whose wait is unknown is left out, unless the kernel
+    /// reports no waits at all.
     pub fn losses(&self, waits: CpuWaits) -> Vec<CpuNoise> {
         let CpuWaits { server, generator } = waits;
         let of_generator = match (generator, self.server_cpus) {
-            // They share their CPUs.
+            // Both share their CPUs.
             (Some(generator), None) => generator + server.unwrap_or(f64::INFINITY),
             (Some(generator), Some(_)) => generator,
             (None, _) if server.is_some() => 0.0,
@@ -125,7 +124,7 @@ impl MachineNoise {
     }
 }
 
-/// What was seen beside a load on a server that Prony did not start.
+/// What was observed during a load on a server that Prony did not start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outside {
     /// What the machine did.
@@ -137,16 +136,16 @@ pub struct Outside {
 /// Where a server is that Prony did not start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OutsideServer {
-    /// On another machine: whatever uses the generator's CPUs is not the server.
+    /// On another machine: what else uses the generator's CPUs is not the server.
     Elsewhere,
-    /// On this machine, but its processes cannot be seen: what it uses cannot be told apart from what others use.
+    /// On this machine, but its processes are invisible, so its CPU time cannot be separated from that of other programs.
     Unseen,
-    /// On this machine, with how the kernel scheduled its threads, if the kernel says.
+    /// On this machine, with how the kernel scheduled its threads, if the kernel reports it.
     Seen(Option<Scheduling>),
 }
 
 impl Outside {
-    /// What the CPUs of server and generator lost to others during this load, the groups that were looked at.
+    /// What the CPUs of server and generator lost to others during this load, as far as both were observed.
     pub fn losses(&self, load: &LoadResult) -> Vec<CpuNoise> {
         let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);
         let generator = share(load.generator.scheduling, load.duration_s);
@@ -159,7 +158,7 @@ impl Outside {
                 server: share(server, load.loaded_s()),
                 generator,
             },
-            // Whoever the generator waited for may have been the server.
+            // The generator may have waited for the server.
             OutsideServer::Unseen => CpuWaits {
                 server: Some(0.0),
                 generator: Some(0.0),
@@ -169,8 +168,7 @@ impl Outside {
     }
 }
 
-/// What made a load of `loaded_s` seconds noisy, by what its groups of CPUs lost: the group that lost most decides.
-/// Empty if nothing did.
+/// What made a load of `loaded_s` seconds noisy, if anything: server or generator, whichever lost more, decides.
 pub fn noisy(losses: &[CpuNoise], loaded_s: f64) -> Vec<NoiseCause> {
     if loaded_s < LEAST_OBSERVED_S {
         return Vec::new();
@@ -182,7 +180,7 @@ pub fn noisy(losses: &[CpuNoise], loaded_s: f64) -> Vec<NoiseCause> {
     steal.into_iter().chain(others).collect()
 }
 
-/// The greatest share that any group of CPUs lost, of each kind.
+/// The largest share that server or generator lost, of each kind.
 pub fn worst_of(losses: &[CpuNoise]) -> CpuNoise {
     let worst = |share: fn(&CpuNoise) -> f64| losses.iter().map(share).fold(0.0, f64::max);
     CpuNoise {
@@ -215,7 +213,7 @@ mod tests {
         Outside { noise, server }
     }
 
-    /// A second whose generator waited for this long.
+    /// A load of one second whose generator waited this long.
     fn load(waited_s: f64) -> LoadResult {
         let mut load = sample::load_result();
         (load.duration_s, load.warmup) = (1.0, None);
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn others_cost_what_somebody_waited_for_them() {
+    fn other_programs_cost_no_more_than_the_wait_for_a_cpu() {
         loses(OutsideServer::Elsewhere, 0.3, 0.3);
         loses(OutsideServer::Elsewhere, 0.9, 0.4);
         loses(OutsideServer::Seen(scheduling(0.05)), 0.1, 0.15);
@@ -241,12 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_be_seen_is_not_taken_for_others() {
+    fn an_invisible_server_does_not_count_as_another_program() {
         loses(OutsideServer::Unseen, 0.9, 0.0);
     }
 
     #[test]
-    fn a_trial_is_noisy_from_the_bounds_on_if_it_lasted() {
+    fn a_long_enough_trial_is_noisy_above_the_bounds() {
         let lost = |steal_share, foreign_share| CpuNoise {
             steal_share,
             foreign_share,

@@ -1,4 +1,4 @@
-//! What became of a request. Every request that is started has exactly one outcome.
+//! The outcome of a request. Every request that is started has exactly one.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -6,25 +6,25 @@ use std::ops::{Index, IndexMut};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 crate::named! {
-    /// What became of one request.
+    /// The outcome of one request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Outcome {
-        /// The whole response came, with an expected status and, if it was compared, the right body.
+        /// The full response came, with an expected status and, if it was compared, the expected body.
         Ok = "ok",
-        /// The whole response came, with a status that was not expected.
+        /// The full response came, with an unexpected status.
         WrongStatus = "wrong_status",
-        /// The whole response came, with a body that is not the right one.
+        /// The full response came, with an unexpected body.
         WrongBody = "wrong_body",
-        /// What came is not an HTTP response, more came than the response says it has, or it was whole
-        /// before the request was sent whole.
+        /// Not an HTTP response, or longer than its announced length, or complete before the request was sent
+        /// completely.
         Malformed = "malformed",
         /// The connection was closed in the middle of a response.
         Truncated = "truncated",
-        /// The connection could not be made.
+        /// The connection could not be opened.
         Refused = "refused",
         /// The connection was closed or reset before any byte of the response came.
         Reset = "reset",
-        /// No whole response came within the timeout; counted when the timeout passes.
+        /// No full response came within the timeout; counted when the timeout passes.
         TimedOut = "timed_out",
         /// The TLS handshake or a TLS record failed.
         TlsFailure = "tls_failure",
@@ -36,13 +36,12 @@ crate::named! {
 }
 
 impl Outcome {
-    /// Whether this outcome speaks against the server: neither an expected response nor a request
-    /// that the end of the load cut off.
+    /// Whether it is an error: neither an expected response nor a request that the end of the load cut off.
     pub const fn is_error(self) -> bool {
         !matches!(self, Outcome::Ok | Outcome::Unfinished)
     }
 
-    /// Whether a response came that was not the expected one: the server did something else than it was measured for.
+    /// Whether an unexpected response came: the server did other work than intended.
     pub const fn is_wrong(self) -> bool {
         matches!(
             self,
@@ -56,7 +55,7 @@ impl Outcome {
 pub struct Outcomes([u64; Outcome::ALL.len()]);
 
 impl Outcomes {
-    /// All requests, whatever became of them.
+    /// All requests.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -124,15 +123,15 @@ impl<'de> Deserialize<'de> for Outcomes {
     }
 }
 
-/// Responses of the measured part that the load engine compared with the expected response, drawn at random from
-/// all. Status and length are looked at in every response, so those are not what is counted here.
+/// Responses of the measured part, drawn at random, that the load engine compared with the expected response. Checks of
+/// status and length, which every response gets, do not count here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// Responses compared whole: status, header fields and body.
+    /// Responses compared in full: status, header fields and body.
     pub compared: u64,
-    /// Of these, the wrong ones.
+    /// How many of these were wrong.
     pub wrong: u64,
-    /// Whether, besides, the body of every response was compared, as it is if the one expected body is short.
+    /// Whether the body of every response was compared too, as it is if the expected body is short.
     pub every_body: bool,
 }
 
@@ -144,7 +143,7 @@ impl Checked {
         self.wrong += u64::from(is_wrong);
     }
 
-    /// Adds those of another worker.
+    /// Adds those from another worker.
     pub fn merge(&mut self, other: &Checked) {
         self.compared += other.compared;
         self.wrong += other.wrong;
@@ -159,7 +158,7 @@ impl Checked {
     /// `about 1.0 % of responses were wrong (12 of 1180 compared)`; `None` if no wrong one was found.
     pub fn finding(&self) -> Option<String> {
         let percent = self.wrong_share().filter(|&share| share > 0.0)? * 100.0;
-        // Rounded to nothing, a share would say that none was wrong.
+        // A share rounded to 0 would say that none was wrong.
         let decimals = if percent < 0.1 { 3 } else { 1 };
         Some(format!(
             "about {percent:.decimals$} % of responses were wrong ({} of {} compared)",
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn json_keeps_every_count_and_refuses_unknown_names() {
+    fn json_keeps_every_count_and_rejects_unknown_names() {
         let mut outcomes = Outcomes::default();
         outcomes[Outcome::TimedOut] = 3;
         let json = serde_json::to_string(&outcomes).unwrap();
@@ -199,7 +198,7 @@ mod checked_tests {
     use super::*;
 
     #[test]
-    fn a_finding_estimates_the_share_and_says_what_it_rests_on() {
+    fn an_estimate_of_wrong_responses_shows_its_sample() {
         let mut checked = Checked::default();
         assert_eq!((checked.wrong_share(), checked.finding()), (None, None));
         (0..1180).for_each(|number| checked.count(number % 100 == 99));

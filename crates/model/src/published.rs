@@ -1,5 +1,4 @@
-//! What the document behind a suite published: its tables as data, to be shown beside what is
-//! measured here.
+//! The tables of the document that a suite reproduces, to be shown beside what is measured here.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::LoadSpec;
 
-/// The document, and the tables that it showed.
+/// A document and its tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// What the document is called.
+    /// The document's title.
     pub document: String,
-    /// The machine it was measured on, as far as the document says.
+    /// The machine it was measured on, as far as the document tells.
     pub machine: String,
-    /// With which tool and load it was measured.
+    /// The tool and the load it was measured with.
     pub method: String,
     /// Its tables.
     pub tables: Vec<PublishedTable>,
 }
 
-/// One of its tables, and which figures stand in it.
+/// One of its tables, and the figures in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedTable {
     /// Its title.
     pub title: String,
     /// The load under which its figures are measured here.
     pub load: LoadSpec,
-    /// How the rounds become one figure, as the document had it.
+    /// How the document summarises rounds.
     pub summary: RoundSummary,
-    /// Whether each round is shown beside their summary.
+    /// Whether each round is shown beside the summary.
     pub each_round: bool,
     /// Its columns.
     pub columns: Vec<PublishedFigure>,
@@ -38,7 +37,7 @@ pub struct PublishedTable {
     /// The workload that the columns [`PublishedFigure::RateShare`] and
     /// [`PublishedFigure::TransferShare`] are shares of.
     pub share_of: Option<String>,
-    /// What a reader must know of it, a sentence each.
+    /// Notes for its readers, one sentence each.
     pub notes: Vec<String>,
     /// Its rows, in the document's order.
     pub rows: Vec<PublishedRow>,
@@ -47,25 +46,24 @@ pub struct PublishedTable {
 /// A row: one system under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedRow {
-    /// What the document calls it.
+    /// Its name in the document.
     pub name: String,
-    /// The server that it is here.
+    /// The server that corresponds to it here.
     pub server: String,
     /// The workload.
     pub workload: String,
-    /// What was published: a value for each round, or one. A figure of the table's columns that is
-    /// not here was not published.
+    /// The published figures: one value per round, or a single one. A column without one here was not published.
     pub figures: BTreeMap<PublishedFigure, Vec<f64>>,
 }
 
-/// How the rounds of a figure become one.
+/// How the rounds of a figure are summarised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundSummary {
-    /// The median of the rounds.
+    /// By their median.
     #[default]
     Median,
-    /// Their arithmetic mean.
+    /// By their arithmetic mean.
     Mean,
 }
 
@@ -74,9 +72,9 @@ crate::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum PublishedFigure {
-        /// Ok responses a second.
+        /// Ok responses per second.
         Rate = "rate",
-        /// Bytes received a second, heads included.
+        /// Bytes received per second, heads included.
         Transfer = "transfer",
         /// Mean latency, in nanoseconds.
         LatencyMean = "latency-mean",
@@ -90,29 +88,29 @@ crate::named! {
         LatencyP99 = "latency-p99",
         /// Share (0 to 1) of latencies within one standard deviation of their mean.
         WithinStdev = "within-stdev",
-        /// Time for one request with everything between two of them, reconnects for instance, in
-        /// nanoseconds: the measured time over the number of requests.
+        /// The measured time divided by the number of requests, in nanoseconds: with everything between requests, such
+        /// as reconnects.
         TimePerRequest = "time-per-request",
-        /// Successful requests whose scheduled instant had passed when their user became free.
+        /// Ok requests that were already due when their user became free.
         QueuedRequests = "queued-requests",
         /// Requests that failed.
         Errors = "errors",
         /// From the spawn of the server to its first expected response, in nanoseconds.
         Startup = "startup",
-        /// Size of what the build makes, in bytes.
+        /// Size of the build's artefacts, in bytes.
         ArtefactBytes = "artefact-bytes",
         /// The most memory that the server held, in bytes.
         PeakMemory = "peak-memory",
-        /// Requests a second as a share (0 to 1) of those of the table's `share_of`.
+        /// Requests per second as a share (0 to 1) of those of the table's `share_of`.
         RateShare = "rate-share",
-        /// Bytes a second as a share (0 to 1) of those of the table's `share_of`.
+        /// Bytes per second as a share (0 to 1) of those of the table's `share_of`.
         TransferShare = "transfer-share",
     }
 }
 
 impl PublishedFigure {
-    /// Whether more of it is better; `None` if neither is (a share within a deviation), or if
-    /// documents count something else by that name: wrk's errors are mostly orderly closes.
+    /// Whether more is better; `None` if neither is (a share within one deviation), or if documents mean something else
+    /// by it: wrk's errors are mostly orderly closes.
     pub const fn more_is_better(self) -> Option<bool> {
         match self {
             Self::Rate | Self::Transfer | Self::RateShare | Self::TransferShare => Some(true),

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LoadSpec, Published};
 
-/// The id of the built-in reference server, which does the least work.
+/// The id of the built-in reference server, which does the least possible work.
 pub const CEILING: &str = "ceiling";
 
 /// One run of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its name, unique in the store: `20261121-203000-tour`.
+    /// Its id, unique in the store: `20261121-203000-tour`.
     pub id: String,
     /// The suite's id.
     pub suite: String,
     /// The suite's title.
     pub title: String,
-    /// What a reader of its report must know, a sentence each (for instance that trials are short).
+    /// Notes for the readers of its report, one sentence each (for instance that trials are short).
     pub notes: Vec<String>,
     /// RFC 3339, UTC.
     pub started_at: String,
@@ -34,18 +34,17 @@ pub struct Run {
     pub rounds: u32,
     /// The machine.
     pub machine: Machine,
-    /// Which CPUs did what.
+    /// The CPUs of server and generator.
     pub cpus: CpuAssignment,
-    /// The servers that were asked for, in the suite's order, whatever became of them.
+    /// The requested servers, in the suite's order, including those that could not be measured.
     pub servers: Vec<ServerRecord>,
-    /// The document behind the suite, with what it published, if there is one.
+    /// The document that the suite reproduces, if there is one.
     #[serde(default)]
     pub published: Option<Published>,
-    /// The server chosen as the baseline of all ratios; `None` for the reference server, or if that
-    /// took no part the first server.
+    /// The server chosen as the baseline of all ratios; `None` for the reference server, or else the first server.
     #[serde(default)]
     pub baseline: Option<String>,
-    /// How the rounds were decided on, if they were added as needed; `None` if their number was set.
+    /// How the number of rounds was decided, if rounds were added as needed; `None` if it was fixed.
     #[serde(default)]
     pub adaptive: Option<Adaptive>,
 }
@@ -61,7 +60,7 @@ pub struct Adaptive {
     pub ends: Vec<RoundsEnd>,
 }
 
-/// Why no more rounds were added of one workload under one load.
+/// Why one workload under one load had no more rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundsEnd {
     /// The workload's id.
@@ -81,11 +80,11 @@ pub struct RoundsEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnoughRounds {
-    /// Every comparison is as precise as was asked.
+    /// Every comparison is as precise as requested.
     Precise,
     /// The budget was spent.
     Budget,
-    /// The maximum was reached.
+    /// The maximum number of rounds was reached.
     MostRounds,
     /// The run was stopped.
     Interrupted,
@@ -96,13 +95,13 @@ crate::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum RunEnd {
-        /// It is not over, or Prony was killed in it.
+        /// It is still running, or Prony was killed.
         Open = "open",
         /// Every planned trial was run.
         Complete = "complete",
-        /// The user stopped it; the trials up to then are kept.
+        /// The user stopped it; the trials until then are kept.
         Interrupted = "interrupted",
-        /// It could not continue (for instance because the disk was full); the trials up to then are kept.
+        /// It could not continue (for instance because the disk was full); the trials until then are kept.
         Failed = "failed",
     }
 }
@@ -136,17 +135,17 @@ pub struct Machine {
     pub os: String,
     /// Kernel release.
     pub kernel: String,
-    /// Whether it is a virtual machine, and under what, if that can be seen.
+    /// Whether it is a virtual machine, and of which hypervisor, if that is visible.
     pub virtualization: Option<String>,
     /// CPU frequency governor, if visible.
     pub governor: Option<String>,
-    /// Vulnerability mitigations in force, a line each: `name: state`.
+    /// Active vulnerability mitigations, one per line: `name: state`.
     pub mitigations: Vec<String>,
-    /// TCP and socket settings that bear on the figures, a line each: `name = value`.
+    /// TCP and socket settings that affect the figures, one per line: `name = value`.
     pub tcp_settings: Vec<String>,
 }
 
-/// A server as it took part in a run.
+/// A server of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerRecord {
     /// Its id: the name of its folder.
@@ -163,7 +162,7 @@ pub struct ServerRecord {
     pub source_hash: String,
     /// The command that ran it.
     pub run_command: Vec<String>,
-    /// Size of what its build made, in bytes, if it names artefacts.
+    /// Size of its artefacts in bytes, if it names any.
     pub artefact_bytes: Option<u64>,
     /// How long its build took, in seconds; `None` if an earlier build was used or there is none.
     pub build_s: Option<f64>,
@@ -172,7 +171,7 @@ pub struct ServerRecord {
     /// The workloads that it serves. Empty in records of Prony 0.1.
     #[serde(default)]
     pub serves: Vec<String>,
-    /// What verification found, workload by workload.
+    /// The results of verification, one per workload.
     pub verified: Vec<VerifyResult>,
 }
 
@@ -180,13 +179,13 @@ pub struct ServerRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "status")]
 pub enum ServerStatus {
-    /// It was built and could be measured.
+    /// It was built and can be measured.
     Ready,
     /// Its toolchain is not installed.
     Skipped {
         /// What is missing.
         missing: String,
-        /// The one line that installs it.
+        /// The command that installs it.
         install: String,
     },
     /// Its build failed.
@@ -201,33 +200,33 @@ pub enum ServerStatus {
     },
 }
 
-/// What verification found for one workload.
+/// The result of verification for one workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerifyResult {
     /// The workload.
     pub workload: String,
-    /// What was found.
+    /// The result.
     #[serde(flatten)]
     pub verdict: VerifyVerdict,
 }
 
-/// Right or wrong.
+/// Whether the response is the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum VerifyVerdict {
-    /// The response is right.
+    /// It is.
     Right,
-    /// The response is wrong.
+    /// It is not.
     Wrong {
         /// What was expected.
         expected: String,
-        /// What came.
+        /// What was received.
         came: String,
     },
 }
 
-/// The server that the others' ratios are taken to in a measure: the one that was chosen for the
-/// run, else the ceiling, else the first of `servers`; of these the first that was `measured` there.
+/// The baseline of a measure: the first that was `measured` of the server chosen for the run, the ceiling, and
+/// `servers` in their order.
 pub fn baseline<'a>(
     chosen: Option<&'a str>,
     servers: impl IntoIterator<Item = &'a str>,
@@ -242,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_chosen_one_or_the_ceiling_or_the_first_of_those_that_were_measured() {
+    fn the_baseline_is_the_chosen_server_or_the_ceiling_or_the_first_measured() {
         let servers = ["bun", "go", "ceiling"];
         let of = |chosen, measured: &[&str]| {
             let measured: Vec<String> = measured.iter().map(|&one| one.to_owned()).collect();

@@ -152,7 +152,7 @@ pub fn failed(server: &str, message: &str) -> TrialRecord {
     }
 }
 
-/// A trial that was measured, in this round.
+/// A measured trial of this round.
 pub fn measured(server: &str, round: u32) -> TrialRecord {
     TrialRecord {
         trial: trial(server, round),
@@ -205,7 +205,7 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
     }
 }
 
-/// What a closed loop measured.
+/// The result of a closed loop.
 pub fn load_result() -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     (1..=100).for_each(|i| histogram.record(i * 100));
@@ -318,7 +318,7 @@ fn events(histogram: &LatencyHistogram, count: u64) -> Events {
     }
 }
 
-/// The same trial under a rate that moves.
+/// The same trial under a changing rate.
 pub fn measured_at_a_rate() -> TrialRecord {
     let mut record = measured("bun", 1);
     let load = LoadSpec {

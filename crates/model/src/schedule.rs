@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Schedule {
     /// How they are spaced.
     pub arrivals: Arrivals,
-    /// How many are due at each instant; more than 1 makes bursts of the same rate on the whole.
+    /// How many are due at each instant; more than 1 makes bursts, at the same rate overall.
     pub burst: u64,
     /// The rates, one stage after the other. The last one's rate goes on until the load ends.
     pub stages: Vec<Stage>,
@@ -20,7 +20,7 @@ crate::named! {
     pub enum Arrivals {
         /// Evenly.
         Even = "even",
-        /// At random, each independent of the others: a Poisson process.
+        /// At random, independently of each other: a Poisson process.
         Poisson = "poisson",
     }
 }
@@ -28,30 +28,30 @@ crate::named! {
 /// A part of a schedule, in which the rate changes evenly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stage {
-    /// The rate at its beginning, in requests a second.
+    /// The rate at its beginning, in requests per second.
     pub from_per_s: f64,
-    /// The rate at its end, in requests a second.
+    /// The rate at its end, in requests per second.
     pub to_per_s: f64,
-    /// How long it takes, in seconds; `None` for the last one that lasts as long as the load.
+    /// How long it takes, in seconds; `None` if it is the last one and lasts as long as the load.
     pub duration_s: Option<f64>,
 }
 
 impl Stage {
-    /// The highest rate in it, in requests a second.
+    /// The highest rate in it, in requests per second.
     pub fn peak_per_s(&self) -> f64 {
         self.from_per_s.max(self.to_per_s)
     }
 }
 
 impl Schedule {
-    /// The highest rate, in requests a second: one per nanosecond, the resolution of the clock.
+    /// The highest rate, in requests per second: one per nanosecond, the resolution of the clock.
     pub const MOST_PER_S: f64 = 1e9;
     /// The most requests that are due at one instant.
     pub const MOST_BURST: u64 = 1_000_000;
     /// The most stages.
     pub const MOST_STAGES: usize = 1000;
 
-    /// The same rate from beginning to end.
+    /// A constant rate.
     pub fn constant(arrivals: Arrivals, per_s: f64) -> Self {
         let stage = Stage {
             from_per_s: per_s,
@@ -73,10 +73,10 @@ impl Stage {
         (self.from_per_s + self.to_per_s) / 2.0 * duration_s
     }
 
-    /// How long into it, in seconds, that many requests have been due, at most [`Stage::requests`].
+    /// How long into it this many requests (at most [`Stage::requests`]) have been due, in seconds.
     ///
-    /// If the rate grows evenly, the area under it is `from * t + slope * t^2 / 2`. Solved so that a
-    /// slope of 0 is no special case.
+    /// If the rate grows evenly, the area under it is `from * t + slope * t^2 / 2`. The solution holds for a slope of 0
+    /// too.
     pub fn seconds_until(&self, requests: f64) -> f64 {
         let duration_s = self.duration_s.unwrap_or(f64::INFINITY);
         let slope = (self.to_per_s - self.from_per_s) / duration_s;

@@ -1,30 +1,30 @@
-//! What the kernel's TCP did to a load: what it sent again, and the queues that overflowed.
+//! What the kernel's TCP did during a load: what it retransmitted, and the queues that overflowed.
 
 use serde::{Deserialize, Serialize};
 
 /// The kernel's shortest retransmission timeout (`TCP_RTO_MIN`), in nanoseconds: no timeout costs less.
 pub const SHORTEST_TIMEOUT_NS: u64 = 200_000_000;
 /// How long a SYN waits for its response before it is sent again (`TCP_TIMEOUT_INIT`), in nanoseconds. It doubles each
-/// time. The kernel's timers end up to a few percent early.
+/// time. The kernel's timers may fire a few percent early.
 const SYN_TIMEOUT_NS: u64 = 950_000_000;
 
 /// How often the kernel's TCP had to repair something from the beginning of a load to its end, warm-up included.
 ///
-/// The kernel counts for the whole network namespace of the generator, so the connections of other programs there are
-/// in these counts. A server on another machine has queues of its own, which are not.
+/// The kernel counts for the whole network namespace of the generator, so the connections of other programs count too;
+/// the queues of a server on another machine do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpEvents {
     /// Segments that were sent again (`RetransSegs`).
     pub retransmitted_segments: u64,
-    /// Of these, SYNs and SYN-ACKs (`TCPSynRetrans`): each had waited for 1 s or longer.
+    /// How many of these were SYNs and SYN-ACKs (`TCPSynRetrans`): each had waited for 1 s or longer.
     pub retransmitted_syns: u64,
     /// Retransmission timeouts (`TCPTimeouts`), those of SYNs included: each lasted 0.2 s or longer.
     pub timeouts: u64,
-    /// Segments that were lost again when they were sent again (`TCPLostRetransmit`).
+    /// Retransmitted segments that were lost again (`TCPLostRetransmit`).
     pub lost_retransmits: u64,
     /// Connections that a server of this namespace did not take because its accept queue was full (`ListenOverflows`).
     pub accept_queue_overflows: u64,
-    /// SYNs and ACKs that listening sockets of this namespace threw away, for any reason (`ListenDrops`).
+    /// SYNs and ACKs that listening sockets of this namespace dropped, for any reason (`ListenDrops`).
     pub listen_drops: u64,
 }
 
@@ -42,8 +42,8 @@ impl TcpEvents {
         }
     }
 
-    /// Why requests were slow, if these counts can tell: `slow` of them took [`SHORTEST_TIMEOUT_NS`] or longer, and the
-    /// slowest took `longest_ns`.
+    /// Why requests were slow, if these counts explain it: `slow` of them took [`SHORTEST_TIMEOUT_NS`] or longer, the
+    /// slowest `longest_ns`.
     pub fn explain(&self, slow: u64, longest_ns: u64) -> Option<String> {
         if slow == 0 || longest_ns < SHORTEST_TIMEOUT_NS {
             return None;
@@ -72,7 +72,7 @@ impl TcpEvents {
                 " (the server's accept queue overflowed {times}: it accepts too slowly, or its backlog is too short)"
             ));
         }
-        // Connections in which something was lost hold up to `pipeline` requests, so this is no exact bound.
+        // A connection that lost a segment may hold up to `pipeline` requests, so this is not an exact bound.
         if 2 * (syns + others) < slow {
             text.push_str(&format!(
                 "; that explains only a part of the {slow} requests that took 0.2 s or longer"
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_a_syn_that_was_sent_again() {
+    fn a_second_of_latency_is_a_retransmitted_syn() {
         let text = events(37, 37, 41).explain(37, 1030 * MS).unwrap();
         assert_eq!(
             text,
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_a_second_is_no_syn_and_less_than_a_timeout_is_none() {
+    fn less_than_a_second_is_a_timeout_and_less_than_0_2_s_is_not_explained() {
         assert_eq!(events(5, 5, 0).explain(5, 400 * MS), None);
         let text = events(5, 8, 0).explain(5, 400 * MS).unwrap();
         assert_eq!(text, "3 retransmission timeouts of 0.2 s or longer");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_since_an_earlier_reading() {
+    fn counts_are_differences_of_readings() {
         let since = events(5, 9, 3).since(&events(2, 4, 3));
         assert_eq!(since, events(3, 5, 0));
     }

@@ -19,7 +19,7 @@ pub enum RateError {
     /// More than any generator could send.
     #[error("`{0}` is too high: a rate is at most {most}", most = RateText(Schedule::MOST_PER_S))]
     TooHigh(String),
-    /// It has no stage.
+    /// There is no stage.
     #[error("there is no stage; write stages like `1k/s:10s, 1k/s..5k/s:30s`")]
     NoStage,
     /// A stage's time is not a duration.
@@ -39,8 +39,8 @@ pub enum RateError {
     AllZero,
 }
 
-/// A rate in requests a second: `500/s`, `20k/s`, `1.5M/s`, `300/m` (a minute) or `90/h` (an hour);
-/// `/s` may be left out.
+/// A rate in requests per second: `500/s`, `20k/s`, `1.5M/s`, `300/m` (a minute) or `90/h` (an hour); `/s` may be left
+/// out.
 ///
 /// # Errors
 /// If the text is not a rate, or the rate is 0.
@@ -51,8 +51,8 @@ pub fn parse_rate(text: &str) -> Result<f64, RateError> {
     }
 }
 
-/// Stages with commas between them: `1k/s:10s, 1k/s..5k/s:30s, 5k/s`. The last one may go without a
-/// time: it lasts as long as the load.
+/// Stages separated by commas: `1k/s:10s, 1k/s..5k/s:30s, 5k/s`. The last one needs no time: it lasts as long as the
+/// load.
 ///
 /// # Errors
 /// If one of them is not a stage, a stage before the last has no time, or no request would ever be
@@ -116,7 +116,7 @@ fn rate_or_zero(text: &str) -> Result<f64, RateError> {
         Some((number, "h")) => (number.trim_end(), 3600.0),
         Some(_) => return Err(none()),
     };
-    // The exponent is read with the digits, so that `1.1k` is 1100 and not a little more.
+    // Parsed together with the exponent, so that `1.1k` is exactly 1100.
     let (digits, exponent) = match number.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 3),
         None => number
@@ -158,7 +158,7 @@ impl fmt::Display for Stage {
                 let time = humantime::format_duration(time).to_string();
                 write!(f, ":{}", time.replace(' ', ""))
             }
-            Some(Err(_)) => f.write_str(":?"), // A record that was tampered with.
+            Some(Err(_)) => f.write_str(":?"), // Only in a record that was edited.
         }
     }
 }
@@ -197,7 +197,7 @@ struct RateText(f64);
 impl fmt::Display for RateText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.0;
-        // In thousands or millions if that is shorter and exact.
+        // In thousands or millions if that is shorter and still exact.
         let in_units = |unit: f64, name| {
             let short = (rate / unit).to_string();
             let exact = rate_or_zero(&format!("{short}{name}")).is_ok_and(|read| read == rate);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rate_is_refused_with_what_to_write() {
+    fn errors_in_rates_say_what_to_write() {
         for text in [
             "", "k", "/s", "fast", "-5/s", "1e9/s", "NaN", "inf", "5/d", "5/s/s", "5..6", "1.2.3",
             "2kk",
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stage_is_refused_with_what_to_write() {
+    fn errors_in_stages_say_what_to_write() {
         for (text, said) in [
             ("", "there is no stage"),
             ("1k/s:10s,", "`` is not a rate"),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_told_as_it_is_written() {
+    fn a_schedule_is_shown_as_it_is_written() {
         let text = |per_s| Schedule::constant(Arrivals::Poisson, per_s).to_string();
         assert_eq!(text(20_000.0), "20k/s, Poisson");
         assert_eq!(text(1_500.0), "1.5k/s, Poisson");
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_could_send_is_refused_with_what_is_allowed() {
+    fn rates_that_are_too_high_are_rejected_with_the_maximum() {
         assert_eq!(parse_rate("1000M/s"), Ok(1e9));
         for text in ["1001M/s", "1000000000001", "100000M/m"] {
             let error = parse_rate(text).unwrap_err();
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(error, RateError::TooManyStages(1001));
     }
 
-    /// Rates as they are written, and as they come out of an arithmetic.
+    /// Rates as people write them, and as arithmetic yields them.
     fn rates() -> impl Strategy<Value = f64> {
         prop_oneof![
             (1u64..10_000_000_000).prop_map(|n| n as f64 / 1000.0),
@@ -366,13 +366,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_told_is_read_as_what_it_was(stages in staged()) {
+        fn rates_and_schedules_round_trip(stages in staged()) {
             let schedule = Schedule { stages, ..Schedule::constant(Arrivals::Even, 1.0) };
             prop_assert_eq!(parse_stages(&schedule.stages_text()), Ok(schedule.stages));
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "[0-9kMs/.:, mhé-]{0,30}") {
+        fn any_text_is_parsed_without_a_panic(text in "[0-9kMs/.:, mhé-]{0,30}") {
             let _ = (parse_rate(&text), parse_stages(&text));
         }
     }
@@ -383,7 +383,7 @@ mod percent_tests {
     use super::*;
 
     #[test]
-    fn a_percentage_has_its_sign_and_a_finite_number() {
+    fn a_percentage_is_a_finite_number_with_a_percent_sign() {
         assert_eq!(parse_percent("2%"), Some(0.02));
         assert_eq!(parse_percent(" 0.5 % "), Some(0.005));
         for text in ["", "2", "%", "two%", "inf%", "NaN%", "2%%"] {

@@ -1,4 +1,4 @@
-//! A trial, and the measurement it gave.
+//! A trial and its measurement.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct TrialRecord {
     pub trial: Trial,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// Which attempt at the trial this was, from 1: a noisy trial is re-run, and both are kept.
+    /// Which attempt at the trial this was, from 1: Prony re-runs a noisy trial and keeps both.
     #[serde(default = "first")]
     pub attempt: u32,
     /// What disturbed it; empty if nothing did.
@@ -47,19 +47,19 @@ const fn first() -> u32 {
 #[serde(rename_all = "kebab-case", tag = "result")]
 #[allow(clippy::large_enum_variant)] // Nearly every trial is a measurement.
 pub enum TrialResult {
-    /// It gave figures.
+    /// It has figures.
     Measured(Measurement),
-    /// It gave none.
+    /// It has none.
     Failed {
         /// What kind of failure.
         kind: FailureKind,
-        /// What went wrong, with the last lines of the server's output if they help.
+        /// What went wrong, with the server's last lines of output if they help.
         message: String,
     },
 }
 
 crate::named! {
-    /// Why a trial gave no figures.
+    /// Why a trial has no figures.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum FailureKind {
@@ -71,31 +71,31 @@ crate::named! {
         ServerExited = "server-exited",
         /// The load could not be run.
         Load = "load",
-        /// What the server counted and what the client counted do not agree.
+        /// The counts of server and client differ.
         NotReconciled = "not-reconciled",
-        /// Under load no response was ok.
+        /// No response was ok under load.
         NoResponse = "no-response",
-        /// Under load, lines that are to be drawn at random for each request were not.
+        /// Under load, the server did not draw a random line for each request.
         NotDrawn = "not-drawn",
     }
 }
 
-/// The figures of one trial, from both sides.
+/// The figures of one trial, of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What the client saw.
+    /// What the client measured.
     pub load: LoadResult,
     /// What it cost the server.
     pub server: ServerCost,
-    /// From the spawn of the server's process to its first expected response, in nanoseconds; `None` if an earlier trial
-    /// started the process, whose startup is there.
+    /// From the spawn of the server's process to its first expected response, in nanoseconds; `None` if an earlier
+    /// trial started the process and has its startup time.
     pub startup_ns: Option<u64>,
-    /// How the server was warmed up; `None` if the load has no warm-up, and in records from before Prony looked.
+    /// How the server was warmed up; `None` if the load has no warm-up, and in older records.
     #[serde(default)]
     pub warm_up: Option<WarmUp>,
     /// What else happened on the machine meanwhile.
     pub noise: MachineNoise,
-    /// The lines that the server logged, against the requests that ask for one.
+    /// The lines that the server logged, and how many were expected.
     pub log_lines: Option<LogLines>,
 }
 
@@ -105,26 +105,25 @@ impl Measurement {
         self.load.loaded_s()
     }
 
-    /// Ok responses, those of the warm-up included: what the server spent is counted with it.
+    /// Ok responses, warm-up included, as the server's cost includes it.
     pub fn responses(&self) -> u64 {
         let warmup = self.load.warmup.as_ref();
         self.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok])
     }
 
-    /// Responses that were not the expected ones, those of the warm-up included: the server did something else than it
-    /// was measured for.
+    /// Wrong responses, warm-up included: the server did other work than intended.
     pub fn wrong(&self) -> u64 {
         let warmup = self.load.warmup.as_ref();
         self.load.outcomes.wrong() + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
     }
 
-    /// The part of `cost` (warm-up included) that one ok response took; `None` if no response was ok.
+    /// A cost of the whole load (warm-up included) per ok response; `None` if no response was ok.
     pub fn per_response(&self, cost: f64) -> Option<f64> {
         let responses = self.responses();
         (responses > 0).then(|| cost / responses as f64)
     }
 
-    /// What the server's CPUs and the generator's lost to others, the groups that were looked at.
+    /// What the CPUs of server and generator lost to others, as far as both were observed.
     pub fn losses(&self) -> Vec<CpuNoise> {
         let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);
         self.noise.losses(CpuWaits {
@@ -133,14 +132,13 @@ impl Measurement {
         })
     }
 
-    /// Whether the server was still getting faster when its warm-up reached its limit, so that the figures are a lower
-    /// bound.
+    /// Whether the server was still getting faster when its warm-up reached the limit: the figures are lower bounds.
     pub fn still_warming(&self) -> bool {
         self.warm_up.is_some_and(|warm_up| warm_up.still_improving)
     }
 
-    /// Whether the generator, not the server, was the limit: a worker was nearly always busy
-    /// while the server was not. Where both were, the server had no more to give.
+    /// Whether the generator, not the server, was the bottleneck: a worker was nearly always busy and the server was
+    /// not. If both were busy, the server was at its limit.
     pub fn client_limited(&self) -> bool {
         self.load.generator.client_limited && self.server.busy_share < SATURATED
     }
@@ -153,19 +151,19 @@ pub struct WarmUp {
     pub process: ProcessStart,
     /// How long the process was under this load before measuring began, in seconds, earlier trials included.
     pub loaded_s: f64,
-    /// How much of that was this trial's search for the end of the warm-up, in seconds; 0 if it did not search.
+    /// How much of that this trial spent on the search for the end of the warm-up, in seconds; 0 if it did not search.
     pub searched_s: f64,
-    /// How long a process may be under load until it must be warm, in seconds.
+    /// How long a process may take to warm up under load, in seconds.
     pub limit_s: f64,
-    /// How long this process was under load until its rate and its CPU time per response stopped improving, in
-    /// seconds. Only the trial that measured it has it: `None` if another did, if it was not measured, or if they still improve.
+    /// How long this process was under load until its rate and its CPU time per response stopped improving, in seconds.
+    /// `None` if they still improve, or if this trial did not measure it.
     pub time_to_warm_s: Option<f64>,
-    /// Whether they still improve although the limit is reached.
+    /// Whether they still improved at the limit.
     pub still_improving: bool,
 }
 
-/// A server that takes longer to warm up, in seconds, is kept running from round to round: to restart it for each
-/// trial would cost more than the trials.
+/// Prony keeps a server running from round to round if it takes longer than this to warm up, in seconds: a restart for
+/// each trial would cost more than the trials.
 const KEPT_FROM_S: f64 = 1.0;
 
 impl WarmUp {
@@ -184,12 +182,12 @@ crate::named! {
         New = "new",
         /// For an earlier trial of the same server, workload and load.
         Kept = "kept",
-        /// For this trial, in place of a kept one that had ended or was stopped to make room.
+        /// For this trial, to replace a kept one that had ended or was stopped to make room.
         Restarted = "restarted",
     }
 }
 
-/// From this share on, a server is taken to have kept its CPUs busy all the time.
+/// From this share on, a server counts as having kept its CPUs busy all the time.
 const SATURATED: f64 = 0.95;
 
 /// What a load cost the server, over its whole process tree.
@@ -199,16 +197,14 @@ pub struct ServerCost {
     pub cpu_user_s: f64,
     /// CPU time in the kernel during the load (warm-up included), in seconds.
     pub cpu_system_s: f64,
-    /// CPU time as a share of the load's time on all CPUs that it was given: 1 if it kept them
-    /// all busy.
+    /// CPU time as a share of the load's time on all its CPUs: 1 if it kept them all busy.
     pub busy_share: f64,
-    /// The most memory it held at once since its start, in bytes: resident set of a single process;
-    /// sum of the proportional sets of several.
+    /// Its peak memory since its start, in bytes: the resident set of a single process, or the sum of the proportional
+    /// sets of several.
     pub peak_memory_bytes: u64,
     /// The most processes it had at once.
     pub processes: u32,
-    /// What it held before its first load began, in bytes, counted as `peak_memory_bytes` is; `None` in records from before
-    /// it was looked at.
+    /// Its memory before its first load, in bytes, counted like `peak_memory_bytes`; `None` in older records.
     #[serde(default)]
     pub memory_before_bytes: Option<u64>,
     /// CPU cycles of the process tree, in user mode and in the kernel, during the load (warm-up included); `None`
@@ -218,8 +214,8 @@ pub struct ServerCost {
     /// Instructions of the process tree, likewise.
     #[serde(default)]
     pub instructions: Option<u64>,
-    /// How the kernel scheduled its threads during the load (warm-up included), those that were there at
-    /// its end; `None` if it does not say, or if threads that have ended did much of the work.
+    /// How the kernel scheduled its threads during the load (warm-up included), as far as they still ran at its end;
+    /// `None` if the kernel does not report it, or if threads that have ended did much of the work.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
 }
@@ -231,19 +227,19 @@ impl ServerCost {
     }
 }
 
-/// Log lines of a workload that asks the server for one line a request.
+/// Log lines of a workload that requires one per request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLines {
     /// Lines the server wrote during the load.
     pub written: u64,
-    /// At least this many were owed: one for every whole response.
+    /// The fewest expected: one for every complete response.
     pub least: u64,
-    /// At most this many: one for every request that was started.
+    /// The most expected: one for every request that was started.
     pub most: u64,
 }
 
 impl LogLines {
-    /// Whether both sides agree.
+    /// Whether the server's count is possible.
     pub fn reconciled(&self) -> bool {
         (self.least..=self.most).contains(&self.written)
     }
@@ -265,7 +261,7 @@ mod tests {
     use crate::sample::failed;
 
     #[test]
-    fn an_undisturbed_attempt_counts_whenever_it_ran() {
+    fn the_last_undisturbed_attempt_counts() {
         let attempt = |number, is_noisy: bool| TrialRecord {
             attempt: number,
             noisy: is_noisy

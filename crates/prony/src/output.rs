@@ -1,6 +1,6 @@
-//! Standard output and standard error, whose readers may go away: `prony list | head -1` is no
-//! fault, and a run that nobody looks at any more must still write its reports. Any other failure to
-//! write standard output loses a result: it is remembered, and [`check`] tells it in the end.
+//! Standard output and standard error, whose readers may go away: `prony list | head -1` is not a failure, and a run
+//! that nobody watches must still write its reports. Any other failure to write standard output loses a result: it is
+//! remembered, and [`check`] returns it at the end.
 
 use std::error::Error;
 use std::fmt::{self, Arguments};
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use nix::errno::Errno;
 
-/// The error mark of the stream, which belongs to the process as the stream does (C's `ferror`).
+/// The error indicator of the stream, which like the stream belongs to the process (C's `ferror`).
 static FAILURE: OnceLock<LostOutput> = OnceLock::new();
 
 /// Standard output could not be written.
@@ -24,12 +24,12 @@ impl fmt::Display for LostOutput {
 
 impl Error for LostOutput {}
 
-/// Whether all that was written to standard output has arrived there, or nobody wanted it any more.
+/// Whether standard output received everything, or its reader went away.
 pub fn check() -> Result<(), LostOutput> {
     FAILURE.get().map_or(Ok(()), |lost| Err(lost.clone()))
 }
 
-/// Standard output as it is. The standard library takes a closed descriptor for an open one.
+/// Standard output, unbuffered. The standard library ignores errors of a closed descriptor.
 pub struct Stdout;
 
 impl Write for Stdout {
@@ -46,9 +46,8 @@ impl Write for Stdout {
     }
 }
 
-/// What came of writing to standard output, or to a pipe that a flag names: a reader that has gone away is no failure,
-/// for any result of any command. The reader wanted no more, and says by its own exit status whether that was a fault;
-/// the summary of a load whose JSON is piped is on standard error all the same.
+/// The result of writing to standard output, or to a pipe that a flag names. A reader that goes away is not a failure,
+/// for any result of any command: its own exit status says whether that was a fault.
 pub fn unless_unwanted(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -56,7 +55,7 @@ pub fn unless_unwanted(written: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Remembers what came of writing to standard output.
+/// Remembers the result of writing to standard output.
 pub fn note(written: io::Result<()>) {
     if let Err(error) = unless_unwanted(written) {
         // The first failure explains the later ones.
@@ -71,7 +70,7 @@ pub fn to_stdout(text: Arguments<'_>) {
 
 /// Writes to standard error.
 pub fn to_stderr(text: Arguments<'_>) {
-    // There is nowhere left to say that this failed.
+    // There is nowhere left to report a failure.
     let _ = io::stderr().lock().write_fmt(text);
 }
 

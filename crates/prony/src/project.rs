@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_whose_name_holds_the_sign_is_that_folder() {
+    fn a_folder_name_may_contain_an_equals_sign() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a@b");
         std::fs::create_dir(&path).unwrap();

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn another_document_is_not_a_run() {
+    fn other_documents_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a:b");
         fs::write(&file, "{}").unwrap();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_which_a_key_is_there_twice_is_no_run() {
+    fn a_run_with_a_repeated_key_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("run.json");
         let text = format!(r#"{{"schema": "{RUN_SCHEMA}", "extra": {{"x": 1, "x": 2}}}}"#);

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_replaces_what_was_there_only_when_it_is_whole() {
+    fn a_result_replaces_an_earlier_one_only_when_complete() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result");
         fs::write(&path, "earlier").unwrap();
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn trying_a_new_file_leaves_nothing() {
+    fn trying_a_new_file_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result");
         drop(ResultFile::open(&path).unwrap());

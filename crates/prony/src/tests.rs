@@ -1,4 +1,4 @@
-//! Golden files of what the command shows. The tests of each view give it results that together show every line.
+//! Golden files of the command's output. The results in the tests of each view together show every line.
 //!
 //! `cargo insta test --review -p prony` shows what a change does (cargo install cargo-insta);
 //! `INSTA_UPDATE=always cargo test -p prony --bin prony --test golden` accepts all of it.

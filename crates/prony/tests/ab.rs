@@ -78,7 +78,7 @@ impl Repository {
         self.adaptive(revisions, &[&SIX_ROUNDS, more].concat())
     }
 
-    /// The same with as many rounds as it takes.
+    /// Runs `prony ab` with rounds added as needed.
     fn adaptive(&self, revisions: &[&str], more: &[&str]) -> Command {
         let server = ["--server", "tiny"];
         let arguments = [&["ab"], revisions, &server, &SHORT, more].concat();
@@ -164,7 +164,7 @@ fn if_nothing_changed_nothing_is_worse() {
 }
 
 #[test]
-fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
+fn rounds_are_added_until_the_rates_are_precise_or_the_budget_is_spent() {
     let repository = Repository::new();
     repository.write(1);
     repository.commit("little work");
@@ -193,7 +193,7 @@ fn rounds_are_added_until_the_rates_are_known_or_the_time_is_over() {
 }
 
 #[test]
-fn what_killed_ones_left_is_cleared_and_what_was_kept_is_not() {
+fn leftovers_of_killed_commands_are_removed_but_kept_files_stay() {
     let repository = Repository::new();
     repository.write(1000);
     repository.commit("one");
@@ -228,7 +228,7 @@ fn what_killed_ones_left_is_cleared_and_what_was_kept_is_not() {
 }
 
 #[test]
-fn what_cannot_be_compared_says_why() {
+fn revisions_that_cannot_be_compared_are_reported() {
     let repository = Repository::new();
     repository.write(1);
     repository.commit("it works");

@@ -130,7 +130,7 @@ fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_
 }
 
 #[test]
-fn a_workload_that_a_manifest_names_and_nothing_defines_is_reported() {
+fn an_undefined_workload_of_a_manifest_is_reported() {
     let project = Project::new().with(&["ceiling"]);
     let wrong = manifest(&["true"]).replace("\"hello\"", "\"helo\"");
     let path = project.manifest("mistaken", &wrong);
@@ -184,7 +184,7 @@ fn a_broken_suite_is_reported_with_file_and_line() {
 }
 
 #[test]
-fn outside_of_a_project_the_error_says_what_was_looked_for() {
+fn outside_a_project_the_error_names_the_missing_folders() {
     let folder = tempfile::tempdir().unwrap();
     for arguments in [
         &["run"][..],
@@ -232,14 +232,14 @@ fn a_build_that_fails_shows_its_last_lines_and_the_others_go_on() {
 }
 
 #[test]
-fn a_server_that_cannot_be_executed_is_named() {
+fn a_server_that_cannot_be_executed_is_reported() {
     let project = Project::new();
     project.command("no-program", &["./not-there"]);
     beside_a_good_one(&project, "no-program", &[]).says("cannot execute ./not-there");
 }
 
 #[test]
-fn a_server_that_never_responds_is_given_up() {
+fn a_server_that_never_responds_is_reported() {
     let project = Project::new();
     let silent = "
 import socket
@@ -286,7 +286,7 @@ fn a_server_that_responds_wrongly_is_reported_with_what_came() {
 }
 
 #[test]
-fn a_server_that_is_killed_in_mid_trial_fails_that_trial_and_is_shown_with_its_output() {
+fn a_server_killed_during_a_trial_is_reported_with_its_output() {
     let project = Project::new();
     project.handler(
         "mortal",
@@ -315,7 +315,7 @@ fn a_server_that_is_killed_in_mid_trial_fails_that_trial_and_is_shown_with_its_o
 }
 
 #[test]
-fn a_server_whose_log_is_short_of_lines_under_load_is_not_reconciled() {
+fn a_server_that_skips_log_lines_under_load_is_reported() {
     let project = Project::new();
     project.handler(
         "forgetful",
@@ -369,7 +369,7 @@ fn unread(mut command: Command) -> Option<i32> {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_fault_and_no_result_is_lost() {
+fn a_reader_that_goes_away_is_not_an_error() {
     let project = Project::new().with(&["ceiling"]);
     assert_eq!(unread(project.prony(&["list"])), Some(0));
     let verify = ["verify", "--workloads", "hello"];
@@ -393,8 +393,8 @@ fn a_reader_that_goes_away_is_no_fault_and_no_result_is_lost() {
     assert_eq!(common::schema::load(&result)["requests"], 20);
 }
 
-/// The command, with a file system of `kib` KiB at `place`, in a namespace of its own, so
-/// that nothing of it is left. `None` if the system does not permit that.
+/// Runs the command with a file system of `kib` KiB at `place`, in a mount namespace of its own, which vanishes with
+/// it. `None` if the system does not permit that.
 fn with_small_disk(place: &Path, kib: u32, command: &Command) -> Option<Command> {
     let mount = format!("mount -t tmpfs -o size={kib}k none \"$0\"");
     let unshared = |flags: &str, script: &str| {
@@ -420,7 +420,7 @@ fn with_small_disk(place: &Path, kib: u32, command: &Command) -> Option<Command>
 fn a_full_disk_ends_the_run_and_loses_nothing() {
     let project = Project::new().with(&["ceiling"]);
     let temporary = tempfile::tempdir().unwrap();
-    // First everything of Prony's is on the full disk, then only the record file.
+    // First all of `.prony` is on the full disk, then only the record file.
     for (small, kib, store) in [
         (".prony", 512, ".prony/prony.sqlite"),
         ("small", 256, "small/prony.sqlite"),

@@ -63,7 +63,7 @@ fn every_limit_is_measured_shown_and_written() {
 }
 
 #[test]
-fn on_one_cpu_it_says_so() {
+fn a_shared_cpu_is_noted() {
     let project = Project::new();
     let cpu = prony_system::allowed_cpus().unwrap()[0].to_string();
     let cpus = ["--server-cpus", &cpu, "--load-cpus", &cpu];
@@ -95,7 +95,7 @@ fn what_was_measured_before_a_signal_is_shown() {
 }
 
 #[test]
-fn cpus_that_are_none_are_the_command_lines_fault() {
+fn invalid_cpus_are_an_error_of_the_command_line() {
     let arguments = ["calibrate", "--load-cpus", "one"];
     let ended = Project::new().run(&arguments).with(2);
     ended.says("`one` is neither a CPU");

@@ -65,7 +65,7 @@ fn run(project: &Project, arguments: &[&str]) -> common::Ended {
 /// Every installed tool generates the load that its driver describes, and its output is
 /// understood.
 #[test]
-fn every_installed_tool_gives_figures() {
+fn every_installed_tool_is_measured() {
     let all = ["ab", "h2load", "hey", "k6", "oha", "prony", "wrk"];
     let project = project(&all);
     let json = project.path().join("all.json");
@@ -178,7 +178,7 @@ fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
 }
 
 #[test]
-fn when_it_is_stopped_what_was_measured_is_shown_and_nothing_runs_on() {
+fn after_an_interrupt_results_are_shown_and_no_process_is_left() {
     let (project, token) = (project(&[]), token());
     let hangs = "cd \"$(dirname \"$0\")\"
 [ -e ran ] && { sh -c 'sleep 3600; true' $1; exit; }

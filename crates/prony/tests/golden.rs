@@ -1,4 +1,4 @@
-//! What `prony list` shows, as it is. The other views have their golden files beside them, in `src`.
+//! Golden test of `prony list`. The other views have their golden files beside them, in `src`.
 //!
 //! `INSTA_UPDATE=always cargo test -p prony --test golden` accepts a change.
 
@@ -7,7 +7,7 @@ mod common;
 use common::project::{Project, manifest};
 use insta::{Settings, assert_snapshot};
 
-/// Which toolchains are here is the machine's; these servers need none, or what nobody has.
+/// Installed toolchains differ between machines; these servers need none, or one that no machine has.
 #[test]
 fn list() {
     let project = Project::new();

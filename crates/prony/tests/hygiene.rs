@@ -38,7 +38,7 @@ fn in_mid_trial(project: &Project, token: &str) -> Running {
 }
 
 #[test]
-fn when_prony_is_killed_its_servers_die_and_its_record_stays() {
+fn when_prony_is_killed_its_servers_end_and_its_record_stays() {
     let (project, token) = (Project::new(), token());
     let running = in_mid_trial(&project, &token);
     running.signal(Signal::SIGKILL);
@@ -77,7 +77,7 @@ fn stopped_by(signal: Signal) -> (Ended, Value) {
 }
 
 #[test]
-fn when_prony_is_stopped_its_servers_die_and_what_was_measured_is_reported() {
+fn when_prony_is_interrupted_its_servers_end_and_results_are_reported() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let (ended, record) = stopped_by(signal);
         assert_eq!(record["run"]["end"], "interrupted");
@@ -136,7 +136,7 @@ fn a_build_ends_with_prony() {
 }
 
 #[test]
-fn what_a_finished_run_started_is_gone() {
+fn a_finished_run_leaves_no_processes() {
     let (project, token) = (Project::new(), token());
     project.python("stubborn", STUBBORN, &token);
     let more = ["--rounds", "1"];

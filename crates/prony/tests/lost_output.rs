@@ -87,7 +87,7 @@ fn with_stdout_closed(command: &Command) -> Ended {
 }
 
 #[test]
-fn what_cannot_be_printed_is_an_error_of_every_command() {
+fn unprintable_results_are_an_error_of_every_command() {
     let (project, server) = (with_a_run(), HttpServer::start());
     for arguments in printing_commands(&server.url()) {
         let (code, said) = on_a_full_device(project.prony(&arguments));
@@ -99,7 +99,7 @@ fn what_cannot_be_printed_is_an_error_of_every_command() {
 }
 
 #[test]
-fn a_comparison_that_cannot_be_printed_ends_with_2_as_nothing_was_told() {
+fn a_comparison_that_cannot_be_printed_ends_with_2() {
     let project = with_two_runs();
     for more in [&[][..], &["--json", "-"], &["--markdown", "-"]] {
         let arguments = [&["compare", "latest~1", "latest"], more].concat();
@@ -134,7 +134,7 @@ fn closed_standard_output_is_an_error_like_a_full_one() {
 }
 
 #[test]
-fn a_result_whose_reader_goes_away_is_no_fault() {
+fn a_result_whose_reader_goes_away_is_not_an_error() {
     let (project, server) = (with_two_runs(), HttpServer::start());
     let url = server.url();
     for arguments in [
@@ -195,7 +195,7 @@ fn a_file_that_cannot_be_written_is_reported_before_anything_is_sent() {
 }
 
 #[test]
-fn two_results_cannot_go_to_one_place() {
+fn two_results_need_two_files() {
     let project = with_a_run();
     for (one, other) in [("same", "same"), ("same", "./same"), ("-", "-")] {
         let arguments = [
@@ -227,7 +227,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_earlier_result_stays_until_the_new_one_is_there() {
+fn an_earlier_result_stays_until_the_new_one_is_complete() {
     let (folder, server) = (tempfile::tempdir().unwrap(), HttpServer::start());
     let file = folder.path().join("result.json");
     fs::write(&file, "earlier").unwrap();
@@ -282,7 +282,7 @@ fn in_mid_run(project: &Project) -> Running {
 }
 
 #[test]
-fn a_record_file_that_is_deleted_in_mid_run_is_reported_and_what_was_measured_is_saved() {
+fn a_record_file_deleted_during_a_run_is_reported_and_results_are_saved() {
     let project = Project::new().with(&["ceiling"]);
     let files = ["prony.sqlite", "prony.sqlite-wal", "prony.sqlite-shm"];
     let delete_file = || {
@@ -315,7 +315,7 @@ fn a_record_file_that_is_deleted_in_mid_run_is_reported_and_what_was_measured_is
 }
 
 #[test]
-fn what_prony_makes_is_not_staged() {
+fn prony_s_own_files_are_not_staged() {
     let project = with_a_run();
     assert_eq!(
         fs::read_to_string(project.state(".gitignore")).unwrap(),
@@ -345,7 +345,7 @@ fn what_prony_makes_is_not_staged() {
 }
 
 #[test]
-fn every_command_that_makes_the_folder_makes_it_ignored() {
+fn every_command_that_creates_the_state_folder_makes_git_ignore_it() {
     for arguments in [
         &["verify", "--workloads", "hello"][..],
         &[
@@ -373,7 +373,7 @@ fn every_command_that_makes_the_folder_makes_it_ignored() {
 }
 
 #[test]
-fn no_folder_is_created_without_need() {
+fn no_other_folder_is_created() {
     let project = with_a_run();
     let measure = |store: &str| project.measure("ceiling", "hello", &["--store", store]);
     run(measure("no/such/dir/x"))

@@ -94,7 +94,7 @@ fn the_baseline_is_recorded_and_must_take_part() {
 }
 
 #[test]
-fn rounds_are_added_up_to_the_most_if_no_interval_is_narrow_enough() {
+fn rounds_are_added_up_to_the_maximum_if_no_interval_is_narrow_enough() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
     command.args(["--rounds", "8", "--only", "one"]);
@@ -189,7 +189,7 @@ fn wrong_precisions_and_budgets_are_reported() {
 }
 
 #[test]
-fn an_interrupt_says_how_far_the_rounds_came() {
+fn an_interrupted_run_records_its_rounds() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
     command.args(["--only", "one", "--duration", "200ms"]);
@@ -206,9 +206,9 @@ fn an_interrupt_says_how_far_the_rounds_came() {
 }
 
 #[test]
-fn a_server_that_is_slower_than_the_load_is_long_is_measured() {
+fn a_server_slower_than_the_load_is_measured() {
     let project = Project::new();
-    // As if it had hardly any CPU time: its first response comes after the 50 ms.
+    // Like a server with hardly any CPU time: its first response comes after the 50 ms.
     project.handler(
         "one",
         "    def handle(self):\n        time.sleep(0.4)\n        super().handle()",

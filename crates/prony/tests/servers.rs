@@ -1,5 +1,5 @@
-//! Servers from elsewhere: how they are started, what Prony says about one that does not come up, what counts
-//! as output, and servers and suites in any folder.
+//! Servers of users: how they start, how failures are reported, what counts as output, and servers and suites in any
+//! folder.
 
 mod common;
 
@@ -80,7 +80,7 @@ fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_ke
 }
 
 #[test]
-fn two_that_verify_the_same_server_at_once_keep_their_logs_apart() {
+fn two_verifications_of_a_server_at_once_have_separate_logs() {
     let project = Project::new();
     let script = "echo once; sleep 1; exit 3";
     project.command("slow-to-fail", &["sh", "-c", script]);
@@ -194,7 +194,7 @@ fn listens_as_its_words_say(project: &Project, id: &str, more: &str) {
 }
 
 #[test]
-fn a_command_line_may_say_if_to_listen() {
+fn a_command_line_may_contain_host_and_port() {
     let project = Project::new();
     listens_as_its_words_say(&project, "in-words", "");
     project
@@ -209,7 +209,7 @@ fn a_command_line_may_say_if_to_listen() {
 }
 
 #[test]
-fn a_program_that_is_not_here_is_skipped_with_the_line_that_installs_it() {
+fn a_missing_program_is_reported_with_the_command_that_installs_it() {
     let project = Project::new();
     let need = "needs = [{ program = \"no-such-server\", least = \"2.1\", install = \"get it somewhere\" }]\n";
     project.manifest("rare", &(manifest(&["no-such-server"]) + need));
@@ -280,7 +280,7 @@ fn a_suite_may_be_anywhere_and_name_servers_anywhere() {
     let suite = suite.to_str().unwrap();
     let named = |name: &str| format!("{name}={}", folder.display());
     let (old, new) = (named("old"), named("new"));
-    // Its order is that of the suite, not that of the command line.
+    // The order is that of the suite, not of the command line.
     let servers = ["run", suite, "--server", &new, "--server", &old];
     project.run(&servers).with(0).says("My own (my-own)");
     let record = project.export();

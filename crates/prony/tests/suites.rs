@@ -61,7 +61,7 @@ fn project() -> Project {
 }
 
 #[test]
-fn a_quick_run_says_so_and_has_the_shapes_of_the_whole_one() {
+fn a_quick_run_says_so_and_has_the_shapes_of_the_full_one() {
     let project = project();
     let ended = project.run(&["run", "small", "--quick"]).with(0);
     let ended = ended.says("This is a quick run").says("1 to 2 rounds");
@@ -120,7 +120,7 @@ fn a_quick_run_says_so_and_has_the_shapes_of_the_whole_one() {
 }
 
 #[test]
-fn what_is_short_as_it_is_is_not_called_quick() {
+fn a_short_suite_is_not_called_quick() {
     let project = project();
     let ended = project.run(&["run", "short", "--quick"]).with(0);
     ended.says("the suite `short` is already short: --quick changes nothing");
@@ -159,7 +159,7 @@ fn the_command_line_bounds_loads_of_every_shape() {
 }
 
 #[test]
-fn all_suites_are_run_one_after_the_other_and_each_has_its_report() {
+fn all_suites_run_one_after_the_other_each_with_its_report() {
     let project = project();
     let ended = project.run(&["run", "--all", "--quick"]).with(0);
     let ended = ended
@@ -193,7 +193,7 @@ fn all_suites_are_run_one_after_the_other_and_each_has_its_report() {
 }
 
 #[test]
-fn what_is_wrong_in_one_suite_does_not_stop_the_others() {
+fn a_faulty_suite_does_not_stop_the_others() {
     let project = project();
     project.suite("broken", "title = 1\n");
     project.suite("foreign", &SHORT.replace("ceiling", "celing"));
@@ -215,7 +215,7 @@ fn what_is_wrong_in_one_suite_does_not_stop_the_others() {
 }
 
 #[test]
-fn all_suites_with_a_choice_of_workloads_leave_out_what_has_none_of_them() {
+fn suites_without_the_chosen_workloads_are_left_out() {
     let project = project();
     let ended = project
         .run(&["run", "--all", "--workloads", "page"])
@@ -249,7 +249,7 @@ fn an_interrupt_ends_all_suites() {
 }
 
 #[test]
-fn a_server_that_lives_elsewhere_joins_the_suite() {
+fn a_server_in_another_folder_joins_the_suite() {
     let project = project();
     let elsewhere = Project::new();
     elsewhere.handler("my-server", "    pass");
@@ -288,7 +288,7 @@ fn a_server_that_lives_elsewhere_joins_the_suite() {
 }
 
 #[test]
-fn a_server_that_serves_nothing_of_the_suite_is_left_out_and_no_failure() {
+fn a_server_without_the_suites_workloads_is_left_out() {
     let project = project();
     let serves_hello = common::project::manifest(&["true"]).replace(
         r#"["hello", "byte", "page", "page-log", "sse", "sse-20k", "quote"]"#,
@@ -306,7 +306,7 @@ fn a_server_that_serves_nothing_of_the_suite_is_left_out_and_no_failure() {
 }
 
 #[test]
-fn a_server_that_serves_a_part_of_the_suite_is_measured_in_that_part() {
+fn a_server_with_some_of_the_workloads_is_measured_in_those() {
     let project = project();
     project.handler("part", "    pass");
     let manifest = project.path().join("servers/part/server.toml");
@@ -326,7 +326,7 @@ fn a_server_that_serves_a_part_of_the_suite_is_measured_in_that_part() {
 }
 
 #[test]
-fn a_published_table_of_which_nothing_is_measured_is_left_out() {
+fn a_published_table_without_measured_rows_is_left_out() {
     let project = project();
     project
         .run(&["run", "small", "--quick", "--workloads", "byte"])
@@ -335,7 +335,7 @@ fn a_published_table_of_which_nothing_is_measured_is_left_out() {
 }
 
 #[test]
-fn suites_are_listed_with_what_they_are() {
+fn suites_are_listed_with_their_description() {
     let ended = project().run(&["list", "suites"]).with(0);
     let ended = ended.prints("  small  A small suite (1 server: hello, byte)");
     ended.prints("         Two loads, and a document.");

@@ -268,7 +268,7 @@ fn a_server_that_closes_its_connections_must_say_so() {
 }
 
 #[test]
-fn one_draw_for_each_connection_is_no_draw_for_each_request() {
+fn one_draw_per_connection_is_reported() {
     let project = Project::new();
     let drawn_once = "
     drawn = None
@@ -305,7 +305,7 @@ load = { shape = "closed", connections = 8, duration = "2s", warmup = "0s", time
 "#;
 
 #[test]
-fn draws_are_tested_under_load_too() {
+fn draws_are_tested_under_load() {
     let project = Project::new().with(&["ceiling"]);
     // Right while it is verified; under load every draw is the first line.
     let lazy = "
@@ -360,7 +360,7 @@ fn a_rebuild_runs_the_build_again() {
 }
 
 #[test]
-fn what_responds_wrongly_is_not_measured_and_not_ranked() {
+fn a_wrong_server_is_neither_measured_nor_ranked() {
     let project = Project::new().with(&["ceiling"]);
     for lie in LIES.iter().filter(|lie| lie.workload == "page") {
         project.handler(lie.id, lie.methods);
@@ -395,7 +395,7 @@ fn what_responds_wrongly_is_not_measured_and_not_ranked() {
 }
 
 #[test]
-fn a_workload_that_a_server_does_not_claim_is_not_held_against_it() {
+fn a_server_need_not_serve_unlisted_workloads() {
     let project = Project::new().with(&["ceiling"]);
     project.handler(
         "hello-only",

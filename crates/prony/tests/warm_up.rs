@@ -21,9 +21,9 @@ workloads = ["hello"]
 load = { shape = "closed", connections = 4, duration = "300ms", warmup = "100ms", timeout = "10s" }
 "#;
 
-/// A handler that spends `extra_s` of CPU time on a response: an expression that may hold `used`, the CPU time of its
-/// process so far, and `age`, the time since its first request, in seconds. With `used`, a busy machine changes nothing
-/// but how long it takes.
+/// A handler that spends `extra_s` of CPU time on a response: an expression that may contain `used`, the CPU time of
+/// its process so far, and `age`, the time since its first request, in seconds. With `used`, a busy machine only makes
+/// the warm-up longer.
 fn handler(extra_s: &str) -> String {
     format!(
         "    def do_GET(self):
@@ -91,7 +91,7 @@ fn run_few(project: &Project, more: &[&str]) -> Ended {
 }
 
 #[test]
-fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
+fn a_jit_compiled_server_is_measured_warm_and_kept() {
     let _alone = alone();
     // A workload with log lines, whose count must still be right.
     let project = project("page-log");
@@ -120,7 +120,7 @@ fn a_server_that_compiles_while_it_runs_is_measured_warm_and_kept() {
 }
 
 #[test]
-fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
+fn a_server_without_a_warm_up_restarts_for_each_trial() {
     let _alone = alone();
     let project = project("hello");
     // The CPU time of its responses is nearly the same on any machine.
@@ -137,7 +137,7 @@ fn a_server_that_is_fast_at_once_starts_anew_and_pays_little() {
 }
 
 #[test]
-fn one_that_gets_faster_all_the_time_is_marked_at_the_limit() {
+fn a_server_that_keeps_getting_faster_is_marked_at_the_limit() {
     let _alone = alone();
     let project = project("hello");
     // The CPU time falls to a fifth within half a second, which a few responses show, and the limit is the earliest
@@ -183,7 +183,7 @@ fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
 }
 
 #[test]
-fn a_kept_server_that_ends_is_started_and_warmed_up_anew() {
+fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
     let _alone = alone();
     let project = project("hello");
     // Its trials are far enough apart that it is idle for a second at least once. Then the first process ends.

@@ -13,14 +13,14 @@ use serde_json::Value;
 const ROUNDS: usize = 2;
 const WORKLOADS: [&str; 3] = ["hello", "page", "sse"];
 
-/// The repository's servers that are quick to build, with Go's if Go is installed.
+/// The repository's servers that build quickly, and Go's if Go is installed.
 fn servers() -> Vec<&'static str> {
     let mut servers = vec!["ceiling", "python-httpserver"];
     let go = Command::new("go").arg("version").output();
     if go.is_ok_and(|output| output.status.success()) {
         servers.push("go-nethttp");
     } else {
-        leave_out("go-nethttp", "there is no Go");
+        leave_out("go-nethttp", "Go is not installed");
     }
     servers
 }
@@ -81,7 +81,7 @@ fn export(project: &Project) -> Value {
     schema::run(&json.stdout)
 }
 
-/// Each round holds every server with every workload once and is over before the next.
+/// Each round has every server with every workload once, and ends before the next.
 fn order_is_interleaved(run: &Value, servers: &[&str]) {
     let all = run["trials"].as_array().unwrap();
     for (sequence, one) in all.iter().enumerate() {
@@ -112,7 +112,7 @@ fn order_is_interleaved(run: &Value, servers: &[&str]) {
         let different: BTreeSet<_> = round.iter().collect();
         assert_eq!(different.len(), a_round, "{round:?}");
     }
-    assert_ne!(rounds[0], rounds[1], "the order is drawn anew");
+    assert_ne!(rounds[0], rounds[1], "each round has its own order");
 }
 
 fn figures_are_sound(trial: &Value) {
@@ -149,7 +149,7 @@ fn files_are_written(project: &Project, id: &str, run: &Value, servers: &[&str])
     for server in servers {
         assert!(markdown.contains(server) && html.contains(server));
     }
-    assert!(html.contains("<svg"), "the page has its charts in it");
+    assert!(html.contains("<svg"), "the page contains its charts");
     assert_eq!(&schema::run(&read("record.json")), run);
     let charts: Vec<String> = fs::read_dir(folder.join("charts"))
         .unwrap()

@@ -19,7 +19,7 @@ const HALF_WRONG: &str = "
         self.wfile.write(b'no')";
 
 #[test]
-fn wrong_responses_under_load_end_with_exit_status_1() {
+fn wrong_responses_under_load_end_with_status_1() {
     let project = Project::new();
     project.handler("good", "    pass");
     project.handler("half", HALF_WRONG);

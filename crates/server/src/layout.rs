@@ -1,4 +1,4 @@
-//! Where things are: the folder with `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
+//! The layout of a project: `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The folders that mark the root.
 const MARKS: [&str; 3] = ["servers", "suites", "workloads"];
 
-/// The folders of one checkout of Prony.
+/// The folders of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
@@ -23,18 +23,18 @@ pub enum LayoutError {
     Start {
         /// Where the search began.
         start: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The folder for what Prony makes cannot be created.
+    /// The folder for Prony's own files cannot be created.
     #[error("cannot create the folder {state}, where Prony keeps all its files: {source}")]
     State {
         /// The folder.
         state: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// No folder up to the top has them.
+    /// No folder from there to the root has them.
     #[error(
         "neither {start} nor a folder above it contains servers/, suites/ and workloads/; run prony inside of such a folder, or give it with --project"
     )]
@@ -71,13 +71,12 @@ impl Layout {
         &self.root
     }
 
-    /// Everything that Prony makes: `.prony/`.
+    /// The folder for Prony's own files: `.prony/`.
     pub fn state(&self) -> PathBuf {
         self.root.join(".prony")
     }
 
-    /// Creates [`Self::state`], the one folder that Prony creates unasked, and keeps git from seeing
-    /// what is in it.
+    /// Creates [`Self::state`], the only folder that Prony creates unasked, and makes Git ignore it.
     ///
     /// # Errors
     /// If it cannot be created or written.
@@ -86,17 +85,17 @@ impl Layout {
         ignored_folder(&state).map_err(|source| LayoutError::State { state, source })
     }
 
-    /// The servers, a folder each.
+    /// The servers, one folder each.
     pub fn servers(&self) -> PathBuf {
         self.root.join("servers")
     }
 
-    /// The suites, a file each.
+    /// The suites, one file each.
     pub fn suites(&self) -> PathBuf {
         self.root.join("suites")
     }
 
-    /// The workloads, a file each.
+    /// The workloads, one file each.
     pub fn workloads(&self) -> PathBuf {
         self.root.join("workloads")
     }
@@ -106,12 +105,12 @@ impl Layout {
         self.workloads().join("assets")
     }
 
-    /// What builds made, a folder for each server and source hash.
+    /// The builds, one folder for each server and source hash.
     pub fn builds(&self) -> PathBuf {
         self.state().join("build")
     }
 
-    /// The toolchains that Prony made for itself.
+    /// The toolchains that Prony installed for itself.
     pub fn tools(&self) -> PathBuf {
         self.state().join("tools")
     }
@@ -121,7 +120,7 @@ impl Layout {
         self.state().join("runs")
     }
 
-    /// What the servers' package managers fetch, shared by all servers so that it is fetched once.
+    /// The downloads of the servers' package managers, shared by all servers.
     pub fn packages(&self) -> PathBuf {
         self.state().join("packages")
     }
@@ -131,8 +130,9 @@ impl Layout {
         self.state().join("cargo-target")
     }
 
-    /// That of the server `id`, which lies in `folder`. A variant, and a server that lies elsewhere, may build a program of the same name as
-    /// another: in the shared folder the later build would write over the earlier one, and both would be measured as it.
+    /// The target folder of the server `id` in `folder`. A variant, or a server elsewhere, may build a program with the
+    /// same name as another: in the shared folder the later build would overwrite the earlier one, and Prony would
+    /// measure the same program twice.
     pub fn cargo_target_of(&self, id: &str, folder: &Path) -> PathBuf {
         let own = self.servers().join(id);
         match own.canonicalize().is_ok_and(|own| own == folder) {
@@ -142,7 +142,7 @@ impl Layout {
     }
 }
 
-/// A folder whose `.gitignore` names everything in it. One that is there is left as it is.
+/// Creates a folder with a `.gitignore` that names everything in it. An existing one stays as it is.
 fn ignored_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     match File::create_new(folder.join(".gitignore")) {
@@ -152,8 +152,8 @@ fn ignored_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes the lock on `file`, which is created if it does not exist, and holds it until the returned value
-/// is dropped; `None` if `interrupt` is set before it is free. Another thread or program may hold it for minutes.
+/// Locks `file`, which is created if it does not exist, until the returned value is dropped; `None` if `interrupt` is
+/// set first. Another thread or program may hold the lock for minutes.
 pub fn lock_unless(interrupt: &AtomicBool, file: &Path) -> io::Result<Option<File>> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_marks_nothing_is_found() {
+    fn a_folder_without_the_marks_is_not_a_project() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(
             Layout::find(folder.path()),

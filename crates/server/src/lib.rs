@@ -1,8 +1,6 @@
-//! A server under test: its manifest and toolchain, its build, its process, when it is ready, what it
-//! costs, and its end.
+//! A server under test: its manifest, toolchain, build, process, readiness, costs and end.
 //!
-//! This room knows nothing of loads or suites. Whoever starts a server gives a probe that says
-//! whether a response is right.
+//! This crate does not depend on loads or suites. The caller provides a probe that checks the responses.
 #![forbid(unsafe_code)]
 
 mod build;

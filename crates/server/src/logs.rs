@@ -1,4 +1,4 @@
-//! What a server writes: a file for its standard output, one for its standard error.
+//! A server's logs: a file for its standard output, and one for its standard error.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::supervisor::new_log;
 
-/// How many of a log's first and last lines are shown. Some say what is wrong first and print a long
-/// stack after it, others the other way round.
+/// How many of a log's first and last lines are shown. Some programs print the reason before a long stack trace, others
+/// after it.
 const FIRST_LINES: usize = 10;
 const LAST_LINES: usize = 20;
 
-/// At most this much of a log's beginning, and of its end, is read to be shown.
+/// How much of a log's beginning, and of its end, is read to be shown.
 const SHOWN_BYTES: u64 = 64 * 1024;
 
 /// Longer lines are cut.
@@ -21,9 +21,9 @@ const LINE_CHARS: usize = 500;
 /// The two logs of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logs {
-    /// What it wrote to standard output.
+    /// The log of standard output.
     pub output: PathBuf,
-    /// What it wrote to standard error.
+    /// The log of standard error.
     pub errors: PathBuf,
 }
 
@@ -46,12 +46,12 @@ impl Logs {
     /// Removes both.
     pub fn discard(&self) {
         for path in [&self.output, &self.errors] {
-            // Nothing depends on it: a log that stays only takes room.
+            // Errors do not matter: a log that stays only takes space.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Both, with the beginning and the end of what each holds, for an error text.
+    /// The beginning and the end of both, for an error text.
     pub fn shown(&self) -> String {
         let parts = [
             ("standard output", &self.output),
@@ -84,7 +84,7 @@ impl Logs {
         text
     }
 
-    /// The paths of both, in a line.
+    /// The paths of both, in one line.
     pub fn paths(&self) -> String {
         format!("{}, {}", self.output.display(), self.errors.display())
     }
@@ -96,7 +96,7 @@ impl Logs {
     }
 }
 
-/// The lines of a file, or its first and last ones with a mark between them.
+/// The lines of a file, or its first and last lines with a mark between them.
 fn excerpt(path: &Path) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -106,7 +106,7 @@ fn excerpt(path: &Path) -> io::Result<Vec<String>> {
     }
     let last = match length <= SHOWN_BYTES {
         true => first[FIRST_LINES..].to_vec(),
-        // The first of these may have lost its beginning.
+        // The first line may be incomplete.
         false => lines_from(&mut file, length - SHOWN_BYTES)?
             .into_iter()
             .skip(1)
@@ -133,10 +133,10 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// At most this much of a log is read for its last lines.
+/// How much of a log is read for its last lines.
 const TAIL_BYTES: u64 = 64 * 1024;
 
-/// The last `lines` lines of a file, of its last 64 KiB.
+/// The last `lines` lines of a file, from its last 64 KiB.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -152,7 +152,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     Ok(all[all.len().saturating_sub(lines)..].join("\n"))
 }
 
-/// The same for error texts, with a note in its place if the log cannot be read.
+/// The same for error texts, or a note if the log cannot be read.
 pub(crate) fn tail_or_note(path: &Path, lines: usize) -> String {
     match tail(path, lines) {
         Ok(text) if text.is_empty() => format!("(nothing in {})", path.display()),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_log_the_beginning_and_the_end_are_shown() {
+    fn the_beginning_and_the_end_of_a_long_log_are_shown() {
         let folder = tempfile::tempdir().unwrap();
         let numbered = |count: u32| -> String { (1..=count).map(|i| format!("{i}\n")).collect() };
         let lines = |text: String| excerpt(&logs(folder.path(), &text, "").output).unwrap();

@@ -1,4 +1,4 @@
-//! Free ports, and whose a port is.
+//! Free ports, and who listens on a port.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,7 +10,7 @@ use procfs_core::{ExplicitSystemInfo, FromReadSI};
 
 use crate::sampling::process;
 
-/// Where ports for servers come from.
+/// A source of ports for servers.
 pub trait PortSource {
     /// A port of `host` that should be free.
     ///
@@ -19,7 +19,7 @@ pub trait PortSource {
     fn next_port(&mut self, host: IpAddr) -> io::Result<u16>;
 }
 
-/// Ports that the kernel says are free. Another program may take one before the server does.
+/// Ports that the kernel reports as free. Another program may take one before the server does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FreePorts;
 
@@ -36,7 +36,7 @@ impl<F: FnMut(IpAddr) -> io::Result<u16>> PortSource for F {
     }
 }
 
-/// Whether what a server wrote before it ended says that its port was taken.
+/// Whether a server's output says that its port was taken.
 pub fn says_address_in_use(output: &str) -> bool {
     const WORDS: [&str; 4] = [
         "address already in use",
@@ -57,13 +57,13 @@ pub fn says_address_in_use(output: &str) -> bool {
 pub enum Listener {
     /// Only processes of the tree.
     Ours,
-    /// A process outside the tree, perhaps beside one of it.
+    /// A process outside the tree, perhaps in addition to one of the tree.
     Foreign,
-    /// The system does not say.
+    /// Unknown.
     Unknown,
 }
 
-/// Who listens on a TCP port, of the processes `pids` or others.
+/// Who listens on a TCP port: the processes `pids` or others.
 pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
     let listening = listening_inodes(port);
     if listening.is_empty() {
@@ -73,7 +73,7 @@ pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
     for pid in pids {
         match socket_inodes(*pid) {
             Ok(inodes) => ours.extend(inodes),
-            // One that has just ended holds no port.
+            // A process that has just ended holds no port.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(_) => return Listener::Unknown,
         }
@@ -85,7 +85,7 @@ pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
     }
 }
 
-/// The processes that listen on a TCP port, as far as this one may see them.
+/// The processes that listen on a TCP port, as far as they are visible.
 pub fn listeners_on(port: u16) -> Vec<i32> {
     let listening = listening_inodes(port);
     if listening.is_empty() {
@@ -93,7 +93,7 @@ pub fn listeners_on(port: u16) -> Vec<i32> {
     }
     let pids = process::ids().unwrap_or_default().into_iter();
     pids.filter(|&pid| {
-        // Those of other users cannot be looked into.
+        // Descriptors of other users' processes are not readable.
         let inodes = socket_inodes(pid).unwrap_or_default();
         inodes.iter().any(|inode| listening.contains(inode))
     })
@@ -123,7 +123,7 @@ fn listening_inodes(port: u16) -> HashSet<u64> {
 
 /// Every TCP socket that listens, with its inode.
 fn listening() -> Vec<(SocketAddr, u64)> {
-    // Of these only the byte order matters here.
+    // Only the byte order matters here.
     let system = ExplicitSystemInfo {
         boot_time_secs: 0,
         ticks_per_second: 0,
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_many_languages_for_a_taken_port() {
+    fn messages_about_a_taken_port_are_recognised() {
         for words in [
             "listen tcp 127.0.0.1:80: bind: address already in use",
             "Error: Os { code: 98, kind: AddrInUse, message: \"Address in use\" }",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_port_of_this_process_is_ours_and_to_others_foreign() {
+    fn a_port_of_this_process_is_its_own_and_foreign_to_others() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let me = i32::try_from(std::process::id()).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_addresses_of_this_process_are_told() {
+    fn the_addresses_of_this_process_are_found() {
         let listeners = ["127.0.0.1:0", "[::1]:0"].map(TcpListener::bind);
         let me = i32::try_from(std::process::id()).unwrap();
         let told = addresses_of(&[me]);

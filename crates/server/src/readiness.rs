@@ -10,8 +10,7 @@ use crate::running::{Launch, RunningServer, StartError};
 use crate::supervisor::Exit;
 use prony_system::monotonic_ns;
 
-/// The pause between two tries is this part of the time waited so far, so that it makes a startup
-/// time at most so much too long.
+/// The pause between two tries as a share of the time waited so far, and so the largest error of a startup time.
 const PAUSE_PART: u32 = 20;
 
 /// The shortest and the longest pause.
@@ -21,13 +20,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 /// A server may respond wrongly while it starts, but no longer than this.
 const WRONG_TIME: Duration = Duration::from_secs(2);
 
-/// How long a server that gave no response has to write what it still has to say when it is stopped.
+/// The grace period for a server that did not respond, to flush its output.
 const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
 
-/// How long a server that is ending may take to be seen as ended: all of its tree is stopped first.
+/// How long to wait for a server that is about to end: its whole tree is stopped first.
 const END_TIME: Duration = Duration::from_millis(500);
 
-/// In how many of its last lines a word of a taken port is looked for.
+/// How many of its last lines are searched for a message about a taken port.
 const PORT_TAIL_LINES: usize = 100;
 
 /// How many ports are tried.
@@ -38,9 +37,9 @@ const PORTS: u32 = 3;
 pub enum Probe {
     /// The expected response.
     Right,
-    /// No whole response: refused, closed, or not in time; this says which.
+    /// No complete response: refused, closed, or not in time; this says which.
     NotYet(String),
-    /// Another response; this says what was expected and what came.
+    /// Another response, with what was expected and what came.
     Wrong(String),
 }
 
@@ -51,7 +50,7 @@ pub struct Ready {
     pub startup_ns: u64,
 }
 
-/// Why there was none.
+/// Why there was no expected response.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     /// It ended before.
@@ -62,10 +61,10 @@ pub enum NotReady {
         /// What it wrote, and the paths of its logs.
         output: String,
     },
-    /// No whole response.
+    /// No complete response.
     #[error("the server sent no complete response within {timeout:?}: {why}; {output}")]
     NeverResponded {
-        /// How long was waited.
+        /// How long Prony waited.
         timeout: Duration,
         /// Where it listens instead, or the result of the last try.
         why: String,
@@ -105,30 +104,30 @@ impl NotReady {
     }
 }
 
-/// Why a server could not be brought to its first expected response.
+/// Why a server sent no expected response.
 #[derive(Debug, thiserror::Error)]
 pub enum BringUpError {
     /// It could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// It gave no expected response.
+    /// It did not become ready.
     #[error(transparent)]
     NotReady(#[from] NotReady),
-    /// Every port that was tried was taken when the server came to use it.
+    /// Every port that was tried was taken before the server could use it.
     #[error(
         "{tries} ports that were free were taken before the server could use them; is another program taking ports? Last: {last}"
     )]
     PortsTaken {
         /// How many were tried.
         tries: u32,
-        /// What happened with the last one.
+        /// What happened with the last port.
         last: NotReady,
     },
 }
 
-/// Probes a server until it gives its first expected response.
+/// Probes a server until it sends its first expected response.
 ///
-/// A probe must bound its own time. Prony checks that an expected response came from the server itself.
+/// A probe must limit its own time. Prony checks that an expected response came from the server itself.
 ///
 /// # Errors
 /// If the server ends, does not respond within `timeout` or responds wrongly, or `interrupt` is set.
@@ -173,8 +172,8 @@ pub fn wait_ready(
     }
 }
 
-/// Starts a server and waits for its first expected response; if its port was taken meanwhile, again
-/// with another, three times in all.
+/// Starts a server and waits for its first expected response; if its port was taken meanwhile, tries again with
+/// another, three times in all.
 ///
 /// # Errors
 /// As [`RunningServer::start`] and [`wait_ready`]; a server that is not ready has been killed.
@@ -199,14 +198,14 @@ pub fn bring_up(
     }
 }
 
-/// The expected response may have come from a program that had the port before.
+/// The expected response may have come from another program that already had the port.
 fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
     fail_if_exited(server)?;
     let port = server.address().port();
     let pids = server.tree().pids().unwrap_or_default();
     match listener_of(port, &pids) {
         Listener::Foreign => {
-            // One whose processes are ending right now has no port any more either.
+            // A server that is just ending no longer has a port either.
             fail_if_exits_within(server, END_TIME)?;
             Err(NotReady::PortTaken { port })
         }
@@ -228,7 +227,7 @@ fn fail_if_exits_within(server: &mut RunningServer, time: Duration) -> Result<()
     }
 }
 
-/// Stops the server, so that it writes what it has buffered.
+/// Stops the server, so that it flushes its output.
 fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) -> NotReady {
     let pids = server.tree().pids().unwrap_or_default();
     let why = why_silent(server.address(), &addresses_of(&pids), &last);
@@ -240,7 +239,7 @@ fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) 
     }
 }
 
-/// Why a server gave no whole response, by where it listens and what came last.
+/// Why a server sent no complete response: where it listens instead, or what the last try gave.
 fn why_silent(address: SocketAddr, listens_on: &[SocketAddr], last: &str) -> String {
     let any = |ip: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || address.is_ipv4());
     let reached = |other: &SocketAddr| {

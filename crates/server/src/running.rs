@@ -1,4 +1,4 @@
-//! A server that runs.
+//! A running server.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::port::PortSource;
 use crate::sampling::{ProcessTree, TreeUsage};
 use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
 
-/// How a server is to be started.
+/// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The supervisor's program.
@@ -28,7 +28,7 @@ pub struct Launch {
     pub host: IpAddr,
     /// The folder of the files that it responds with.
     pub assets: PathBuf,
-    /// The file for its standard output; the one for its standard error lies beside it, see [`Logs::at`].
+    /// The file for its standard output; that for its standard error is beside it, see [`Logs::at`].
     pub log: PathBuf,
 }
 
@@ -113,7 +113,7 @@ impl RunningServer {
         })
     }
 
-    /// Where it listens, or will.
+    /// The address that it listens on, or will.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -128,7 +128,7 @@ impl RunningServer {
         self.process.started_at_ns()
     }
 
-    /// How it ended, if it has. Then no process of its tree is left.
+    /// How it ended, if it has; then no process of its tree is left.
     pub fn exited(&mut self) -> Option<Exit> {
         self.exits_within(Duration::ZERO)
     }
@@ -154,7 +154,7 @@ impl RunningServer {
         self.errors.count()
     }
 
-    /// All that it has written.
+    /// Its logs.
     pub fn logs(&self) -> &Logs {
         &self.logs
     }
@@ -164,21 +164,21 @@ impl RunningServer {
         ProcessTree::under_supervisor(self.process.supervisor_pid())
     }
 
-    /// What its process tree has used since its start and holds now.
+    /// The usage of its process tree.
     ///
     /// # Errors
-    /// If it has ended, or the system does not say.
+    /// If it has ended, or the system does not report it.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         self.tree().usage()
     }
 
-    /// Ends it: SIGTERM, and when it has ended or `grace` is over, SIGKILL to all that is left of its tree.
+    /// Ends it: SIGTERM, and when it has ended or `grace` is over, SIGKILL to the rest of its tree.
     pub fn stop(&mut self, grace: Duration) -> Exit {
         self.process.stop(grace)
     }
 }
 
-/// Counts the lines of a file that grows; each byte is read once.
+/// Counts the lines of a growing file; each byte is read once.
 #[derive(Debug)]
 struct LineCounter {
     file: File,
@@ -207,7 +207,7 @@ impl LineCounter {
     }
 }
 
-/// What a server gets when it starts, in variables and in the placeholders of its command.
+/// What a server gets at its start, in variables and in the placeholders of its command.
 pub struct Contract {
     host: String,
     port: String,
@@ -218,7 +218,7 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// What `built` gets when it is to listen on `address`.
+    /// What `built` gets to listen on `address`.
     ///
     /// # Errors
     /// If the folder for `{tmp}` cannot be created.
@@ -250,7 +250,7 @@ impl Contract {
         }
     }
 
-    /// Says that a supervisor has taken over: it removes the folder for `{tmp}` when the server has ended.
+    /// Called once a supervisor has taken over, which removes the folder for `{tmp}` when the server has ended.
     pub fn taken_over(self) {
         self.scratch.map(TempDir::keep);
     }
@@ -277,7 +277,7 @@ impl Contract {
             Place::Cpus => Some(self.cpus.clone()),
             Place::Assets => Some(self.assets.to_string_lossy().into_owned()),
             Place::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
-            // The build has filled these in.
+            // The build has already filled these in.
             _ => None,
         };
         word.fill_known(value).to_string()
@@ -293,7 +293,7 @@ fn wants_scratch(built: &Built) -> bool {
     words.any(|word| word.placeholders().any(|place| place == Place::Tmp))
 }
 
-/// It lies in the system's folder for such things because the path of a socket in it must be short.
+/// In the system's temporary folder, because the path of a socket in it must be short.
 fn new_scratch() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("prony-").tempdir()
 }

@@ -26,15 +26,15 @@ pub struct Server {
 /// Why a folder is not a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// Its manifest is faulty.
+    /// Its manifest is invalid.
     #[error(transparent)]
     Manifest(#[from] FileError),
-    /// Something of it cannot be read.
+    /// A file or folder of it cannot be read.
     #[error("cannot read {path}: {source}")]
     Read {
         /// What cannot be read.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The name of its folder is not an id.
@@ -45,21 +45,21 @@ pub enum ServerError {
         "`{0}` is not a valid server name: use lower-case letters, digits and hyphens, for instance new=../my-server"
     )]
     BadName(String),
-    /// Its manifest has no variant of that name.
+    /// Its manifest has no such variant.
     #[error("server `{id}`: {unknown}")]
     NoVariant {
         /// The server's id.
         id: String,
-        /// The name, and the variants that there are.
+        /// The name, and the known variants.
         unknown: UnknownName,
     },
 }
 
 impl Server {
-    /// Reads the server in `folder`, wherever that is.
+    /// Reads the server in `folder`, which may be anywhere.
     ///
     /// # Errors
-    /// If its manifest is faulty or something of it cannot be read.
+    /// If its manifest is invalid or a file cannot be read.
     pub fn open(folder: &Path) -> Result<Server, ServerError> {
         let folder = folder
             .canonicalize()
@@ -82,7 +82,7 @@ impl Server {
         })
     }
 
-    /// The variant of this name, whose id is `ID@NAME`.
+    /// The variant with this name, whose id is `ID@NAME`.
     ///
     /// # Errors
     /// If the manifest has no such variant, with the nearest one.
@@ -108,10 +108,10 @@ impl Server {
         names.filter_map(|variant| self.variant(&variant.name).ok())
     }
 
-    /// The same under another name, so that one folder can be measured twice.
+    /// The same server under another name, so that one folder can be measured twice.
     ///
     /// # Errors
-    /// If the name is none that a server can have.
+    /// If the name is not valid for a server.
     pub fn named(self, name: &str) -> Result<Server, ServerError> {
         if !is_id(name) {
             return Err(ServerError::BadName(name.to_owned()));
@@ -132,7 +132,7 @@ impl From<Unreadable> for ServerError {
     }
 }
 
-/// Whether it can be the name of a folder of a server, or of a variant.
+/// Whether it is a valid name for a server's folder or a variant.
 pub(crate) fn is_id(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty() && name.chars().all(is_letter)
@@ -157,19 +157,19 @@ pub struct BrokenServer {
 /// All servers of a layout, in the order of their ids.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    /// Those that can be used.
+    /// Those with a valid manifest.
     pub servers: Vec<Server>,
-    /// Those that cannot.
+    /// The others.
     pub broken: Vec<BrokenServer>,
 }
 
 /// Why servers cannot be selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// There is none of that id.
+    /// There is none with this id.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// There is one, but its manifest is faulty.
+    /// There is one, but its manifest is invalid.
     #[error("the server `{id}` cannot be used: {reason}")]
     Broken {
         /// The id.
@@ -180,7 +180,7 @@ pub enum SelectError {
 }
 
 impl Catalogue {
-    /// Reads every folder of `servers/` that holds a manifest. One that is faulty does not stop the others.
+    /// Reads every folder of `servers/` with a manifest. An invalid one does not affect the others.
     ///
     /// # Errors
     /// If `servers/` itself cannot be read.
@@ -201,7 +201,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// Takes a server, and after it its variants.
+    /// Adds a server, followed by its variants.
     fn add(&mut self, server: Server) {
         let variants: Vec<Server> = server.variants().collect();
         self.servers.push(server);
@@ -211,7 +211,7 @@ impl Catalogue {
     /// The servers of these ids, in this order, each once; all usable ones if `ids` is empty.
     ///
     /// # Errors
-    /// If one is unknown, with the nearest id, or faulty.
+    /// If one is unknown (with the nearest id) or invalid.
     pub fn select<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<&Server>, SelectError> {
         if ids.is_empty() {
             return Ok(self.servers.iter().collect());
@@ -226,10 +226,10 @@ impl Catalogue {
         Ok(selected)
     }
 
-    /// The server of this id.
+    /// The server with this id.
     ///
     /// # Errors
-    /// If it is unknown, with the nearest id, or faulty.
+    /// If it is unknown (with the nearest id) or invalid.
     pub fn get(&self, id: &str) -> Result<&Server, SelectError> {
         if let Some(server) = self.servers.iter().find(|server| server.id == id) {
             return Ok(server);
@@ -302,7 +302,7 @@ run = ["sh"]
     }
 
     #[test]
-    fn the_hash_follows_the_sources_and_not_what_is_made_of_them() {
+    fn the_hash_depends_on_sources_and_not_on_build_results() {
         let (_folder, layout) = layout(&[("one", MANIFEST)]);
         let path = layout.servers().join("one");
         let hash = || Server::open(&path).unwrap().source_hash;
@@ -321,7 +321,7 @@ run = ["sh"]
     }
 
     #[test]
-    fn a_folder_without_a_manifest_says_what_is_missing() {
+    fn a_folder_without_a_manifest_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("empty");
         fs::create_dir(&path).unwrap();

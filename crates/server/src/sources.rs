@@ -1,4 +1,4 @@
-//! Which files of a folder are sources, and one hash of them all.
+//! The source files of a folder, and their hash.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 
 /// Folders that builds create; they are not sources.
 const MADE: [&str; 4] = ["target", "node_modules", "__pycache__", "zig-out"];
-/// How deep folders of sources may lie in each other: more is taken for a loop of links.
+/// How deeply folders of sources may be nested; more is treated as a loop of links.
 const DEEPEST: usize = 32;
-/// How many files and folders are looked through.
+/// The most files and folders that are visited.
 const MOST_ENTRIES: usize = 100_000;
-/// How many bytes are read in all.
+/// The most bytes that are read in all.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Something that cannot be read.
@@ -34,10 +34,10 @@ impl Unreadable {
     }
 }
 
-/// The source files of `folder`, sorted: all but those in folders that builds make or whose names begin with a dot.
+/// The source files of `folder`, sorted, without folders that builds create or whose names begin with a dot.
 ///
 /// # Errors
-/// If something cannot be read, or there are too many of them.
+/// If a folder cannot be read, or there are too many files.
 pub fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     let mut walk = Walk {
         files: Vec::new(),
@@ -87,7 +87,7 @@ fn is_source_folder(name: &str) -> bool {
 /// SHA-256 over each file's path below `folder` and content, in the order of `files`.
 ///
 /// # Errors
-/// If a file cannot be read, or there is too much in them.
+/// If a file cannot be read, or the files are too large.
 pub fn hash_files(folder: &Path, files: &[PathBuf]) -> Result<String, Unreadable> {
     let mut hash = Sha256::new();
     let mut left = MOST_BYTES;
@@ -107,7 +107,7 @@ pub fn hash_files(folder: &Path, files: &[PathBuf]) -> Result<String, Unreadable
 /// SHA-256 of one file.
 ///
 /// # Errors
-/// If it is no file, cannot be read, or is too large.
+/// If it is not a file, cannot be read, or is too large.
 pub fn hash_file(file: &Path) -> Result<String, Unreadable> {
     let content = read_at_most(file, MOST_BYTES)?;
     Ok(hexadecimal(Sha256::new_with_prefix(content)))

@@ -1,4 +1,4 @@
-//! Builds of real servers in small shell scripts.
+//! Builds with small shell scripts.
 
 mod support;
 
@@ -56,7 +56,7 @@ fn times_built(root: &Path) -> usize {
 }
 
 #[test]
-fn a_build_is_made_once_for_the_same_sources() {
+fn the_same_sources_are_built_once() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let script = "echo x >> ../../times; printf 12345 > {out}/server; echo $CARGO_TARGET_DIR";
@@ -78,7 +78,7 @@ fn a_build_is_made_once_for_the_same_sources() {
     assert_eq!((again.build_s, times_built(folder.path())), (None, 1));
     assert_eq!(again.run, built.run);
 
-    // Another's artefact in its place, or none, is not taken for its own.
+    // An artefact that was replaced or removed is built again.
     fs::write(out.join("server"), "123456").unwrap();
     assert_eq!(run(&layout, &one).unwrap().artefact_bytes, Some(5));
     fs::remove_file(out.join("server")).unwrap();
@@ -92,7 +92,7 @@ fn a_build_is_made_once_for_the_same_sources() {
 }
 
 #[test]
-fn a_failed_build_gives_its_last_lines_and_is_tried_again() {
+fn a_failed_build_reports_its_last_lines_and_is_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let script = "for i in $(seq 1 50); do echo line $i; done; echo broken >&2; exit 4";
@@ -110,7 +110,7 @@ fn a_failed_build_gives_its_last_lines_and_is_tried_again() {
 }
 
 #[test]
-fn a_build_that_makes_nothing_is_an_error_that_names_the_artefact() {
+fn a_missing_artefact_is_reported_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let one = server(&layout, "echo done", ARTEFACT);
@@ -136,7 +136,7 @@ fn an_input_outside_the_folder_counts_as_a_source() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path().join("project"));
     fs::create_dir_all(layout.workloads()).unwrap();
-    // The server may lie anywhere; the workloads are the project's.
+    // The server may be anywhere; the workloads are the project's.
     let script = "cat {workloads}/echo.proto > {out}/server";
     let more = "inputs = [\"{workloads}/echo.proto\"]\nartefacts = [\"{out}/server\"]";
     let one = server_in(&folder.path().join("elsewhere/one"), script, more);
@@ -161,7 +161,7 @@ fn an_input_outside_the_folder_counts_as_a_source() {
 }
 
 #[test]
-fn a_rebuild_runs_the_commands_whatever_was_built_before() {
+fn a_rebuild_always_runs_the_commands() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let script = "echo x >> ../../times; test ! -e {out}/old; touch {out}/old {out}/server";
@@ -169,7 +169,7 @@ fn a_rebuild_runs_the_commands_whatever_was_built_before() {
     run(&layout, &one).unwrap();
     assert_eq!(run(&layout, &one).unwrap().build_s, None);
     let (found, supervisor) = (found(&layout), supervisor());
-    // What the first one left would make it fail.
+    // Leftovers of the first build would make it fail.
     let built = build(
         &one,
         &layout,
@@ -187,7 +187,7 @@ fn a_rebuild_runs_the_commands_whatever_was_built_before() {
 fn builds_that_share_packages_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
-    // A second one that comes while the folder is there would fail.
+    // A second build that runs while the folder exists would fail.
     let script = "mkdir {packages}/busy && sleep 0.2 && rmdir {packages}/busy";
     std::thread::scope(|scope| {
         for id in ["one", "two", "three"] {
@@ -237,7 +237,7 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
 }
 
 #[test]
-fn two_toolchains_of_one_program_are_told_apart() {
+fn two_toolchains_with_one_program_have_different_builds() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let one = server(&layout, "true", "");

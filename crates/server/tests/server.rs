@@ -1,4 +1,4 @@
-//! Servers that start, fail to, and are measured.
+//! Servers that start, fail to start, and are measured.
 
 mod support;
 
@@ -15,7 +15,7 @@ use prony_server::{
 use prony_system::allowed_cpus;
 use support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
 
-/// The server's CPUs matter to shares alone.
+/// The server's CPUs only matter for shares.
 fn one_cpu() -> CpuAssignment {
     CpuAssignment {
         server: vec![allowed_cpus().unwrap()[0]],
@@ -31,7 +31,7 @@ fn not_ready(error: BringUpError) -> NotReady {
 }
 
 #[test]
-fn a_server_gets_its_contract_comes_up_and_logs_its_lines() {
+fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
     let folder = tempfile::tempdir().unwrap();
     let more = r#"
 with open("env", "w") as file:
@@ -62,7 +62,7 @@ with open("env", "w") as file:
 }
 
 #[test]
-fn a_server_that_ends_early_is_told_with_its_last_lines() {
+fn a_server_that_ends_early_is_reported_with_its_last_lines() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo one; echo two >&2; exit 9";
     let built = built(folder.path(), &["sh", "-c", script]);
@@ -81,7 +81,7 @@ fn a_server_that_ends_early_is_told_with_its_last_lines() {
 }
 
 #[test]
-fn a_server_that_never_responds_is_told_with_its_last_lines() {
+fn a_server_that_never_responds_is_reported_with_its_last_lines() {
     let folder = tempfile::tempdir().unwrap();
     let built = built(folder.path(), &["sh", "-c", "echo waiting; exec sleep 600"]);
     let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
@@ -95,7 +95,7 @@ fn a_server_that_never_responds_is_told_with_its_last_lines() {
     }
 }
 
-/// Tells a server that gives no response in the time that it has.
+/// The error for a server that does not respond in time.
 fn silent(folder: &std::path::Path, run: &[&str]) -> String {
     let built = built(folder, run);
     let mut server = RunningServer::start(&built, &launch(folder), &mut FreePorts).unwrap();
@@ -106,7 +106,7 @@ fn silent(folder: &std::path::Path, run: &[&str]) -> String {
 }
 
 #[test]
-fn a_server_that_listens_elsewhere_is_told_with_where_it_does() {
+fn a_server_that_listens_elsewhere_is_reported_with_its_address() {
     let folder = tempfile::tempdir().unwrap();
     let code = "import socket, time\nlistener = socket.create_server((\"127.0.0.1\", 0))\n\
         open(\"port\", \"w\").write(str(listener.getsockname()[1]))\n\
@@ -122,9 +122,9 @@ fn a_server_that_listens_elsewhere_is_told_with_where_it_does() {
 }
 
 #[test]
-fn a_server_that_does_not_listen_is_told_with_what_it_had_buffered() {
+fn a_server_that_does_not_listen_is_reported_with_its_buffered_output() {
     let folder = tempfile::tempdir().unwrap();
-    // What a program writes when it is asked to end is not lost.
+    // Output that a program writes on SIGTERM is not lost.
     let code = "import os, signal, sys, time\nsys.stdout = open(1, \"w\", 4096)\n\
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nprint(\"no database\")\n\
         open(\"up\", \"w\").close()\ntime.sleep(600)";
@@ -137,7 +137,7 @@ fn a_server_that_does_not_listen_is_told_with_what_it_had_buffered() {
 }
 
 #[test]
-fn a_server_that_goes_into_the_background_is_told_as_that() {
+fn a_server_that_goes_into_the_background_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let built = built(folder.path(), &["sh", "-c", "sleep 600 & exit 0"]);
     let launch = launch(folder.path());
@@ -149,9 +149,9 @@ fn a_server_that_goes_into_the_background_is_told_as_that() {
 }
 
 #[test]
-fn a_server_that_goes_into_the_background_after_its_first_response_is_no_taken_port() {
+fn a_server_that_goes_into_the_background_after_a_response_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    // The parent ends as soon as the child has been asked once.
+    // The parent ends after the child's first request.
     let more = "if os.fork() != 0:\n    import time\n    while not os.path.exists(\"asked\"):\n        time.sleep(0.001)\n    sys.exit(0)\n";
     let built = python_server(folder.path(), "right", more);
     let code = std::fs::read_to_string(folder.path().join("server.py")).unwrap();
@@ -177,7 +177,7 @@ fn a_server_that_goes_into_the_background_after_its_first_response_is_no_taken_p
 }
 
 #[test]
-fn a_command_is_told_where_to_listen_and_has_a_folder_while_it_runs() {
+fn a_command_gets_its_address_and_a_temporary_folder() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo $0 $1 $OWN; ls -A $2 | wc -l; touch $2/pid; echo $2 >tmp; exec sleep 600";
     let words = [
@@ -197,7 +197,7 @@ fn a_command_is_told_where_to_listen_and_has_a_folder_while_it_runs() {
     let mut launch = launch(folder.path());
     launch.cpus = vec![allowed_cpus().unwrap()[0]];
     let tmp = |server: &mut RunningServer| {
-        let told = until("what it was told", || {
+        let told = until("what it received", || {
             let text = std::fs::read_to_string(&server.logs().output).unwrap();
             (text.lines().count() == 2).then_some(text)
         });
@@ -226,7 +226,7 @@ fn a_command_is_told_where_to_listen_and_has_a_folder_while_it_runs() {
 }
 
 #[test]
-fn a_server_that_responds_wrongly_is_told_with_what_came() {
+fn a_server_that_responds_wrongly_is_reported_with_the_response() {
     let folder = tempfile::tempdir().unwrap();
     let built = python_server(folder.path(), "wrong", "");
     let launch = launch(folder.path());
@@ -254,7 +254,7 @@ fn a_missing_program_is_an_error_of_the_start() {
     assert!(error.to_string().contains("./no-server"), "{error}");
 }
 
-/// Gives the taken port `taken` times before free ones, and counts how often it was asked.
+/// Returns the taken port `taken` times before free ones, and counts the calls.
 fn ports_with(taken: u16, times: usize, asked: &mut usize) -> impl PortSource {
     move |host: IpAddr| -> io::Result<u16> {
         *asked += 1;
@@ -311,7 +311,7 @@ fn ports_that_are_all_taken_are_a_clear_error() {
 }
 
 #[test]
-fn an_expected_response_of_another_program_is_not_taken_for_the_servers() {
+fn an_expected_response_of_another_program_does_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let other_folder = tempfile::tempdir().unwrap();
     let other = bring_up_python(other_folder.path(), "");
@@ -326,7 +326,7 @@ fn an_expected_response_of_another_program_is_not_taken_for_the_servers() {
 }
 
 #[test]
-fn a_server_killed_in_the_middle_is_seen() {
+fn a_killed_server_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = bring_up_python(folder.path(), "");
     let pid = server.pid().to_string();
@@ -338,7 +338,7 @@ fn a_server_killed_in_the_middle_is_seen() {
     assert_eq!(exit, Exit::Signal(9));
 }
 
-/// Holds 40 MiB and burns half a second of CPU time in a child that ends, and keeps two workers.
+/// Keeps 40 MiB and two workers, and uses half a second of CPU time in a child that ends.
 const FORKING: &str = r#"
 import time
 def fork(work):
@@ -379,8 +379,8 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     let before = server.usage().unwrap();
     assert_eq!(before.processes, 3);
     std::fs::write(folder.path().join("burn"), "").unwrap();
-    // The child burns, and so does an orphan whose parent does not wait for it.
-    until("both to have burnt", || {
+    // The child uses CPU time, and so does an orphan whose parent does not wait for it.
+    until("both to have used CPU time", || {
         let usage = server.usage().ok()?;
         let burnt = cpu_s(usage) - cpu_s(before) >= 0.9;
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
@@ -400,8 +400,8 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     assert!((1..=cost.peak_memory_bytes).contains(&before), "{cost:?}");
 }
 
-/// Once it is called, a thread begins another one, and both sleep twenty times and then for good. Before that each works
-/// for a while, so that they have used most of the process's CPU time whichever instant it is read at.
+/// On a request, a thread starts another one, and both sleep twenty times and then for good. Each works for a while
+/// first, so that they have used most of the process's CPU time at any instant.
 const SLEEPING: &str = r#"
 import threading, time
 def sleep():
@@ -421,7 +421,7 @@ threading.Thread(target=on_call, daemon=True).start()
 "#;
 
 #[test]
-fn the_switches_of_threads_old_and_new_are_counted() {
+fn context_switches_of_old_and_new_threads_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let server = bring_up_python(folder.path(), SLEEPING);
     let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
@@ -458,7 +458,7 @@ fn the_memory_of_a_single_process_is_its_peak() {
 }
 
 #[test]
-fn a_sampler_says_that_the_server_has_ended() {
+fn a_sampler_reports_that_the_server_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let mut server = bring_up_python(folder.path(), "");
     let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();

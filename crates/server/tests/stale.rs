@@ -1,4 +1,4 @@
-//! A change beside a server's folder, in what its build uses, is built.
+//! Changes outside a server's folder that its build uses are built.
 
 mod support;
 
@@ -10,7 +10,7 @@ use prony_server::{Built, Freshness, Layout, Server, build};
 use support::{GO_ON, supervisor};
 use tempfile::TempDir;
 
-/// A project, and beside it a server and what it uses.
+/// A project, and beside it a server and its inputs.
 struct Ground {
     folder: TempDir,
     layout: Layout,
@@ -30,7 +30,7 @@ impl Ground {
         path
     }
 
-    /// The manifest of `server`, with these lines of its own.
+    /// The manifest of `server` with these additional lines.
     fn manifest(&self, lines: &str) {
         let manifest = format!(
             r#"
@@ -59,7 +59,7 @@ workloads = ["hello"]
         built.unwrap_err().to_string()
     }
 
-    /// Whether it was built anew, and what the program that was built says.
+    /// Whether it was rebuilt, and what the built program prints.
     fn built(&self) -> (bool, String) {
         let built = self.build();
         let output = Command::new(built.run[0].to_string()).output().unwrap();
@@ -68,7 +68,7 @@ workloads = ["hello"]
     }
 }
 
-/// A build that counts as done anew whenever a file of its inputs has changed.
+/// A build that runs whenever one of its inputs has changed.
 const SCRIPT: &str = r#"
 build = [["sh", "-c", "touch {out}/server"]]
 artefacts = ["{out}/server"]
@@ -80,7 +80,7 @@ fn is_here(program: &str) -> bool {
     let required = std::env::var_os("PRONY_REQUIRE_TOOLCHAINS").is_some_and(|value| value == "1");
     assert!(here || !required, "{program} is not here");
     if !here {
-        eprintln!("LEFT OUT: {program} is not here");
+        eprintln!("LEFT OUT: {program} is not installed");
     }
     here
 }
@@ -109,7 +109,7 @@ run = ["{cargo_target}/debug/server"]
     };
     framework("old");
     assert_eq!(ground.built(), (true, "old".into()));
-    // The first one wrote Cargo.lock, which is a source.
+    // The first build wrote Cargo.lock, which is a source.
     ground.build();
     assert_eq!(ground.built(), (false, "old".into()), "nothing is new");
     framework("new");
@@ -155,7 +155,7 @@ env = { GOPROXY = "off", GOFLAGS = "-mod=mod" }
     assert_eq!(ground.built(), (true, "new".into()));
 }
 
-/// Whether a change of each of these files is built, once and not again.
+/// Checks that a change of each of these files is built exactly once.
 fn is_seen(ground: &Ground, files: &[&str]) -> Vec<bool> {
     ground.build();
     assert_eq!(ground.build().build_s, None, "nothing is new");
@@ -262,7 +262,7 @@ fn folders_and_patterns_of_inputs() {
 }
 
 #[test]
-fn an_input_that_is_not_there_is_named() {
+fn a_missing_input_is_reported() {
     let ground = Ground::new();
     for (input, named) in [
         (
@@ -280,7 +280,7 @@ fn an_input_that_is_not_there_is_named() {
 }
 
 #[test]
-fn too_many_files_are_refused_and_not_read_for_ever() {
+fn too_many_files_are_rejected() {
     let ground = Ground::new();
     ground.manifest(&format!("inputs = [\"../loop\"]\n{SCRIPT}"));
     ground.write("loop/a", "");

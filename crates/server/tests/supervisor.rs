@@ -41,7 +41,7 @@ fn a_command_runs_in_its_folder_with_its_variables_and_its_output_in_the_log() {
 }
 
 #[test]
-fn a_missing_program_is_an_error_that_names_it() {
+fn a_missing_program_is_reported_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let error = supervisor()
         .spawn(&task(folder.path(), &["no-such-program", "x"]))
@@ -92,7 +92,7 @@ fn the_command_is_pinned_and_takes_signals_again() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_an_error() {
+fn a_missing_cpu_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let mut task = task(folder.path(), &["true"]);
     task.cpus = vec![1023];
@@ -101,7 +101,7 @@ fn a_cpu_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn stop_gives_the_command_its_grace() {
+fn stop_gives_the_command_a_grace_period() {
     let folder = tempfile::tempdir().unwrap();
     let script = "trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done";
     let mut supervised = supervisor()
@@ -135,7 +135,7 @@ fn stop_kills_what_ignores_sigterm_forks_twice_and_leaves_the_session() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_is_killed_when_it_ends() {
+fn leftover_processes_are_killed_when_a_command_ends() {
     let folder = tempfile::tempdir().unwrap();
     let script =
         "setsid sh -c 'echo $$ >> pids; sleep 600' & while ! [ -s pids ]; do sleep 0.01; done";
@@ -150,7 +150,7 @@ fn what_a_command_leaves_behind_is_killed_when_it_ends() {
 }
 
 #[test]
-fn a_command_that_goes_into_the_background_is_told_from_one_that_ends() {
+fn going_into_the_background_differs_from_ending() {
     let folder = tempfile::tempdir().unwrap();
     let exit = |script: &str| {
         let task = task(folder.path(), &["sh", "-c", script]);
@@ -158,7 +158,7 @@ fn a_command_that_goes_into_the_background_is_told_from_one_that_ends() {
     };
     assert_eq!(exit("sleep 600 & sleep 600 & exit 0"), Exit::Background(2));
     assert_eq!(exit("sleep 600 & exit 3"), Exit::Code(3));
-    // A child that has ended and was not waited for is none that goes on.
+    // A zombie does not count as still running.
     assert_eq!(exit("true & sleep 0.2; exit 0"), Exit::Code(0));
 }
 
@@ -212,7 +212,7 @@ fn an_interrupt_ends_a_run() {
     });
 }
 
-/// Starts a stand-in for Prony that holds the stubborn tree; its id, its supervisor's and the tree's.
+/// Starts a stand-in for Prony with the stubborn tree; returns its id, its supervisor's and the tree's.
 fn hold(folder: &Path) -> (std::process::Child, i32, Vec<i32>) {
     stubborn(folder);
     let mut prony = Command::new(supervisor().path())
@@ -258,7 +258,7 @@ fn sigterm_to_the_supervisor_kills_the_whole_tree() {
 }
 
 #[test]
-fn sigkill_of_the_supervisor_kills_the_command_and_its_group_and_is_told() {
+fn sigkill_of_the_supervisor_kills_the_command_and_its_group() {
     let folder = tempfile::tempdir().unwrap();
     let script = "sleep 600 & echo forked $!; wait";
     let mut supervised = supervisor()

@@ -1,4 +1,4 @@
-//! A toolchain that Prony makes for itself, from a package file that the test writes: no network.
+//! A toolchain that Prony installs for itself, from a local package file, without the network.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::process::Command;
 use prony_server::{Availability, Layout, Need, ProvideError, Source, Toolbox, Toolchain};
 use support::{GO_ON, supervisor};
 
-/// A toolchain that no machine has, made from the package at `package`.
+/// A toolchain that no machine has, installed from the package at `package`.
 fn toolchain(package: &Path) -> &'static Toolchain {
     let package = package.to_str().unwrap().to_owned();
     Box::leak(Box::new(Toolchain {
@@ -45,7 +45,7 @@ with zipfile.ZipFile("made_up-1.2.3-py3-none-any.whl", "w") as wheel:
 }
 
 #[test]
-fn two_threads_that_want_one_toolchain_make_it_once() {
+fn two_threads_install_a_toolchain_once() {
     let folder = tempfile::tempdir().unwrap();
     let need = Need::any(toolchain(&write_wheel(folder.path())));
     let toolbox = Toolbox::new(&Layout::at(folder.path()), &supervisor());
@@ -63,7 +63,7 @@ fn two_threads_that_want_one_toolchain_make_it_once() {
 }
 
 #[test]
-fn a_toolchain_that_cannot_be_made_is_missing_with_the_last_lines() {
+fn a_failed_installation_is_reported_with_its_last_lines() {
     let folder = tempfile::tempdir().unwrap();
     let broken = folder.path().join("broken-1.0-py3-none-any.whl");
     std::fs::write(&broken, "no zip").unwrap();
@@ -77,7 +77,7 @@ fn a_toolchain_that_cannot_be_made_is_missing_with_the_last_lines() {
         }
         other => panic!("{other:?}"),
     }
-    // What was begun is not taken for a toolchain.
+    // A partial installation is not treated as a toolchain.
     let again = Toolbox::new(&layout, &supervisor()).find(&need);
     assert!(matches!(again, Availability::Obtainable(_)), "{again:?}");
 }

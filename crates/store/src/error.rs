@@ -24,7 +24,7 @@ pub enum StoreError {
         /// Whether something else is there.
         is_there: bool,
     },
-    /// The record file is not at its path any more.
+    /// The record file is no longer at its path.
     #[error(
         "the record file {} was deleted or replaced while Prony wrote to it: its records are lost",
         .0.display()
@@ -39,7 +39,7 @@ pub enum StoreError {
         .0.display()
     )]
     ReadOnly(PathBuf),
-    /// There is no room left.
+    /// The disk is full.
     #[error(
         "no room left on the disk for the record file {}; what was recorded before is safe: free some space and run again, or name a path on another disk",
         .0.display()
@@ -81,15 +81,15 @@ pub enum StoreError {
     UnknownRun {
         /// The record file.
         path: PathBuf,
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
-        /// The id that is most like it.
+        /// The most similar id.
         nearest: Option<String>,
     },
-    /// There is no run at all yet.
+    /// There is no run yet.
     #[error("the record file {} holds no run yet; `prony run` creates one", .0.display())]
     NoRuns(PathBuf),
-    /// A run of that id is there already.
+    /// There already is a run with this id.
     #[error("the record file {} already holds a run `{id}`; give the new run another id", path.display())]
     RunExists {
         /// The record file.
@@ -97,7 +97,7 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
-    /// A record does not survive being written and read.
+    /// A record does not round-trip through JSON.
     #[error("a record in {} cannot be read or written as JSON: {source}; the Prony that wrote it may be another version", path.display())]
     Record {
         /// The record file.
@@ -124,14 +124,14 @@ fn no_folder(folder: &Path, is_there: bool) -> String {
 }
 
 impl StoreError {
-    /// Gives what SQLite said the meaning it has for the file at `path`.
+    /// What an error of SQLite means for the file at `path`.
     pub(crate) fn of_sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let (code, extended) = match source.sqlite_error() {
             Some(error) => (error.code, error.extended_code),
             None => return Self::Sqlite { path, source },
         };
-        // A full disk shows first when the shared-memory file of the WAL grows.
+        // A full disk shows first in the shared-memory file of the WAL.
         if code == ErrorCode::DiskFull || extended == ffi::SQLITE_IOERR_SHMSIZE {
             return Self::DiskFull(path);
         }

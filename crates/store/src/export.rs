@@ -1,4 +1,4 @@
-//! A run for other programs: JSON by `schema/run.schema.json`, and CSV with a line for each trial.
+//! A run for other programs: JSON as in `schema/run.schema.json`, and CSV with one line per trial.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use prony_model::{
 };
 use serde_json::{Value, json};
 
-/// What the `schema` field of an exported run says.
+/// The `schema` field of an exported run.
 pub const RUN_SCHEMA: &str = "prony-run/2";
 
 /// A run and its trials as one JSON document: `{"schema": "prony-run/2", "run": …, "trials": […]}`.
@@ -56,12 +56,12 @@ struct Line<'a> {
 /// A column's name, and how a line fills it.
 type Column = (&'static str, fn(&Line<'_>) -> String);
 
-/// The columns in their order, each with its cell. New ones are added at the end only.
+/// The columns in order, each with its cell. Add new ones at the end only.
 ///
-/// Durations named `_ns` are in nanoseconds and `_s` in seconds; sizes are in bytes; shares run from 0 to 1. The columns
-/// from `ok` to `unfinished` count requests by outcome, those from `schedule` to `streams` are what was asked for, and
-/// those that begin with `generator_` are the cost of the load generator. A cell is empty if the load, the machine or an old
-/// record does not have the figure.
+/// Durations named `_ns` are in nanoseconds and `_s` in seconds; sizes are in bytes; shares run from 0 to 1. The
+/// columns from `ok` to `unfinished` count requests by outcome, those from `schedule` to `streams` are the configured
+/// load, and those that begin with `generator_` are the cost of the load generator. A cell is empty if the load, the
+/// machine or an old record does not have the figure.
 #[rustfmt::skip]
 const COLUMNS: [Column; 123] = [
     ("run", |l| l.run.id.clone()),
@@ -217,7 +217,7 @@ impl<'a> Line<'a> {
         causes.collect::<Vec<_>>().join(" ")
     }
 
-    /// The warm-up that was used: longer than the suite's if that was too short.
+    /// The actual warm-up: longer than the suite's if that was too short.
     fn warmup_s(&self) -> f64 {
         let used = self.load().map(|load| load.load.warmup_s);
         used.unwrap_or(self.trial().load.warmup_s)
@@ -255,8 +255,7 @@ impl<'a> Line<'a> {
         self.load()?.open.as_ref()
     }
 
-    /// How the schedule of an open loop was kept. Records from before requests were counted by their instants do not
-    /// have it.
+    /// How well an open loop kept its schedule; older records do not have it.
     fn kept(&self) -> Option<&'a OpenLoop> {
         self.open().filter(|open| open.asked > 0)
     }
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_has_every_column_at_its_place() {
+    fn every_line_has_every_column_in_its_place() {
         let text = csv(&[
             sample::measured("go-nethttp", 1),
             sample::measured("bun", 2),
@@ -363,7 +362,7 @@ mod tests {
         }
     }
 
-    /// The field of that name in the only line; the fields hold no quotes and no commas.
+    /// The field with this name in the only line, in which no field needs quotes.
     fn field(record: TrialRecord, name: &str) -> String {
         let text = csv(&[record]);
         let line = text.split_terminator("\r\n").nth(1).unwrap();
@@ -372,10 +371,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_says_what_was_asked_for_and_how_it_was_kept() {
+    fn a_rate_has_its_schedule_and_how_well_it_was_kept() {
         let mut record = sample::measured_at_a_rate();
         if let LoadShape::Rate(schedule) = &mut record.trial.load.shape {
-            schedule.stages.pop(); // Several have commas between them, and quotes around them.
+            schedule.stages.pop(); // Several would be quoted, because of the commas between them.
         }
         for (name, value) in [
             ("schedule", "1k/s..5k/s:30s"),
@@ -414,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_load_or_an_old_record_does_not_have_is_empty() {
+    fn figures_that_a_record_does_not_have_are_empty() {
         let mut record = sample::measured("bun", 1);
         let TrialResult::Measured(measured) = &mut record.result else {
             panic!("it was measured");

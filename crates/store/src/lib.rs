@@ -1,4 +1,4 @@
-//! What keeps measurements: one SQLite file for runs and trials, and their export as JSON and CSV.
+//! Stores runs and trials in one SQLite file, and exports them as JSON and CSV.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,4 +1,4 @@
-//! Tests: what this program writes is what `schema/` publishes, no field more and none less.
+//! Tests that what Prony writes has exactly the fields that `schema/` publishes.
 
 use jsonschema::{Registry, Resource, Validator};
 use serde_json::{Value, json};
@@ -41,8 +41,8 @@ fn accept(validator: &Validator, document: &Value) {
     }
 }
 
-/// Every field of every object is needed: without it the document is refused, and so is one with
-/// a field that the schema does not know. `path` leads to the object, in JSON Pointer's notation.
+/// The schema must reject a document without one of its fields, or with an unknown one. `path` is a JSON pointer to an
+/// object.
 fn every_field_is_bound(validator: &Validator, document: &Value, path: &str) {
     let fields = document.pointer(path).unwrap().as_object().unwrap();
     for name in fields.keys() {
@@ -61,7 +61,7 @@ fn every_field_is_bound(validator: &Validator, document: &Value, path: &str) {
 }
 
 #[test]
-fn a_load_result_is_what_the_schema_says() {
+fn a_load_result_matches_the_schema() {
     with_validator(&load_schema(), |validator| {
         let mut result = sample::load_result();
         let document = serde_json::to_value(&result).unwrap();
@@ -94,7 +94,7 @@ fn a_load_result_is_what_the_schema_says() {
 }
 
 #[test]
-fn every_shape_has_its_own_fields_and_no_others() {
+fn every_shape_has_exactly_its_own_fields() {
     let mut document = serde_json::to_value(sample::load_result()).unwrap();
     with_validator(&load_schema(), |validator| {
         document["load"] = serde_json::to_value(sample::measured_at_a_rate().trial.load).unwrap();
@@ -124,7 +124,7 @@ fn every_shape_has_its_own_fields_and_no_others() {
 }
 
 #[test]
-fn broken_load_results_are_refused() {
+fn broken_load_results_are_rejected() {
     let document = serde_json::to_value(sample::load_result()).unwrap();
     with_validator(&load_schema(), |validator| {
         for (path, value) in [
@@ -155,7 +155,7 @@ fn broken_load_results_are_refused() {
 }
 
 #[test]
-fn an_exported_run_is_what_the_schema_says() {
+fn an_exported_run_matches_the_schema() {
     let trials = [
         sample::measured("go-nethttp", 1),
         sample::failed("bun", "gone"),
@@ -191,7 +191,7 @@ fn an_exported_run_is_what_the_schema_says() {
 }
 
 #[test]
-fn broken_runs_are_refused() {
+fn broken_runs_are_rejected() {
     let document = export_json(&sample::run("r"), &[sample::measured("bun", 1)]);
     with_validator(&run_schema(), |validator| {
         for (path, value) in [
@@ -217,7 +217,7 @@ fn broken_runs_are_refused() {
 }
 
 #[test]
-fn every_published_figure_has_the_name_that_json_and_schema_have() {
+fn published_figures_have_the_same_names_in_json_and_schema() {
     let in_schema = &run_schema()["$defs"]["figure"]["enum"];
     let in_json = serde_json::to_value(PublishedFigure::ALL).unwrap();
     assert_eq!(&in_json, in_schema);

@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use prony_model::{Run, RunEnd, TrialRecord};
 
-/// What a list of runs shows of each.
+/// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     /// Its id.
@@ -18,15 +18,15 @@ pub struct RunSummary {
     pub title: String,
     /// RFC 3339, UTC.
     pub started_at: String,
-    /// RFC 3339, UTC; `None` if it is not over or Prony was killed in it.
+    /// RFC 3339, UTC; `None` if it is still running or Prony was killed.
     pub finished_at: Option<String>,
     /// How it ended.
     pub end: RunEnd,
-    /// How many servers were asked for.
+    /// How many servers were requested.
     pub servers: u32,
     /// How many trials it holds, failed ones included.
     pub trials: u32,
-    /// How many of them gave no figures.
+    /// How many of them have no figures.
     pub failed_trials: u32,
 }
 
@@ -41,7 +41,7 @@ impl Store {
     /// All runs, the latest first.
     ///
     /// # Errors
-    /// What keeps the file from being read.
+    /// If the file cannot be read.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         let rows = self.connection.prepare(RUNS).and_then(|mut statement| {
             statement
@@ -51,11 +51,10 @@ impl Store {
         self.sqlite(rows)
     }
 
-    /// The run of that id.
+    /// The run with this id.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`], with the most similar id there is; else what keeps the file
-    /// from being read.
+    /// [`StoreError::UnknownRun`], with the most similar id; or if the file cannot be read.
     pub fn run(&self, id: &str) -> Result<Run, StoreError> {
         let record = self
             .connection
@@ -72,17 +71,17 @@ impl Store {
     /// The run that was started last.
     ///
     /// # Errors
-    /// [`StoreError::NoRuns`] if there is none yet; else whatever keeps the file from being read.
+    /// [`StoreError::NoRuns`] if there is none yet; or if the file cannot be read.
     pub fn latest(&self) -> Result<Run, StoreError> {
         let latest = self.runs()?.into_iter().next();
         let latest = latest.ok_or_else(|| StoreError::NoRuns(self.path.clone()))?;
         self.run(&latest.id)
     }
 
-    /// All trials of a run in the order in which they were run; empty for a run without any.
+    /// All trials of a run in the order in which they ran.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`], or what keeps the file from being read.
+    /// [`StoreError::UnknownRun`], or if the file cannot be read.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         const TRIALS: &str = "SELECT record FROM trial WHERE run = ?1 ORDER BY sequence, id";
         let records = self.connection.prepare(TRIALS).and_then(|mut statement| {
@@ -92,7 +91,7 @@ impl Store {
         });
         let records = self.sqlite(records)?;
         if records.is_empty() {
-            self.run(run)?; // To tell a run without trials from one that is not there.
+            self.run(run)?; // Distinguishes a run without trials from an unknown one.
         }
         records
             .iter()
@@ -118,7 +117,7 @@ fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
         title: row.get(2)?,
         started_at: row.get(3)?,
         finished_at: row.get(4)?,
-        // Of a word that this version does not know, the least is claimed.
+        // A status that this version does not know is shown as unfinished.
         end: RunEnd::from_name(&end).unwrap_or(RunEnd::Open),
         servers: row.get(6)?,
         trials: row.get(7)?,

@@ -1,7 +1,7 @@
 //! The one SQLite file that keeps every run.
 //!
-//! It is in WAL mode with full synchronisation, and every trial is a transaction of its own:
-//! what [`Store::add_trial`] has returned from survives the death of the process and of the machine.
+//! It is in WAL mode with full synchronisation, and every trial is a transaction of its own: once [`Store::add_trial`]
+//! has returned, the trial survives a crash of the process or of the machine.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::time::{Duration, SystemTime};
 use crate::error::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-/// How long to wait for another process that writes to the same file.
+/// How long to wait for another process that writes to the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A record file that is open.
+/// An open record file.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -23,13 +23,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a record file for writing. Creates it, but not its folder, if it is not there, brings
-    /// an older one up to date, and writes to it once, so that a place that cannot be written is
-    /// found before anything is measured.
+    /// Opens a record file for writing, and creates it (but not its folder) if it does not exist. Writes to it once, so
+    /// that a file that cannot be written is an error before anything is measured.
     ///
     /// # Errors
-    /// If its folder is missing, it cannot be created or written, is not a record file, or is a newer
-    /// Prony's.
+    /// If its folder is missing, it cannot be created or written, is not a record file, or is of another version of
+    /// Prony.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         check_folder_of(path)?;
@@ -43,11 +42,11 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a record file for reading; it may be on a read-only file system, and may be being
-    /// written by a run. Writing to what this returns gives [`StoreError::ReadOnly`].
+    /// Opens a record file for reading, even on a read-only file system or while a run writes to it. Writing to it
+    /// fails with [`StoreError::ReadOnly`].
     ///
     /// # Errors
-    /// If it is not there, holds nothing yet, is not a record file, or is a newer Prony's.
+    /// If it does not exist, is empty, is not a record file, or is of another version of Prony.
     pub fn open_read(path: impl AsRef<Path>) -> Result<Store, StoreError> {
         let path = path.as_ref();
         if !path.exists() {
@@ -70,7 +69,7 @@ impl Store {
         }
     }
 
-    /// Where the record file is.
+    /// The path of the record file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -107,7 +106,7 @@ impl Store {
         })
     }
 
-    /// Whose file it is, if this program may use it.
+    /// Checks that this program may use the file.
     fn known_owner(&self) -> Result<Owner, StoreError> {
         match self.sqlite(owner(&self.connection))? {
             Owner::Other => Err(StoreError::NotARecord(self.path.clone())),
@@ -130,8 +129,8 @@ impl Store {
         self.sqlite(prepared)
     }
 
-    /// The result of a write. SQLite continues to write to a file that was deleted, which nobody could
-    /// read it again, or fails in ways that do not tell why.
+    /// The result of a write. SQLite continues to write to a deleted file, which nobody could ever read, or fails
+    /// without saying why.
     pub(crate) fn kept<T>(&self, written: rusqlite::Result<T>) -> Result<T, StoreError> {
         match self.identity {
             Some(opened) if Identity::of(&self.path) != Some(opened) => {
@@ -160,7 +159,7 @@ fn set_durability(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)
 }
 
-/// SQLite does not tell a missing folder from one that it may not use.
+/// SQLite does not distinguish a missing folder from one that it may not use.
 fn check_folder_of(path: &Path) -> Result<(), StoreError> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -176,14 +175,14 @@ fn check_folder_of(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Whether a WAL with something in it lies beside the file.
+/// Whether there is a WAL that is not empty beside the file.
 fn has_open_wal(path: &Path) -> bool {
     let mut wal = path.as_os_str().to_owned();
     wal.push("-wal");
     std::fs::metadata(wal).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// A file among all files of the machine: two paths with the same identity are one file.
+/// The identity of a file: two paths with the same one lead to the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -209,18 +208,18 @@ const VERSION: i64 = 2;
 
 const TABLES: &str = include_str!("schema.sql");
 
-/// Whose file it is.
+/// Which program a file belongs to.
 #[derive(Debug, PartialEq, Eq)]
 enum Owner {
     /// It is empty.
     Nobody,
-    /// Prony's, of that schema version.
+    /// Prony, with this schema version.
     Prony(i64),
-    /// Another program's.
+    /// Another program.
     Other,
 }
 
-/// Finds out whose file it is. Changes nothing in it.
+/// Finds out which program the file belongs to, without changing it.
 fn owner(connection: &Connection) -> rusqlite::Result<Owner> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let tables: i64 =
@@ -245,7 +244,7 @@ fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Writes one row that says when.
+/// Writes one row with the time.
 fn trial_write(connection: &Connection) -> rusqlite::Result<()> {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     connection

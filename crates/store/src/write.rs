@@ -33,7 +33,7 @@ impl Store {
     /// Writes a new run.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] if its id is taken; else whatever keeps the file from being written.
+    /// [`StoreError::RunExists`] if its id is taken; or if the file cannot be written.
     pub fn begin_run(&self, run: &Run) -> Result<(), StoreError> {
         match self.write_run(INSERT_RUN, run) {
             Err(StoreError::Sqlite { source, .. }) if is_constraint(&source) => {
@@ -46,10 +46,10 @@ impl Store {
         }
     }
 
-    /// Writes a run again, for instance when its servers have been built and verified.
+    /// Updates a run, for instance when its servers have been built and verified.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] if it was never begun; else whatever keeps the file from being written.
+    /// [`StoreError::UnknownRun`] if it was never begun; or if the file cannot be written.
     pub fn update_run(&self, run: &Run) -> Result<(), StoreError> {
         match self.write_run(UPDATE_RUN, run)? {
             0 => Err(self.unknown_run(&run.id)),
@@ -57,10 +57,10 @@ impl Store {
         }
     }
 
-    /// Writes how a run ended, and when (RFC 3339, UTC).
+    /// Writes how and when (RFC 3339, UTC) a run ended.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] if it was never begun; else whatever keeps the file from being written.
+    /// [`StoreError::UnknownRun`] if it was never begun; or if the file cannot be written.
     pub fn finish_run(&self, id: &str, end: RunEnd, finished_at: &str) -> Result<(), StoreError> {
         let mut run = self.run(id)?;
         run.end = end;
@@ -71,8 +71,8 @@ impl Store {
     /// Writes one trial of a run, as one transaction: when this returns, the trial is safe.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRun`] if the run was never begun, [`StoreError::DiskFull`] if
-    /// there is no room (earlier trials stay), [`StoreError::Gone`] if the file was deleted; else what keeps the file from being written.
+    /// [`StoreError::UnknownRun`] if the run was never begun, [`StoreError::DiskFull`] if the disk is full (earlier
+    /// trials stay), [`StoreError::Gone`] if the file was deleted; or if it cannot be written.
     pub fn add_trial(&self, run: &str, record: &TrialRecord) -> Result<(), StoreError> {
         let json = self.json(to_json(record))?;
         match insert_trial(&self.connection, run, record, &json) {
@@ -146,15 +146,14 @@ fn insert_trial(
     Ok(())
 }
 
-/// A record as JSON that is known to read back: JSON has no infinities, for instance, and a
-/// record that can be written but never read must not be kept.
+/// A record as JSON, after a check that it can be read again: JSON has no infinities, for instance.
 fn to_json<T: Serialize + DeserializeOwned>(record: &T) -> serde_json::Result<String> {
     let json = serde_json::to_string(record)?;
     serde_json::from_str::<T>(&json)?;
     Ok(json)
 }
 
-/// SQLite's integers are signed; a column is for filtering, the exact value is in the record.
+/// SQLite's integers are signed. The columns are for filtering; the record has the exact value.
 fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

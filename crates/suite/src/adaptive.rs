@@ -1,4 +1,4 @@
-//! Rounds that are added as long as the comparisons are not precise enough.
+//! Rounds that are added until the comparisons are precise enough.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, de::Error};
 /// When no more rounds are added.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AdaptiveRounds {
-    /// How precise every comparison is to be.
+    /// How precise every comparison must be.
     pub precision: Precision,
-    /// How long all trials together may take. Two rounds are run even so.
+    /// How long all trials together may take. Two rounds run in any case.
     pub budget: Duration,
     /// How many rounds there may be.
     pub most_rounds: u32,
@@ -38,7 +38,7 @@ impl Precision {
 
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What was read in percent is written so: 0.07 × 100 has a tail of its own.
+        // Written in percent as it was read: 0.07 × 100 is not exactly 7.
         write!(f, "{} %", (self.0 * 1e8).round() / 1e6)
     }
 }
@@ -46,7 +46,7 @@ impl fmt::Display for Precision {
 /// Why a text is not a precision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPrecision {
-    /// It is not a number of percent.
+    /// It is not a percentage.
     #[error("`{0}` is not a precision; write one in percent, for instance 3%")]
     NotInPercent(String),
     /// It is 0 or less, or more than anyone needs.

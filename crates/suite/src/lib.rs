@@ -1,5 +1,4 @@
-//! What to measure and in which order: suites, workloads and their expected responses, the interleaved
-//! plan.
+//! What to measure and in which order: suites, workloads and their expected responses, the interleaved plan.
 #![forbid(unsafe_code)]
 
 mod adaptive;
@@ -16,7 +15,7 @@ pub use response::{AssetError, ExpectedResponse};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
 pub use workload::{DeclaredResponse, ExpectedBody, Request, Workload, Workloads};
 
-/// An error of a file without the field that its reader names: what this crate says of it.
+/// The message of an error in a file, without the field that its reader names.
 #[cfg(test)]
 fn without_field(error: &str) -> String {
     let parts = error

@@ -1,4 +1,4 @@
-//! Protocol Buffers messages of text fields: as much of them as a workload needs to be written down.
+//! Protocol Buffers messages of text fields, which is all that workloads need.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_number_is_refused() {
+    fn invalid_field_numbers_are_rejected() {
         for number in ["0", "payload", "-1", "536870912"] {
             let error = encoded(&format!("message = {{ {number} = \"r\" }}")).unwrap_err();
             assert!(error.contains("is not a field number"), "{error}");

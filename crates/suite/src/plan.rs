@@ -1,26 +1,25 @@
-//! The interleaved plan, which gives the order of the trials; and an attempt at one of them.
+//! The interleaved plan: the order of the trials, and attempts at them.
 
 use prony_model::{LoadSpec, Trial};
 
-/// One workload under one load: what is measured of each server, and how many times.
+/// One workload under one load: what is measured of each server, and how often.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
     /// The workload's id.
     pub workload: String,
-    /// The load. What its random arrivals come from is drawn by the plan.
+    /// The load. The plan draws its seed.
     pub load: LoadSpec,
-    /// In how many rounds, the first ones of the run.
+    /// In how many rounds of the run, from the first on.
     pub rounds: u32,
-    /// How long a server may be under this load until it must be warm, in seconds; 0 to warm it up for as long as the
-    /// load says and no longer.
+    /// How long a server may take to warm up under this load, in seconds; 0 for exactly the load's own warm-up.
     pub warmup_limit_s: f64,
 }
 
-/// The trials of a run, round after round: how many rounds there are need not be known when it begins.
+/// The trials of a run, round after round. The number of rounds need not be known at its start.
 #[derive(Clone, Debug)]
 pub struct Plan {
     measures: Vec<Measure>,
-    /// Which server takes part in which measure, in the order of the last round.
+    /// Each server with each measure that it takes part in, in the order of the last round.
     order: Vec<(String, usize)>,
     random: fastrand::Rng,
     load_seeds: fastrand::Rng,
@@ -29,21 +28,20 @@ pub struct Plan {
     round: u32,
 }
 
-/// A trial that is to be run.
+/// A planned trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    /// The trial. Its sequence counts from the beginning of its round.
+    /// The trial. Its sequence starts with its round.
     pub trial: Trial,
-    /// Which of the plan's measures it is of.
+    /// The index of its measure in the plan.
     pub measure: usize,
 }
 
 impl Plan {
-    /// Every server with every measure that it takes part in once a round, as long as the measure
-    /// has rounds left, in a new random order for each round, so that drift on the machine
-    /// affects all alike. No server opens two rounds in a row (if the second has another). The loads
-    /// of a round all have one seed, so that every server meets the same arrivals, and each round
-    /// has another. All of that is drawn from `seed`.
+    /// Plans every server with every measure that it takes part in once per round, as long as the measure has rounds
+    /// left, in a new random order for each round, so that drift on the machine affects all alike. No server opens two
+    /// rounds in a row (if the second has another). All loads of a round have the same seed, so that every server gets
+    /// the same arrivals, and each round has another one. All of that is drawn from `seed`.
     pub fn interleaved(
         servers: &[String],
         measures: &[Measure],
@@ -60,20 +58,20 @@ impl Plan {
             measures: measures.to_vec(),
             order: order.collect(),
             random: fastrand::Rng::with_seed(seed),
-            // A source of its own, so that a seed gives the same order as ever.
+            // A generator of its own, so that a seed still gives the same order.
             load_seeds: fastrand::Rng::with_seed(!seed),
             opener: None,
             round: 0,
         }
     }
 
-    /// What is measured, and in how many rounds at most.
+    /// The measures, with the most rounds that each may have.
     pub fn measures(&self) -> &[Measure] {
         &self.measures
     }
 
-    /// The next round, of the measures that have rounds left and that `goes_on` does not end; empty
-    /// if there is none. A measure that has ended does not resume.
+    /// The next round, of the measures that have rounds left and for which `goes_on` is true; empty if there is none. A
+    /// measure that has ended does not resume.
     pub fn next_round(&mut self, goes_on: impl Fn(usize) -> bool) -> Vec<Planned> {
         let (measures, round) = (&self.measures, self.round + 1);
         self.order
@@ -102,7 +100,7 @@ impl Plan {
         self.order.iter().enumerate().map(planned).collect()
     }
 
-    /// The trials of the rounds that are left, of at most `most` rounds, in order.
+    /// The trials of the remaining rounds, at most `most` of them, in order.
     pub fn trials(&self, most: u32) -> Vec<Trial> {
         let mut plan = self.clone();
         let rounds = (0..most).map(|_| plan.next_round(|_| true));
@@ -115,7 +113,7 @@ impl Plan {
     }
 }
 
-/// Swaps the first trial with one of another server if `last` would open again.
+/// Swaps the first trial with one of another server if `last` would open two rounds in a row.
 fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &mut fastrand::Rng) {
     if order.first().map(|(server, _)| server) != last {
         return;
@@ -128,38 +126,37 @@ fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &
     }
 }
 
-/// One go at a trial: a noisy one is re-run.
+/// An attempt at a trial; a noisy trial is re-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialAttempt {
     /// The trial.
     pub trial: Trial,
-    /// Which attempt at it this is, from 1.
+    /// Its number, from 1.
     pub number: u32,
-    /// Which of the plan's measures it is of.
+    /// The index of its measure in the plan.
     pub measure: usize,
-    /// What process the server has.
+    /// Which process the server uses.
     pub warming: Warming,
-    /// How long it may be under load until it must be warm, in seconds.
+    /// How long it may take to warm up under load, in seconds.
     pub warmup_limit_s: f64,
-    /// How long requests are sent before measuring begins, in seconds: as long as the trial's load
-    /// says, or longer if that turned out too short.
+    /// The warm-up of the load, in seconds: longer than the trial says if that was too short.
     pub warmup_s: f64,
 }
 
-/// What process the server of a trial has, and how it is warmed up before the trial's own load.
+/// Which process the server of a trial uses, and how it is warmed up before the trial's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warming {
-    /// A new process. The load's own warm-up is all that it gets.
+    /// A new process, with only the load's own warm-up.
     Fixed,
-    /// A new process, which is warmed up until it is steady, to learn how long that takes.
+    /// A new process, warmed up until it is steady, to learn how long that takes.
     Search,
-    /// The process that is kept for this server under this measure. If there is none, a new one is warmed up until it
-    /// is steady, and kept.
+    /// The process kept for this server and measure. If there is none, a new one is warmed up until it is steady, and
+    /// kept.
     Keep,
 }
 
 impl TrialAttempt {
-    /// The load as it is put on the server.
+    /// The load with the attempt's warm-up.
     pub fn load(&self) -> LoadSpec {
         LoadSpec {
             warmup_s: self.warmup_s,
@@ -179,7 +176,7 @@ mod tests {
         (0..count).map(|i| format!("{prefix}{i}")).collect()
     }
 
-    /// A measure for each number of rounds.
+    /// A measure for each of these numbers of rounds.
     fn measures(rounds: &[u32]) -> Vec<Measure> {
         let measure = |(i, &rounds): (usize, &u32)| Measure {
             // Two loads for each workload.
@@ -200,12 +197,12 @@ mod tests {
         rounds.iter().enumerate().map(measure).collect()
     }
 
-    /// What is measured, apart from when.
+    /// A trial without its place in the order.
     fn matter(trial: &Trial) -> (&str, &str, usize) {
         (&trial.server, &trial.workload, trial.load.connections)
     }
 
-    /// A part of all combinations: `absent` says which are left out.
+    /// All combinations without those that `absent` leaves out.
     fn partly(absent: &BTreeSet<(usize, usize)>) -> impl Fn(&str, &Measure) -> bool {
         move |server, measure| {
             let server: usize = server[1..].parse().unwrap();
@@ -222,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_round_holds_what_takes_part_and_has_rounds_left_once_and_ends_before_the_next(
+        fn every_round_has_each_remaining_combination_once_and_ends_before_the_next(
             servers in 0usize..6,
             rounds in prop::collection::vec(0u32..8, 0..6),
             absent in prop::collection::btree_set((0usize..6, 1usize..7), 0..12),
@@ -252,7 +249,7 @@ mod tests {
         }
 
         #[test]
-        fn the_seed_is_the_order(seed: u64, other: u64) {
+        fn the_seed_determines_the_order(seed: u64, other: u64) {
             let all = |_: &str, _: &Measure| true;
             let plan = |seed| {
                 Plan::interleaved(&names("s", 5), &measures(&[6; 4]), all, seed).trials(u32::MAX)
@@ -264,7 +261,7 @@ mod tests {
         }
 
         #[test]
-        fn rounds_that_follow_each_other_differ_and_no_server_opens_both(
+        fn consecutive_rounds_differ_and_no_server_opens_both(
             servers in 2usize..6,
             rounds in prop::collection::vec(0u32..7, 1..4),
             absent in prop::collection::btree_set((0usize..6, 1usize..5), 0..6),
@@ -284,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_of_a_round_meet_the_same_arrivals_and_each_round_others(seed: u64, other: u64) {
+        fn arrivals_are_the_same_within_a_round_and_differ_between_rounds(seed: u64, other: u64) {
             let plan = |seed| {
                 let all = |_: &str, _: &Measure| true;
                 Plan::interleaved(&names("s", 3), &measures(&[4, 6]), all, seed).trials(u32::MAX)
@@ -304,7 +301,7 @@ mod tests {
         }
 
         #[test]
-        fn a_seed_does_not_make_another_load(seed: u64) {
+        fn loads_of_different_seeds_are_the_same_load(seed: u64) {
             let measures = measures(&[2, 3]);
             let plan = Plan::interleaved(&names("s", 2), &measures, |_, _| true, seed);
             for trial in &plan.trials(u32::MAX) {
@@ -316,13 +313,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_measure_that_was_ended_has_no_more_rounds_and_the_others_all_of_theirs(
+        fn an_ended_measure_has_no_more_rounds_and_the_others_have_all_theirs(
             ended_after in 0u32..6,
             seed: u64,
         ) {
             let mut plan = Plan::interleaved(&names("s", 3), &measures(&[5, 5]), |_, _| true, seed);
             for round in 1..=5 {
-                // It is asked to go on again later, in vain.
+                // Later `goes_on` is true again, which changes nothing.
                 let trials = plan.next_round(|measure| measure == 1 || round - 1 != ended_after);
                 let of = |measure| trials.iter().filter(move |one| one.measure == measure).count();
                 prop_assert_eq!(of(0), if round <= ended_after { 3 } else { 0 });
@@ -333,7 +330,7 @@ mod tests {
         }
 
         #[test]
-        fn rounds_are_the_same_whether_they_are_asked_for_at_once_or_in_turn(seed: u64) {
+        fn rounds_are_the_same_whether_taken_at_once_or_one_by_one(seed: u64) {
             let mut plan = Plan::interleaved(&names("s", 3), &measures(&[2, 4]), |_, _| true, seed);
             let at_once = plan.trials(u32::MAX);
             let two = plan.trials(2);
@@ -353,9 +350,9 @@ mod tests {
         }
     }
 
-    /// So that a seed that was recorded gives its order again.
+    /// A recorded seed must repeat its order.
     #[test]
-    fn a_seed_gives_the_order_that_it_always_gave() {
+    fn a_seed_gives_the_same_order_in_every_version() {
         let plan = Plan::interleaved(&names("s", 3), &measures(&[2]), |_, _| true, 42);
         let order: Vec<String> = plan.trials(9).into_iter().map(|one| one.server).collect();
         assert_eq!(order, ["s0", "s2", "s1", "s1", "s2", "s0"]);
@@ -369,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measure_with_fewer_rounds_is_in_the_first_ones() {
+    fn a_measure_with_fewer_rounds_is_in_the_first_rounds() {
         let plan = Plan::interleaved(&names("s", 1), &measures(&[1, 3]), |_, _| true, 7);
         let trials = plan.trials(u32::MAX);
         let rounds = rounds_of(&trials);

@@ -1,4 +1,4 @@
-//! Expected responses: what each workload's response must be, and how one that is not is reported.
+//! Expected responses: what each workload's response must be, and how others are reported.
 
 mod draws;
 #[cfg(test)]
@@ -29,7 +29,7 @@ pub enum AssetError {
         /// Why.
         source: io::Error,
     },
-    /// A file of lines has none.
+    /// A file of lines is empty.
     #[error("{} has no line that workload `{workload}` could ask for", path.display())]
     NoLines {
         /// The workload's id.
@@ -57,7 +57,7 @@ enum RightBody {
 }
 
 impl ExpectedResponse {
-    /// The expected response of `workload`, made from the files in the folder `assets`.
+    /// The expected response of `workload`, with its content from the files in the folder `assets`.
     pub fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
         let expected = &workload.response;
         let headers = expected.headers.iter();
@@ -187,18 +187,18 @@ impl RightBody {
     }
 }
 
-/// The lines that are right, blank ones left out.
+/// The allowed lines of a file, without blank ones.
 #[derive(Clone, Debug)]
 pub struct LineOf {
     file: String,
-    /// Each line once.
+    /// The different lines.
     lines: Vec<Vec<u8>>,
-    /// How much of the file each is, 0 to 1: a line that is there twice is drawn twice as often.
+    /// The share (0 to 1) of each: a line that occurs twice is drawn twice as often.
     shares: Vec<f64>,
 }
 
 impl LineOf {
-    /// The lines of `text`, which is the content of `file`; `None` if it has none.
+    /// The lines of `text`, the content of `file`; `None` if it has none.
     pub fn new(file: &str, text: &[u8]) -> Option<Self> {
         let all: Vec<&[u8]> = text
             .split(|&byte| byte == b'\n')
@@ -230,18 +230,18 @@ impl LineOf {
         self.lines.len()
     }
 
-    /// How long a right body can be, in bytes.
+    /// The longest possible expected body, in bytes.
     pub fn longest(&self) -> u64 {
         let longest = self.lines.iter().map(Vec::len).max();
         longest.unwrap_or(0) as u64 + 1
     }
 
-    /// The line of that number.
+    /// The line with this index.
     pub fn line(&self, number: usize) -> &[u8] {
         &self.lines[number]
     }
 
-    /// The chance of each line if every line of the file has the same.
+    /// The chance of each line, in a uniform draw from the file.
     pub fn shares(&self) -> &[f64] {
         &self.shares
     }
@@ -251,7 +251,7 @@ impl LineOf {
         self.shares.iter().map(|share| share * share).sum()
     }
 
-    /// Which line the body is; a line feed may follow the line.
+    /// Which line the body is; a line feed may follow it.
     pub fn number(&self, body: &[u8]) -> Option<usize> {
         let line = body.strip_suffix(b"\n").unwrap_or(body);
         self.lines
@@ -259,7 +259,7 @@ impl LineOf {
             .ok()
     }
 
-    /// `Err` if the body is none of the lines.
+    /// `Err` if the body is not one of the lines.
     pub fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
         if self.number(body).is_some() {
             return Ok(());
@@ -273,9 +273,9 @@ impl LineOf {
 
 const NAME: &str = "datastar-patch-elements";
 
-/// What other fields and comments of a right body may take in any case, in bytes.
+/// How much other fields and comments of a body may take at least, in bytes.
 const ROOM: u64 = 64 * 1024;
-/// A difference before this byte is visible when a line is shown from its beginning.
+/// A difference before this byte is visible if a line is shown from its start.
 const NEAR: usize = 20;
 
 /// The data lines that the event must have.
@@ -294,8 +294,8 @@ impl Patch {
         }
     }
 
-    /// How long a right body can be, in bytes. An event stream may have comments and other fields of any length: this
-    /// leaves them several times the room that the content takes.
+    /// The longest body that is read, in bytes. An event stream may have comments and other fields of any length: this
+    /// allows several times the length of the content.
     fn longest(&self) -> u64 {
         let content: usize = self
             .data

@@ -15,19 +15,19 @@ use prony_manifest::UnknownName;
 pub struct Workload {
     /// The name of its file, without `.toml`.
     pub id: String,
-    /// What tables call it.
+    /// Its name in tables.
     pub title: String,
-    /// What it is, in a sentence.
+    /// Its description, one sentence.
     pub about: String,
-    /// The benchmark that it came from.
+    /// The benchmark that it comes from.
     pub origin: String,
-    /// What is asked.
+    /// The request.
     pub request: Request,
-    /// What the response must be.
+    /// The expected response.
     pub response: DeclaredResponse,
 }
 
-/// What is asked of the server.
+/// The request of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RequestFields")]
 pub enum Request {
@@ -90,7 +90,7 @@ impl TryFrom<RequestFields> for Request {
     }
 }
 
-/// What the response must be.
+/// The expected response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredResponse {
@@ -101,21 +101,21 @@ pub struct DeclaredResponse {
     pub content_type: String,
     /// The body.
     pub body: ExpectedBody,
-    /// Header fields that it must have besides: name (in any case) and value.
+    /// Further header fields that it must have: name (in any case) and value.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Lines on the server's standard output that each request owes.
+    /// How many lines on standard output the server must write per request.
     #[serde(default)]
     pub log_lines: u32,
 }
 
-/// What the body must be.
+/// The expected body.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectedBody {
     /// This text.
     Text(String),
-    /// This file of the assets, to the byte.
+    /// This file of the assets, byte for byte.
     Asset(String),
     /// One line of this file of the assets, drawn for each request. A line feed may follow.
     LineOf(String),
@@ -151,7 +151,7 @@ impl Workload {
     }
 }
 
-/// Every workload there is, by id.
+/// All workloads, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workloads(BTreeMap<String, Workload>);
 
@@ -174,14 +174,14 @@ impl Workloads {
         self.0.keys().map(String::as_str)
     }
 
-    /// The one of this id.
+    /// The one with this id.
     pub fn get(&self, id: &str) -> Result<&Workload, UnknownName> {
         self.0
             .get(id)
             .ok_or_else(|| UnknownName::new("workload", id, self.ids()))
     }
 
-    /// The ones of these ids, in this order.
+    /// Those with these ids, in this order.
     pub fn select<'a>(
         &self,
         ids: impl IntoIterator<Item = &'a str>,
@@ -290,7 +290,7 @@ log_lines = 1
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
+    fn faults_are_reported_with_file_line_field_and_nearest_name() {
         for (from, to, said) in [
             ("about =", "abuot =", "sse.toml:2: unknown field `abuot`"),
             ("about =", "abuot =", "did you mean `about`?"),
@@ -331,7 +331,7 @@ body = { message = { 1 = "r" } }
 "#;
 
     #[test]
-    fn a_call_is_read_and_what_is_wrong_with_it_is_said() {
+    fn a_call_is_read_and_its_faults_are_reported() {
         let workloads = read(CALL).unwrap();
         let call = workloads.get("sse").unwrap();
         let Request::Grpc { path, message } = &call.request else {
@@ -373,7 +373,7 @@ body = { message = { 1 = "r" } }
     }
 
     #[test]
-    fn an_unknown_id_gets_a_response_with_the_nearest() {
+    fn an_unknown_id_is_reported_with_the_nearest() {
         let workloads = read(SSE).unwrap();
         assert_eq!(workloads.select(["sse"]).unwrap().len(), 1);
         let error = workloads.select(["sse", "sse-2k"]).unwrap_err();
@@ -384,7 +384,7 @@ body = { message = { 1 = "r" } }
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named() {
+    fn a_missing_folder_is_reported() {
         let error = Workloads::read(Path::new("no/such/folder")).unwrap_err();
         assert!(
             error

@@ -23,7 +23,7 @@ fn published(id: &str) -> Published {
 }
 
 #[test]
-fn every_workload_has_a_expected_response() {
+fn every_workload_has_an_expected_response() {
     let folder = repository().join("workloads");
     let workloads = Workloads::read(&folder).unwrap();
     assert!(workloads.iter().count() >= 8);
@@ -34,7 +34,7 @@ fn every_workload_has_a_expected_response() {
 }
 
 #[test]
-fn every_suite_can_be_read_and_names_workloads_that_there_are() {
+fn every_suite_can_be_read_and_names_existing_workloads() {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
     let ids = Suite::ids(&repository().join("suites")).unwrap();
     for id in SUITES {
@@ -46,7 +46,7 @@ fn every_suite_can_be_read_and_names_workloads_that_there_are() {
 }
 
 #[test]
-fn every_server_of_a_suite_is_there_and_has_something_to_do_in_it() {
+fn every_server_of_a_suite_exists_and_serves_one_of_its_workloads() {
     let layout = Layout::at(repository());
     let catalogue = Catalogue::read(&layout).unwrap();
     for id in SUITES {
@@ -60,7 +60,7 @@ fn every_server_of_a_suite_is_there_and_has_something_to_do_in_it() {
                 "{id}: {} serves none of its workloads",
                 server.id
             );
-            // Only the suite that says so measures a server of less than all.
+            // Only this suite has servers that do not serve all its workloads.
             let serves_all = in_suite.iter().all(|one| served.contains(&one.to_string()));
             assert!(serves_all || id == "hydragen", "{id}: {}", server.id);
             assert!(server.manifest.wire != Wire::Grpc || id == "hydragen");
@@ -69,7 +69,7 @@ fn every_server_of_a_suite_is_there_and_has_something_to_do_in_it() {
 }
 
 #[test]
-fn every_suite_that_takes_long_has_a_quick_run_of_the_same_shapes() {
+fn every_long_suite_has_a_quick_run_of_the_same_shapes() {
     for id in SUITES {
         let full = suite(id);
         let mut quick = full.clone();
@@ -119,14 +119,14 @@ fn every_load_in_the_guide_can_be_read() {
     }
 }
 
-/// What a document does not have and is measured beside what it has.
+/// What is measured here in addition to a document's rows.
 const ADDED: [(&str, PublishedFigure); 2] = [
     ("datastar", PublishedFigure::RateShare),
     ("hydragen", PublishedFigure::LatencyMean),
 ];
 
 #[test]
-fn every_row_of_a_document_has_its_server_and_each_of_its_figures_a_column() {
+fn every_row_of_a_document_has_a_server_and_every_figure_a_column() {
     for (id, tables, rows) in [
         ("zap", 2, 8),
         ("datastar", 1, 13),
@@ -163,7 +163,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// What a suite holds is what its document says: a figure of each kind, worked out by hand.
+/// One figure of each kind, worked out by hand from the document.
 #[test]
 fn published_figures_are_those_of_the_documents() {
     use PublishedFigure::*;
@@ -213,7 +213,7 @@ fn published_figures_are_those_of_the_documents() {
     near(figure(&franklin, 0, "ruby-sinatra", Errors), 20_226.0);
 }
 
-/// The document's share of bytes follows from its own figures, of the logged page.
+/// The document's share of bytes follows from its own figures for the logged page.
 #[test]
 fn the_shares_of_datastar_are_of_the_workload_that_the_suite_names() {
     use PublishedFigure::{Transfer, TransferShare};

@@ -1,4 +1,4 @@
-//! Which CPUs the server gets and which the load; lists of CPUs as the kernel writes them.
+//! The CPUs of server and load; lists of CPUs as the kernel writes them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,18 +20,18 @@ pub enum CpuListError {
     /// A range whose end comes before its start.
     #[error("the range of CPUs `{0}` ends before it starts")]
     Backwards(String),
-    /// A number beyond what the kernel's affinity call can name.
+    /// A number too high for the kernel's affinity call.
     #[error("there is no CPU {0}; the highest that can be named is {highest}", highest = CpuSet::count() - 1)]
     TooHigh(usize),
-    /// A CPU that does not exist, or that this process may not use.
+    /// A CPU that does not exist or that this process may not use.
     #[error("CPU {cpu} is not available to Prony, which may use {}", format_cpu_list(.allowed))]
     Unusable {
         /// The CPU.
         cpu: usize,
-        /// Those that it may use.
+        /// The CPUs that it may use.
         allowed: Vec<usize>,
     },
-    /// The kernel does not say which CPUs there are.
+    /// The kernel does not report which CPUs there are.
     #[error("cannot read which CPUs are available: {0}")]
     Unknown(String),
 }
@@ -94,7 +94,7 @@ pub fn format_cpu_list(cpus: &[usize]) -> String {
 /// The CPUs that this process may run on, sorted.
 ///
 /// # Errors
-/// If the kernel does not say.
+/// If the kernel does not report them.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(Pid::from_raw(0))?;
     Ok((0..CpuSet::count())
@@ -102,14 +102,13 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
         .collect())
 }
 
-/// The CPUs of this process, halved: the first half for the server, the rest for the load. With
-/// only one CPU both share it.
+/// The CPUs of this process, halved: the first half for the server, the rest for the load. They share a single CPU.
 ///
 /// Hardware threads of one core stay together as far as the halves allow, so that server and load
 /// do not compete for a core.
 ///
 /// # Errors
-/// If the kernel does not say what CPUs there are.
+/// If the kernel does not report which CPUs there are.
 pub fn default_assignment() -> io::Result<CpuAssignment> {
     let system = Path::new("/sys/devices/system/cpu");
     Ok(halves(&allowed_cpus()?, |cpu| {
@@ -119,7 +118,7 @@ pub fn default_assignment() -> io::Result<CpuAssignment> {
     }))
 }
 
-/// Halves `cpus`, those of one core (as `core_of` names it) side by side.
+/// Halves `cpus`, keeping those of one core (`core_of`) together.
 fn halves(cpus: &[usize], core_of: impl Fn(usize) -> Option<usize>) -> CpuAssignment {
     let mut by_core = cpus.to_vec();
     by_core.sort_by_key(|&cpu| (core_of(cpu).unwrap_or(cpu), cpu));
@@ -132,7 +131,7 @@ fn halves(cpus: &[usize], core_of: impl Fn(usize) -> Option<usize>) -> CpuAssign
     CpuAssignment { server, load }
 }
 
-/// Lets the calling thread (and what it spawns) run on `cpus` only; an empty list leaves it as it is.
+/// Pins the calling thread (and what it spawns) to `cpus`; an empty list changes nothing.
 ///
 /// # Errors
 /// If none of them is a CPU that this process may use.
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn cpus_that_are_not_there_are_told_with_those_that_are() {
+    fn unavailable_cpus_are_reported_with_the_available_ones() {
         let allowed = allowed_cpus().unwrap();
         let list = format_cpu_list(&allowed);
         assert_eq!(usable_cpus(&list).as_ref(), Ok(&allowed));
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_as_the_kernel_writes_it() {
+    fn lists_are_written_as_the_kernel_does() {
         assert_eq!(parse_cpu_list("0-1,3\n"), Ok(vec![0, 1, 3]));
         assert_eq!(format_cpu_list(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         assert_eq!(format_cpu_list(&[]), "");
@@ -211,20 +210,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(cpus in prop::collection::btree_set(0usize..1024, 1..60)) {
+        fn lists_round_trip(cpus in prop::collection::btree_set(0usize..1024, 1..60)) {
             let cpus: Vec<usize> = cpus.into_iter().collect();
             prop_assert_eq!(parse_cpu_list(&format_cpu_list(&cpus)), Ok(cpus));
         }
 
         #[test]
-        fn any_text_is_read_or_refused_without_a_panic(text in "[0-9,x -]{0,20}") {
+        fn any_text_is_parsed_without_a_panic(text in "[0-9,x -]{0,20}") {
             if let Ok(cpus) = parse_cpu_list(&text) {
                 prop_assert!(cpus.windows(2).all(|pair| pair[0] < pair[1]));
             }
         }
 
         #[test]
-        fn halves_lose_and_share_nothing(cpus in prop::collection::btree_set(0usize..256, 2..40), cores in 1usize..16) {
+        fn halves_are_disjoint_and_complete(cpus in prop::collection::btree_set(0usize..256, 2..40), cores in 1usize..16) {
             let cpus: Vec<usize> = cpus.into_iter().collect();
             let split = halves(&cpus, |cpu| Some(cpu % cores));
             prop_assert!(!split.shared());

@@ -1,4 +1,4 @@
-//! The machine that Prony runs on: what can be seen of it, which CPUs may be used, and its clock.
+//! The machine that Prony runs on: its description, its CPUs, its programs and its clock.
 #![forbid(unsafe_code)]
 
 mod cpus;

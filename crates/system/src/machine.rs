@@ -1,4 +1,4 @@
-//! Finds out what can be seen of the machine. Never fails: what cannot be seen stays empty.
+//! Describes the machine. Never fails: what is not visible stays empty.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use prony_model::Machine;
 
 use crate::cpus::parse_cpu_list;
 
-/// The settings under `/proc/sys` that bear on the figures.
+/// The settings under `/proc/sys` that affect the figures.
 const SYSCTLS: [&str; 17] = [
     "net.core.somaxconn",
     "net.core.default_qdisc",
@@ -57,7 +57,7 @@ impl Files {
         }
     }
 
-    /// A file's text without white space around it; `None` if there is nothing to read.
+    /// A file's text without surrounding white space; `None` if there is nothing to read.
     fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let bytes = fs::read(self.0.join(path)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
@@ -78,7 +78,7 @@ impl Files {
     }
 
     fn cpu_model(&self, cpuinfo: &str) -> String {
-        // Arm kernels give no "model name"; their boards name themselves in the device tree.
+        // Arm kernels have no "model name"; the device tree names the board.
         field(cpuinfo, "model name")
             .or_else(|| field(cpuinfo, "cpu model"))
             .map(str::to_owned)
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn files_with_nonsense_in_them_do_no_harm() {
+    fn malformed_files_are_ignored() {
         let (_root, machine) = system(&[
             ("sys/devices/system/cpu/online", "9-1,x"),
             ("proc/cpuinfo", "processor\t: 0\nprocessor\t: 1\n:::\n"),
@@ -292,7 +292,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn the_machine_that_runs_this_test_is_seen() {
+    fn the_machine_that_runs_this_test_is_described() {
         let machine = detect_machine();
         assert!(machine.cpus > 0 && machine.memory_bytes > 0);
         assert!(!machine.kernel.is_empty());

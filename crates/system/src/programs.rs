@@ -10,7 +10,7 @@ pub fn path_folders() -> Vec<PathBuf> {
         .unwrap_or_default()
 }
 
-/// Every program of that name on `PATH`, in its order.
+/// Every program with this name on `PATH`, in its order.
 pub fn on_path(program: &str) -> Vec<PathBuf> {
     path_folders()
         .into_iter()

@@ -30,7 +30,7 @@ fn words(manifest: &Manifest, load: &Load) -> Result<String, String> {
 }
 
 #[test]
-fn faults_are_told_with_their_line() {
+fn faults_are_reported_with_their_line() {
     let cases = [
         (
             "title = \"small\"",
@@ -106,7 +106,7 @@ fn faults_are_told_with_their_line() {
 }
 
 #[test]
-fn what_a_tool_has_no_arguments_for_it_cannot_make() {
+fn a_tool_cannot_generate_what_it_has_no_arguments_for() {
     let manifest = Manifest::parse(SMALL, Path::new("drivers/small")).unwrap();
     let load = Load::new("http://a/");
     assert_eq!(words(&manifest, &load).unwrap(), "-d 1 http://a/");
@@ -174,7 +174,7 @@ fn what_a_tool_has_no_arguments_for_it_cannot_make() {
 }
 
 #[test]
-fn every_part_of_a_load_has_its_arguments() {
+fn every_property_of_a_load_has_its_arguments() {
     let text = SMALL.replace(
         "closed = []",
         r#"
@@ -202,7 +202,7 @@ method = ["-X{method}"]
         "-t2 -c8 -T10 -q100 -r12.5 -k -d 1 -XPUT -H A: b -H C: d:e http://a/"
     );
     let made = manifest.invocation(&load, Path::new("/bin/prony")).unwrap();
-    // A variable that has nothing to tell is not set.
+    // A variable whose placeholder has no value is not set.
     assert_eq!(
         made.environment,
         [("HEADERS".to_owned(), r#"{"A":"b","C":"d:e"}"#.to_owned())]

@@ -43,7 +43,7 @@ Exit status:
   2  the command line is wrong, or the two cannot be compared
   3  with --strict: nothing is worse, but some comparisons were inconclusive";
 
-/// What the `schema` field of a comparison says.
+/// The `schema` field of a comparison.
 const SCHEMA: &str = "prony-comparison/2";
 
 /// Something is worse.
@@ -84,7 +84,7 @@ pub struct Judging {
 /// The files for the comparison as Markdown and as JSON.
 pub type ComparisonFiles = [Option<ResultFile>; 2];
 
-/// The comparison as it is written.
+/// The comparison as JSON.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
@@ -127,7 +127,7 @@ impl Judging {
             let schema = SCHEMA;
             file.write_json(&Document { schema, comparison })?;
         }
-        // A verdict that nobody could read is no success.
+        // A verdict that could not be printed is not a success.
         output::check()?;
         Ok(ExitCode::from(self.code(comparison)))
     }

@@ -129,10 +129,10 @@ fn confirmed() -> io::Result<bool> {
         return Ok(false);
     }
     out!("Run this? [y/N] ");
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    let answer = answer.trim().to_lowercase();
-    Ok(matches!(answer.as_str(), "y" | "yes"))
+    let mut reply = String::new();
+    io::stdin().lock().read_line(&mut reply)?;
+    let reply = reply.trim().to_lowercase();
+    Ok(matches!(reply.as_str(), "y" | "yes"))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub struct Arguments {
     build: BuildFlags,
 }
 
-/// What came of one server.
+/// The result of one server.
 #[derive(PartialEq, Eq)]
 enum ServerVerdict {
     Right,

@@ -92,7 +92,11 @@ fn a_load() {
                     ..measuring(0, 50_000)
                 },
             ),
-            ("so many requests", requests.clone(), measuring(50_000, 10)),
+            (
+                "a number of requests",
+                requests.clone(),
+                measuring(50_000, 10),
+            ),
             ("a rate", rate.clone(), measuring(39_000, 1_000_000)),
         ] {
             let (terminal, line) = terminal(width);
@@ -358,7 +362,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
     format!("{}\n--\n{}", moving.join("\n"), seen(&terminal))
 }
 
-/// One for each way to be prepared and verified.
+/// One server for each result of preparation and verification.
 fn servers() -> Vec<ServerRecord> {
     let server = |id: &str, status| ServerRecord {
         id: id.into(),
@@ -407,7 +411,7 @@ fn servers() -> Vec<ServerRecord> {
     ]
 }
 
-/// One for each line about a trial: none, two causes of noise, warm-ups, and a failure twice.
+/// One trial for each line: none, two causes of noise, warm-ups, and a failure twice.
 fn records(trial: &Trial) -> Vec<TrialRecord> {
     let warm_up = |process, time_to_warm_s| WarmUp {
         process,

@@ -7,7 +7,7 @@ use prony_model::{LoadShape, LoadSpec, Schedule, Trial};
 
 /// How long a trial takes besides its load, to start, to be ready and to stop, until that is known.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);
-/// How long a load takes about which nothing is known.
+/// How long a load of unknown length takes.
 const UNKNOWN: Duration = Duration::from_secs(2);
 
 /// The remaining trials of a run, and how long the finished ones took.
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_a_rate_are_over_when_the_last_one_was_due() {
+    fn a_number_of_requests_at_a_rate_ends_when_the_last_one_is_due() {
         for (stages, requests, seconds) in [
             ("1k/s", 5_000, 5.0),
             ("1k/s:10s", 20_000, 20.0), // The last rate goes on.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn users_who_think_take_as_long_as_the_server_lets_them() {
+    fn the_time_of_closed_loop_users_depends_on_the_server() {
         let users = || LoadShape::UsersClosed { think_time_s: 1.0 };
         assert_eq!(planned(&load(users(), None, Some(10_000))), None);
         let by_time = planned(&load(users(), Some(2.0), None));
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_with_other_seeds_are_like_each_other() {
+    fn rounds_differ_only_in_their_seeds() {
         let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
         let seeds: Vec<u64> = trials.iter().map(|trial| trial.load.seed).collect();
         assert_ne!(seeds.first(), seeds.last());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_long_is_expected_to_take_long_again() {
+    fn trials_like_a_long_one_are_expected_to_take_long() {
         let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
         let mut left = time_left(&trials);
         let seconds = |trial: &Trial| if trial.server == "a" { 9 } else { 1 };
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_are_in_minutes_from_one_on() {
+    fn durations_from_one_minute_on_are_in_minutes() {
         assert_eq!(minutes(Duration::from_millis(59_400)), "59 s");
         assert_eq!(minutes(Duration::from_millis(59_600)), "1 min 00 s");
     }

@@ -1,4 +1,4 @@
-//! A server within the test that counts and keeps what it is asked.
+//! A server inside the test that records its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,7 +13,7 @@ pub struct Received {
     pub body: Vec<u8>,
 }
 
-/// It responses 200 to everything, over connections that stay open.
+/// Responds to everything with 200, over connections that stay open.
 pub struct HttpServer {
     pub address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
@@ -30,7 +30,7 @@ impl HttpServer {
             for stream in listener.incoming().flatten() {
                 let all = Arc::clone(&all);
                 thread::spawn(move || {
-                    // What was read too much belongs to the next request.
+                    // The rest of what was read belongs to the next request.
                     let mut reader = BufReader::new(&stream);
                     while response(&mut reader, &all).is_some() {}
                 });
@@ -47,7 +47,7 @@ impl HttpServer {
         self.received.lock().unwrap().len()
     }
 
-    /// All that was asked so far, in the order in which it came.
+    /// All requests so far, in the order of their arrival.
     pub fn all(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }

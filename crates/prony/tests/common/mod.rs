@@ -1,5 +1,5 @@
-//! What the tests of the command share: projects of their own, the command as a user runs it, and
-//! what it leaves behind.
+//! Shared by the tests of the command: temporary projects, the command as a user runs it, and checks of what it leaves
+//! behind.
 #![allow(dead_code)] // Each test program uses a part of it.
 
 pub mod http_server;
@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-/// Far longer than anything here takes: only a fault takes this long.
+/// Far longer than anything here takes unless there is a fault.
 pub const LONG: Duration = Duration::from_secs(120);
 
 /// The repository that these tests belong to.

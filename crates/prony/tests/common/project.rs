@@ -1,5 +1,5 @@
-//! A project of a test's own: the repository's suites and workloads, and the servers that the test
-//! gives it. It is deleted, with everything that Prony creates in it, when the test is over.
+//! A temporary project with the repository's suites and workloads and the test's servers. It is deleted with everything
+//! that Prony creates in it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -25,7 +25,7 @@ from right import *
 ";
 
 impl Project {
-    /// One without servers.
+    /// A project without servers.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("servers")).unwrap();
@@ -116,7 +116,7 @@ impl Project {
         run(self.prony(arguments))
     }
 
-    /// `prony run` of servers with one workload, short trials and more arguments.
+    /// `prony run` of servers with one workload, short trials and further arguments.
     pub fn measure(&self, servers: &str, workloads: &str, more: &[&str]) -> Command {
         let mut command = self.prony(&["run", "tour", "--warmup", "20ms"]);
         if !more.contains(&"--duration") {
@@ -127,7 +127,7 @@ impl Project {
         command
     }
 
-    /// The newest run of this project's record file, as it is exported.
+    /// The exported newest run of this project.
     pub fn export(&self) -> Value {
         let exported = self.run(&["export"]).with(0);
         serde_json::from_str(&exported.stdout).unwrap()

@@ -1,4 +1,4 @@
-//! Holds documents against the schemas that the repository publishes.
+//! Validates documents against the published schemas.
 
 use std::fs;
 
@@ -29,35 +29,35 @@ fn accept(schema: &Value, document: &Value) {
     }
 }
 
-/// A run as JSON, which must be what `run.schema.json` says.
+/// Parses a run, which must match `run.schema.json`.
 pub fn run(text: &str) -> Value {
     let document = serde_json::from_str(text).unwrap();
     accept(&published("run.schema.json"), &document);
     document
 }
 
-/// A load's result as JSON, which must be what `load.schema.json` says.
+/// Parses a load's result, which must match `load.schema.json`.
 pub fn load(text: &str) -> Value {
     let document = serde_json::from_str(text).unwrap();
     accept(&published("load.schema.json"), &document);
     document
 }
 
-/// A calibration as JSON, which must be what `calibrate.schema.json` says.
+/// Parses a calibration, which must match `calibrate.schema.json`.
 pub fn calibration(text: &str) -> Value {
     let document = serde_json::from_str(text).unwrap();
     accept(&published("calibrate.schema.json"), &document);
     document
 }
 
-/// What a search for a capacity gave as JSON, which must be what `capacity.schema.json` says.
+/// Parses the result of a search for a capacity, which must match `capacity.schema.json`.
 pub fn capacity(text: &str) -> Value {
     let document = serde_json::from_str(text).unwrap();
     accept(&published("capacity.schema.json"), &document);
     document
 }
 
-/// A comparison as JSON, which must be what `comparison.schema.json` says.
+/// Parses a comparison, which must match `comparison.schema.json`.
 pub fn comparison(text: &str) -> Value {
     let document = serde_json::from_str(text).unwrap();
     accept(&published("comparison.schema.json"), &document);

@@ -9,7 +9,7 @@ use crate::common::{Running, run};
 use crate::{load, result};
 
 #[test]
-fn what_is_beyond_a_limit_is_refused_with_it() {
+fn values_beyond_a_limit_are_rejected_with_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let stages = vec!["1/s:1s"; 1001].join(",");
     let cases: [(&[&str], &str); 7] = [
@@ -46,7 +46,7 @@ fn what_is_beyond_a_limit_is_refused_with_it() {
 }
 
 #[test]
-fn a_body_from_a_file_without_end_is_refused() {
+fn a_body_from_an_endless_file_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for (flag, what) in [("-b", "the body"), ("--expect-body", "the expected body")] {
         let flags = [flag, "@/dev/zero", "http://127.0.0.1:9/"];
@@ -56,7 +56,7 @@ fn a_body_from_a_file_without_end_is_refused() {
 }
 
 #[test]
-fn the_first_signal_ends_any_load_and_its_result_is_whole() {
+fn the_first_signal_ends_any_load_with_a_complete_result() {
     // The kernel accepts connections for it, and nobody reads.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

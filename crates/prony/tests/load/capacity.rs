@@ -42,7 +42,7 @@ fn written(folder: &tempfile::TempDir) -> Value {
 /// The capacity is right. On a busy machine, such as one that runs many tests at a time, there may be no
 /// result; then Prony says so, and why.
 #[test]
-fn the_capacity_of_a_server_is_found_that_is_known_by_construction() {
+fn the_known_capacity_of_a_server_is_found() {
     let server = Ceiling::with(&SERVICE);
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
@@ -156,7 +156,7 @@ fn if_no_rate_holds_the_search_says_so_and_why() {
 }
 
 #[test]
-fn a_budget_that_is_over_leaves_what_is_known() {
+fn a_spent_budget_shows_what_is_known_by_then() {
     let server = Ceiling::with(&SERVICE);
     let (ended, folder) = find(&server, &["--slo", "p50<1s", "--budget", "300ms"]);
     let result = written(&folder);
@@ -169,7 +169,7 @@ fn a_budget_that_is_over_leaves_what_is_known() {
 }
 
 #[test]
-fn what_is_known_when_the_user_stops_it_is_shown() {
+fn an_interrupt_shows_what_is_known_by_then() {
     let server = Ceiling::with(&SERVICE);
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), &SHORT);
@@ -187,7 +187,7 @@ fn what_is_known_when_the_user_stops_it_is_shown() {
 }
 
 #[test]
-fn a_server_that_is_gone_ends_the_search() {
+fn a_server_that_ends_ends_the_search() {
     let server = Ceiling::with(&SERVICE);
     let folder = tempfile::tempdir().unwrap();
     let mut command = load(folder.path(), &SHORT);

@@ -1,4 +1,4 @@
-//! The connections: how long they last, from where they come and where they go.
+//! Connections: how long they last, and their addresses.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -43,7 +43,7 @@ fn without_keep_alive_each_request_has_a_connection() {
 }
 
 #[test]
-fn a_connection_lasts_for_so_many_requests() {
+fn a_connection_ends_after_n_requests() {
     let ceiling = Ceiling::start();
     let flags = ["--requests-per-connection", "5", "-c1", "-t1", "-n20"];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
@@ -57,7 +57,7 @@ fn a_connection_lasts_for_so_many_requests() {
 }
 
 #[test]
-fn a_name_has_the_address_that_it_is_given() {
+fn a_name_resolves_to_the_given_address() {
     let server = HttpServer::start();
     let port = server.address.port();
     // This name never resolves (RFC 6761).
@@ -77,7 +77,7 @@ fn a_name_has_the_address_that_it_is_given() {
 }
 
 #[test]
-fn connections_come_from_the_addresses_that_are_given() {
+fn connections_come_from_the_given_addresses() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
@@ -108,7 +108,7 @@ fn connections_come_from_the_addresses_that_are_given() {
 }
 
 #[test]
-fn a_socket_in_the_file_system_is_loaded() {
+fn a_unix_socket_is_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("server.sock");
     let listener = UnixListener::bind(&path).unwrap();

@@ -89,7 +89,7 @@ fn a_file_has_requests_of_every_kind() {
 }
 
 #[test]
-fn a_file_names_its_server_itself() {
+fn a_file_of_requests_names_its_server() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let line = format!("{{\"url\": \"{}x\"}}\n", server.url());
     fs::write(folder.path().join("one.jsonl"), line).unwrap();
@@ -132,7 +132,7 @@ fn a_call_is_sent_as_grpc() {
         "-c1",
     ];
     let mut command = load(folder.path(), &flags);
-    // Nobody responds.
+    // There is no response.
     command.args(["-n1", "--timeout", "300ms", "--json", "result.json", &url]);
     run(command)
         .with(1)

@@ -1,4 +1,4 @@
-//! What is expected of responses.
+//! Expected responses.
 
 use std::fs;
 
@@ -113,7 +113,7 @@ fn short_bodies_are_all_compared_and_long_ones_estimated() {
 }
 
 #[test]
-fn the_first_byte_is_measured_if_asked_for() {
+fn the_first_byte_is_measured_on_request() {
     let ceiling = Ceiling::start();
     let page = ceiling.url("");
     let (shown, result) = loaded(&["--first-byte", "-n50", "-c2", &page]);

@@ -39,7 +39,7 @@ fn a_rate_sends_what_is_due() {
 }
 
 #[test]
-fn random_arrivals_tell_their_seed() {
+fn random_arrivals_show_their_seed() {
     let server = HttpServer::start();
     let rate = ["--rate", "2k/s", "--arrivals", "poisson", "-n200"];
     let (shown, result) = loaded(&[&rate[..], &["--seed", "42", &server.url()]].concat());
@@ -53,7 +53,7 @@ fn random_arrivals_tell_their_seed() {
 }
 
 #[test]
-fn bursts_have_the_same_rate_on_the_whole() {
+fn bursts_have_the_same_rate_overall() {
     let server = HttpServer::start();
     let flags = ["--rate", "1k/s", "--burst", "50", "-n200", "-c50"];
     let (shown, result) = loaded(&[&flags[..], &[&server.url()]].concat());
@@ -67,7 +67,7 @@ fn bursts_have_the_same_rate_on_the_whole() {
 }
 
 #[test]
-fn stages_last_as_long_as_they_are_together() {
+fn stages_last_as_long_as_their_sum() {
     let server = HttpServer::start();
     let stages = ["--stages", "200/s:200ms,200/s..1k/s:400ms"];
     let (shown, result) = loaded(&[&stages[..], &[&server.url()]].concat());
@@ -97,7 +97,7 @@ fn stages_last_as_long_as_they_are_together() {
 }
 
 #[test]
-fn what_is_past_its_deadline_is_shed() {
+fn requests_past_their_deadline_are_dropped() {
     // The kernel accepts connections for it, and nobody reads.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -177,7 +177,7 @@ fn sequential_is_one_connection() {
 }
 
 #[test]
-fn the_time_to_measure_begins_after_a_standstill_of_the_machine() {
+fn a_pause_before_measuring_does_not_shorten_it() {
     let server = HttpServer::start();
     let folder = tempfile::tempdir().unwrap();
     let times = ["-d600ms", "--warmup", "400ms", "--json", "result.json"];

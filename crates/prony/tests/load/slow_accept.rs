@@ -10,7 +10,7 @@ use crate::{load, loaded};
 const OVERFLOWED: &str = "the server's accept queue overflowed";
 
 #[test]
-fn a_second_of_latency_is_explained_by_the_syns_that_were_sent_again() {
+fn a_second_of_latency_is_explained_by_retransmitted_syns() {
     let url = format!("http://{}/", slow_acceptor());
     let (stdout, result) = loaded(&["--rate", "80/s", "--no-keepalive", "-d2s", &url]);
     let tcp = &result["tcp"];
@@ -30,7 +30,7 @@ fn a_second_of_latency_is_explained_by_the_syns_that_were_sent_again() {
 }
 
 #[test]
-fn a_rate_that_fails_for_an_accept_queue_says_so() {
+fn a_rate_that_fails_because_of_the_accept_queue_says_so() {
     let url = format!("http://{}/", slow_acceptor());
     let folder = tempfile::tempdir().unwrap();
     // Each response takes 25 ms or longer.

@@ -12,7 +12,7 @@ use crate::common::{Ended, Running, repository, run, schema, until};
 use crate::{Ceiling, load, outcome, result};
 
 #[test]
-fn wrks_flags_in_wrks_forms() {
+fn wrks_flags_are_accepted() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let url = server.url();
     let flags = ["-t2", "-c8", "-d1s", "--latency", "-H", "A: b"];
@@ -52,7 +52,7 @@ fn wrks_flags_in_wrks_forms() {
     assert!((rate * duration / ok - 1.0).abs() < 0.01, "{rate}");
 }
 
-/// What goes into a pipe has no colours and does not move the cursor.
+/// Piped output has no colours and does not move the cursor.
 fn is_plain(ended: &Ended) {
     let all = ended.all();
     assert!(!all.contains('\u{1b}') && !all.contains('\r'), "{all}");
@@ -67,7 +67,7 @@ fn without_latency_only_main_percentiles_are_shown() {
 }
 
 #[test]
-fn a_number_of_requests_is_the_servers_count() {
+fn exactly_n_requests_are_sent() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     // Neither the connections nor the threads divide it.
     let flags = ["-n", "1k", "-c7", "-t2", "--json", "result.json"];
@@ -133,7 +133,7 @@ fn a_warm_up_is_reported_and_not_counted() {
 }
 
 #[test]
-fn requests_that_are_never_responded_time_out() {
+fn requests_without_a_response_time_out() {
     let folder = tempfile::tempdir().unwrap();
     // The kernel accepts connections for it, and nobody reads.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -167,7 +167,7 @@ fn requests_that_are_never_responded_time_out() {
 }
 
 #[test]
-fn json_on_standard_output_is_alone_there_and_complete() {
+fn only_the_complete_json_is_on_standard_output() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let url = server.url();
     let ended = run(load(folder.path(), &["-n50", "-c2", "--json", "-", &url])).with(0);

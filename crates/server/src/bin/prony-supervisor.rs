@@ -1,6 +1,7 @@
 //! The supervisor as a program of its own, for tests.
 //!
-//! `prony-supervisor hold LOG PROGRAM ARGUMENT…` plays Prony: it runs the command under a supervisor until it is itself killed.
+//! `prony-supervisor hold LOG PROGRAM ARGUMENT…` stands in for Prony: it runs the command under a supervisor until it
+//! is killed.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
-//! What a build reads outside of its folder, each with the hash of its content: what its manifest names, and the
-//! packages beside it that its `package.json` takes from there: `file:` and `link:`, and the members of an npm workspace,
-//! which are linked into `node_modules`, where nobody looks for sources.
+//! What a build reads outside its folder, each with the hash of its content: what its manifest names, and local
+//! packages of its `package.json`: `file:` and `link:` dependencies, and members of an npm workspace, which are links
+//! in `node_modules` and so not among the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +12,8 @@ use serde::Deserialize;
 use crate::manifest::Pattern;
 use crate::sources::{Unreadable, hash_file, hash_files, source_files};
 
-/// The hash of every input of the server in `folder`, by its path or pattern; `named` are those that its manifest names,
-/// each with the part of its path that is no pattern.
+/// The hash of every input of the server in `folder`, by its path or pattern; `named` are those of its manifest, each
+/// with the part of its path before a pattern.
 pub fn inputs(
     folder: &Path,
     named: Vec<(PathBuf, Option<&Pattern>)>,
@@ -33,7 +33,7 @@ pub fn inputs(
     Ok(inputs)
 }
 
-/// Of a file, or of all source files of a folder.
+/// The hash of a file, or of all source files of a folder.
 fn hash_path(path: &Path) -> Result<String, Unreadable> {
     match path.is_dir() {
         true => hash_files(path, &source_files(path)?),
@@ -55,10 +55,10 @@ fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, Unreadable> 
 const FILE: &str = "package.json";
 /// A larger one is no package.json that a person writes.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many folders up the root of a workspace is looked for.
+/// How many folders above to look for the root of a workspace.
 const MOST_UP: usize = 16;
 
-/// What matters of a package.json.
+/// The fields of a package.json that matter here.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Package {
@@ -73,16 +73,16 @@ struct Package {
 #[serde(untagged)]
 enum Workspaces {
     List(Vec<String>),
-    /// As Yarn has it.
+    /// Yarn's form.
     Table {
         packages: Vec<String>,
     },
 }
 
-/// The folders (of archives: the files) outside of `folder` that its package, or one of those, depends on.
+/// The folders, or archive files, outside `folder` that its package depends on, directly or not.
 ///
 /// # Errors
-/// If a workspace cannot be looked through.
+/// If the folders of a workspace cannot be read.
 pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
     let mut found = BTreeSet::new();
     if read(folder).is_none() {
@@ -100,14 +100,14 @@ pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
     Ok(found)
 }
 
-/// `None` if there is none that can be read: the build says more of that.
+/// `None` if it is missing or invalid: the build reports that better.
 fn read(folder: &Path) -> Option<Package> {
     let file = folder.join(FILE);
     let is_small = file.metadata().ok()?.len() <= MOST_BYTES;
     serde_json::from_slice(&fs::read(&file).ok().filter(|_| is_small)?).ok()
 }
 
-/// What the package in `folder` takes from this machine.
+/// The local dependencies of the package in `folder`.
 fn dependencies(folder: &Path, members: &BTreeMap<String, PathBuf>) -> Vec<PathBuf> {
     let package = read(folder).unwrap_or_default();
     let all = package
@@ -157,7 +157,7 @@ fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreada
     Ok(BTreeMap::new())
 }
 
-/// The folders below `root` with a package.json that match one of the patterns and none that begins with `!`.
+/// The folders below `root` with a package.json that match a pattern, and none of those that begin with `!`.
 fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable> {
     let matcher = |pattern: &str| {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
@@ -185,9 +185,9 @@ fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable>
     Ok(folders.filter(is_member).collect())
 }
 
-/// Whether running these commands again, with nothing changed, is both right and quick. Cargo and Go find a path
-/// dependency, a `replace` and an included file by themselves, and do nothing if none has changed; whatever else the
-/// build runs beside them runs again too, for it may use what they made.
+/// Whether these commands are incremental: correct and quick when run again. Cargo and Go track path dependencies,
+/// `replace` and included files by themselves, and do nothing if none has changed. The build's other commands run again
+/// too, because they may use the results.
 pub fn is_incremental(commands: &[Vec<String>]) -> bool {
     commands.iter().any(|words| is_incremental_tool(words))
 }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_tool_that_says_so() {
+    fn cargo_and_go_builds_are_incremental() {
         let is = |commands: &[&str]| {
             let words = |command: &&str| command.split(' ').map(str::to_owned).collect();
             is_incremental(&commands.iter().map(words).collect::<Vec<_>>())

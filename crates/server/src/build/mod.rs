@@ -1,4 +1,4 @@
-//! Building a server, unless the same build is there already.
+//! Builds a server, unless the same build already exists.
 
 mod inputs;
 mod version;
@@ -21,17 +21,17 @@ use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new
 use crate::toolchain::{Found, environment};
 use crate::{Layout, Server};
 
-/// How many of the last lines of a failed build are shown.
+/// How many last lines of a failed build are shown.
 const TAIL_LINES: usize = 20;
 
-/// A server that can be started.
+/// A built server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
-    /// The command that runs it, with all filled in that is known before it starts.
+    /// The command that runs it, with the placeholders filled in that are known before it starts.
     pub run: Vec<Word>,
-    /// Variables that lead it to its toolchains.
+    /// Variables with which it finds its toolchains.
     pub toolchain_env: Vec<(OsString, OsString)>,
-    /// Its manifest's own variables, filled in likewise.
+    /// Its manifest's variables, filled in likewise.
     pub env: BTreeMap<String, Word>,
     /// The folder it runs in.
     pub folder: PathBuf,
@@ -46,7 +46,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// A server that needs no build: `run` is run in `folder`.
+    /// A server without a build, whose command runs in `folder`.
     pub fn ready_made(run: Vec<Word>, folder: &Path) -> Self {
         Self {
             run,
@@ -84,7 +84,7 @@ pub enum BuildError {
         /// All of its output.
         log: PathBuf,
     },
-    /// The commands succeeded but did not make what the manifest names.
+    /// The commands succeeded but did not create an artefact of the manifest.
     #[error(
         "the build did not create {artefact}, which the manifest lists under `artefacts`; last lines of its output:\n{tail}"
     )]
@@ -94,7 +94,7 @@ pub enum BuildError {
         /// The last lines of the output.
         tail: String,
     },
-    /// A file that the build reads is not there.
+    /// A file that the build reads does not exist.
     #[error("{input} does not exist, but the manifest lists it under `inputs`")]
     NoInput {
         /// The file, the folder, or the pattern.
@@ -105,7 +105,7 @@ pub enum BuildError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The user stopped it.
@@ -113,20 +113,20 @@ pub enum BuildError {
     Interrupted,
 }
 
-/// When an earlier build is used again.
+/// Whether an earlier build may be used again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Freshness {
-    /// If nothing that it was built from has changed. Tools that know that best, such as Cargo and Go, are run each time.
+    /// If nothing that it was built from has changed. Incremental tools such as Cargo and Go run each time.
     #[default]
     IfUnchanged,
-    /// Never: what the last build left in its folder is removed, and the commands are run.
+    /// Never: the folder of the last build is removed, and the commands run.
     Rebuild,
 }
 
-/// Builds `server` with the toolchains `found` for its needs, unless an earlier build may be used again.
+/// Builds `server` with the toolchains `found`, unless an earlier build may be used again.
 ///
 /// # Errors
-/// If a command fails, with its last lines, or does not make what it should, or `interrupt` is set.
+/// If a command fails (with its last lines), an artefact is missing, or `interrupt` is set.
 pub fn build(
     server: &Server,
     layout: &Layout,
@@ -149,7 +149,7 @@ pub fn build(
     })
 }
 
-/// What the placeholders stand for that are known before the build.
+/// The values of the placeholders that are known before the build.
 struct BuildPlaces {
     out: PathBuf,
     cargo_target: PathBuf,
@@ -179,32 +179,32 @@ impl BuildPlaces {
         words.iter().map(|word| self.fill(word)).collect()
     }
 
-    /// A word that names nothing that is known later.
+    /// Fills in a word without placeholders that are known later.
     fn text(&self, word: &Word) -> String {
         self.fill(word).to_string()
     }
 }
 
-/// What an earlier build was built from and what it created. The same stamp means the same build.
+/// What a build was built from and what it created. The same stamp means the same build.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     source_hash: String,
     /// The SHA-256 of each file outside the folder that the build reads.
     inputs: BTreeMap<PathBuf, String>,
-    /// The program and the version of each.
+    /// The program and version of each toolchain.
     toolchains: BTreeMap<String, (PathBuf, String)>,
     commands: Vec<Vec<String>>,
     env: BTreeMap<String, String>,
-    /// Size and time of change in nanoseconds of every artefact: another build of the same id may have
-    /// written over it in a target folder that they share.
+    /// Size and modification time (in nanoseconds) of every artefact: another build with the same id may have
+    /// overwritten it in a shared target folder.
     artefacts: Vec<(PathBuf, u64, u128)>,
-    /// The SHA-256 of each artefact, if the build is run each time: whether it made anything new.
+    /// The SHA-256 of each artefact of an incremental build, to see whether it changed.
     made: Vec<String>,
 }
 
 impl Stamp {
-    /// Whether the later run of an incremental build made what the earlier one had. Its times tell nothing: Go sets
-    /// them anew each time.
+    /// Whether a later run of an incremental build created the same artefacts. Their times do not matter: Go updates
+    /// them each time.
     fn made_the_same(&self, later: &Stamp) -> bool {
         !self.made.is_empty() && self.made == later.made
     }
@@ -278,7 +278,7 @@ impl<'a> Build<'a> {
         })
     }
 
-    /// The variables, without those that name what is known only when the server starts.
+    /// The variables, without those whose value is known only when the server starts.
     fn env_of_build(&self) -> Vec<(OsString, OsString)> {
         let own = self.env.iter().filter_map(|(name, value)| {
             let value = value.fill(|_| None)?;
@@ -287,7 +287,7 @@ impl<'a> Build<'a> {
         self.toolchain_env.iter().cloned().chain(own).collect()
     }
 
-    /// Runs the build if it must be run. Returns how long that took, if it created anything.
+    /// Runs the build if necessary. Returns how long that took, if it created anything.
     fn bring_up_to_date(
         &self,
         freshness: Freshness,
@@ -328,7 +328,7 @@ impl<'a> Build<'a> {
         supervisor: &SupervisorProgram,
         interrupt: &AtomicBool,
     ) -> Result<(f64, Stamp), BuildError> {
-        // No stamp may outlive what it stands for.
+        // No stamp may outlive its build.
         match fs::remove_file(&self.stamp) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(io_error(&self.stamp, error));
@@ -351,7 +351,7 @@ impl<'a> Build<'a> {
         Ok((build_s, stamp))
     }
 
-    /// While this build runs, others of the same folder wait, those of its variants: they may write into it.
+    /// While this build runs, builds of other variants wait: they may write into the same folder.
     fn alone_with_folder(&self, interrupt: &AtomicBool) -> Result<File, BuildError> {
         let name = self.server.folder.file_name().unwrap_or_default();
         let mut file = name.to_owned();
@@ -361,8 +361,8 @@ impl<'a> Build<'a> {
         lock.ok_or(BuildError::Interrupted)
     }
 
-    /// Makes the folder of the packages. While this build uses it, others that do so too wait: not
-    /// every package manager bears another one in its cache.
+    /// Creates the packages folder. Builds that use it wait for each other: not every package manager tolerates another
+    /// one in its cache.
     fn alone_with_packages(&self, interrupt: &AtomicBool) -> Result<Option<File>, BuildError> {
         let folder = &self.places.packages;
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
@@ -408,7 +408,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The stamp of what is there now.
+    /// The stamp of the current state.
     fn current_stamp(&self) -> Result<Stamp, BuildError> {
         let toolchains = self.found.iter();
         let env = self.env.iter();
@@ -471,7 +471,7 @@ impl<'a> Build<'a> {
     }
 }
 
-/// The variables with which the server's tools are found.
+/// The variables with which the server finds its tools.
 fn toolchain_env(found: &[Found], places: &BuildPlaces) -> Vec<(OsString, OsString)> {
     let mut variables = environment(found);
     let target = places.cargo_target.clone();

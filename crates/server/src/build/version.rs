@@ -1,4 +1,4 @@
-//! Where the version of a server's framework is read.
+//! Reads the version of a server's framework.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::Server;
 use crate::manifest::VersionSource;
 use crate::toolchain::Found;
 
-/// The version that the manifest asks for, if it can be read.
+/// The version, from the source that the manifest names, if it can be read.
 pub fn read(server: &Server, found: &[Found]) -> Option<String> {
     let file = |name| fs::read_to_string(server.folder.join(name)).ok();
     match server.manifest.version.as_ref()? {
@@ -42,7 +42,7 @@ fn locked(text: &str, package: &str) -> Option<String> {
         .map(|locked| locked.version)
 }
 
-/// The version that a `go.mod` requires of a module, without the `v` that Go writes before it.
+/// The version that a `go.mod` requires of a module, without Go's leading `v`.
 fn required(text: &str, module: &str) -> Option<String> {
     let mut in_block = false;
     for line in text.lines() {
@@ -81,13 +81,13 @@ fn pinned(text: &str, package: &str) -> Option<String> {
     })
 }
 
-/// Python's packages go by a name in any case, with `-`, `_` and `.` meaning the same.
+/// Names of Python packages ignore case, and `-`, `_` and `.` mean the same.
 fn same_package(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.to_lowercase().replace(['_', '.'], "-");
     plain(one) == plain(other)
 }
 
-/// The value of a property of a `pom.xml`, if it is written there and not made of others.
+/// The value of a property of a `pom.xml`, unless it refers to other properties.
 fn property(text: &str, name: &str) -> Option<String> {
     let text = without_comments(text);
     let (start, end) = (format!("<{name}>"), format!("</{name}>"));

@@ -13,16 +13,16 @@ use crate::toolchain::Need;
 pub const MANIFEST_FILE: &str = "server.toml";
 
 prony_model::named! {
-    /// What kind of server it is, for the reader of a table.
+    /// The class of a server, for readers of a table.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum Class {
-        /// Only what the language brings.
+        /// The language's standard library only.
         Stdlib = "stdlib",
-        /// A framework or library as its users use it.
+        /// A framework or library, used as usual.
         Framework = "framework",
-        /// Tuned beyond how it is commonly used.
+        /// Tuned beyond common use.
         Tuned = "tuned",
-        /// Not for use: the others are measured against it.
+        /// A reference for the others, not for use.
         Reference = "reference",
     }
 }
@@ -40,33 +40,33 @@ prony_model::named! {
     }
 }
 
-/// Where Prony reads the version of a server's framework.
+/// The source of the version of a server's framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionSource {
-    /// It is the version of this toolchain, one of the manifest's needs.
+    /// The version of this toolchain, one of the manifest's needs.
     Toolchain(String),
-    /// It is the version of this package in the folder's `Cargo.lock`.
+    /// The version of this package in the folder's `Cargo.lock`.
     CargoLock(String),
-    /// It is the version that the folder's `go.mod` requires of this module.
+    /// The version that the folder's `go.mod` requires of this module.
     GoMod(String),
-    /// It is the version that the folder's `requirements.txt` pins this package to.
+    /// The version that the folder's `requirements.txt` pins this package to.
     Requirements(String),
-    /// It is the value of this property in the folder's `pom.xml`.
+    /// The value of this property in the folder's `pom.xml`.
     PomProperty(String),
-    /// It is this text.
+    /// This text.
     Text(String),
 }
 
-/// A server's manifest, checked.
+/// A checked manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// Its name for tables.
+    /// Its name in tables.
     pub title: String,
     /// Programming language.
     pub language: String,
     /// Framework or library.
     pub framework: String,
-    /// What kind of server it is.
+    /// Its class.
     pub class: Class,
     /// The protocol it speaks.
     pub wire: Wire,
@@ -76,21 +76,21 @@ pub struct Manifest {
     pub workloads: Vec<String>,
     /// The toolchains it needs.
     pub needs: Vec<Need>,
-    /// Where its version is read, if anywhere.
+    /// The source of its version, if any.
     pub version: Option<VersionSource>,
     /// What its build reads outside its folder.
     pub inputs: Vec<Input>,
-    /// The commands that build it, run in its folder one after the other.
+    /// The commands that build it, which run in its folder one after the other.
     pub build: Vec<Vec<Word>>,
     /// The files whose size is reported.
     pub artefacts: Vec<Word>,
-    /// The command that runs it, run in its folder.
+    /// The command that starts it in its folder.
     pub run: Vec<Word>,
-    /// Variables that its build and its run get.
+    /// Variables for its build and its run.
     pub env: BTreeMap<String, Word>,
-    /// What the reader of a report should know.
+    /// Notes for readers of a report.
     pub notes: Option<String>,
-    /// Other ways to build and run it.
+    /// Its variants.
     pub variants: Vec<Variant>,
 }
 
@@ -99,16 +99,16 @@ pub struct Manifest {
 pub struct Variant {
     /// Its name, which follows the server's id: `ID@NAME`.
     pub name: String,
-    /// Variables that are added, or that replace those of the same name.
+    /// Variables to add, or to replace those with the same name.
     pub env: BTreeMap<String, Word>,
-    /// The command that runs it, if it is another one.
+    /// The command that starts it, if different.
     pub run: Option<Vec<Word>>,
-    /// The commands that build it, if they are other ones.
+    /// The commands that build it, if different.
     pub build: Option<Vec<Vec<Word>>>,
 }
 
 impl Manifest {
-    /// The manifest of its variant of this name, which has no variants itself.
+    /// The manifest of this variant, which has no variants itself.
     pub fn variant(&self, name: &str) -> Option<Manifest> {
         let variant = self.variants.iter().find(|variant| variant.name == name)?;
         let mut manifest = self.clone();
@@ -125,11 +125,11 @@ prony_model::named! {
     /// A placeholder of a server's manifest.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Place {
-        /// `{out}`: the folder for what the build makes.
+        /// `{out}`: the folder for the results of the build.
         Out = "out",
         /// `{cargo_target}`: Cargo's target folder.
         CargoTarget = "cargo_target",
-        /// `{packages}`: the folder for what package managers fetch, shared by all builds.
+        /// `{packages}`: the folder for downloads of package managers, shared by all builds.
         Packages = "packages",
         /// `{workloads}`: the project's workloads.
         Workloads = "workloads",
@@ -139,11 +139,11 @@ prony_model::named! {
         Host = "host",
         /// `{port}`: the port to listen on.
         Port = "port",
-        /// `{cpus}`: how many CPUs the server has.
+        /// `{cpus}`: the number of the server's CPUs.
         Cpus = "cpus",
         /// `{assets}`: the folder of the files that it responds with.
         Assets = "assets",
-        /// `{tmp}`: an empty folder of its own, removed when it has ended.
+        /// `{tmp}`: an empty folder of its own, removed when the server has ended.
         Tmp = "tmp",
     }
 }
@@ -152,7 +152,7 @@ prony_model::named! {
 pub type Word = Template<Place>;
 
 impl Place {
-    /// Those that are known before the build. The others are known only when a server starts.
+    /// The placeholders that are known before the build; the others are known only when a server starts.
     pub const OF_BUILD: &[Place] = Self::ALL.split_at(5).0;
 }
 
@@ -165,9 +165,9 @@ impl Placeholder for Place {
 /// An entry of `inputs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The file or folder; of a pattern, the folder that it begins in.
+    /// The file or folder; for a pattern, the folder that it starts in.
     pub path: Word,
-    /// The rest, if it is a pattern: which files below that folder.
+    /// The pattern, if it is one, relative to that folder.
     pub pattern: Option<Pattern>,
 }
 
@@ -191,7 +191,7 @@ impl Pattern {
         self.0.glob()
     }
 
-    /// What says whether a path matches it.
+    /// Matches paths against it.
     pub fn matcher(&self) -> GlobMatcher {
         self.0.compile_matcher()
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_begins_at_the_first_name_that_is_one() {
+    fn a_pattern_starts_at_the_first_name_with_special_characters() {
         let some = |pattern: &str| Some(pattern.to_owned());
         assert_eq!(
             parts("{workloads}/echo.proto"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stays_within_a_name_and_two_do_not() {
+    fn one_star_matches_within_a_name_and_two_match_folders() {
         let matches =
             |pattern: &str, path: &str| Pattern::new(pattern).unwrap().matcher().is_match(path);
         assert!(matches("*.rs", "a.rs") && !matches("*.rs", "src/a.rs"));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pattern_says_what_is_wrong_with_it() {
+    fn an_invalid_pattern_is_reported_with_the_reason() {
         let said = |text: &str| Input::new(text).unwrap_err().to_string();
         let open = said("../fw/[a-c.rs");
         assert!(

@@ -1,4 +1,4 @@
-//! A manifest as it is written, and its checks.
+//! A manifest as written, and its checks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -83,7 +83,7 @@ struct RawProgram {
     install: String,
 }
 
-/// By hand, because serde's own untagged enums lose which field is wrong.
+/// By hand, because serde's untagged enums do not say which field is wrong.
 impl<'de> Deserialize<'de> for RawNeed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawNeed, D::Error> {
         struct NeedVisitor;
@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for RawNeed {
 }
 
 impl Manifest {
-    /// Reads the text of a manifest; `file` is for the errors only.
+    /// Parses a manifest; `file` is for the errors only.
     ///
     /// # Errors
     /// The first fault, with file, line and field.
@@ -117,7 +117,7 @@ impl Manifest {
     }
 }
 
-/// Checks what a file says, and locates what is wrong in it.
+/// Checks the fields of a file, and locates faults.
 struct Checker<'a>(&'a Source);
 
 impl Checker<'_> {
@@ -164,7 +164,7 @@ impl Checker<'_> {
         named.ok_or_else(|| self.0.unknown(value, kind, all.map(name_of)))
     }
 
-    /// As the wire has it; for HTTP/1.1 the manifest may say otherwise.
+    /// The default of the protocol; for HTTP/1.1 the manifest may override it.
     fn keep_alive(&self, wire: Wire, own: Option<Spanned<bool>>) -> Result<bool, FileError> {
         match own {
             None => Ok(wire != Wire::Http10),
@@ -319,7 +319,7 @@ impl Checker<'_> {
     }
 }
 
-/// Checks a need; `Err` with what is wrong.
+/// Checks a need; `Err` with the fault.
 fn need(raw: &RawNeed) -> Result<Need, String> {
     let raw = match raw {
         RawNeed::Text(text) => return Need::parse(text).map_err(|error| error.to_string()),

@@ -1,4 +1,4 @@
-//! What the processor shows of itself: its clock frequencies, and the energy that its packages use.
+//! The processor's clock frequencies, and the energy that its packages use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Where the system shows its CPUs.
 pub const CPU_FOLDER: &str = "/sys/devices/system/cpu";
 
-/// The lowest and the highest frequency at which some CPUs were seen.
+/// The lowest and the highest frequency of some CPUs.
 #[derive(Debug)]
 pub struct Frequencies {
     files: Vec<PathBuf>,
@@ -14,7 +14,7 @@ pub struct Frequencies {
 }
 
 impl Frequencies {
-    /// Those of `cpus`, not looked at yet. `folder` is [`CPU_FOLDER`]. Many virtual machines show none.
+    /// Of `cpus`, not read yet. `folder` is [`CPU_FOLDER`]. Many virtual machines show no frequencies.
     pub fn of(folder: &Path, cpus: &[usize]) -> Frequencies {
         let file = |cpu| folder.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
         Frequencies {
@@ -23,7 +23,7 @@ impl Frequencies {
         }
     }
 
-    /// Looks at them now.
+    /// Reads them now.
     pub fn look(&mut self) {
         for file in &self.files {
             let Some(khz) = number_in(file) else { continue };
@@ -33,27 +33,27 @@ impl Frequencies {
         }
     }
 
-    /// In MHz; `None` if none was seen.
+    /// In MHz; `None` if there are none.
     pub fn range_mhz(&self) -> Option<(f64, f64)> {
         self.range_mhz
     }
 }
 
-/// The number that is all there is in a file of `/sys`.
+/// The number in a file of `/sys`.
 fn number_in(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// Where the system shows what counts energy.
+/// Where the system shows its energy counters.
 pub const POWERCAP_FOLDER: &str = "/sys/class/powercap";
 
-/// Counts what the packages of all processors use. Most systems let only root read it.
+/// Counts the energy that the packages of all processors use. Most systems let only root read it.
 #[derive(Debug)]
 pub struct EnergyMeter {
     packages: Vec<Package>,
 }
 
-/// A counter in microjoules that begins again at 0 when it has reached its range.
+/// A counter in microjoules that wraps around at the end of its range.
 #[derive(Debug)]
 struct Package {
     file: PathBuf,
@@ -63,8 +63,8 @@ struct Package {
 }
 
 impl EnergyMeter {
-    /// Begins to count. `folder` is [`POWERCAP_FOLDER`]. `None` if there is no counter, or one that may not be read:
-    /// the sum of the others would be too small.
+    /// Starts counting. `folder` is [`POWERCAP_FOLDER`]. `None` if there is no counter, or one is unreadable: the sum
+    /// of the others would be too small.
     pub fn start(folder: &Path) -> Option<EnergyMeter> {
         let packages = fs::read_dir(folder)
             .ok()?
@@ -75,21 +75,20 @@ impl EnergyMeter {
         (!packages.is_empty()).then_some(EnergyMeter { packages })
     }
 
-    /// Looks at the counters: to be done more often than they begin again, which at a kilowatt is every few minutes.
+    /// Reads the counters. Must be called more often than they wrap around, which at a kilowatt is every few minutes.
     pub fn look(&mut self) {
         self.packages.iter_mut().for_each(Package::look);
     }
 
-    /// What was used from the start to the last look, in joules.
+    /// The energy used from the start to the last reading, in joules.
     pub fn used_j(&self) -> f64 {
         let used_uj: u64 = self.packages.iter().map(|package| package.used_uj).sum();
         used_uj as f64 / 1e6
     }
 }
 
-/// Whether it is the domain of a whole package (`intel-rapl:0`, on processors of AMD too): not a part of one
-/// (`intel-rapl:0:1`), nor the same package by another way (`intel-rapl-mmio:0`), nor the whole machine, whose name
-/// is `psys`.
+/// Whether it is the domain of a whole package (`intel-rapl:0`, also on AMD processors): not a part of one
+/// (`intel-rapl:0:1`), the same package again (`intel-rapl-mmio:0`), or the whole machine (named `psys`).
 fn is_package(domain: &Path) -> bool {
     let Some(name) = domain.file_name().and_then(|name| name.to_str()) else {
         return false;
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_range_is_that_of_all_looks_at_those_cpus() {
+    fn the_range_covers_all_readings_of_those_cpus() {
         let folder = tempfile::tempdir().unwrap();
         let show = |cpu: usize, khz: &str| {
             let cpufreq = folder.path().join(format!("cpu{cpu}/cpufreq"));
@@ -140,7 +139,7 @@ mod tests {
         show(1, "9900000\n");
         show(3, "3100500\n");
         let mut frequencies = Frequencies::of(folder.path(), &[0, 2, 3]);
-        assert_eq!(frequencies.range_mhz(), None, "not looked at yet");
+        assert_eq!(frequencies.range_mhz(), None, "not read yet");
         frequencies.look();
         assert_eq!(frequencies.range_mhz(), Some((2400.0, 3100.5)));
         show(0, "800000\n");
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_shows_none_has_none() {
+    fn a_machine_may_show_no_frequencies() {
         let folder = tempfile::tempdir().unwrap();
         let mut frequencies = Frequencies::of(folder.path(), &[0, 1]);
         frequencies.look();
@@ -180,7 +179,7 @@ mod energy_tests {
     }
 
     #[test]
-    fn packages_are_summed_and_may_begin_again() {
+    fn packages_are_summed_and_counters_may_wrap() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         package(folder, "intel-rapl:0", "package-0\n", "9500000\n");
@@ -202,7 +201,7 @@ mod energy_tests {
     }
 
     #[test]
-    fn no_counters_or_secret_ones_give_nothing() {
+    fn missing_or_unreadable_counters_are_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         assert!(EnergyMeter::start(&folder.join("none")).is_none());

@@ -1,4 +1,4 @@
-//! What else happens on the machine during a load on a server that Prony did not start.
+//! The noise during a load on a server that Prony did not start.
 
 use std::fs;
 use std::io;
@@ -13,10 +13,9 @@ use super::scheduling::ThreadFigures;
 use crate::port::listeners_on;
 use prony_system::{allowed_cpus, parse_cpu_list};
 
-/// Measures the noise beside one load on a server that somebody else started.
+/// Measures the noise during a load on a server that somebody else started.
 ///
-/// If the server runs on this machine, its processes are found by the socket that listens: what they use is theirs
-/// and not noise.
+/// If the server runs on this machine, Prony finds its processes by the listening socket: what they use is not noise.
 #[derive(Debug)]
 pub struct OutsideMeter {
     server: Server,
@@ -31,11 +30,11 @@ enum Server {
     Seen(Processes),
 }
 
-/// The processes of a server, and what they had used at one instant.
+/// The processes of a server, and their usage at one instant.
 #[derive(Debug)]
 struct Processes {
     pids: Vec<i32>,
-    /// On which CPUs they may run.
+    /// The CPUs on which they may run.
     cpus: Vec<usize>,
     cpu_s: f64,
     figures: Option<ThreadFigures>,
@@ -61,11 +60,11 @@ impl Processes {
 }
 
 impl OutsideMeter {
-    /// Begins to measure beside a load that this process puts on the server at `address` (`None` if it has no address)
-    /// from these CPUs; from all that this process may use, if there are none.
+    /// Starts measuring during a load from this process on the server at `address` (`None` if it has no address).
+    /// `cpus` are those of the load; if empty, all that this process may use.
     ///
     /// # Errors
-    /// If the system does not tell CPU times.
+    /// If the system does not report CPU times.
     pub fn start(address: Option<SocketAddr>, load_cpus: &[usize]) -> io::Result<OutsideMeter> {
         let load = match load_cpus {
             [] => allowed_cpus()?,
@@ -81,10 +80,10 @@ impl OutsideMeter {
         Ok(OutsideMeter { server, noise })
     }
 
-    /// What was seen since the start.
+    /// The noise since the start.
     ///
     /// # Errors
-    /// If the system does not tell CPU times.
+    /// If the system does not report CPU times.
     pub fn finish(self) -> io::Result<Outside> {
         let before = match self.server {
             Server::Seen(before) => before,
@@ -92,7 +91,7 @@ impl OutsideMeter {
             Server::Unseen => return self.noise.seen(0.0, OutsideServer::Unseen),
         };
         let after = Processes::now(with_descendants(before.pids));
-        // Of a server that ended, or was started again, nothing is known.
+        // If the server has ended or was restarted, nothing is known.
         let Some(after) = after.filter(|after| after.cpu_s >= before.cpu_s) else {
             return self.noise.seen(before.cpu_s, OutsideServer::Unseen);
         };
@@ -112,7 +111,7 @@ impl NoiseMeter {
 }
 
 fn find(address: SocketAddr) -> Server {
-    // Only an address of this machine can be bound.
+    // Only addresses of this machine can be bound.
     if UdpSocket::bind((address.ip(), 0)).is_err() {
         return Server::Elsewhere;
     }
@@ -120,16 +119,16 @@ fn find(address: SocketAddr) -> Server {
     processes.map_or(Server::Unseen, Server::Seen)
 }
 
-/// These processes and all that descend from them, each once; those that have ended left out.
+/// These processes and all their descendants, each once, without those that have ended.
 fn with_descendants(pids: Vec<i32>) -> Vec<i32> {
     let mut all = pids.clone();
-    // Every process descends from the first one, which holds sockets for others.
+    // Every process descends from process 1, which holds sockets for others.
     for pid in pids.into_iter().filter(|&pid| pid != FIRST_PROCESS) {
         all.extend(descendants(pid).unwrap_or_default());
     }
     all.sort_unstable();
     all.dedup();
-    // Load that this process puts on itself is its own.
+    // This process may load itself.
     all.retain(|&pid| pid != own_pid() && Stat::read(pid).is_ok());
     all
 }
@@ -140,9 +139,9 @@ fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(0)
 }
 
-/// CPU time of processes, and of their children that have ended, in seconds.
+/// CPU time of processes and of their ended children, in seconds.
 fn cpu_s(pids: &[i32]) -> f64 {
-    // One that ends right now has its time among its parent's ended children.
+    // If one has just ended, its parent's ended children include its time.
     let cpu = pids
         .iter()
         .filter_map(|&pid| Stat::cpu_with_children(pid).ok());
@@ -161,7 +160,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    /// A process with a child of its own, which this test ends.
+    /// A process with a child; dropping it ends both.
     struct Busy(Child);
 
     impl Busy {
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn an_address_of_another_machine_is_elsewhere() {
-        // Kept for documentation (RFC 5737): no machine has it.
+        // Reserved for documentation (RFC 5737): no machine has it.
         let server = find("192.0.2.1:80".parse().unwrap());
         assert!(matches!(server, Server::Elsewhere), "{server:?}");
     }
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_servers_children_use_is_the_servers() {
+    fn the_usage_of_a_servers_children_is_the_servers() {
         let busy = Busy::start();
         let give_up = Instant::now() + Duration::from_secs(20);
         let pids = loop {

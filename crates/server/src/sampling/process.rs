@@ -1,4 +1,4 @@
-//! Processes, as `/proc` shows them: CPU time, memory, parents.
+//! Processes as `/proc` shows them: CPU time, memory, parents.
 
 use std::collections::HashMap;
 use std::{fs, io};
@@ -26,11 +26,11 @@ impl CpuTime {
         self.user_s + self.system_s
     }
 
-    /// The same parts of another whole.
+    /// Another total, divided in the same proportion.
     fn scaled_to(self, total_s: f64) -> CpuTime {
         let whole = self.total_s();
         if whole <= 0.0 {
-            // Less than a tick so far: which part it was is unknown.
+            // Less than a tick so far: the proportion is unknown.
             return CpuTime {
                 user_s: total_s,
                 system_s: 0.0,
@@ -43,12 +43,12 @@ impl CpuTime {
     }
 }
 
-/// What `/proc/<pid>/stat` says of a process.
+/// The fields of `/proc/<pid>/stat`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stat {
     pub parent: i32,
     pub own: CpuTime,
-    /// Of the children that have ended and that it has waited for, and of theirs.
+    /// CPU time of the ended children that it has waited for, and of theirs.
     pub ended_children: CpuTime,
 }
 
@@ -81,7 +81,7 @@ impl Stat {
         Ok(stat.precise_cpu(pid).plus(stat.ended_children))
     }
 
-    /// The process's own CPU time to the nanosecond, if the kernel gives it; else to the tick.
+    /// The process's own CPU time, in nanoseconds if the kernel has it, else in ticks.
     fn precise_cpu(&self, pid: i32) -> CpuTime {
         match process_clock_s(pid) {
             Some(total_s) => self.own.scaled_to(total_s),
@@ -90,14 +90,14 @@ impl Stat {
     }
 }
 
-/// The CPU clock of a process: all its threads, those that have ended too.
+/// The CPU clock of a process, which includes threads that have ended.
 fn process_clock_s(pid: i32) -> Option<f64> {
     let clock = clock_getcpuclockid(Pid::from_raw(pid)).ok()?;
     let time = clock_gettime(clock).ok()?;
     Some(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
 }
 
-/// How many ticks the kernel counts a second in `/proc`.
+/// How many ticks per second the kernel counts in `/proc`.
 pub fn ticks_per_second() -> f64 {
     match sysconf(SysconfVar::CLK_TCK) {
         Ok(Some(ticks)) if ticks > 0 => ticks as f64,
@@ -105,9 +105,9 @@ pub fn ticks_per_second() -> f64 {
     }
 }
 
-/// The value of a line of a file of `/proc`, such as `VmHWM:` in `status`.
+/// The value of a line in a file of `/proc`, such as `VmHWM:` in `status`.
 ///
-/// `procfs-core` reads `status` too, but every line of it, which takes 25 µs instead of 15.
+/// `procfs-core` parses every line of `status`, which takes 25 µs instead of 15.
 pub fn value_of_line(text: &str, name: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(value.trim().to_owned())
@@ -123,17 +123,17 @@ fn memory_line(pid: i32, file: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// What a process holds in memory now, in bytes.
+/// The current resident memory of a process, in bytes.
 pub fn resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmRSS:")
 }
 
-/// The most that a process has held in memory, in bytes.
+/// The peak resident memory of a process, in bytes.
 pub fn peak_resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmHWM:")
 }
 
-/// A process's own share of memory, what it shares counted in part; in bytes.
+/// The proportional set size of a process, in bytes.
 pub fn proportional_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "smaps_rollup", "Pss:").or_else(|| resident_bytes(pid))
 }
@@ -160,7 +160,7 @@ impl ProcessTimes {
     /// was never waited for is missed.
     pub fn since(&self, earlier: &ProcessTimes) -> f64 {
         let used = self.by_process.iter().map(|(pid, now_s)| {
-            // A process that has used less than before is another one with the same id.
+            // A process that has used less than before is a new one with the same id.
             let then_s = earlier
                 .by_process
                 .get(pid)
@@ -213,16 +213,16 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_another_process_has_now_is_not_counted_from_the_old_one() {
+    fn a_reused_process_id_counts_from_zero() {
         let earlier = ProcessTimes::of(&[(7, 100.0), (8, 1.0)]);
         let now = ProcessTimes::of(&[(7, 0.25), (8, 1.5)]);
         assert_eq!(now.since(&earlier), 0.75);
     }
 
     #[test]
-    fn what_this_process_uses_is_seen() {
+    fn the_usage_of_this_process_is_visible() {
         let Some(start) = ProcessTimes::read() else {
-            // A container.
+            // In a container.
             return assert!(!sees_all());
         };
         let until = Instant::now() + Duration::from_millis(50);

@@ -8,24 +8,24 @@ use super::process::{CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes
 
 /// The processes below a supervisor.
 ///
-/// The supervisor is its root, because a process of the tree that loses its parent becomes the supervisor's
-/// child, and its CPU time the supervisor's when it ends. The supervisor itself is not counted.
+/// The supervisor is the root, because it becomes the parent of orphaned processes of the tree, and gets their CPU time
+/// when they end. The supervisor itself is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessTree {
     supervisor: i32,
 }
 
-/// What a process tree has used and holds.
+/// The usage of a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TreeUsage {
-    /// CPU time in user mode since its start, in seconds, processes that have ended included.
+    /// CPU time in user mode since its start, in seconds, including ended processes.
     pub cpu_user_s: f64,
-    /// CPU time in the kernel since its start, in seconds, processes that have ended included.
+    /// CPU time in the kernel since its start, in seconds, including ended processes.
     pub cpu_system_s: f64,
-    /// Memory that it holds now, in bytes: resident set of a single process, sum of the proportional
-    /// sets of several.
+    /// Its current memory in bytes: the resident set of a single process, or the sum of the proportional sets of
+    /// several.
     pub resident_bytes: u64,
-    /// How many processes it has now.
+    /// Its current number of processes.
     pub processes: u32,
 }
 
@@ -43,10 +43,10 @@ impl ProcessTree {
         descendants(self.supervisor)
     }
 
-    /// What it has used and holds.
+    /// Its usage.
     ///
     /// # Errors
-    /// If it has ended, or the system does not say.
+    /// If it has ended, or the system does not report it.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         let pids = self.pids()?;
         let cpu = self.cpu(&pids)?;
@@ -58,16 +58,16 @@ impl ProcessTree {
         })
     }
 
-    /// CPU time that it has used since its start, processes that have ended included, in seconds.
+    /// CPU time since its start, including ended processes, in seconds.
     ///
     /// # Errors
-    /// If it has ended, or the system does not say.
+    /// If it has ended, or the system does not report it.
     pub fn cpu_s(&self) -> io::Result<f64> {
         Ok(self.cpu(&self.pids()?)?.total_s())
     }
 
-    /// The most memory that it has held as far as the kernel knows, in bytes: the peak of a single process; for several,
-    /// what they hold now.
+    /// Its peak memory as far as the kernel knows it, in bytes: the peak of a single process; for several, their
+    /// current memory.
     ///
     /// # Errors
     /// If the system does not list processes.
@@ -88,7 +88,7 @@ impl ProcessTree {
         let supervisor = Stat::read(self.supervisor)?;
         let mut total = supervisor.ended_children;
         for &pid in pids {
-            // One that ends right now is missed here and found with its parent the next time.
+            // A process that is just ending is missed here, and counted with its parent the next time.
             if let Ok(cpu) = Stat::cpu_with_children(pid) {
                 total = total.plus(cpu);
             }
@@ -108,7 +108,7 @@ pub fn threads_of(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Memory that processes hold now: resident set of one, proportional sets of several.
+/// The current memory of processes: the resident set of one, the proportional sets of several.
 pub fn memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => resident_bytes(*only).unwrap_or(0),
@@ -116,7 +116,7 @@ pub fn memory_of(pids: &[i32]) -> u64 {
     }
 }
 
-/// The peak of a single process, which the kernel keeps; what several hold now.
+/// The peak of a single process, which the kernel keeps, or the current memory of several.
 pub fn peak_memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => peak_resident_bytes(*only).unwrap_or(0),
@@ -124,7 +124,7 @@ pub fn peak_memory_of(pids: &[i32]) -> u64 {
     }
 }
 
-/// Every process that descends from `root`, parents before their children, `root` left out.
+/// Every descendant of `root`, parents before their children, without `root`.
 ///
 /// # Errors
 /// If the system does not list processes.

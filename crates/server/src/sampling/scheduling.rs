@@ -10,7 +10,7 @@ use prony_model::Scheduling;
 use super::process::value_of_line;
 use super::process_tree::threads_of;
 
-/// The figures of some threads since the start of each.
+/// The figures of some threads, each since its start.
 #[derive(Clone, Debug, Default)]
 pub struct ThreadFigures {
     by_thread: HashMap<i32, Figures>,
@@ -24,25 +24,24 @@ struct Figures {
     involuntary: u64,
 }
 
-/// The threads that are still there must have used this share of their processes' CPU time.
+/// The threads that still run must have used at least this share of their processes' CPU time.
 const LEAST_SHARE_SEEN: f64 = 0.9;
 
 impl ThreadFigures {
-    /// Those of all threads of the processes; `None` if the kernel reports none of them.
+    /// The figures of all threads of the processes; `None` if the kernel reports none.
     pub fn of(pids: &[i32]) -> Option<ThreadFigures> {
         let threads = pids
             .iter()
             .flat_map(|&pid| threads_of(pid).into_iter().map(move |tid| (pid, tid)));
-        // A thread that ends right now has none.
+        // A thread that is just ending has none.
         let by_thread: HashMap<i32, Figures> = threads
             .filter_map(|(pid, tid)| Some((tid, Figures::read(pid, tid)?)))
             .collect();
         (!by_thread.is_empty()).then_some(ThreadFigures { by_thread })
     }
 
-    /// What these threads did since `earlier`; one that was not there then has done it all since. `None` if they ran
-    /// for much less than the `cpu_s` seconds that their processes did: the rest ran in threads that have ended, and how
-    /// long those waited is unknown.
+    /// The differences since `earlier`; new threads count from 0. `None` if these threads ran for much less than the
+    /// `cpu_s` seconds of their processes: the rest ran in threads that have ended, whose waits are unknown.
     pub fn since(&self, earlier: &ThreadFigures, cpu_s: f64) -> Option<Scheduling> {
         let mut sum = Figures::default();
         for (thread, now) in &self.by_thread {
@@ -77,7 +76,7 @@ impl Figures {
     }
 
     fn since(self, earlier: Figures) -> Figures {
-        // Less than before, it is another thread that was given the same number.
+        // If less than before, it is a new thread with the same id.
         let is_same = self.ran_ns >= earlier.ran_ns
             && self.waited_ns >= earlier.waited_ns
             && self.voluntary >= earlier.voluntary
@@ -123,12 +122,12 @@ mod tests {
         assert_eq!(scheduling.run_queue_wait_s, 0.001_000_15);
         assert_eq!(scheduling.voluntary_switches, 3 + 20 + 4);
         assert_eq!(scheduling.involuntary_switches, 1 + 1);
-        // The threads that are left ran for 10 ms.
+        // The remaining threads ran for 10 ms.
         assert_eq!(after.since(&before, 0.02), None, "others did most of it");
     }
 
     #[test]
-    fn the_threads_of_this_process_have_figures_if_the_kernel_tells_them() {
+    fn the_threads_of_this_process_have_figures_if_the_kernel_reports_them() {
         let pid = i32::try_from(std::process::id()).unwrap();
         let tells = fs::exists("/proc/self/schedstat").unwrap();
         assert_eq!(ThreadFigures::of(&[pid]).is_some(), tells);

@@ -3,12 +3,10 @@
 //! Prony starts a **supervisor** (its own program again, first argument `__supervisor`), which starts a
 //! **launch** (`__launch`), which becomes the command. Each does what only it can:
 //!
-//! - The supervisor is the subreaper: processes of the tree that lose their parent become its
-//!   children, so even daemons stay within its reach. Its standard input is a pipe from Prony; when that
-//!   closes, Prony is gone, and the supervisor kills every descendant it has.
-//! - The launch asks to die with the supervisor, pins itself, says what time it is and execs the command.
+//! - The supervisor is the subreaper: orphaned processes of the tree become its children, so even daemons stay within its reach. Its standard input is a pipe from Prony; when that closes, Prony has ended, and the supervisor kills all its descendants.
+//! - The launch asks the kernel to kill it with the supervisor, pins itself, reports the time and execs the command.
 //!
-//! All of it without `unsafe`: no code runs between a fork and an exec.
+//! No `unsafe` is needed, because no code runs between a fork and an exec.
 
 mod protocol;
 mod supervised;
@@ -21,9 +19,9 @@ pub use protocol::Exit;
 pub(crate) use supervised::new_log;
 pub use supervised::{RunError, SpawnError, Supervised, SupervisorProgram, Task};
 
-/// Does a supervisor's or a launch's work if the arguments (program name first) ask for it.
+/// Acts as a supervisor or a launch if the arguments (program name first) say so.
 ///
-/// `main` calls this before it reads its own arguments, and if it returns an exit code, returns that.
+/// `main` must call this before it reads its own arguments, and end with the exit code if one is returned.
 pub fn run_if_asked(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter().skip(1);
     match args.next()?.to_str()? {

@@ -1,4 +1,4 @@
-//! What Prony and the supervisor say to each other, a line each.
+//! The messages between Prony and the supervisor, one line each.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ pub const LAUNCH: &str = "__launch";
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
-    /// By itself, with exit code 0, while this many processes that it had started were still running: it
-    /// went into the background.
+    /// By itself, with exit code 0, while this many processes that it had started were still running: it went into the
+    /// background.
     Background(u32),
     /// By this signal.
     Signal(i32),
-    /// Its supervisor was killed, and it with its supervisor.
+    /// Killed together with its supervisor.
     Lost,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What the supervisor reports to Prony.
+/// A report of the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SupervisorMessage {
     /// The command runs.
@@ -82,7 +82,7 @@ impl fmt::Display for SupervisorMessage {
 }
 
 impl SupervisorMessage {
-    /// Reads a line that the supervisor wrote.
+    /// Parses a line from the supervisor.
     pub fn parse(line: &str) -> Option<SupervisorMessage> {
         if let Some(text) = line.strip_prefix("failed ") {
             return Some(SupervisorMessage::Failed(text.to_owned()));
@@ -132,13 +132,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_supervisor_writes_prony_reads(event in events()) {
+        fn reports_round_trip(event in events()) {
             prop_assert_eq!(SupervisorMessage::parse(&event.to_string()), Some(event));
         }
     }
 
     #[test]
-    fn an_exit_says_what_happened() {
+    fn exits_are_described() {
         assert_eq!(Exit::Signal(9).to_string(), "was killed by SIGKILL");
         assert_eq!(Exit::Code(3).to_string(), "ended with exit code 3");
     }

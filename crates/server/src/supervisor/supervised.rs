@@ -17,31 +17,31 @@ use nix::unistd::Pid;
 use super::protocol::{Exit, SUPERVISOR, SupervisorMessage};
 use prony_system::format_cpu_list;
 
-/// How long the supervisor may take to say that the command was started.
+/// How long the supervisor may take to report that the command has started.
 const START_TIME: Duration = Duration::from_secs(30);
 
-/// How much longer than the grace the supervisor may take to end everything.
+/// How much longer than the grace period the supervisor may take to end everything.
 const STOP_TIME: Duration = Duration::from_secs(15);
 
-/// The program that is executed as supervisor: Prony itself, or a stand-in in tests.
+/// The program that runs as supervisor: Prony itself, or a stand-in in tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupervisorProgram(PathBuf);
 
 impl SupervisorProgram {
-    /// That program, which must call [`run_if_asked`] first of all.
+    /// The program at this path, which must call [`run_if_asked`] first.
     pub fn new(path: impl Into<PathBuf>) -> SupervisorProgram {
         SupervisorProgram(path.into())
     }
 
-    /// The program that runs now.
+    /// The current program.
     ///
     /// # Errors
-    /// If the system does not say which one it is.
+    /// If the system does not report its path.
     pub fn current() -> std::io::Result<SupervisorProgram> {
         std::env::current_exe().map(SupervisorProgram)
     }
 
-    /// Where it lies.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -54,13 +54,13 @@ pub struct Task {
     pub command: Vec<String>,
     /// The folder to run it in.
     pub folder: PathBuf,
-    /// Variables beside those that Prony has itself.
+    /// Variables in addition to Prony's own.
     pub env: Vec<(OsString, OsString)>,
     /// The file that its output is appended to.
     pub log: PathBuf,
     /// The file that its standard error is appended to; `None` for the same as its output.
     pub error_log: Option<PathBuf>,
-    /// A folder of its own, removed with all it holds when no process of it is left.
+    /// A folder of its own, removed with its contents when none of its processes is left.
     pub scratch: Option<PathBuf>,
     /// The CPUs it may use; empty for all.
     pub cpus: Vec<usize>,
@@ -77,18 +77,18 @@ pub enum SpawnError {
     Supervisor {
         /// The supervisor's program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The supervisor could not start the command.
     #[error("{0}")]
     Command(String),
-    /// The supervisor said nothing sensible in time.
+    /// The supervisor reported nothing valid in time.
     #[error("the supervisor did not report that the command had started")]
     Silent,
 }
 
-/// Why a command that was to run to its end gave no exit.
+/// Why a command did not run to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// It could not be started.
@@ -125,11 +125,11 @@ impl SupervisorProgram {
             source,
         };
         if !task.folder.is_dir() {
-            // Otherwise the system would say that the program is not there.
+            // Otherwise the error would be that the program does not exist.
             let folder = task.folder.display();
             return Err(SpawnError::Command(format!("there is no folder {folder}")));
         }
-        // The supervisor runs in the task's folder, so what was relative to Prony's must not be.
+        // The supervisor runs in the task's folder, so paths relative to Prony's must become absolute.
         let program = std::path::absolute(self.path()).map_err(supervisor_error)?;
         let absolute = |path: &PathBuf| std::path::absolute(path).map_err(supervisor_error);
         let optional = |path: &Option<PathBuf>| path.as_ref().map(absolute).transpose();
@@ -175,7 +175,7 @@ impl SupervisorProgram {
         }
     }
 
-    /// Runs a command to its end, or until `interrupt` is set: then all of it is killed.
+    /// Runs a command to its end. If `interrupt` is set, its whole tree is killed.
     ///
     /// # Errors
     /// If it cannot be started or is interrupted.
@@ -219,42 +219,42 @@ impl Supervised {
             if exit == Exit::Lost {
                 self.kill_group();
             }
-            // The supervisor has said its last word and ends; no zombie is left of it.
+            // The supervisor ends after this report; waiting for it leaves no zombie.
             let _ = self.supervisor.wait();
         }
         self.exit
     }
 
-    /// Ends the tree: SIGTERM to the command's process group, and when it has ended or `grace`
-    /// is over, SIGKILL to all that is left.
+    /// Ends the tree: SIGTERM to the command's process group, and when it has ended or `grace` is over, SIGKILL to the
+    /// rest.
     pub fn stop(&mut self, grace: Duration) -> Exit {
         if let Some(exit) = self.wait(Duration::ZERO) {
             return exit;
         }
-        // If the pipe is broken the supervisor is gone, and the wait below sees that.
+        // If the pipe is broken, the supervisor has ended, and the wait below notices that.
         let _ = self
             .calls
             .write_all(format!("stop {}\n", grace.as_millis()).as_bytes());
         if let Some(exit) = self.wait(grace + STOP_TIME) {
             return exit;
         }
-        // The command dies with its supervisor.
+        // The kernel kills the command with its supervisor.
         let _ = self.supervisor.kill();
         self.kill_group();
         let _ = self.supervisor.wait();
         *self.exit.insert(Exit::Lost)
     }
 
-    /// Without its supervisor the command itself is dead, but not what it had started: no process is left
-    /// who knows of those that have gone to another group.
+    /// If the supervisor was killed, so was the command, but not what it had started. Only its process group can still
+    /// be killed: nobody knows the processes that have left it.
     fn kill_group(&self) {
         if self.pid > 0 {
-            // There may be nobody left in it.
+            // The group may be empty.
             let _ = killpg(Pid::from_raw(self.pid), Signal::SIGKILL);
         }
     }
 
-    /// The supervisor's next word; `None` if it does not come in time.
+    /// The supervisor's next report; `None` if it does not come in time.
     fn await_event(&mut self, timeout: Duration) -> Option<SupervisorMessage> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -296,7 +296,7 @@ impl Drop for Supervised {
     }
 }
 
-/// Makes an empty log file, with the folders above it.
+/// Creates an empty log file, with the folders above it.
 pub(crate) fn new_log(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

@@ -30,8 +30,7 @@ const KILL_TIME: Duration = Duration::from_secs(10);
 /// Supervises one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
 /// empty.
 pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
-    // So that `killall prony` does not hit the supervisors of the servers as well. Only a name: that it
-    // could not be set would change nothing.
+    // So that `killall prony` does not hit the supervisors too. It is only a name, so a failure does not matter.
     let _ = nix::sys::prctl::set_name(c"server-supervisor");
     let event = match Supervisor::start(&args) {
         Ok((mut supervisor, started)) => {
@@ -44,14 +43,14 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
         Err(reason) => SupervisorMessage::Failed(reason),
     };
     if let Some(scratch) = args.get(2).filter(|path| !path.is_empty()) {
-        // No process is left that could use it; what cannot be removed does no harm.
+        // No process is left that could use it; if it cannot be removed, that does no harm.
         let _ = std::fs::remove_dir_all(scratch);
     }
     tell(&event);
     ExitCode::SUCCESS
 }
 
-/// Prony may be gone and not listen any more: that is no reason to stop.
+/// Prony may have ended and no longer listen: that is no reason to stop.
 fn tell(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{event}").and_then(|()| out.flush());
@@ -69,9 +68,9 @@ struct Supervisor {
 enum Call {
     /// Nothing yet.
     None,
-    /// End the command within this time.
+    /// End the command within this grace period.
     Stop(Duration),
-    /// Kill at once: Prony or the supervisor itself is to end.
+    /// Kill at once: Prony has ended, or the supervisor must end.
     Kill,
 }
 
@@ -106,7 +105,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits until the command has ended or something calls for its end.
+    /// Waits until the command has ended or must end.
     fn watch(&mut self) {
         let mut deadline: Option<Instant> = None;
         loop {
@@ -119,7 +118,7 @@ impl Supervisor {
                 Call::None => {}
                 Call::Stop(grace) => {
                     self.told_to_stop = true;
-                    // If the group is gone already, the next reap sees it.
+                    // If the group has already ended, the next reap notices.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
                 }
@@ -153,7 +152,7 @@ impl Supervisor {
         Call::None
     }
 
-    /// Empties the signals; whether one of them was meant for the supervisor itself.
+    /// Reads the pending signals; returns whether one of them was meant for the supervisor itself.
     fn told_to_end(&self) -> bool {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             if signal.ssi_signo != Signal::SIGCHLD as u32 {
@@ -179,10 +178,10 @@ impl Supervisor {
         }
     }
 
-    /// How the command ended, if it has: in the background, if other processes of its tree still run.
+    /// How the command ended, if it has. If other processes of its tree still run, it went into the background.
     fn exit_seen(&mut self) -> Option<Exit> {
         let exit = self.exit?;
-        // Those that had ended before and were not waited for are the supervisor's children now.
+        // Ended processes that nobody had waited for are now the supervisor's children.
         self.reap();
         let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
         match (exit, u32::try_from(left)) {
@@ -193,8 +192,8 @@ impl Supervisor {
         }
     }
 
-    /// Kills every descendant until none is left. One that loses its parent meanwhile becomes a
-    /// child of the supervisor, so none escapes; one that forks meanwhile is met in the next round.
+    /// Kills all descendants until none is left. Orphans become children of the supervisor, so none escapes; new forks
+    /// are killed in the next round.
     fn kill_all(&mut self) {
         let give_up = Instant::now() + KILL_TIME;
         let mut pause = Duration::from_micros(500);
@@ -208,7 +207,7 @@ impl Supervisor {
     }
 }
 
-/// One read is one call: Prony writes a whole line at once, far shorter than a pipe's atomic size.
+/// A single read suffices: Prony writes whole lines, far shorter than a pipe's atomic size.
 fn read_call() -> Call {
     let mut buffer = [0; 64];
     // Not through `io::stdin()`, whose buffer `poll` would not see.
@@ -239,7 +238,7 @@ fn take_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-/// A log, in which what is written comes after what is there.
+/// Opens a log for appending.
 fn append_to(log: &OsString) -> Result<File, String> {
     OpenOptions::new()
         .create(true)
@@ -254,7 +253,7 @@ fn spawn_launch(
     command: &[OsString],
     to_supervisor: UnixStream,
 ) -> Result<Pid, String> {
-    // The very program that runs here, even if its file was replaced meanwhile.
+    // The running program, even if its file was replaced meanwhile.
     let child = Command::new("/proc/self/exe")
         .arg0("prony")
         .arg(LAUNCH)
@@ -286,15 +285,15 @@ fn await_exec(mut from_launch: UnixStream) -> Result<u64, String> {
     }
 }
 
-/// The exit code of a launch whose command could not be executed, as shells have it.
+/// The exit code of a launch whose command could not be executed, as in shells.
 const NOT_EXECUTED: u8 = 127;
 
-/// Becomes the command: `SUPERVISOR_PID CPUS PROGRAM ARGUMENT…`, standard input being the way to the supervisor.
+/// Becomes the command: `SUPERVISOR_PID CPUS PROGRAM ARGUMENT…`. Its standard input is the pipe to the supervisor.
 ///
-/// It writes the time and a line feed there, and then the reason if the command cannot be
-/// executed; if it can, the supervisor sees the end of the file.
+/// It writes the time and a line feed there, and then the reason if the command cannot be executed; otherwise the exec
+/// closes the pipe.
 pub fn launch_main(args: Vec<OsString>) -> ExitCode {
-    // Closed by a successful exec: that is how the supervisor learns of it.
+    // A successful exec closes it, which tells the supervisor.
     let Ok(to_supervisor) = io::stdin().as_fd().try_clone_to_owned() else {
         return ExitCode::from(NOT_EXECUTED);
     };
@@ -305,7 +304,7 @@ pub fn launch_main(args: Vec<OsString>) -> ExitCode {
     ExitCode::from(NOT_EXECUTED)
 }
 
-/// Comes back only with the reason why it could not.
+/// Returns only on failure, with the reason.
 fn become_command(args: &[OsString], to_supervisor: &mut File) -> String {
     let [supervisor, cpus, program, arguments @ ..] = args else {
         return "\nthe launch was started with too few arguments".to_owned();
@@ -331,7 +330,7 @@ fn prepare(supervisor: &str, cpus: &str) -> Result<(), String> {
         let list = parse_cpu_list(cpus).map_err(|error| error.to_string())?;
         pin_current_thread(&list).map_err(|error| format!("cannot pin to CPUs {cpus}: {error}"))?;
     }
-    // The supervisor takes its signals from a file descriptor and so blocks them; the command must not.
+    // The supervisor blocks signals, because it reads them from a file descriptor; the command must not.
     SigSet::empty()
         .thread_set_mask()
         .map_err(|error| format!("cannot unblock signals: {error}"))?;

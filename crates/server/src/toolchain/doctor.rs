@@ -16,9 +16,9 @@ pub enum ToolState {
         /// Its version, if it says one.
         version: Option<Version>,
     },
-    /// Prony can install it for itself; this says how.
+    /// Prony can install it for itself, like this.
     Obtainable(String),
-    /// It is not, with what was found in its place.
+    /// It is not; this says what was found instead.
     Missing(String),
 }
 
@@ -27,13 +27,13 @@ pub enum ToolState {
 pub struct ToolReport {
     /// Its name.
     pub name: String,
-    /// What is needed of it: `go >= 1.22`.
+    /// What is needed: `go >= 1.22`.
     pub need: String,
-    /// Whether it is here.
+    /// Whether it is installed.
     pub state: ToolState,
-    /// The one line that installs it.
+    /// The command that installs it.
     pub install: String,
-    /// What the system's package manager calls it; empty if it does not have it.
+    /// Its packages for the system's package manager; empty if there are none.
     pub packages: &'static [&'static str],
 }
 
@@ -42,14 +42,14 @@ pub struct ToolReport {
 pub struct Doctor {
     /// The toolchains of the servers.
     pub toolchains: Vec<ToolReport>,
-    /// Tools that no server needs but that Prony can make use of.
+    /// Tools that no server needs but that Prony can use.
     pub extras: Vec<ToolReport>,
     /// The system's package manager.
     pub package_manager: Option<PackageManager>,
 }
 
 impl Doctor {
-    /// Looks at every toolchain, held against the `needs` of the servers, and at the extra tools.
+    /// Compares every toolchain with the `needs` of the servers, and looks for the extra tools.
     ///
     /// If several needs name one toolchain, the doctor shows one that is not met, or else the one for the latest version.
     pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
@@ -97,7 +97,7 @@ impl Doctor {
         }
     }
 
-    /// The command that installs all that is missing and that the package manager has, if anything is.
+    /// The command that installs all missing tools that the package manager has, if there are any.
     pub fn fix(&self) -> Option<Vec<String>> {
         let missing = self.toolchains.iter().chain(&self.extras);
         let packages: Vec<&str> = missing
@@ -110,7 +110,7 @@ impl Doctor {
     }
 }
 
-/// The programs that only manifests know, each need once.
+/// The programs that only manifests describe, each need once.
 fn programs(toolbox: &Toolbox, needs: &[&Need]) -> Vec<ToolReport> {
     let mut own: Vec<&Need> = Vec::new();
     for &need in needs {
@@ -153,7 +153,7 @@ mod tests {
     use crate::{Layout, SupervisorProgram};
 
     #[test]
-    fn a_need_that_is_not_met_is_what_the_doctor_shows() {
+    fn the_doctor_shows_a_need_that_is_not_met() {
         let folder = tempfile::tempdir().unwrap();
         let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
         let needs = ["python >= 3.0", "python >= 999"].map(|need| Need::parse(need).unwrap());
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_needs_that_are_met_the_doctor_shows_the_strictest() {
+    fn the_doctor_shows_the_strictest_of_the_needs_that_are_met() {
         let folder = tempfile::tempdir().unwrap();
         let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
         let needs = ["python >= 3.1", "python", "python >= 3.0"];

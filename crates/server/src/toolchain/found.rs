@@ -1,4 +1,4 @@
-//! A toolchain that is installed, and what leads other programs to it.
+//! An installed toolchain, and the variables with which other programs find it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use prony_system::{on_path, path_folders};
 
 use super::need::{Tool, Version};
 
-/// A toolchain that is installed.
+/// An installed toolchain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Which it is.
@@ -19,7 +19,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// The name of the file that the toolchain lacks, if it lacks one.
+    /// The name of a missing file of the toolchain, if any.
     pub(super) fn lacks(&self) -> Option<&'static str> {
         let part = self.tool.known()?.part.as_ref()?;
         let real = self.real_path();
@@ -31,8 +31,8 @@ impl Found {
         (!is_there).then_some(part.file)
     }
 
-    /// The variable that leads other programs to it, with its folder. A program that does not lie in
-    /// a `bin` is a version manager's stand-in, and no home is above it.
+    /// The variable that names its folder for other programs. A program outside a `bin` folder is a version manager's
+    /// stand-in, without a home above it.
     fn home(&self) -> Option<(OsString, OsString)> {
         let variable = self.tool.known()?.home_variable?;
         let real = self.real_path();
@@ -40,7 +40,7 @@ impl Found {
         Some((variable.into(), bin.parent()?.into()))
     }
 
-    /// Whether `PATH` alone leads to it.
+    /// Whether it is the first of its name on `PATH`.
     fn is_reached(&self) -> bool {
         let first = on_path(self.tool.program()).into_iter().next();
         first.is_some_and(|first| {
@@ -54,7 +54,7 @@ impl Found {
     }
 }
 
-/// The variables with which a program finds these toolchains and no others of their names.
+/// The variables with which a program finds exactly these toolchains.
 pub(crate) fn environment(found: &[Found]) -> Vec<(OsString, OsString)> {
     let homes = found.iter().filter_map(Found::home);
     [(OsString::from("PATH"), search_path(found))]
@@ -70,7 +70,7 @@ fn search_path(found: &[Found]) -> OsString {
     let mut folders: Vec<PathBuf> = unreached
         .filter_map(|found| found.path.parent().map(Path::to_owned))
         .collect();
-    // Those of `PATH` hold much else, which must not come before what another folder is named for.
+    // Folders of `PATH` have many other programs, which must not hide those of other folders.
     folders.sort_by_key(|folder| path.contains(folder));
     folders.extend(path);
     std::env::join_paths(folders).unwrap_or_else(|_| std::env::var_os("PATH").unwrap_or_default())
@@ -96,7 +96,7 @@ mod tests {
         let path = std::env::var_os("PATH").unwrap();
         let first = on_path("python3").remove(0);
         assert_eq!(search_path(&[found("python", &first)]), path);
-        // Under whatever name it says of itself.
+        // Whatever name it reports.
         let real = first.canonicalize().unwrap();
         assert_eq!(search_path(&[found("python", real)]), path);
         let folders = |found: Vec<Found>| {
@@ -107,7 +107,7 @@ mod tests {
         let path = folders(vec![elsewhere.clone()]);
         assert_eq!(path[0], Path::new("/elsewhere/bin"));
         assert_eq!(path[1..], path_folders());
-        // A folder of PATH that is moved up does not hide what lies elsewhere.
+        // A folder of PATH that is moved up does not hide programs elsewhere.
         let late = path_folders().pop().unwrap();
         let path = folders(vec![found("go", late.join("no-such-program")), elsewhere]);
         assert_eq!(path[..2], [PathBuf::from("/elsewhere/bin"), late]);
@@ -148,7 +148,7 @@ mod tests {
         ] {
             fs::create_dir_all(root.join(name)).unwrap();
         }
-        // A javac beside a link is not that of the runtime that the link leads to.
+        // A javac beside a link does not belong to the runtime that the link leads to.
         for name in ["jre/bin/java", "links/javac", "nginx/sbin/nginx"] {
             fs::write(root.join(name), "").unwrap();
         }

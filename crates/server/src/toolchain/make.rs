@@ -14,7 +14,7 @@ use crate::layout::lock_unless;
 use crate::logs::tail_or_note;
 use crate::supervisor::{RunError, Task};
 
-/// How many of the last lines of a failed command's output are shown.
+/// How many last lines of a failed command's output are shown.
 const TAIL_LINES: usize = 8;
 
 /// Why a toolchain could not be provided.

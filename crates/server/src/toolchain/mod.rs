@@ -1,4 +1,4 @@
-//! Toolchains: which there are, which of them are installed, and how the others are got.
+//! Toolchains: which are known, which are installed, and how to install the others.
 
 mod doctor;
 mod found;

@@ -1,4 +1,4 @@
-//! A server's need of a toolchain, as its manifest writes it.
+//! A server's need of a toolchain, as in its manifest.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,10 +54,10 @@ impl Need {
         }
     }
 
-    /// Reads `go`, `go >= 1.22` or `zig = 0.16`.
+    /// Parses `go`, `go >= 1.22` or `zig = 0.16`.
     ///
     /// # Errors
-    /// If the toolchain is unknown or the bound makes no sense.
+    /// If the toolchain is unknown or the bound is invalid.
     pub fn parse(text: &str) -> Result<Need, NeedError> {
         let malformed = || NeedError::Malformed(text.to_owned());
         let version = |text: &str| Version::parse(text.trim()).ok_or_else(malformed);
@@ -116,7 +116,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// Where servers are installed that are not on the `PATH` of everybody.
+/// Folders for daemons, which are not on every user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
 /// A toolchain of the table, or a program that a manifest describes.
@@ -124,18 +124,18 @@ const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 pub enum Tool {
     /// One of the table.
     Known(&'static Toolchain),
-    /// One that is only in a manifest.
+    /// One that only a manifest describes.
     Own(Arc<Program>),
 }
 
-/// A program with all that must be known to find it, as a manifest says it.
+/// A program as a manifest describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Its name on `PATH`, or its path.
     pub program: String,
     /// The command that prints its version.
     pub version_command: Vec<String>,
-    /// The line that installs it.
+    /// The command that installs it.
     pub install: String,
 }
 
@@ -156,7 +156,7 @@ impl Tool {
         }
     }
 
-    /// The entry of the table, if it is one of it.
+    /// Its entry in the table, if it has one.
     pub fn known(&self) -> Option<&'static Toolchain> {
         match self {
             Tool::Known(toolchain) => Some(toolchain),
@@ -164,7 +164,7 @@ impl Tool {
         }
     }
 
-    /// The one line that installs it on this system.
+    /// The command that installs it on this system.
     pub fn install_line(&self) -> String {
         match self {
             Tool::Known(toolchain) => toolchain.install_line(),
@@ -179,7 +179,7 @@ impl Program {
         !program.trim().is_empty() && (Path::new(program).is_absolute() || !program.contains('/'))
     }
 
-    /// The files that may be it, in the order of preference.
+    /// The candidate files, in the order of preference.
     pub(super) fn candidates(&self) -> Vec<PathBuf> {
         let system = SYSTEM_FOLDERS.map(|folder| Path::new(folder).join(&self.program));
         let mut paths = match Path::new(&self.program).is_absolute() {
@@ -192,7 +192,7 @@ impl Program {
         paths
     }
 
-    /// The command that makes the program at `path` print its version.
+    /// The command with which the program at `path` prints its version.
     pub(super) fn version_command_of<'a>(&'a self, path: &'a Path) -> (&'a Path, &'a [String]) {
         match self.version_command.split_first() {
             Some((first, rest)) if *first != self.program => (Path::new(first), rest),
@@ -202,12 +202,12 @@ impl Program {
     }
 }
 
-/// A version such as `1.22.3`; what follows the numbers (`-rc1`) is left out.
+/// A version such as `1.22.3`, without what follows the numbers (`-rc1`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(Vec<u64>);
 
 impl Version {
-    /// Reads text that is a version and nothing else.
+    /// Parses text that is only a version.
     pub fn parse(text: &str) -> Option<Version> {
         text.split('.')
             .map(|part| part.parse().ok())
@@ -215,13 +215,13 @@ impl Version {
             .map(Version)
     }
 
-    /// The first version in what a program printed: the one that it calls its `version "…"`, else the
-    /// first number with a dot and a number after it.
+    /// The version in a program's output: the one in `version "…"`, or else the first number followed by a dot and a
+    /// number.
     pub fn find(output: &str) -> Option<Version> {
         Version::named(output).or_else(|| Version::dotted(output))
     }
 
-    /// Java's way: a new one is `version "25"`, and its other numbers are none of a version.
+    /// As Java prints it: a new one is `version "25"`, and its other numbers are not the version.
     fn named(output: &str) -> Option<Version> {
         output
             .split("version \"")
@@ -241,13 +241,13 @@ impl Version {
             .find_map(Version::parse)
     }
 
-    /// Whether it is at least `least`: numbers that are not written count as 0.
+    /// Whether it is at least `least`; missing numbers count as 0.
     pub fn at_least(&self, least: &Version) -> bool {
         let length = self.0.len().max(least.0.len());
         self.padded(length) >= least.padded(length)
     }
 
-    /// Whether it begins with the numbers of `series`: 0.16.1 is of the series 0.16.
+    /// Whether it begins with the numbers of `series`: 0.16.1 belongs to the series 0.16.
     pub fn of_series(&self, series: &Version) -> bool {
         self.0.starts_with(&series.0)
     }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_needs_are_rejected() {
         for text in ["", "go 1.22", "go >= x", "go > 1", ">= 1.2"] {
             let error = Need::parse(text).unwrap_err();
             assert!(matches!(error, NeedError::Malformed(_)), "{text}: {error}");
@@ -296,7 +296,7 @@ mod version_tests {
     use super::*;
 
     #[test]
-    fn versions_are_found_in_what_programs_print() {
+    fn versions_are_found_in_the_output_of_programs() {
         let found = |output| Version::find(output).map(|version| version.to_string());
         assert_eq!(
             found("go version go1.24.1 linux/amd64").as_deref(),

@@ -1,4 +1,4 @@
-//! The programs of this system that may be a toolchain's.
+//! The programs of this system that may belong to a toolchain.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -14,7 +14,7 @@ use prony_system::{is_program, on_path};
 use super::need::Version;
 use super::table::Toolchain;
 
-/// Those on `PATH`, in its order, each once however many links lead to it.
+/// Those on `PATH`, in its order, each once even if several links lead to it.
 pub fn first(tool: &Toolchain) -> Vec<PathBuf> {
     let mut paths = on_path(tool.program);
     drop_links_to_the_same(&mut paths);
@@ -47,7 +47,7 @@ fn drop_links_to_the_same(paths: &mut Vec<PathBuf>) {
     });
 }
 
-/// The folder with the user's home for `~`, if there is one.
+/// The folder with `~` replaced by the user's home, if there is one.
 fn at_home(folder: &str) -> Option<PathBuf> {
     match folder.strip_prefix("~/") {
         Some(below) => Some(PathBuf::from(std::env::var_os("HOME")?).join(below)),
@@ -55,7 +55,7 @@ fn at_home(folder: &str) -> Option<PathBuf> {
     }
 }
 
-/// The folders that a pattern stands for, those of one `*` in the order of their names.
+/// The folders that match a pattern, sorted by name.
 fn expand(pattern: &Path) -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::new()];
     for part in pattern {
@@ -71,7 +71,7 @@ fn expand(pattern: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// What lies in `folder` under a name like `pattern`; names that begin with a dot must be written out.
+/// The entries of `folder` whose names match `pattern`; a leading dot must be written out.
 fn entries_like(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
@@ -88,7 +88,7 @@ fn entries_like(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     entries
 }
 
-/// Whether `name` is `pattern` with something, or nothing, in place of each `*`.
+/// Whether `name` matches `pattern`, in which each `*` stands for any characters or none.
 fn is_like(name: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         None => name == pattern,
@@ -100,10 +100,10 @@ fn is_like(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// How long a program may take to say something of itself; more than a slow one needs on a busy machine.
+/// How long a program may take to print its version; more than a slow one needs on a busy machine.
 const RESPONSE_TIME: Duration = Duration::from_secs(30);
 
-/// How often Prony checks whether it has.
+/// How often Prony checks whether it has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The version that a toolchain's program prints, with the variables `env`.
@@ -155,8 +155,7 @@ fn output<S: AsRef<OsStr>>(
     output_within(child.ok()?, RESPONSE_TIME)
 }
 
-/// What a program prints, unless it takes longer than `time` or prints more than fits into a pipe: then
-/// it is killed.
+/// The output of a program. It is killed if it takes longer than `time` or prints more than fits into a pipe.
 fn output_within(mut child: Child, time: Duration) -> Option<Output> {
     let until = Instant::now() + time;
     while matches!(child.try_wait(), Ok(None)) {
@@ -178,7 +177,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
-    fn a_star_stands_for_any_letters_of_a_name() {
+    fn a_star_matches_any_characters_of_a_name() {
         let like = |pattern| {
             let names = ["jdk", "openjdk-17", "jdk-25.0.3", "jre-21", ""];
             let like = names.into_iter().filter(|name| is_like(name, pattern));
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_folders_give_each_program_once() {
+    fn programs_in_usual_folders_are_found_once() {
         let folder = tempfile::tempdir().unwrap();
         let jvm = folder.path().join("jvm");
         for name in ["b/bin", "a/bin", ".hidden/bin", "empty"] {
@@ -232,7 +231,7 @@ mod ask_tests {
     }
 
     #[test]
-    fn what_a_program_prints_as_it_fails_is_no_version() {
+    fn the_output_of_a_failing_program_is_not_a_version() {
         let trace = "echo 'ruby 3.1.2: cannot load such file (LoadError)' >&2; exit 1";
         assert_eq!(said(&shell(trace)), None);
         let wrk = Toolchain {
@@ -243,13 +242,13 @@ mod ask_tests {
     }
 
     #[test]
-    fn a_program_that_says_nothing_is_not_waited_for() {
+    fn a_silent_program_is_not_waited_for() {
         let sleeper = Command::new("sleep").arg("600").process_group(0).spawn();
         assert!(output_within(sleeper.unwrap(), Duration::from_millis(20)).is_none());
     }
 
     #[test]
-    fn standard_error_is_read_where_standard_output_has_none() {
+    fn standard_error_is_read_if_standard_output_has_no_version() {
         let java = "echo 'openjdk version \"17.0.15\"' >&2";
         assert_eq!(said(&shell(java)).as_deref(), Some("17.0.15"));
         let both = "echo 'WARNING in 9.9' >&2; echo mvn 3.8.7";
@@ -257,7 +256,7 @@ mod ask_tests {
     }
 
     #[test]
-    fn a_program_is_asked_with_the_variables_given() {
+    fn a_program_gets_the_given_variables() {
         let env = [("HOME_OF_IT".into(), "/jdk-1.5".into())];
         let tool = shell("echo $HOME_OF_IT");
         let version = version(Path::new("/bin/sh"), &tool, &env).unwrap();

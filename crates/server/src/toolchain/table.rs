@@ -1,4 +1,4 @@
-//! The toolchains that Prony knows, the names of their packages, and how Prony itself installs some of them.
+//! The toolchains that Prony knows, their packages, and how Prony installs some of them itself.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use prony_system::{is_program, on_path};
 use serde::{Deserialize, Deserializer};
 
-/// A toolchain, as data.
+/// A known toolchain.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Toolchain {
@@ -14,43 +14,42 @@ pub struct Toolchain {
     pub name: &'static str,
     /// Its program.
     pub program: &'static str,
-    /// The arguments that make the program print its version.
+    /// The arguments with which the program prints its version.
     #[serde(deserialize_with = "words")]
     pub version_args: &'static [&'static str],
-    /// Whether the program fails even when it prints its version, as wrk does. What any other
-    /// prints as it fails is not a version, whatever numbers are in it.
+    /// Whether the program fails even when it prints its version, as wrk does. The output of any other failing program
+    /// is not a version.
     pub fails_with_version: bool,
-    /// The arguments that make the program print its real path, if what is on `PATH` may
-    /// be a version manager's stand-in, whose own time would count as the server's startup. Empty
-    /// if that does not happen or does not matter.
+    /// The arguments with which the program prints its real path, if `PATH` may lead to a version manager's stand-in,
+    /// whose own time would count as the server's startup. Empty if that does not happen or does not matter.
     #[serde(deserialize_with = "words")]
     pub itself_args: &'static [&'static str],
-    /// Folders beside those of `PATH` where its installer puts it; `~` is the user's home, `*` any
-    /// letters of one folder's name.
+    /// Folders outside `PATH` where its installer puts it; `~` is the user's home, `*` any characters of a folder's
+    /// name.
     #[serde(deserialize_with = "words")]
     pub usual_folders: &'static [&'static str],
     /// A file without which the program alone is not the toolchain.
     pub part: Option<Part>,
-    /// The toolchains that the program itself runs on, so that it can be asked.
+    /// The toolchains that the program itself needs to print its version.
     #[serde(deserialize_with = "words")]
     pub runs_on: &'static [&'static str],
     /// The variable by which other programs find it: it names the folder above the program's `bin`.
     pub home_variable: Option<&'static str>,
     /// Its packages.
     pub packages: Packages,
-    /// How a person installs it if no package manager has it, in one line.
+    /// How the user can install it if no package manager has it, in one line.
     pub install: &'static str,
     /// How Prony installs it for itself, if it can.
     pub source: Option<Source>,
 }
 
-/// A file of a toolchain that some installations leave out.
+/// A file of a toolchain that some installations lack.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// Its name.
     pub file: &'static str,
-    /// The folders it may lie in, seen from the folder of the program (links followed).
+    /// The folders that may contain it, relative to the program's folder (links resolved).
     #[serde(deserialize_with = "words")]
     pub folders: &'static [&'static str],
 }
@@ -84,12 +83,12 @@ impl Toolchain {
         source: None,
     };
 
-    /// The toolchain of this name.
+    /// The toolchain with this name.
     pub fn named(name: &str) -> Option<&'static Toolchain> {
         TOOLCHAINS.iter().find(|toolchain| toolchain.name == name)
     }
 
-    /// The one line that installs it on this system.
+    /// The command that installs it on this system.
     pub fn install_line(&self) -> String {
         match PackageManager::detect() {
             Some(manager) if !self.packages.of(manager).is_empty() => {
@@ -104,10 +103,10 @@ impl Toolchain {
 /// Every toolchain that a manifest can need.
 pub static TOOLCHAINS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().toolchain);
 
-/// Tools that no server needs but that Prony's own measurements can use.
+/// Tools that no server needs but that Prony's measurements can use.
 pub static EXTRAS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().extra);
 
-/// The file with the data.
+/// The format of the data file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 struct Table {
@@ -119,14 +118,14 @@ fn table() -> Table {
     toml::from_str(include_str!("toolchains.toml")).expect("a test reads the table")
 }
 
-/// Reads words of the table, which stays in memory.
+/// Parses words of the table, which stays in memory.
 fn words<'de: 'static, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<&'static [&'static str], D::Error> {
     Vec::deserialize(deserializer).map(|words: Vec<&str>| &*words.leak())
 }
 
-/// A package manager that Prony knows how to ask.
+/// A package manager that Prony can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PackageManager {
     /// Debian, Ubuntu.
@@ -142,7 +141,7 @@ pub enum PackageManager {
 }
 
 impl PackageManager {
-    /// All, in the order they are looked for.
+    /// All, in the order in which Prony looks for them.
     pub const ALL: [PackageManager; 5] = [
         PackageManager::Apt,
         PackageManager::Dnf,
@@ -151,7 +150,7 @@ impl PackageManager {
         PackageManager::Brew,
     ];
 
-    /// The one whose program is on `PATH`, if there is one.
+    /// The first whose program is on `PATH`.
     pub fn detect() -> Option<PackageManager> {
         PackageManager::ALL
             .into_iter()
@@ -188,7 +187,7 @@ impl PackageManager {
     }
 }
 
-/// What a tool's packages are called by each package manager; empty if it has none.
+/// The names of a tool's packages in each package manager; empty if it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 pub struct Packages {
@@ -219,7 +218,7 @@ impl Packages {
         brew: &[],
     };
 
-    /// Those of one package manager.
+    /// The packages of one package manager.
     pub const fn of(&self, manager: PackageManager) -> &'static [&'static str] {
         match manager {
             PackageManager::Apt => self.apt,
@@ -234,7 +233,7 @@ impl Packages {
 /// The file that marks a toolchain as completely installed.
 pub const COMPLETE: &str = ".complete";
 
-/// Where Prony gets a toolchain that it installs for itself under `.prony/tools`.
+/// The source of a toolchain that Prony installs for itself under `.prony/tools`.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Source {
@@ -251,7 +250,7 @@ pub enum Source {
         package: &'static str,
         /// The folder below `node_modules` with a folder for each variant of the program.
         variants: &'static str,
-        /// What the folders of the variants that can run here begin with.
+        /// The common start of the names of the variants that can run here.
         prefix: &'static str,
         /// The program below a variant.
         program: &'static str,
@@ -266,7 +265,7 @@ impl Source {
         }
     }
 
-    /// The program of the system that fetches the package.
+    /// The system's program that fetches the package.
     pub fn installer(&self) -> &'static str {
         match self {
             Source::Python { .. } => "python3",
@@ -274,7 +273,7 @@ impl Source {
         }
     }
 
-    /// The commands that put it into `folder`.
+    /// The commands that install it into `folder`.
     pub fn commands(&self, folder: &Path) -> Vec<Vec<String>> {
         let place = folder.to_string_lossy();
         let pip = folder.join("bin/pip");
@@ -302,7 +301,7 @@ impl Source {
             .collect()
     }
 
-    /// The programs that it has installed below `folder`; the first that runs is used.
+    /// The installed programs below `folder`; Prony uses the first that runs.
     pub fn programs(&self, folder: &Path) -> Vec<PathBuf> {
         if !folder.join(COMPLETE).is_file() {
             return Vec::new();
@@ -347,7 +346,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_entry_says_what_it_must() {
+    fn every_entry_is_complete() {
         let mut names = Vec::new();
         for tool in TOOLCHAINS.iter().chain(EXTRAS.iter()) {
             assert!(

@@ -1,4 +1,4 @@
-//! Which toolchains are installed.
+//! Finds installed toolchains.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,9 +17,9 @@ use crate::{Layout, SupervisorProgram};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is missing; to install it: {install}")]
 pub struct Missing {
-    /// What is missing, with what was found in its place.
+    /// What is missing, and what was found instead.
     pub what: String,
-    /// The one line that installs it.
+    /// The command that installs it.
     pub install: String,
 }
 
@@ -28,7 +28,7 @@ pub struct Missing {
 pub enum Availability {
     /// It is met.
     Found(Found),
-    /// Prony can install it for itself with [`Toolbox::provide`]; this says how.
+    /// Prony can install it for itself with [`Toolbox::provide`], like this.
     Obtainable(String),
     /// The user must install it.
     Missing(Missing),
@@ -39,13 +39,13 @@ pub enum Availability {
 pub struct Toolbox {
     pub(super) layout: Layout,
     pub(super) supervisor: SupervisorProgram,
-    /// What the programs said of themselves: each is asked once for each toolchain it may be. Those that
-    /// manifests describe are asked each time: two manifests may ask the same program differently.
+    /// What is known of each program, which is run once per toolchain that it may be. Programs of manifests run each
+    /// time, because two manifests may use different arguments.
     known: Mutex<BTreeMap<(&'static str, PathBuf), Found>>,
 }
 
 impl Toolbox {
-    /// The toolbox of a layout; `supervisor` supervises the commands that make a toolchain.
+    /// The toolbox of a layout; `supervisor` supervises the commands that install a toolchain.
     pub fn new(layout: &Layout, supervisor: &SupervisorProgram) -> Toolbox {
         Toolbox {
             layout: layout.clone(),
@@ -54,9 +54,9 @@ impl Toolbox {
         }
     }
 
-    /// Whether a need is met here, could be, or not.
+    /// Whether a need is met, can be met, or not.
     ///
-    /// What is on `PATH` comes first, then the newest in the usual folders, then what Prony installed.
+    /// Programs on `PATH` come first, then the newest in the usual folders, then those that Prony installed.
     pub fn find(&self, need: &Need) -> Availability {
         match need.tool() {
             Tool::Known(toolchain) => {
@@ -70,7 +70,7 @@ impl Toolbox {
         }
     }
 
-    /// The first of these, each found or why it is none, that meets the need.
+    /// The first of these candidates that meets the need, or why none does.
     fn first_that_meets(
         &self,
         need: &Need,
@@ -97,7 +97,7 @@ impl Toolbox {
         })
     }
 
-    /// How Prony would install what meets a need, if it can.
+    /// How Prony would install a toolchain that meets a need, if it can.
     fn makeable(&self, need: &Need) -> Option<String> {
         let toolchain = need.tool().known()?;
         let source = toolchain.source.as_ref()?;
@@ -113,7 +113,7 @@ impl Toolbox {
         })
     }
 
-    /// Any version of a tool that is here, with what could be read of it.
+    /// A tool of any version, if it is installed.
     pub(super) fn any(&self, tool: &'static Toolchain) -> Option<(PathBuf, Option<Version>)> {
         let on_path = programs::first(tool).into_iter();
         let path = on_path.chain(programs::usual(tool)).next()?;
@@ -126,7 +126,7 @@ impl Toolbox {
         self.layout.tools().join(toolchain.name)
     }
 
-    /// Every one that is here, in the order of preference; none is asked before it is its turn.
+    /// Every installed one, in the order of preference, lazily: no program runs before its turn.
     fn all(&self, toolchain: &'static Toolchain) -> impl Iterator<Item = Found> {
         let ask = move |path: PathBuf| self.ask(&path, toolchain);
         let on_path = programs::first(toolchain).into_iter().filter_map(ask);
@@ -143,8 +143,8 @@ impl Toolbox {
             .chain(made.into_iter().flatten().filter_map(ask))
     }
 
-    /// What a program says of itself; one that gives no version may be one that is being made right
-    /// now, so it is asked again.
+    /// What is known of a program. One that prints no version may be in the middle of its installation, so it is run
+    /// again the next time.
     fn ask(&self, program: &Path, tool: &'static Toolchain) -> Option<Found> {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (tool.name, program.to_owned());
@@ -161,7 +161,7 @@ impl Toolbox {
         Some(found)
     }
 
-    /// The toolchains that a program runs on, as far as they are installed.
+    /// The toolchains that a program itself needs, as far as they are installed.
     fn grounds(&self, tool: &Toolchain) -> Vec<Found> {
         let grounds = tool.runs_on.iter().copied().filter_map(Toolchain::named);
         grounds
@@ -201,7 +201,7 @@ fn shortfall(found: &Found, need: &Need) -> Option<String> {
     Some(format!("{path} is {}{lack}", found.version))
 }
 
-/// The version that a package is pinned to, if it is written in full.
+/// The full version that a package is pinned to, if it has one.
 fn pinned_version(source: &Source) -> Option<Version> {
     let (_, version) = source.package().rsplit_once(['=', '@'])?;
     Version::parse(version).filter(|_| version.contains('.'))
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_has_is_found_with_its_version() {
+    fn installed_programs_are_found_with_their_version() {
         let folder = tempfile::tempdir().unwrap();
         let need = Need::parse("python >= 3.0").unwrap();
         match toolbox(folder.path()).find(&need) {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_is_not_here_is_missing_and_what_is_here_is_said() {
+    fn a_missing_version_is_reported_with_the_installed_one() {
         let folder = tempfile::tempdir().unwrap();
         match toolbox(folder.path()).find(&Need::parse("python >= 999").unwrap()) {
             Availability::Missing(missing) => {
@@ -243,10 +243,10 @@ mod tests {
         }
     }
 
-    /// A toolchain whose programs are scripts in `root/NAME/bin`, each with the version it prints.
+    /// A toolchain whose programs are scripts in `root/NAME/bin`, each with the version that it prints.
     fn scripts(root: &Path, program: &'static str, versions: &[(&str, &str)]) -> Toolchain {
-        // Written by a process of its own: a file that this one had open for writing could not be
-        // executed while the child of another test still holds it.
+        // Written by another process: a file open for writing here may be inherited by a child of another test, and
+        // then it cannot be executed.
         let script = "mkdir -p $1 && printf '#!/bin/sh\\necho %s\\n' $3 >$1/$2 && chmod +x $1/$2";
         for (name, version) in versions {
             let write = Command::new("sh")
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_not_on_path_the_newest_that_is_whole_is_found() {
+    fn outside_path_the_newest_complete_version_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let versions = [
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_path_comes_before_what_is_newer() {
+    fn a_version_on_path_is_preferred_to_newer_ones() {
         let folder = tempfile::tempdir().unwrap();
         let tool = Toolchain {
             version_args: &["-c", "echo 1.0"],
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_asked_on_its_grounds() {
+    fn a_program_runs_with_the_toolchains_that_it_needs() {
         let folder = tempfile::tempdir().unwrap();
         let tool = Toolchain {
             runs_on: &["python"],
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(grounds[0].tool.name(), "python");
     }
 
-    /// The need of a program that is only in a manifest.
+    /// The need of a program that only a manifest describes.
     fn own(program: &str, version_command: &[&str], least: &str) -> Need {
         let program = Program {
             program: program.to_owned(),

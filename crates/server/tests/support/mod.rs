@@ -1,4 +1,4 @@
-//! What the tests of real processes share.
+//! Shared by the tests of real processes.
 #![allow(dead_code)] // Each test program uses a part of it.
 
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use prony_server::{
     Built, FreePorts, Launch, Place, Probe, RunningServer, SupervisorProgram, Word, bring_up,
 };
 
-/// Far longer than anything here takes: only a fault reaches it.
+/// Far longer than anything here takes unless there is a fault.
 pub const LONG: Duration = Duration::from_secs(20);
 
 pub static GO_ON: AtomicBool = AtomicBool::new(false);
@@ -35,7 +35,7 @@ pub fn launch(folder: &Path) -> Launch {
     }
 }
 
-/// Right when the server responds `right`.
+/// Accepts the response `right`.
 pub fn probe(address: SocketAddr) -> Probe {
     let Ok(mut stream) = TcpStream::connect(address) else {
         return Probe::NotYet("refused".to_owned());
@@ -51,7 +51,7 @@ pub fn probe(address: SocketAddr) -> Probe {
     }
 }
 
-/// A server in Python that responds every connection, with more lines of the test's in front.
+/// A Python server that responds to every connection, after additional lines of the test.
 pub fn python_server(folder: &Path, response: &str, more: &str) -> Built {
     let code = format!(
         r#"
@@ -80,7 +80,7 @@ pub fn bring_up_python(folder: &Path, more: &str) -> RunningServer {
     server
 }
 
-/// Whether a process is there; one that has ended and only waits to be taken leave of is not.
+/// Whether a process runs; a zombie does not.
 pub fn alive(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .ok()
@@ -100,7 +100,7 @@ pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The process ids that a test's processes have appended to a file, once there are `count`.
+/// Waits for `count` process ids that a test's processes append to a file.
 pub fn pids(file: &Path, count: usize) -> Vec<i32> {
     until("the process ids", || {
         let text = std::fs::read_to_string(file).ok()?;
@@ -109,8 +109,8 @@ pub fn pids(file: &Path, count: usize) -> Vec<i32> {
     })
 }
 
-/// A script whose processes do all they can to escape: they ignore SIGTERM, fork twice and leave the session. Four
-/// process ids end up in the file `pids`.
+/// A script whose processes do all they can to escape: they ignore SIGTERM, fork twice and leave the session. The file
+/// `pids` gets four process ids.
 pub fn stubborn(folder: &Path) -> PathBuf {
     let script = folder.join("stubborn.py");
     let code = r#"

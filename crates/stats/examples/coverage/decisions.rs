@@ -127,7 +127,7 @@ fn placed(noise: Noise, sigmas: &[f64], rounds: usize) -> String {
 fn adjacent_rows() {
     const TABLES: usize = 100;
     let about = format!(
-        "`bands` of 17 rows, each faster than the one before by the given step: how many of 100 adjacent pairs are told \
+        "`bands` of 17 rows, each faster than the one before by the given step: how many of 100 adjacent pairs it tells \
          apart in the right order, by the number of rounds; {TABLES} simulated tables each. The last lines use each \
          pair's own noise only."
     );

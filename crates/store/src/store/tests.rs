@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use super::*;
 use prony_model::{RunEnd, TrialResult, sample};
 
-/// Where the crashing writer (see below) finds its record file.
+/// The variable with the record file of the crashing writer (see below).
 const CRASH_PATH: &str = "PRONY_TEST_CRASH_PATH";
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -16,7 +16,7 @@ fn place() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn runs_and_trials_round_trip() {
     let (_folder, path) = place();
     let store = Store::open(&path).unwrap();
     let mut run = sample::run("20261121-203000-tour");
@@ -47,7 +47,7 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
-fn the_columns_hold_what_one_filters_by() {
+fn the_columns_can_be_filtered_by() {
     let (_folder, path) = place();
     let store = Store::open(path).unwrap();
     store.begin_run(&sample::run("r")).unwrap();
@@ -83,7 +83,7 @@ fn the_latest_run_is_the_one_started_last() {
 }
 
 #[test]
-fn an_unknown_run_gets_a_response_with_the_nearest() {
+fn an_unknown_run_is_reported_with_the_nearest() {
     let (_folder, path) = place();
     let store = Store::open(path).unwrap();
     store
@@ -111,7 +111,7 @@ fn an_unknown_run_gets_a_response_with_the_nearest() {
 }
 
 #[test]
-fn a_run_id_is_taken_once() {
+fn a_run_id_can_be_used_once() {
     let (_folder, path) = place();
     let store = Store::open(path).unwrap();
     store.begin_run(&sample::run("r")).unwrap();
@@ -122,7 +122,7 @@ fn a_run_id_is_taken_once() {
 }
 
 #[test]
-fn a_full_disk_is_named_and_loses_nothing_that_was_written() {
+fn a_full_disk_is_reported_and_loses_nothing_already_written() {
     let (_folder, path) = place();
     let store = Store::open(&path).unwrap();
     store.begin_run(&sample::run("r")).unwrap();
@@ -158,7 +158,7 @@ fn a_full_disk_is_named_and_loses_nothing_that_was_written() {
 }
 
 #[test]
-fn a_full_disk_is_found_when_the_file_is_opened() {
+fn a_full_disk_is_reported_when_the_file_is_opened() {
     let (_folder, path) = place();
     drop(Store::open(&path).unwrap());
     let mut store = Store::connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
@@ -175,7 +175,7 @@ fn a_full_disk_is_found_when_the_file_is_opened() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_found_at_once() {
+fn a_file_that_cannot_be_written_is_reported_when_opened() {
     let (folder, _) = place();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
@@ -197,7 +197,7 @@ fn a_place_that_cannot_be_written_is_found_at_once() {
 }
 
 #[test]
-fn a_file_that_is_deleted_or_replaced_is_told_by_the_next_write() {
+fn the_write_after_a_deletion_or_replacement_is_an_error() {
     let replace: fn(&Path) = |path| {
         fs::rename(path, path.with_extension("away")).unwrap();
         drop(Store::open(path).unwrap());
@@ -222,7 +222,7 @@ fn a_file_that_is_deleted_or_replaced_is_told_by_the_next_write() {
 }
 
 #[test]
-fn a_read_only_file_is_named_as_such() {
+fn a_read_only_file_is_reported() {
     let (_folder, path) = place();
     let store = Store::open(&path).unwrap();
     store.begin_run(&sample::run("r")).unwrap();
@@ -241,7 +241,7 @@ fn a_read_only_file_is_named_as_such() {
 }
 
 #[test]
-fn a_record_on_read_only_media_can_be_read() {
+fn a_record_file_on_read_only_media_can_be_read() {
     let (_folder, path) = place();
     let odd = path.with_file_name("100% odd?#.db");
     let store = Store::open(&odd).unwrap();
@@ -256,7 +256,7 @@ fn a_record_on_read_only_media_can_be_read() {
 }
 
 #[test]
-fn files_that_are_no_records_are_refused_and_left_as_they_are() {
+fn other_files_are_rejected_and_left_unchanged() {
     let (folder, _) = place();
     let text = folder.path().join("notes.txt");
     let content = "not a database, but long enough to have a header\n".repeat(100);
@@ -276,7 +276,7 @@ fn files_that_are_no_records_are_refused_and_left_as_they_are() {
 }
 
 #[test]
-fn a_newer_prony_s_file_is_refused() {
+fn a_file_of_a_newer_prony_is_rejected() {
     let (_folder, path) = place();
     let store = Store::open(&path).unwrap();
     store
@@ -294,7 +294,7 @@ fn a_newer_prony_s_file_is_refused() {
 }
 
 #[test]
-fn an_older_prony_s_file_is_refused_and_left_as_it_is() {
+fn a_file_of_an_older_prony_is_rejected_and_left_unchanged() {
     let (_folder, path) = place();
     let store = Store::open(&path).unwrap();
     store
@@ -312,7 +312,7 @@ fn an_older_prony_s_file_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_missing_and_an_empty_file_are_told_apart() {
+fn a_missing_and_an_empty_file_have_different_errors() {
     let (folder, path) = place();
     assert!(matches!(
         Store::open_read(&path),
@@ -328,7 +328,7 @@ fn a_missing_and_an_empty_file_are_told_apart() {
 }
 
 #[test]
-fn a_record_that_could_not_be_read_back_is_not_written() {
+fn a_record_that_does_not_round_trip_is_not_written() {
     let (_folder, path) = place();
     let store = Store::open(path).unwrap();
     store.begin_run(&sample::run("r")).unwrap();
@@ -354,9 +354,9 @@ fn another_process_reads_while_a_run_writes() {
     assert_eq!(reader.trials("r").unwrap().len(), 1);
 }
 
-/// Not a test of its own: the process that [`sigkill_loses_no_trial`] kills.
+/// Not a test: the process that [`sigkill_loses_no_trial`] kills.
 #[test]
-#[ignore = "is run by sigkill_loses_no_trial"]
+#[ignore = "run by sigkill_loses_no_trial"]
 fn crashing_writer() {
     let Some(path) = std::env::var_os(CRASH_PATH) else {
         return;
@@ -368,7 +368,7 @@ fn crashing_writer() {
             .add_trial("r", &sample::measured("bun", round))
             .unwrap();
     }
-    // A fourth is begun and never committed.
+    // The fourth transaction is never committed.
     store.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.add_trial("r", &sample::measured("bun", 4)).unwrap();
     println!("written");

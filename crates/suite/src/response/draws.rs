@@ -1,5 +1,4 @@
-//! Whether lines that should be drawn at random for each request are: all of them, with the same chance, and
-//! independently of each other.
+//! Tests whether lines are drawn at random for each request: from all lines of the file, uniformly and independently.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,25 +12,25 @@ use super::{ExpectedResponse, LineOf};
 pub const CONNECTIONS: usize = 8;
 /// See [`CONNECTIONS`].
 pub const DRAWS_A_CONNECTION: usize = 50;
-/// A server that draws as it should fails one test of its verification, by chance, once in a hundred million times.
+/// A server that draws correctly fails one test of its verification by chance once in a hundred million times.
 const LEVEL: f64 = 1e-8;
 /// The same for one load: there may be hundreds in a run.
 const LEVEL_UNDER_LOAD: f64 = 1e-9;
-/// How often each line must be due for its count to be tested.
+/// The least expected count of each line for a test of the counts.
 const LEAST_EXPECTED: f64 = 10.0;
-/// More lines than that make a table of pairs too thin to test.
+/// With more lines, a table of pairs is too sparse to test.
 const MOST_PAIRED_LINES: usize = 16;
 
-/// The lines that came, in their order, by their numbers.
+/// The received lines in order, by their indices.
 pub struct Draws<'a> {
     lines: &'a LineOf,
-    /// A sequence for each connection; one sequence of all if the server closes connections.
+    /// A sequence per connection; a single one if the server closes connections.
     sequences: Vec<Vec<usize>>,
 }
 
 impl<'a> Draws<'a> {
-    /// Draws of one of these lines: a sequence for each connection that stayed open; if none did, the order of the
-    /// requests is the only one there is.
+    /// Draws from these lines: a sequence for each connection that stayed open, or else a single one in the order of
+    /// the requests.
     pub fn new(lines: &'a LineOf, sequences: Vec<Vec<usize>>, kept_open: bool) -> Self {
         let sequences = if kept_open {
             sequences
@@ -41,7 +40,7 @@ impl<'a> Draws<'a> {
         Self { lines, sequences }
     }
 
-    /// `Err` with what shows that they are not uniform and independent.
+    /// `Err`, with the evidence, if they are not uniform and independent.
     pub fn check(&self) -> Result<(), Mismatch> {
         let found = self
             .same_on_a_connection()
@@ -64,7 +63,7 @@ impl<'a> Draws<'a> {
         counts
     }
 
-    /// Each draw with the one after it on the same connection.
+    /// Each draw with the next one on the same connection.
     fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         let sequences = self.sequences.iter();
         sequences.flat_map(|draws| draws.windows(2).map(|pair| (pair[0], pair[1])))
@@ -77,7 +76,7 @@ impl<'a> Draws<'a> {
             .then(|| "each connection keeps getting the same line".to_owned())
     }
 
-    /// Each line is followed by one line nearly always, and not by itself.
+    /// Whether each line is nearly always followed by the same other line.
     fn in_turn(&self) -> Option<String> {
         let table = self.pair_table();
         let pairs = self.pairs().count() as u64;
@@ -106,7 +105,7 @@ impl<'a> Draws<'a> {
         self.pairs().filter(|(before, line)| before == line).count() as u64
     }
 
-    /// How often a line follows itself, against how often chance has it so.
+    /// Whether lines repeat more or less often than chance explains.
     fn repeats(&self) -> Option<String> {
         let (pairs, repeated) = (self.pairs().count() as u64, self.repeated());
         let chance = self.lines.chance_of_two_alike();
@@ -118,8 +117,8 @@ impl<'a> Draws<'a> {
         })
     }
 
-    /// Whether most draws at the same place of two connections are the same, as they are from one seed. Fewer may come
-    /// from processes with seeds of their own that are near each other, which is no cheat.
+    /// Whether most draws at the same place of two connections are the same, as with a shared seed. Fewer may come from
+    /// processes whose own seeds are close to each other, which is allowed.
     fn same_on_all_connections(&self) -> Option<String> {
         let neighbours = self.sequences.windows(2);
         let places = neighbours.flat_map(|pair| pair[0].iter().zip(&pair[1]));
@@ -143,7 +142,7 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// Whether some lines came too seldom and others too often.
+/// Whether some lines came too rarely and others too often.
 fn uneven(lines: &LineOf, counts: &[u64], level: f64) -> Option<String> {
     let total: u64 = counts.iter().sum();
     let due = |line: usize| total as f64 * lines.shares()[line];
@@ -176,14 +175,14 @@ fn not_drawn(lines: &LineOf, came: String) -> Mismatch {
     Mismatch { expected, came }
 }
 
-/// The expected response of one load, which counts the lines that the compared responses drew.
+/// The expected response under load, which counts the lines that the compared responses drew.
 pub struct CountedDraws {
     right: Arc<ExpectedResponse>,
     counts: Vec<AtomicU64>,
 }
 
 impl CountedDraws {
-    /// `None` if nothing is to be drawn.
+    /// `None` if nothing is drawn.
     pub fn of(right: &Arc<ExpectedResponse>) -> Option<Self> {
         let lines = right.drawn_lines()?;
         Some(Self {
@@ -192,8 +191,8 @@ impl CountedDraws {
         })
     }
 
-    /// After the load: `Err` if its responses did not draw every line with the same chance. Which response followed
-    /// which is not known under load, so their order is not tested; verification does that.
+    /// After the load: `Err` if its responses did not draw uniformly. The order of responses is unknown under load;
+    /// verification tests that.
     pub fn verdict(&self) -> Result<(), Mismatch> {
         let counts: Vec<u64> = self.counts.iter().map(|it| it.load(Relaxed)).collect();
         let lines = self.right.drawn_lines();

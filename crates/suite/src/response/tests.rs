@@ -40,7 +40,7 @@ fn response(body: &str) -> Response {
     }
 }
 
-/// What is said of the response: expected, came.
+/// How a wrong response is reported: what was expected and what came.
 fn said(right: &ExpectedResponse, response: &Response) -> Option<(String, String)> {
     right.check(response).err().map(|m| (m.expected, m.came))
 }
@@ -50,7 +50,7 @@ fn pair(expected: &str, came: &str) -> Option<(String, String)> {
 }
 
 #[test]
-fn status_type_and_headers_must_be_right() {
+fn status_type_and_headers_must_be_the_expected_ones() {
     let hello = right(ExpectedBody::Text("hello\n".into()));
     let good = response("hello\n");
     assert_eq!(said(&hello, &good), None);
@@ -88,7 +88,7 @@ fn status_type_and_headers_must_be_right() {
 }
 
 #[test]
-fn a_text_or_an_asset_must_be_right_to_the_byte() {
+fn a_text_or_an_asset_must_match_byte_for_byte() {
     let page = right(ExpectedBody::Asset("page.html".into()));
     assert_eq!(page.body_length(), Some(16));
     assert_eq!(said(&page, &response("<p>\n\n  one\n</p>\n")), None);
@@ -135,7 +135,7 @@ fn a_line_must_be_one_of_the_lines() {
 }
 
 #[test]
-fn a_patch_must_have_the_lines_of_the_page_and_may_be_framed_freely() {
+fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
     let patch = right(ExpectedBody::DatastarPatchOf("page.html".into()));
     assert_eq!(patch.body_length(), None);
     let good = "event: datastar-patch-elements\ndata: elements <p>\ndata: elements \n\
@@ -205,7 +205,7 @@ fn the_draws_of_a_load_are_counted() {
         one.expected
             .starts_with("a line of quotes.txt drawn uniformly and independently for each request")
     );
-    // Too few to say anything.
+    // Too few to test.
     let few = CountedDraws::of(&quote).unwrap();
     (0..19).for_each(|_| few.check(&response("haste")).unwrap());
     assert_eq!(few.verdict(), Ok(()));
@@ -213,7 +213,7 @@ fn the_draws_of_a_load_are_counted() {
 }
 
 #[test]
-fn an_asset_that_is_not_there_or_has_no_line_is_named() {
+fn a_missing_or_empty_asset_is_reported() {
     let assets = TempDir::new().unwrap();
     let made = |body| {
         ExpectedResponse::new(&workload(body), assets.path())
@@ -231,18 +231,18 @@ fn an_asset_that_is_not_there_or_has_no_line_is_named() {
 }
 
 #[test]
-fn no_expected_response_is_longer_than_what_is_kept_of_one() {
+fn every_expected_response_fits_into_what_is_kept_of_it() {
     let text = right(ExpectedBody::Text("12345".into()));
     assert_eq!(text.longest_body(), 5);
     let quotes = right(ExpectedBody::LineOf("quotes.txt".into()));
     assert_eq!(quotes.longest_body(), 6, "a line feed may follow");
-    // Far more than one event needs, and far less than the memory has.
+    // Far more than one event needs, and far less than the machine's memory.
     let page = right(ExpectedBody::DatastarPatchOf("page.html".into()));
     assert!((60_000..100_000).contains(&page.longest_body()));
 }
 
 #[test]
-fn a_late_wrong_byte_in_a_long_line_is_shown_with_its_place() {
+fn a_wrong_byte_late_in_a_long_line_is_shown_with_its_position() {
     let line = "a".repeat(3000);
     let patch = Patch::of(line.as_bytes());
     let wrong = format!("{}\t{}", &line[..2000], &line[2001..]);

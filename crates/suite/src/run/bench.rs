@@ -1,4 +1,4 @@
-//! What every start of a server takes: the bench, and a workload with its expected response.
+//! What every start of a server needs: the bench, and a workload with its expected response.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use prony_server::{Freshness, Layout, SupervisorProgram};
 use crate::response::{AssetError, ExpectedResponse};
 use crate::workload::Workload;
 
-/// A workload with its expected response, ready to be asked for.
+/// A workload with its expected response.
 pub struct Task {
     /// The workload.
     pub workload: Workload,
@@ -19,10 +19,10 @@ pub struct Task {
 }
 
 impl Task {
-    /// The workload with its response made from the files in `assets`.
+    /// The workload with its expected response, whose content is in `assets`.
     ///
     /// # Errors
-    /// If a file that the response is made from cannot be read.
+    /// If a file of the response cannot be read.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
         Ok(Self {
             right: ExpectedResponse::new(workload, &layout.assets())?.into(),
@@ -31,24 +31,24 @@ impl Task {
     }
 }
 
-/// What is the same for every server that is started.
+/// What is the same for every server.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// Where the project's files are.
     pub layout: Layout,
-    /// What supervisors every process that is started.
+    /// What supervises every process.
     pub supervisor: SupervisorProgram,
-    /// Which CPUs the server has, and which the load.
+    /// The CPUs of server and load.
     pub cpus: CpuAssignment,
-    /// Where the servers' output goes.
+    /// The folder for the servers' output.
     pub logs: PathBuf,
     /// How long a server may take to its first expected response.
     pub ready_timeout: Duration,
-    /// When an earlier build of a server is used again.
+    /// Whether an earlier build of a server may be used again.
     pub freshness: Freshness,
 }
 
-/// The present, RFC 3339, UTC.
+/// The current time, RFC 3339, UTC.
 pub(crate) fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }

@@ -9,17 +9,17 @@ use prony_server::Logs;
 
 use crate::plan::{Planned, TrialAttempt};
 
-/// Something that happened in a run.
+/// An event in a run.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
-    /// A toolchain is being made, or a server built.
+    /// A toolchain is being installed, or a server built.
     Preparing {
         /// The server.
         server: &'a str,
-        /// What is being done.
+        /// What Prony does.
         step: &'a str,
     },
-    /// A server is built, skipped or failed.
+    /// A server was built or skipped, or its build failed.
     Prepared {
         /// The server, with its status.
         server: &'a ServerRecord,
@@ -29,17 +29,17 @@ pub enum RunEvent<'a> {
         /// The server.
         server: &'a str,
     },
-    /// A server's responses are checked.
+    /// A server's responses have been checked.
     Verified {
-        /// The server, with what was found.
+        /// The server, with the result.
         server: &'a ServerRecord,
-        /// What it wrote, which is kept if a response was wrong.
+        /// Its logs, which are kept if a response was wrong.
         logs: Option<&'a Logs>,
     },
-    /// It is known which trials are to be run: all, or if rounds are added as needed those of the
-    /// rounds that precision takes at least. A budget may end them sooner.
+    /// The trials are planned: all, or if rounds are added as needed, those of the least number of rounds. A budget may
+    /// end them sooner.
     Planned {
-        /// They, in order.
+        /// The trials, in order.
         trials: &'a [Trial],
     },
     /// A round begins.
@@ -49,41 +49,41 @@ pub enum RunEvent<'a> {
     },
     /// A trial begins.
     Trial {
-        /// Which, and which attempt at it.
+        /// Which attempt at which trial.
         attempt: &'a TrialAttempt,
     },
-    /// A server is warmed up until it is steady; reported several times a second.
+    /// A server is being warmed up until it is steady; reported several times per second.
     WarmingUp {
         /// The trial that it is warmed up for.
         attempt: &'a TrialAttempt,
         /// How long it has taken so far.
         so_far: Duration,
     },
-    /// A server that was kept running had ended before its next trial began; another is started and warmed up.
+    /// A server that was kept running has ended between two trials; Prony starts and warms up another.
     KeptEnded {
         /// The trial.
         attempt: &'a TrialAttempt,
         /// How it ended: `ended with exit code 3`.
         exit: &'a str,
     },
-    /// The load of a trial is running; reported several times a second.
+    /// The load of a trial is running; reported several times per second.
     Loading {
         /// The trial.
         attempt: &'a TrialAttempt,
-        /// How far it has come.
+        /// Its progress.
         progress: &'a Progress,
     },
     /// A trial is over.
     Measured {
         /// Its result.
         record: &'a TrialRecord,
-        /// Whether it is re-run at the end of its round.
+        /// Whether Prony re-runs it at the end of its round.
         again: bool,
     },
-    /// A round is over after which more may be added.
+    /// A round is over, and more may be added.
     Compared {
-        /// How far the ends of the widest interval are from its ratio, as a share of it, of what is not
-        /// yet precise enough; `None` if nothing is left, or nothing can be compared.
+        /// How far the ends of the widest interval that is not yet precise enough are from its ratio, as a share of it;
+        /// `None` if all are precise enough, or nothing can be compared.
         widest: Option<f64>,
         /// What is left of the budget.
         time_left: Duration,

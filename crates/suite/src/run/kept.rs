@@ -8,22 +8,22 @@ use prony_server::RunningServer;
 
 use super::verify::{STOP_GRACE, settle_quiet};
 
-/// At most this many are kept.
+/// The most servers that are kept.
 const MOST_KEPT: usize = 32;
 /// The share of the machine's memory that they may hold together.
 const MOST_MEMORY: f64 = 0.25;
 
-/// Which server it is, and for which of the plan's measures: another load warms up another part of it.
+/// The server and the index of the measure: another load warms up other code.
 pub type Key = (String, usize);
 
-/// The servers that are kept, each with the process of one server under one measure. Dropping it kills them all.
+/// The kept processes, one per server and measure. Dropping this kills them all.
 ///
-/// If there is no room for another, it is stopped, and its next trial starts and warms up a new one: those that are kept
-/// stay warm.
+/// If there is no room for another process, Prony stops it and starts a new one for its next trial, so that those
+/// already kept stay warm.
 #[derive(Default)]
 pub struct Kept {
     running: Vec<One>,
-    /// Each that was ever kept.
+    /// Every process that was ever kept.
     known: BTreeSet<Key>,
 }
 
@@ -34,7 +34,7 @@ struct One {
 }
 
 impl Kept {
-    /// Takes out the server of `key` if it still runs; else returns how its process ended, if there was one.
+    /// Takes out the process of `key` if it still runs; else returns how it ended, if there was one.
     pub fn take(&mut self, key: &Key) -> (Option<Running>, Option<String>) {
         let Some(place) = self.running.iter().position(|one| one.key == *key) else {
             return (None, None);
@@ -46,7 +46,7 @@ impl Kept {
         }
     }
 
-    /// What the next process of `key` is, if none could be taken out.
+    /// Why the next process of `key` is started, if none could be taken out.
     pub fn next_start(&self, key: &Key) -> ProcessStart {
         match self.known.contains(key) {
             true => ProcessStart::Restarted,
@@ -76,11 +76,11 @@ impl Kept {
     fn is_too_much(&self, machine_bytes: u64) -> bool {
         let held: u64 = self.running.iter().map(|one| one.held_bytes).sum();
         let too_large = machine_bytes > 0 && held as f64 > MOST_MEMORY * machine_bytes as f64;
-        // A single one is of use however large it is.
+        // A single one is kept however large it is.
         self.running.len() > MOST_KEPT || (self.running.len() > 1 && too_large)
     }
 
-    /// Stops those that `is_needed` does not say are needed any more.
+    /// Stops those that are no longer needed.
     pub fn retain(&mut self, is_needed: impl Fn(&Key) -> bool) {
         for one in self.running.extract_if(.., |one| !is_needed(&one.key)) {
             one.running.stop();
@@ -88,23 +88,23 @@ impl Kept {
     }
 }
 
-/// A server that gave an expected response, with the life of its process.
+/// A ready server, with the history of its process.
 pub struct Running {
     pub server: RunningServer,
-    /// From the spawn of its process to its first expected response; taken by the trial that started it.
+    /// From the spawn of its process to its first expected response; the trial that started it takes it.
     pub startup_ns: Option<u64>,
     /// How long it has been under load, in seconds.
     pub loaded_s: f64,
-    /// Whether its warm-up was searched for its end.
+    /// Whether it was warmed up until it was steady.
     pub is_searched: bool,
-    /// What it held before its first load, in bytes; `None` before that, and if the system did not say.
+    /// Its memory before its first load, in bytes; `None` before that, or if the system did not report it.
     pub memory_before_bytes: Option<u64>,
-    /// Requests that were still in flight when its last load ended: it may log them later.
+    /// Requests in flight when its last load ended: it may log them later.
     pub in_flight: u64,
 }
 
 impl Running {
-    /// A server that has just given its first expected response.
+    /// A server that has just sent its first expected response.
     pub fn new(server: RunningServer, startup_ns: u64) -> Self {
         Self {
             server,
@@ -116,7 +116,7 @@ impl Running {
         }
     }
 
-    /// How many lines it has logged, once it logs no more of its last load.
+    /// How many lines it has logged, once those of its last load are complete.
     pub fn settled_lines(&mut self) -> io::Result<u64> {
         if self.in_flight > 0 {
             settle_quiet(&mut self.server);
@@ -124,7 +124,7 @@ impl Running {
         self.server.log_lines()
     }
 
-    /// Ends it. The log of a server that did well says nothing that the record does not.
+    /// Stops it, and removes the logs: those of a server without failures add nothing to the record.
     pub fn stop(mut self) {
         self.server.stop(STOP_GRACE);
         self.server.logs().discard();

@@ -1,7 +1,6 @@
-//! Runs a suite: prepares its servers, verifies them, and makes its trials one after the other.
+//! Runs a suite: prepares its servers, verifies them, and runs its trials one after the other.
 //!
-//! What is measured is in the store as soon as its trial is over, so that nothing is lost
-//! however the run ends.
+//! Each trial is stored as soon as it is over, so that nothing is lost however the run ends.
 
 mod bench;
 mod driven;
@@ -46,7 +45,7 @@ pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use verify::{Verification, verify_server};
 
-/// All that a run takes.
+/// What a run needs.
 pub struct RunRequest<'a> {
     /// The bench.
     pub bench: Bench,
@@ -56,9 +55,9 @@ pub struct RunRequest<'a> {
     pub servers: Vec<&'a Server>,
     /// The workloads with their expected responses.
     pub tasks: Vec<Task>,
-    /// The workloads, their loads and their rounds; of adaptive rounds, the most.
+    /// The workloads with their loads and rounds; with adaptive rounds, the maximum.
     pub measures: Vec<Measure>,
-    /// Rounds that are added as needed; `None` for as many as each measure says.
+    /// How rounds are added as needed; `None` for a fixed number.
     pub adaptive: Option<AdaptiveRounds>,
     /// The server that the others are compared with; `None` for the ceiling, or else the first.
     pub baseline: Option<String>,
@@ -69,18 +68,18 @@ pub struct RunRequest<'a> {
     pub seed: u64,
     /// The run's id.
     pub id: String,
-    /// The command line that asked for it.
+    /// The command line.
     pub command: Vec<String>,
     /// Prony's version.
     pub prony_version: String,
-    /// Where ports come from.
+    /// The source of ports.
     pub ports: Box<dyn PortSource + 'a>,
-    /// The tool that makes the load; `None` for Prony's own engine.
+    /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
 }
 
 impl RunRequest<'_> {
-    /// How many rounds its longest measure has.
+    /// The number of rounds of its longest measure.
     pub fn rounds(&self) -> u32 {
         let rounds = self.measures.iter().map(|measure| measure.rounds);
         rounds.max().unwrap_or(0)
@@ -93,16 +92,15 @@ pub struct Finished {
     pub run: Run,
     /// Its trials.
     pub trials: Vec<TrialRecord>,
-    /// Why it could not be recorded any more, if it could not: then the last of `trials` are
-    /// only here.
+    /// Why it could no longer be recorded, if so: then the last of `trials` are only here.
     pub unsaved: Option<StoreError>,
 }
 
-/// Runs the suite. Every trial is in `store` as soon as it is over; when `interrupt` is set, the
-/// trial that is running is dropped and the run ends.
+/// Runs the suite. Every trial is in `store` as soon as it is over. If `interrupt` is set, the current trial is dropped
+/// and the run ends.
 ///
 /// # Errors
-/// If the store cannot even take the run. Later trouble with it is in [`Finished`].
+/// If the run cannot be stored. Later errors of the store are in [`Finished`].
 pub fn run(
     mut request: RunRequest<'_>,
     store: &Store,
@@ -113,7 +111,7 @@ pub fn run(
     store.begin_run(&run)?;
     let prepared = prepare(&request.bench, &request.servers, interrupt, observe);
     run.servers = prepared.iter().map(|one| one.record.clone()).collect();
-    // From here on this process must not disturb the server: it keeps to the load's CPUs.
+    // From here on this process keeps to the load's CPUs, so as not to disturb the server.
     let pinned = Pinned::to(&request.bench.cpus.load);
     if let Err(error) = &pinned {
         run.notes
@@ -150,8 +148,7 @@ pub fn run(
     })
 }
 
-/// Keeps the current thread to some CPUs, and lets it have the ones back that it had: the next
-/// run's builds need them.
+/// Pins the current thread to some CPUs, and restores the earlier ones when dropped: the next run's builds need them.
 struct Pinned {
     before: Vec<usize>,
 }
@@ -166,7 +163,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // If this fails the next run is slower to build, and says what CPUs it had.
+        // If this fails, the next run's builds are slower, and it records the CPUs that it had.
         let _ = pin_current_thread(&self.before);
     }
 }
@@ -197,13 +194,13 @@ fn new_run(request: &RunRequest<'_>) -> Run {
     }
 }
 
-/// What the suite says, and what its driver makes different.
+/// The suite's notes, and that on the driver.
 fn notes(request: &RunRequest<'_>) -> Vec<String> {
     let driver = request.driver.as_ref().map(driven::note);
     request.suite.notes.iter().cloned().chain(driver).collect()
 }
 
-/// What the suite's document published, without the tables that this run does not measure.
+/// The suite's document, without the tables that this run does not measure.
 fn published(request: &RunRequest<'_>) -> Option<Published> {
     let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
     let load_cpus = load_cpus.unwrap_or(NonZeroUsize::MIN);
@@ -218,7 +215,7 @@ fn published(request: &RunRequest<'_>) -> Option<Published> {
     (!published.tables.is_empty()).then_some(published)
 }
 
-/// The servers that can be started, by id.
+/// The servers that were built, by id.
 fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Built> {
     prepared
         .into_iter()
@@ -303,7 +300,7 @@ fn measure(
     let mut done = rounds::Done::default();
     let made = rounds::make(plan, &rule, &mut rig, &mut done);
     if !interrupt.load(Relaxed) {
-        // Otherwise they are killed: a user who interrupts does not want to wait.
+        // Otherwise they are killed: after an interrupt the user does not want to wait.
         rig.kept.retain(|_| false);
     }
     drop(rig);
@@ -314,7 +311,7 @@ fn measure(
     made
 }
 
-/// Every round holds each server with each workload that it has responded correctly.
+/// Plans each server with each workload that passed verification.
 fn plan(request: &RunRequest<'_>, run: &Run) -> Plan {
     let ready = run
         .servers
@@ -345,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_has_its_cpus_back_when_it_is_not_kept_to_some_any_more() {
+    fn a_thread_gets_its_cpus_back() {
         let before = allowed_cpus().unwrap();
         let pinned = Pinned::to(&before[..1]).unwrap();
         assert_eq!(allowed_cpus().unwrap(), before[..1]);

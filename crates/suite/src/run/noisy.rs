@@ -1,26 +1,22 @@
-//! What disturbs a trial, so that it is re-run.
+//! When a trial is noisy and re-run.
 //!
-//! The rule looks at what else happened on the machine and at the shape of the load's course, never
-//! at the figures themselves: who throws away trials because they look bad, or good, measures what
-//! they wish for.
+//! The rule looks at what else happened on the machine and at the course of the load, never at the figures themselves:
+//! dropping trials because they look bad or good would bias the result.
 //!
 //! - **Steal**: the hypervisor gave more than [`MOST_STEAL`](prony_model::MOST_STEAL) of the CPU time of server or generator
 //!   to others.
 //! - **Other programs**: other programs used more than [`MOST_FOREIGN`](prony_model::MOST_FOREIGN) of it, and server or generator waited
 //!   for a CPU as long.
-//! - **Warm-up**: the rate still rose after measuring had begun, and did so in more than half of this server's trials
-//!   with this warm-up, at least two: on a machine that was slow for a moment, a single trial rises. It is checked if the server
-//!   sets the pace: in an open loop the rate is what was asked for. A load without a warm-up is
-//!   meant to have its first requests in its figures, and is not looked at.
+//! - **Warm-up**: the rate still rose after measuring had begun, in more than half of this server's trials with this warm-up and at least two: a single rise may come from a machine that was slow for a moment. Open loops are not checked, because their rate is given. Nor are loads without a warm-up, which are meant to include the first requests.
 //!
-//! Steal and other programs are counted in ticks of 10 ms, so a load of less than [`LEAST_OBSERVED_S`](prony_model::LEAST_OBSERVED_S) is
-//! not held against them. A trial that failed is not noisy: its failure is its result.
+//! Steal and other programs are counted in ticks of 10 ms, so loads shorter than
+//! [`LEAST_OBSERVED_S`](prony_model::LEAST_OBSERVED_S) are not checked for them. A trial that failed is not noisy: its
+//! failure is its result.
 
 use prony_model::{Measurement, NoiseCause, noisy};
 use prony_stats::warm_up_rise;
 
-/// What may have disturbed a trial; empty if nothing did. Whether a rise is the server's warm-up is decided by the trials
-/// around it.
+/// What may have disturbed a trial, if anything. The server's other trials decide whether a rise is its warm-up.
 pub fn noise_causes(measurement: &Measurement) -> Vec<NoiseCause> {
     let machine = by_the_machine(measurement);
     machine.into_iter().chain(by_warm_up(measurement)).collect()
@@ -62,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worse_group_of_cpus_decides() {
+    fn the_group_of_cpus_that_lost_more_decides() {
         let causes = |server, load| by_the_machine(&disturbed(server, load));
         assert_eq!(causes(None, None), []);
         assert_eq!(causes(group(0.05, 0.10), group(0.0, 0.0)), []);
@@ -84,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_load_is_not_held_against_ticks() {
+    fn a_short_load_is_not_judged_by_ticks() {
         let mut short = disturbed(group(0.5, 0.5), None);
         short.load.duration_s = 0.2;
         assert_eq!(by_the_machine(&short), []);
@@ -96,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_decides_nothing() {
+    fn the_rate_does_not_matter() {
         for rate_per_s in [0.0, 1.0, 1e9] {
             assert_eq!(noise_causes(&measurement(rate_per_s)), []);
         }
     }
 
     #[test]
-    fn what_another_program_uses_counts_as_far_as_somebody_waited() {
+    fn another_program_counts_only_as_far_as_a_thread_waited() {
         let waited = |seconds| {
             Some(Scheduling {
                 run_queue_wait_s: seconds,
@@ -119,7 +115,7 @@ mod tests {
             by_the_machine(&beside),
             [NoiseCause::OtherPrograms { share: 0.2 }]
         );
-        // Of a generator whose wait is not known nothing is said; of a server what its CPUs say.
+        // A generator whose wait is unknown is left out; a server counts with what its CPUs lost.
         beside.load.generator.scheduling = None;
         assert_eq!(by_the_machine(&beside), []);
         beside.load.generator.scheduling = waited(0.02);
@@ -130,7 +126,7 @@ mod tests {
         );
     }
 
-    /// A rate that doubles in the first third of what is measured.
+    /// A rate that doubles in the first third of the measured part.
     fn rising() -> Measurement {
         let mut rising = measurement(1000.0);
         rising.load.load.warmup_s = 0.2;
@@ -145,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_still_rises_makes_only_a_closed_loop_noisy() {
+    fn a_rising_rate_makes_only_a_closed_loop_noisy() {
         let told = |measurement: &Measurement| by_warm_up(measurement).is_some();
         assert!(told(&rising()));
         // The same rate from the first measured interval on.

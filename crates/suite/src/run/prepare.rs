@@ -1,4 +1,4 @@
-//! Makes the toolchains that servers need, and builds them: as many at a time as there are CPUs.
+//! Installs the toolchains that servers need, and builds the servers: as many at a time as there are CPUs.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
@@ -13,13 +13,13 @@ use super::event::RunEvent;
 /// A server after preparation.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// What the record says of it.
+    /// Its entry in the record.
     pub record: ServerRecord,
-    /// How to start it, if it can be.
+    /// How to start it, if it was built.
     pub built: Option<Built>,
 }
 
-/// What a builder thread reports to the thread that observes.
+/// What a builder thread reports to the observer's thread.
 enum Reported {
     Step {
         server: String,
@@ -31,8 +31,7 @@ enum Reported {
     },
 }
 
-/// Prepares every server; the result has the order of `servers`. Where `interrupt` is set, the
-/// ones not done are left out.
+/// Prepares every server; the result has the order of `servers`. If `interrupt` is set, unfinished ones are left out.
 pub fn prepare(
     bench: &Bench,
     servers: &[&Server],

@@ -1,4 +1,4 @@
-//! What makes the trials of a run: servers that are started, and loads that are put on them.
+//! Runs the trials of a run: starts servers and loads them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -25,9 +25,9 @@ pub struct Servers<'a> {
     pub ports: &'a mut dyn PortSource,
     pub run: &'a str,
     pub store: &'a Store,
-    /// What was kept.
+    /// The trials stored so far.
     pub trials: &'a mut Vec<TrialRecord>,
-    /// The servers that take long to warm up.
+    /// The processes that are kept running.
     pub kept: Kept,
     /// The machine's memory, in bytes.
     pub machine_bytes: u64,
@@ -37,8 +37,7 @@ pub struct Servers<'a> {
 }
 
 impl Servers<'_> {
-    /// The server that is kept for an attempt, if it is to have that, and when the process that the attempt has was
-    /// started.
+    /// The process kept for an attempt, if it needs one, and when its process is or was started.
     fn take_kept(&mut self, attempt: &TrialAttempt, key: &Key) -> (Option<Running>, ProcessStart) {
         if attempt.warming != Warming::Keep {
             return (None, ProcessStart::New);
@@ -84,7 +83,7 @@ impl Rig for Servers<'_> {
         let load = attempt.load();
         let setup = TrialSetup {
             bench: self.bench,
-            // Only what was built and verified is planned.
+            // Only servers that were built and verified are planned.
             built: &self.built[&trial.server],
             task: self.tasks.iter().find(is_its)?,
             trial,

@@ -5,7 +5,7 @@ use prony_model::{
     Outcomes, ServerCost, Target, Trial, TrialRecord, TrialResult,
 };
 
-/// A closed loop of one second with that many responses a second, on a quiet machine.
+/// A closed loop of one second at this rate, on a quiet machine.
 pub fn measurement(rate_per_s: f64) -> Measurement {
     Measurement {
         load: LoadResult {
@@ -51,7 +51,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
     }
 }
 
-/// A trial of `server` that gave that rate.
+/// A trial of `server` with this rate.
 pub fn record(server: &str, round: u32, rate_per_s: f64) -> TrialRecord {
     TrialRecord {
         trial: Trial {

@@ -31,28 +31,27 @@ pub struct TrialSetup<'a> {
     pub task: &'a Task,
     /// The trial.
     pub trial: &'a Trial,
-    /// Its load, with the warm-up that it is to have.
+    /// Its load, with its actual warm-up.
     pub load: &'a LoadSpec,
-    /// The tool that makes the load; `None` for Prony's own engine.
+    /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<&'a Tool>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
-    /// For how long at most, in seconds, a new process is warmed up until it is steady; `None` to leave that to the
-    /// load's own warm-up.
+    /// The longest search for a steady state in a new process, in seconds; `None` for the load's own warm-up only.
     pub search_s: Option<f64>,
-    /// How long a process may be under load until it must be warm, in seconds.
+    /// How long a process may take to warm up under load, in seconds.
     pub warmup_limit_s: f64,
 }
 
 /// What a trial reports while it is in progress.
 pub enum TrialEvent<'a> {
-    /// The server is warmed up until it is steady, and how long that has taken so far.
+    /// The server is being warmed up until it is steady; the time so far.
     WarmingUp(Duration),
-    /// The load is in flight.
+    /// The load is running.
     Loading(&'a Progress),
 }
 
-/// Why a trial gave no figures.
+/// Why a trial ended without figures.
 enum Stop {
     Failed(FailureKind, String),
     Interrupted,
@@ -63,8 +62,8 @@ fn failed(kind: FailureKind) -> impl Fn(String) -> Stop {
 }
 
 impl TrialSetup<'_> {
-    /// Runs the trial, with the server that was kept for it or else a new one; `observe` gets its progress.
-    /// Returns its server unless the trial failed. `None` if it was interrupted.
+    /// Runs the trial, with the kept server or a new one; `observe` gets its progress. Returns its server unless the
+    /// trial failed; `None` if it was interrupted.
     pub fn run(
         &self,
         kept: Option<Running>,
@@ -113,7 +112,7 @@ impl TrialSetup<'_> {
             .then(|| self.reconcile(&mut running, lines_before, &load))
             .transpose()?;
         if let Some(searched) = &searched {
-            // Not before the lines are counted: these requests have had theirs.
+            // Only after the lines are counted, which include those of these requests.
             searched.tell_wrong(&mut load);
         }
         let mut sampled = sampled.map_err(io_failed)?;
@@ -132,7 +131,7 @@ impl TrialSetup<'_> {
         Ok((measurement, running))
     }
 
-    /// Warms a new process up until it is steady, if it is to be.
+    /// Warms a new process up until it is steady, if that is wanted.
     fn warm_up(
         &self,
         running: &mut Running,
@@ -166,7 +165,7 @@ impl TrialSetup<'_> {
         Ok(Some(searched))
     }
 
-    /// What is recorded of the warm-up; `None` for a load without one, whose first requests are meant to be measured.
+    /// The warm-up for the record; `None` for a load without one, whose first requests are meant to be measured.
     fn warm_up_record(
         &self,
         running: &Running,
@@ -255,7 +254,7 @@ impl TrialSetup<'_> {
         Ok(result)
     }
 
-    /// Has another tool load the server.
+    /// Loads the server with another tool.
     fn drive(
         &self,
         tool: &Tool,
@@ -278,8 +277,7 @@ impl TrialSetup<'_> {
         result.map_err(failed(FailureKind::Load))
     }
 
-    /// How many requests may have been sent that a tool does not report: those in flight when
-    /// its load ended, and its warm-up.
+    /// How many requests a tool may have sent without reporting them: its warm-up, and those in flight at the end.
     fn untold_requests(&self) -> u64 {
         let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
         match self.driver {
@@ -331,7 +329,7 @@ impl TrialSetup<'_> {
         }
     }
 
-    /// Holds the server's own count, its log, against the client's.
+    /// Compares the server's own count, its log, with the client's.
     fn reconcile(
         &self,
         running: &mut Running,
@@ -366,11 +364,11 @@ fn unreadable(error: std::io::Error) -> Stop {
     Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}"))
 }
 
-/// What a server was asked and has responded in a load, its warm-up and the streams beside it included.
+/// The requests and responses of a load, with its warm-up and the streams beside it.
 struct Requests {
-    /// Those that reached it, as far as Prony knows.
+    /// Requests that reached the server, as far as Prony knows.
     sent: u64,
-    /// Those that got a whole response.
+    /// Requests with a complete response.
     responded: u64,
 }
 

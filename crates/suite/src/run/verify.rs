@@ -1,4 +1,4 @@
-//! Checks that a server responds every workload right, before any load.
+//! Checks a server's responses to every workload, before any load.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -27,40 +27,40 @@ pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 const LOG_SETTLE: Duration = Duration::from_secs(2);
 /// How long a server that closed or refused a connection may take to be seen as ended.
 const END_TIME: Duration = Duration::from_secs(1);
-/// What is expected when no whole response comes.
+/// The expectation reported if no complete response comes.
 const A_RESPONSE: &str = "a response";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
-/// A log that does not grow for this long is taken to be complete.
+/// A log that does not grow for this long counts as complete.
 const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is requested, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
-/// How long Prony goes on requesting lines that should be drawn at random; then those that came must do.
+/// How long Prony requests lines that should be drawn at random; then it judges those it has.
 const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
 /// The result of verifying one server.
 pub enum Verification {
-    /// It responded, right or wrong.
+    /// It responded, correctly or not.
     Responded {
         /// The result for each workload.
         verified: Vec<VerifyResult>,
-        /// What it wrote, which is kept if a response was wrong.
+        /// Its logs, which are kept if a response was wrong.
         logs: Option<Logs>,
     },
-    /// It ended while it was asked.
+    /// It ended during verification.
     Ended {
-        /// The results for the workloads before.
+        /// The results of the workloads before that.
         verified: Vec<VerifyResult>,
         /// How it ended, and what it wrote.
         reason: String,
     },
-    /// It never responded anything.
+    /// It never responded.
     NotStarted(String),
     /// The user stopped it.
     Interrupted,
 }
 
-/// Starts the server and asks for every workload that it serves in turn.
+/// Starts the server and requests every workload that it serves, one after the other.
 pub fn verify_server(
     bench: &Bench,
     server: &Server,
@@ -69,7 +69,7 @@ pub fn verify_server(
     ports: &mut dyn PortSource,
     interrupt: &AtomicBool,
 ) -> Verification {
-    // A workload that a server does not claim to serve is not held against it.
+    // A server need not serve workloads that its manifest does not list.
     let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
     let tasks: Vec<&Task> = tasks.iter().filter(serves).collect();
     let Some(&first) = tasks.first() else {
@@ -78,7 +78,7 @@ pub fn verify_server(
             logs: None,
         };
     };
-    // Here any response will do to begin with: the wrong ones are to be shown workload by workload.
+    // Any response counts as ready here: wrong ones are reported workload by workload.
     let mut probe = |address| match ask(address, first, Duration::from_secs(1)) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
@@ -134,8 +134,7 @@ pub fn verify_server(
     }
 }
 
-/// Why nothing more is to be asked of a server that has ended, if it has: every further request would be
-/// refused.
+/// How a server has ended, if it has: every further request would be refused.
 fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<String> {
     let exit = server.exits_within(time)?;
     Some(format!(
@@ -188,13 +187,13 @@ fn http_request(
     Ok((url.as_str().to_owned(), request.into()))
 }
 
-/// Asks once, over a connection of its own.
+/// Sends one request, over its own connection.
 pub(super) fn ask(address: SocketAddr, task: &Task, timeout: Duration) -> Result<Response, String> {
     let (_, request) = request(address, task)?;
     exchange(address, &request, timeout).map_err(|error| error.to_string())
 }
 
-/// What verification asked of a workload, all of it responded correctly.
+/// The requests of a workload's verification, all with the expected response.
 struct Asked {
     requests: usize,
     /// Whether every connection stayed open from response to response.
@@ -220,7 +219,7 @@ fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Res
     }
 }
 
-/// Asks a few times over one connection.
+/// Sends a few requests over one connection.
 fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked, Mismatch> {
     let requests = match task.workload.response.log_lines {
         0 => REQUESTS,
@@ -236,8 +235,8 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked,
     })
 }
 
-/// Asks often over several connections, and looks at what was drawn. If the server keeps the first one open, the others
-/// are asked at the same time: some servers take 40 ms for each response on a connection (Nagle's algorithm).
+/// Sends many requests over several connections, and tests what was drawn. If the server keeps the first one open, the
+/// others run in parallel: some servers take 40 ms per response on a connection (Nagle's algorithm).
 fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
     task: &Task,
@@ -274,7 +273,7 @@ fn verify_draws<'a>(
     })
 }
 
-/// What came over one connection.
+/// The responses of one connection.
 struct Drawn {
     lines: Vec<usize>,
     kept_open: bool,
@@ -314,24 +313,24 @@ fn not_kept_open() -> Mismatch {
     }
 }
 
-/// Exactly the lines that are owed must come.
+/// Requires exactly the expected number of log lines.
 fn verify_log(
     server: &mut RunningServer,
     before: Lines,
     each: u32,
     times: usize,
 ) -> Result<(), Mismatch> {
-    let owed = u64::from(each) * times as u64;
-    settle_log(server, before.output + owed);
-    // One line too many would come about as soon as the last one that is owed.
+    let expected = u64::from(each) * times as u64;
+    settle_log(server, before.output + expected);
+    // An extra line would come about as soon as the last expected one.
     thread::sleep(Duration::from_millis(5));
     let now = Lines::of(server).map_err(|error| log_unreadable(&error))?;
     let (written, errors) = (now.output - before.output, now.errors - before.errors);
-    if written == owed {
+    if written == expected {
         return Ok(());
     }
     Err(Mismatch {
-        expected: format!("{owed} lines on standard output for {times} requests"),
+        expected: format!("{expected} lines on standard output for {times} requests"),
         came: match errors {
             0 => format!("{written} lines"),
             _ => format!("{written} lines, and {errors} on standard error, which are not counted"),
@@ -354,7 +353,7 @@ impl Lines {
     }
 }
 
-/// Waits until the log has `lines` lines, or long enough.
+/// Waits until the log has `lines` lines, or the time is up.
 pub(super) fn settle_log(server: &mut RunningServer, lines: u64) {
     let until = Instant::now() + LOG_SETTLE;
     while server.log_lines().is_ok_and(|count| count < lines) && Instant::now() < until {
@@ -362,7 +361,7 @@ pub(super) fn settle_log(server: &mut RunningServer, lines: u64) {
     }
 }
 
-/// Waits until the log has stopped growing for a moment, or long enough.
+/// Waits until the log has stopped growing for a moment, or the time is up.
 pub(super) fn settle_quiet(server: &mut RunningServer) {
     let until = Instant::now() + LOG_SETTLE;
     let mut last = None;

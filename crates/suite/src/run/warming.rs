@@ -8,10 +8,10 @@ use prony_model::{LoadResult, LoadShape, Outcome};
 use prony_server::{ProcessTree, RunningServer};
 use prony_stats::{Course, Pace, Reading, Warmth};
 
-/// The load that warms up has a warm-up of its own that never ends by itself: the search ends it.
+/// The warm-up of the load that warms the server up: it never ends by itself, the search ends it.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
-/// What sets the pace of a load of that shape.
+/// What sets the pace of a load of this shape.
 pub fn pace(shape: &LoadShape) -> Pace {
     match shape.is_open() {
         true => Pace::Schedule,
@@ -19,21 +19,21 @@ pub fn pace(shape: &LoadShape) -> Pace {
     }
 }
 
-/// A warm-up that was searched for its end.
+/// A warm-up until the server was steady, or until the limit.
 pub struct Searched {
     /// How long it was, in seconds.
     pub searched_s: f64,
-    /// After how long the server was warm; `None` if it still improved, or gave no ok response.
+    /// After how long the server was warm; `None` if it still improved, or sent no ok response.
     pub time_to_warm_s: Option<f64>,
     /// Whether it still improved when the limit was reached.
     pub still_improving: bool,
-    /// What the load gave.
+    /// The result of the load.
     pub load: LoadResult,
 }
 
 impl Searched {
-    /// Adds its wrong responses to those of the warm-up of the load that follows: wherever a server sends them, its
-    /// figures are of something else.
+    /// Adds its wrong responses to those of the next load's warm-up: whenever a server sends them, it did other work
+    /// than intended.
     pub fn tell_wrong(&self, load: &mut LoadResult) {
         let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
             return;
@@ -44,11 +44,11 @@ impl Searched {
     }
 }
 
-/// Puts `plan` on a server until it is steady or `limit` is over; `observe` gets how long it has taken so far. The
-/// load also ends if the server does, or if `interrupt` is set.
+/// Runs `plan` on a server until it is steady or `limit` is over; `observe` gets the time so far. The load also ends if
+/// the server ends or `interrupt` is set.
 ///
 /// # Errors
-/// If the load cannot be made.
+/// If the load cannot be run.
 pub fn search(
     plan: &LoadPlan,
     limit: Duration,
@@ -75,12 +75,12 @@ pub fn search(
     Ok(watch.end(load))
 }
 
-/// Reads how far the load has come and what it cost the server.
+/// Reads the progress of the load and what it cost the server.
 struct Watch {
     begun: Instant,
     tree: ProcessTree,
     cpu_before_s: f64,
-    /// When the CPU time was read last, and what it was.
+    /// When the CPU time was last read, and its value.
     last: (f64, f64),
     course: Course,
     warmth: Warmth,
@@ -98,12 +98,12 @@ impl Watch {
         }
     }
 
-    /// The workers tell their counts a few times a second, and a little before they are seen here.
+    /// The workers publish their counts a few times per second, a little before they are read here.
     fn look(&mut self, progress: &Progress) -> Warmth {
         if progress.at_s <= self.course.end_s() {
             return self.warmth;
         }
-        // A server that has ended ends the load.
+        // If the server has ended, the load ends.
         let Ok(cpu_s) = self.tree.cpu_s() else {
             return self.warmth;
         };
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_response_of_the_search_is_told_and_a_right_one_is_not_counted_again() {
+    fn only_wrong_responses_of_the_search_are_added_to_the_warm_up() {
         let searched = Searched {
             searched_s: 1.0,
             time_to_warm_s: None,

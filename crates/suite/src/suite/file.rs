@@ -47,13 +47,13 @@ struct RawMeasure {
 /// Why a suite cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
-    /// There is none of that name.
+    /// There is none with this name.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// Its file is wrong.
+    /// Its file is invalid.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its file has a name that no run could have.
+    /// Its file's name cannot be part of a run's id.
     #[error(
         "{}: a suite's file name may have only letters, digits, hyphens and underscores, and must end in .toml",
         .0.display()
@@ -84,7 +84,7 @@ impl Suite {
         Ok(suite(id, &source)?)
     }
 
-    /// Reads the suite in the file at `path`, wherever that is. Its id is the file's name without `.toml`.
+    /// Reads the suite in the file at `path`, which may be anywhere. Its id is the file's name without `.toml`.
     pub fn open(path: &Path) -> Result<Self, SuiteError> {
         let source = Source::open(path)?;
         let id = path.file_stem().and_then(|stem| stem.to_str());
@@ -189,7 +189,7 @@ fn no_id_twice(source: &Source, measures: &[RawMeasure]) -> Result<(), FileError
     Ok(())
 }
 
-/// Changes, each of which must apply to one of `loads`.
+/// Parses changes, each of which must apply to one of `loads`.
 fn changes_something(
     source: &Source,
     quick: &Spanned<Changes>,

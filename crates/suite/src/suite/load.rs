@@ -1,4 +1,4 @@
-//! A load as a suite asks for it: its fields, and which of them belong to which shape.
+//! A load in a suite: its fields, and which of them belong to which shape.
 
 #[cfg(test)]
 mod tests;
@@ -12,13 +12,13 @@ use prony_manifest::fields;
 use prony_model::{Arrivals, LoadShape, LoadSpec, Schedule, Stage, parse_rate, parse_stages};
 use serde::Deserialize;
 
-/// A load as a suite asks for it.
+/// A load in a suite.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct SuiteLoad {
     /// The arrivals.
     pub shape: LoadShape,
-    /// How many connections, over all threads: one for each user, if the shape has users.
+    /// How many connections, over all threads; one per user, if the shape has users.
     pub connections: NonZeroUsize,
     /// How many connections there may be at most, if a rate needs more; `None` if no more
     /// are opened.
@@ -27,7 +27,7 @@ pub struct SuiteLoad {
     pub pipeline: NonZeroUsize,
     /// After how many responses a connection is closed and replaced; `None` to keep it.
     pub requests_per_connection: Option<NonZeroU64>,
-    /// How many threads make it; `None` for one on each CPU that is given to the load.
+    /// How many threads generate it; `None` for one on each of the load's CPUs.
     pub threads: Option<NonZeroUsize>,
     /// How long it is measured; `None` if only `requests` ends it.
     pub duration: Option<Duration>,
@@ -35,13 +35,13 @@ pub struct SuiteLoad {
     pub requests: Option<NonZeroU64>,
     /// How long requests are sent before measuring begins.
     pub warmup: Duration,
-    /// How long a server may be under this load until it must be warm; `None` for [`WARMUP_LIMIT`].
+    /// How long a server may take to warm up under this load; `None` for [`WARMUP_LIMIT`].
     pub warmup_limit: Option<Duration>,
     /// How long a response may take from the send.
     pub timeout: Duration,
-    /// How long a response may take from the scheduled arrival; what could not be sent by then is shed.
+    /// How long a response may take from the scheduled arrival; requests that cannot be sent by then are dropped.
     pub deadline: Option<Duration>,
-    /// Whether the generator busy-waits for the instants of its schedule.
+    /// Whether the generator busy-waits until requests are due.
     pub spin: bool,
     /// How many streams are held open beside it.
     pub streams: usize,
@@ -51,12 +51,12 @@ pub struct SuiteLoad {
     pub events: bool,
 }
 
-/// How long a server may be under a load until it must be warm, if nothing else is said.
+/// The default limit of a server's warm-up.
 pub const WARMUP_LIMIT: Duration = Duration::from_secs(20);
 
 impl SuiteLoad {
-    /// How long a server may be under this load until it must be warm. A load without a warm-up is meant to have its
-    /// first requests measured, so it has none.
+    /// How long a server may take to warm up under this load; 0 for a load without a warm-up, whose first requests are
+    /// meant to be measured.
     pub fn warmup_limit(&self) -> Duration {
         match self.warmup.is_zero() {
             true => Duration::ZERO,
@@ -64,8 +64,7 @@ impl SuiteLoad {
         }
     }
 
-    /// The load for a machine that gives `cpus` CPUs to it. Its seed is 0: each round of the plan has
-    /// one of its own.
+    /// The load on a machine with `cpus` CPUs for it. Its seed is 0: the plan sets one for each round.
     pub fn spec(&self, cpus: NonZeroUsize) -> LoadSpec {
         // A thread without a connection would have nothing to do.
         let threads = self.threads.unwrap_or(cpus).min(self.connections);
@@ -89,8 +88,8 @@ impl SuiteLoad {
         }
     }
 
-    /// Makes it end after `duration` if a duration ends it; the stages of a changing rate are
-    /// shortened alike, so that it goes through the same rates.
+    /// Makes it end after `duration` if a duration ends it. The stages of a changing rate are scaled, so that it goes
+    /// through the same rates.
     pub(super) fn shorten_to(&mut self, duration: Duration) {
         let Some(own) = self.duration else { return };
         self.duration = Some(duration);
@@ -114,14 +113,13 @@ impl SuiteLoad {
     }
 }
 
-/// How long the stages of a schedule take together, in seconds; of a last one that lasts as long as
-/// the load, nothing.
+/// How long the stages of a schedule take together, in seconds, without a last one that lasts as long as the load.
 fn staged_s(schedule: &Schedule) -> f64 {
     let times = schedule.stages.iter().filter_map(|stage| stage.duration_s);
     times.sum()
 }
 
-/// The fields of every shape: which belong together is checked when all are there.
+/// The fields of all shapes; which belong together is checked after parsing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -179,7 +177,7 @@ impl fmt::Display for ShapeName {
 }
 
 impl Fields {
-    /// Refuses a field that only other shapes have, and says what to write instead.
+    /// Rejects a field that only other shapes have, and says what to write instead.
     #[rustfmt::skip]
     fn no_foreign(&self) -> Result<(), String> {
         use ShapeName::{Closed, Rate, UsersClosed, UsersOpen};
@@ -228,7 +226,7 @@ impl Fields {
         })
     }
 
-    /// What the load engine would refuse is refused before anything is built.
+    /// Rejects what the load engine would reject, before anything is built.
     fn no_excess(&self) -> Result<(), String> {
         let count = |count: Option<NonZeroUsize>| count.map_or(0, NonZeroUsize::get) as u64;
         let burst = self.burst.map_or(0, NonZeroU64::get);
@@ -284,7 +282,7 @@ impl Fields {
         }
     }
 
-    /// How long it is measured: as it says, or as long as its stages take, if every one says so.
+    /// How long it is measured: its duration, or that of its stages if all of them have one.
     fn duration(&self, shape: &LoadShape) -> Result<Option<Duration>, String> {
         let LoadShape::Rate(schedule) = shape else {
             return Ok(self.duration);

@@ -1,5 +1,4 @@
-//! Suites: which servers, under which loads, in how many rounds, and what a document published of
-//! the same.
+//! Suites: which servers, under which loads, in how many rounds, and what a document published about them.
 
 mod file;
 mod load;
@@ -26,19 +25,19 @@ use crate::plan::Measure;
 pub struct Suite {
     /// The name of its file, without `.toml`.
     pub id: String,
-    /// What reports call it.
+    /// Its title in reports.
     pub title: String,
-    /// What it is, in a sentence.
+    /// Its description, one sentence.
     pub about: String,
-    /// What a reader of its report must know, a sentence each.
+    /// Notes for the readers of its report, one sentence each.
     pub notes: Vec<String>,
     /// The ids of the servers, in the order of its tables.
     pub servers: Vec<String>,
-    /// What is measured of each.
+    /// The measures.
     pub measures: Vec<MeasureSpec>,
-    /// Rounds that are added as needed, in place of the measures' own numbers of them.
+    /// How rounds are added as needed, instead of the measures' own numbers of rounds.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The document behind it.
+    /// The document that it reproduces.
     document: Option<Document>,
 }
 
@@ -51,9 +50,9 @@ pub struct MeasureSpec {
     pub workloads: Vec<String>,
     /// The load.
     pub load: SuiteLoad,
-    /// How many times it is taken of each server.
+    /// The number of rounds.
     pub rounds: NonZeroU32,
-    /// What a quick run changes in it.
+    /// The changes of a quick run.
     quick: Changes,
 }
 
@@ -73,7 +72,7 @@ impl MeasureSpec {
 }
 
 impl Suite {
-    /// A suite without a file, which a command makes up, without measures.
+    /// A suite made up by a command, without a file and without measures.
     pub fn made_up(id: &str, title: String, notes: Vec<String>, servers: Vec<String>) -> Self {
         Self {
             id: id.to_owned(),
@@ -98,13 +97,14 @@ impl Suite {
         workloads
     }
 
-    /// How many rounds its longest measure has.
+    /// The number of rounds of its longest measure.
     pub fn rounds(&self) -> u32 {
         let rounds = self.measures.iter().map(|measure| measure.rounds.get());
         rounds.max().unwrap_or(0)
     }
 
-    /// Each workload with each of its loads and its rounds, of adaptive ones the most, for a machine that gives `cpus` CPUs to the load.
+    /// Each workload with each of its loads and its rounds (the maximum, if adaptive), on a machine with `cpus` CPUs
+    /// for the load.
     pub fn measures_on(&self, cpus: NonZeroUsize) -> Vec<Measure> {
         let with_load = |measure: &MeasureSpec| {
             let load = measure.load.spec(cpus);
@@ -123,16 +123,15 @@ impl Suite {
         self.measures.iter().flat_map(with_load).collect()
     }
 
-    /// The document behind it, with the loads as they are measured here, for a machine that
-    /// gives `cpus` CPUs to the load.
+    /// The document that it reproduces, with the loads measured here, on a machine with `cpus` CPUs for the load.
     pub fn published_on(&self, cpus: NonZeroUsize) -> Option<Published> {
         let document = self.document.as_ref()?;
         Some(document.with_loads(|measure| self.measures[measure].load.spec(cpus)))
     }
 
-    /// Makes it the quick run that its file describes: loads of the same shapes, for seconds
-    /// instead of minutes. Returns the note that says so; `None` if it is short already. `changes`
-    /// will be applied to it afterwards, and the note describes what will be measured.
+    /// Turns it into the quick run that its file describes: loads of the same shapes, for seconds instead of minutes.
+    /// Returns a note about it; `None` if the suite is already short. `changes` will be applied afterwards, and the
+    /// note describes what will be measured.
     pub fn quicken(&mut self, changes: &Changes) -> Option<&str> {
         let mut shortened = Vec::new();
         let is_adaptive = self.adaptive.is_some();
@@ -157,9 +156,9 @@ impl Suite {
         self.notes.last().map(String::as_str)
     }
 
-    /// Measures it with other rounds or loads. A note says so.
+    /// Changes its rounds or loads, and notes that.
     ///
-    /// A duration or a number of requests is an upper bound for every load, whatever else ends it.
+    /// A duration or a number of requests is an upper bound for every load.
     pub fn change(&mut self, changes: &Changes) {
         if changes.is_empty() {
             return;
@@ -175,7 +174,7 @@ impl Suite {
     }
 }
 
-/// What is to be other than the suite has it; `None` leaves it.
+/// Changes to a suite; `None` keeps its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changes {
@@ -187,7 +186,7 @@ pub struct Changes {
     /// How long requests are sent before measuring begins.
     #[serde(deserialize_with = "fields::maybe_duration")]
     pub warmup: Option<Duration>,
-    /// How long a server may be under a load until it must be warm.
+    /// How long a server may take to warm up.
     #[serde(deserialize_with = "fields::maybe_duration")]
     pub warmup_limit: Option<Duration>,
     /// How many requests are measured at most.
@@ -195,12 +194,12 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Whether everything stays as it is.
+    /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// These changes, and those of `others` for what these do not change.
+    /// These changes, and those of `others` for the rest.
     fn or(self, others: Self) -> Self {
         Self {
             rounds: self.rounds.or(others.rounds),
@@ -211,8 +210,8 @@ impl Changes {
         }
     }
 
-    /// Changes the figures that a measure has. What has none stays without: a load without a
-    /// warm-up gets none, and one that ends by requests alone no duration.
+    /// Changes only the fields that a measure has: a load without a warm-up gets none, and one that ends by requests
+    /// alone no duration.
     fn shorten(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
@@ -226,9 +225,8 @@ impl Changes {
         }
     }
 
-    /// Changes a measure's figures, or adds them. So a duration also ends a load that would end by
-    /// requests, if it comes first, and requests end one that would end by a duration. A warm-up without a limit is
-    /// exactly as long as it says.
+    /// Sets a measure's fields. So a duration also ends a load that would end by requests, and vice versa, whichever
+    /// comes first. A warm-up without a limit is exact.
     fn impose(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);

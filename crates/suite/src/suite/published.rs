@@ -1,5 +1,4 @@
-//! What a document published: its tables as they are written in a suite, and their checks. Figures are written with the
-//! unit that the document has.
+//! The published tables of a document, as written in a suite, and their checks. Figures have the document's units.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +9,16 @@ use prony_model::{
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-/// A document, checked. The loads of its tables are only known when it is known what is measured.
+/// A checked document. The loads of its tables are resolved later, when the measures are final.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Document {
     published: Published,
-    /// For each table, which of the suite's measures gives its figures here.
+    /// For each table, the index of the measure that reproduces it.
     measures: Vec<usize>,
 }
 
 impl Document {
-    /// The document with each measure's load, by its place in the suite.
+    /// The document with the loads of its tables; `loads` are those of the suite's measures.
     pub(super) fn with_loads(&self, load: impl Fn(usize) -> LoadSpec) -> Published {
         let mut published = self.published.clone();
         for (table, &measure) in published.tables.iter_mut().zip(&self.measures) {
@@ -29,7 +28,7 @@ impl Document {
     }
 }
 
-/// What a table's checks must know of the measure that gives its figures.
+/// What a table's checks need to know about its measure.
 pub(super) struct MeasureNames<'a> {
     /// The measure's id, if it has one.
     pub id: Option<&'a str>,
@@ -66,7 +65,7 @@ struct RawTable {
     row: Vec<RawRow>,
 }
 
-/// A row as it is written: `name`, `server`, `workload`, and a field for each figure.
+/// A row as written: `name`, `server`, `workload`, and a field for each figure.
 type RawRow = Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>;
 
 impl RawDocument {
@@ -93,7 +92,7 @@ impl RawDocument {
 }
 
 impl RawTable {
-    /// The table, without its load, and which measure gives its figures.
+    /// The table without its load, and the index of its measure.
     fn check(
         self,
         source: &Source,
@@ -175,7 +174,7 @@ fn among(
     }
 }
 
-/// Checks a row of `table`, which has the rows before it.
+/// Checks a row of `table`, which contains the rows before it.
 fn row(
     source: &Source,
     raw: RawRow,
@@ -227,7 +226,7 @@ fn row(
     })
 }
 
-/// Reads a figure: a value, or a list with one for each round.
+/// Parses a figure: a value, or a list with one per round.
 fn values(figure: PublishedFigure, value: &Value) -> Result<Vec<f64>, String> {
     match value {
         Value::Array(list) if list.is_empty() => {
@@ -263,21 +262,20 @@ fn one_value(figure: PublishedFigure, value: &Value) -> Result<f64, String> {
     }
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unit {
-    /// In nothing: a rate or a count.
+    /// None: a rate or a count.
     None,
-    /// In nanoseconds.
+    /// Nanoseconds.
     Time,
-    /// In bytes.
+    /// Bytes.
     Size,
-    /// As a share of one.
+    /// A share of one.
     Share,
 }
 
-/// What a document writes behind a number, and what it is worth. Its `KB`, `MB` and `GB` are wrk's:
-/// powers of 1024.
+/// The unit names of documents, with their factors. Its `KB`, `MB` and `GB` are wrk's: powers of 1024.
 const TIMES: &[(&str, f64)] = &[
     ("ns", 1.0),
     ("us", 1e3),
@@ -377,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn other_units_and_texts_are_refused() {
+    fn other_units_and_texts_are_rejected() {
         use PublishedFigure::*;
         for (figure, text, said) in [
             (LatencyMean, "5", "`5` is not a valid `latency-mean`"),

@@ -21,7 +21,7 @@ workloads = ["hello"]
 load = { shape = "closed", connections = 2, duration = "1s", warmup = "0s", timeout = "5s" }
 "#;
 
-/// It has all that a suite can have.
+/// A suite with every possible field.
 const WHOLE: &str = r#"title = "Whole"
 about = "All there is."
 rounds = 3
@@ -83,7 +83,7 @@ fn read(text: &str, id: &str) -> Result<Suite, String> {
     })
 }
 
-/// Every change of `text` must be refused with the words that stand beside it.
+/// Every change of `text` must be rejected with the given message.
 fn refused(text: &str, changes: &[(&str, &str, &str)]) {
     for (from, to, said) in changes {
         assert!(text.contains(from), "no `{from}` to change");
@@ -118,7 +118,7 @@ fn every_field_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
+fn faults_are_reported_with_file_line_field_and_nearest_name() {
     refused(
         TOUR,
         &[
@@ -158,13 +158,13 @@ fn what_is_wrong_is_said_with_file_line_field_and_nearest_name() {
 }
 
 #[test]
-fn an_unknown_suite_gets_a_response_with_the_nearest() {
+fn an_unknown_suite_is_reported_with_the_nearest() {
     let error = read(TOUR, "tuor").unwrap_err();
     assert_eq!(error, "there is no suite `tuor`; did you mean `tour`?");
 }
 
 #[test]
-fn measures_have_rounds_and_shapes_of_their_own() {
+fn each_measure_has_its_own_rounds_and_shapes() {
     let suite = read(WHOLE, "tour").unwrap();
     assert_eq!(suite.rounds(), 20);
     let measures = suite.measures_on(cpus(2));
@@ -249,7 +249,7 @@ fn a_quick_run_has_the_same_shapes_and_says_so() {
         (Some(1.0), None)
     );
     assert_eq!((busy.load.connections, busy.load.warmup_s), (400, 0.1));
-    // What a load does not have it does not get.
+    // A load gets no field that it does not have.
     assert_eq!(
         (users.load.duration_s, users.load.requests),
         (None, Some(500))
@@ -295,7 +295,7 @@ fn a_quick_run_must_change_something() {
 }
 
 #[test]
-fn changes_bound_every_load_and_are_told() {
+fn changes_bound_every_load_and_are_noted() {
     let mut suite = read(WHOLE, "tour").unwrap();
     let before = suite.clone();
     suite.change(&Changes::default());
@@ -359,7 +359,7 @@ fn published_tables_are_read() {
 }
 
 #[test]
-fn what_is_wrong_in_a_published_table_is_said_with_its_line() {
+fn faults_in_a_published_table_are_reported_with_their_line() {
     refused(
         WHOLE,
         &[

@@ -22,7 +22,7 @@ pub struct Repository {
 pub struct Commit {
     /// Its hash.
     pub hash: String,
-    /// As much of it as tells it from others.
+    /// A unique prefix of it.
     pub short: String,
 }
 
@@ -175,7 +175,7 @@ impl Checkout<'_> {
 
 const MARK: &str = "kept";
 
-/// The file beside a folder that says to keep it. Inside the folder it would be one of the server's files.
+/// The file beside a folder that marks it as kept. Inside the folder it would be one of the server's files.
 fn mark(folder: &Path) -> PathBuf {
     folder.with_extension(MARK)
 }

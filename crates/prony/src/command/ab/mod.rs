@@ -141,7 +141,7 @@ impl Arguments {
     }
 }
 
-/// What came of measuring.
+/// The result of measuring.
 enum Measured {
     /// A run, which may have been interrupted.
     Run(Box<Finished>),

@@ -96,7 +96,7 @@ impl<'s> Wanted<'s> {
         server.id = format!("{}@{}", self.server.id, self.label);
         build_apart(&mut server.manifest)?;
         if checkout.is_none() {
-            build_anew(&server, layout);
+            rebuild(&server, layout);
         }
         Ok(Revision {
             server,
@@ -158,7 +158,7 @@ fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
 
 /// Makes sure that the working tree is built: the stamp of an earlier build does not cover files outside of the
 /// server's folder, such as a library beside it.
-fn build_anew(server: &Server, layout: &Layout) {
+fn rebuild(server: &Server, layout: &Layout) {
     let name = format!("{}-{}", server.id, server.short_hash());
     // There may be none.
     let _ = fs::remove_file(layout.builds().join(name).join("stamp.json"));

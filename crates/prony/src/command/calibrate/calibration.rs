@@ -10,10 +10,10 @@ use super::engine::{Engine, ScheduleLag};
 use super::round_trip::RoundTrips;
 use super::timing::{Clock, Wakeups};
 
-/// What the `schema` field of the JSON says.
+/// The `schema` field of the JSON.
 const SCHEMA: &str = "prony-calibration/2";
 
-/// All that was measured; what was not measured before an interrupt is `None`.
+/// All measurements; those after an interrupt are `None`.
 #[derive(Debug, Default, Serialize)]
 pub struct Calibration {
     pub schema: &'static str,

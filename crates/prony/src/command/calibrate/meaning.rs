@@ -37,8 +37,8 @@ fn round_trip(trips: &RoundTrips) -> Option<String> {
         format!(", and one in a hundred {} or more", duration(p99 as f64))
     });
     Some(format!(
-        "Latencies below {} are the machine's own: a byte takes this long there and back without a server\
-         {tail}.",
+        "Latencies below {} are the machine's own: the round trip of a byte takes this long without a \
+         server{tail}.",
         duration(trip.p50 as f64)
     ))
 }

@@ -1,4 +1,4 @@
-//! The loopback round trip: one byte there and back over TCP, with no work in between.
+//! The loopback round trip of one byte over TCP, with no work in between.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Not counted: caches and the connection are cold.
 const FIRST: Duration = Duration::from_millis(20);
 
-/// How long one byte takes there and back between two threads that sleep until it arrives.
+/// The round-trip time of one byte between two threads that sleep until it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RoundTrips {
     /// Between the server's CPU and the generator's; `None` if they are the same.

@@ -75,7 +75,7 @@ fn waits(calibration: &Calibration) -> Option<Table> {
     }) = calibration.wakeups
     {
         let asked = duration(asked_ns as f64);
-        rows.push(times(format!("lateness after {asked}"), sleeping));
+        rows.push(times(format!("wake-up delay after {asked}"), sleeping));
         rows.push(times("  the last 200 µs spinning".into(), spinning));
     }
     if let Some(RoundTrips { two_cpus, one_cpu }) = calibration.round_trips {

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_wakes_too_early() {
+    fn no_thread_wakes_too_early() {
         for wait in [sleep_until, spin_until] {
             let due = Instant::now() + SLEEP;
             wait(due);

@@ -29,7 +29,7 @@ const PATHS: [(&str, &str); 6] = [
 /// One comparison: a request and how it is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// As it was written.
+    /// As the command line names it.
     pub name: String,
     pub kind: CaseKind,
     pub connections: usize,
@@ -297,11 +297,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_frozen_puts_the_99th_percentile_at_nine_tenths_of_the_freeze() {
+    fn if_a_tenth_is_frozen_p99_is_nine_tenths_of_the_freeze() {
         let latencies = freeze("1s/10s").true_latencies(1000.0, Duration::from_secs(10));
         let latency = |share| latencies.at(share).as_secs_f64();
         assert_eq!(latency(0.5), 0.0);
-        // A wait is even between 0 and 1 s; the first of the 1000 waits the whole second.
+        // Waits are uniform between 0 and 1 s; the first of the 1000 requests waits the whole second.
         assert!((latency(0.99) - 0.9).abs() < 0.002, "{}", latency(0.99));
         assert!((latency(0.999) - 0.99).abs() < 0.002);
         assert_eq!(latency(1.0), 1.0);

@@ -190,7 +190,7 @@ fn in_terminal(tables: &[CaseTable], width: usize) -> String {
         let width = width.saturating_sub(2);
         let mut lines = table.terminal(width, Paint { colour: false });
         lines.extend(notes.iter().flat_map(|note| wrapped(note, width)));
-        // The caption stands at the margin.
+        // The caption is not indented.
         text += &format!("{}\n\n", lines.join("\n  "));
     }
     text

@@ -1,4 +1,4 @@
-//! Tests: the words for each response.
+//! Golden tests of search results.
 
 use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
 use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
@@ -99,7 +99,7 @@ fn imprecise() -> CapacityResult {
     })
 }
 
-/// A search that ended at this, before the budget was spent or because it was.
+/// A search with this result, which ended for this reason.
 fn ended(found: Found, ended: Ended) -> CapacityResult {
     CapacityResult {
         ended,
@@ -124,7 +124,7 @@ fn with_curve() -> CapacityResult {
     }
 }
 
-/// Attempts that others disturbed, and one that failed for the kernel's reasons.
+/// Attempts that were disturbed, and one that failed because of TCP retransmissions.
 fn disturbed() -> CapacityResult {
     let steal = |share| NoiseCause::Steal { share };
     let others = NoiseCause::OtherPrograms { share: 0.31 };

@@ -66,7 +66,7 @@ pub fn closed() -> LoadResult {
     }
 }
 
-/// A thousand times, of which this is the median.
+/// A thousand latencies with this median.
 fn times(median_ns: u64) -> Option<prony_model::LatencySummary> {
     let mut histogram = LatencyHistogram::new();
     (1..=1000).for_each(|i| histogram.record(median_ns * i / 500));
@@ -122,7 +122,7 @@ fn missed() -> LoadResult {
     }
 }
 
-/// A closed loop in which all happened that can happen in one.
+/// A closed loop with everything that can happen in one.
 fn troubled() -> LoadResult {
     let kinds = Outcome::ALL.iter().zip(1..);
     LoadResult {

@@ -48,7 +48,7 @@ fn a_good_manifest_is_read() {
 }
 
 #[test]
-fn connections_stay_open_unless_wire_or_manifest_says_otherwise() {
+fn connections_stay_open_unless_protocol_or_manifest_says_otherwise() {
     let keep_alive = |lines: &str| {
         let text = GOOD.replace("wire = \"http/1.1\"\n", lines);
         Manifest::parse(Path::new("x"), &text).unwrap().keep_alive
@@ -112,7 +112,7 @@ fn inputs_are_templates() {
 }
 
 #[test]
-fn a_misspelt_field_is_named_with_its_line_and_the_nearest() {
+fn a_misspelt_field_is_reported_with_its_line_and_the_nearest() {
     assert_fault(
         "class =",
         "clas =",
@@ -134,7 +134,7 @@ fn a_misspelt_field_is_named_with_its_line_and_the_nearest() {
 }
 
 #[test]
-fn a_missing_field_is_named() {
+fn a_missing_field_is_reported() {
     assert_fault(
         "run = [\"{out}/server\"]\n",
         "",
@@ -144,7 +144,7 @@ fn a_missing_field_is_named() {
 }
 
 #[test]
-fn unknown_names_offer_the_nearest() {
+fn unknown_names_are_reported_with_the_nearest() {
     assert_fault("\"stdlib\"", "\"stdlb\"", "4: field `class`", "`stdlib`?");
     assert_fault(
         "\"http/1.1\"",
@@ -167,7 +167,7 @@ fn unknown_names_offer_the_nearest() {
 }
 
 #[test]
-fn empty_and_double_values_are_faults() {
+fn empty_and_repeated_values_are_faults() {
     assert_fault(
         "run = [\"{out}/server\"]",
         "run = []",
@@ -185,7 +185,7 @@ fn empty_and_double_values_are_faults() {
 }
 
 #[test]
-fn a_version_and_a_need_must_make_sense() {
+fn versions_and_needs_are_checked() {
     assert_fault(
         "toolchain = \"go\"",
         "toolchain = \"zig\"",
@@ -196,13 +196,13 @@ fn a_version_and_a_need_must_make_sense() {
 }
 
 #[test]
-fn wrong_types_and_no_toml_are_located() {
+fn wrong_types_and_syntax_errors_are_located() {
     assert_fault("\"Go\"", "3", "2: field `language`", "expected a string");
     assert_fault("\"Go\"", "\"Go", "2: field `language`", "");
 }
 
 #[test]
-fn a_broken_pattern_among_the_inputs_is_told_with_its_place() {
+fn an_invalid_pattern_of_an_input_is_located() {
     assert_fault(
         "run = [",
         "inputs = [\"../a\", \"../lib/[a-c.rs\"]\nrun = [",
@@ -265,7 +265,7 @@ fn faults_of_variants_are_located() {
 }
 
 #[test]
-fn what_is_known_at_the_start_may_be_in_the_run_and_the_variables_only() {
+fn placeholders_known_at_the_start_are_allowed_in_run_and_env_only() {
     let run = GOOD.replace(
         "run = [\"{out}/server\"]",
         "run = [\"{out}/server\", \"{tmp}\"]",

@@ -5,7 +5,7 @@ fn lines() -> LineOf {
     LineOf::new("quotes.txt", text.as_bytes()).unwrap()
 }
 
-/// What is said of draws: `draw` is given the connection, the place on it, and the place among all.
+/// The evidence against draws: `draw` gets the connection, the place on it, and the place among all.
 fn said(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize) -> String {
     let lines = lines();
     let mut all = 0;
@@ -23,12 +23,12 @@ fn said(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize) -
 }
 
 #[test]
-fn independent_draws_are_right_from_whatever_source() {
+fn independent_draws_of_any_source_are_accepted() {
     for seed in 0..400 {
         let mut random = fastrand::Rng::with_seed(seed);
         assert_eq!(said(true, |_| random.usize(..8)), "right", "seed {seed}");
         assert_eq!(said(false, |_| random.usize(..8)), "right", "seed {seed}");
-        // Processes that each draw for themselves, whichever of them takes a connection.
+        // Several processes, each with its own draws, whichever accepts a connection.
         let mut processes: Vec<_> = (0..4)
             .map(|n| fastrand::Rng::with_seed(seed * 4 + n))
             .collect();
@@ -42,7 +42,7 @@ fn independent_draws_are_right_from_whatever_source() {
 }
 
 #[test]
-fn every_cheat_is_named() {
+fn every_cheat_is_reported() {
     let mut random = fastrand::Rng::with_seed(5);
     assert_eq!(
         said(true, |_| random.usize(..2)),
@@ -73,8 +73,8 @@ fn every_cheat_is_named() {
 }
 
 #[test]
-fn draws_that_depend_on_each_other_are_found() {
-    // A line is kept for some requests, as a cache would.
+fn dependent_draws_are_found() {
+    // A line is reused for some requests, as by a cache.
     let mut random = fastrand::Rng::with_seed(6);
     let mut kept = 0;
     let cached = said(true, |(_, _, all)| {
@@ -89,7 +89,7 @@ fn draws_that_depend_on_each_other_are_found() {
         cached.contains(" draws repeat the previous one; about 49 are expected"),
         "{cached}"
     );
-    // All lines in an order drawn anew, again and again.
+    // All lines, in a new random order each time.
     let mut deck: Vec<usize> = Vec::new();
     let dealt = said(true, |_| {
         if deck.is_empty() {
@@ -99,7 +99,7 @@ fn draws_that_depend_on_each_other_are_found() {
         deck.pop().unwrap()
     });
     assert!(dealt.contains(" draws repeat the previous one"), "{dealt}");
-    // Connections that begin from the same seed.
+    // Connections that share a seed.
     let mut seeded = fastrand::Rng::with_seed(0);
     let alike = said(true, |(_, place, _)| {
         if place == 0 {
@@ -111,7 +111,7 @@ fn draws_that_depend_on_each_other_are_found() {
         alike.starts_with("connections draw alike: 350 of 350"),
         "{alike}"
     );
-    // The next one is one of three.
+    // The next line is one of three.
     let mut before = 0;
     let near = said(true, |_| {
         before = (before + random.usize(..3)) % 8;
@@ -121,7 +121,7 @@ fn draws_that_depend_on_each_other_are_found() {
 }
 
 #[test]
-fn a_line_that_is_there_twice_is_due_twice_as_often() {
+fn a_line_that_occurs_twice_is_expected_twice_as_often() {
     let lines = LineOf::new("quotes.txt", b"one\ntwo\r\n\none\nthree\n").unwrap();
     assert_eq!(lines.count(), 3);
     assert_eq!(lines.shares()[lines.number(b"one\n").unwrap()], 0.5);

@@ -10,12 +10,12 @@ fn repository() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A driver of this repository, whose program need not be installed.
+/// A driver of this repository. Its program need not be installed.
 fn tool(id: &str) -> Tool {
     tool_without(id, None)
 }
 
-/// The same without one of its arguments, and so without what that is for.
+/// The same without one of its arguments.
 fn tool_without(id: &str, argument: Option<&str>) -> Tool {
     let file = repository().join("drivers").join(id).join("driver.toml");
     let text = std::fs::read_to_string(file).unwrap();
@@ -49,7 +49,7 @@ fn spec() -> LoadSpec {
 }
 
 #[test]
-fn what_a_tool_cannot_make_is_told() {
+fn unsupported_loads_are_reported() {
     assert_eq!(why_not("wrk", "hello", spec()), None);
     let even = LoadShape::Rate(Schedule::constant(RecordedArrivals::Even, 100.0));
     let at_a_rate = LoadSpec {
@@ -105,7 +105,7 @@ fn what_a_tool_cannot_make_is_told() {
 }
 
 #[test]
-fn no_part_of_a_load_is_dropped_without_a_word() {
+fn no_property_of_a_load_is_silently_ignored() {
     let rate = |most| LoadSpec {
         shape: LoadShape::Rate(Schedule::constant(RecordedArrivals::Even, 100.0)),
         connections: 64,
@@ -148,7 +148,7 @@ fn no_part_of_a_load_is_dropped_without_a_word() {
 }
 
 #[test]
-fn a_warm_up_that_a_tool_cannot_make_is_told() {
+fn an_unsupported_warm_up_is_reported() {
     let counted = LoadSpec {
         duration_s: None,
         requests: Some(10),
@@ -177,7 +177,7 @@ fn a_warm_up_lasts_whole_seconds() {
 }
 
 #[test]
-fn what_a_tool_tells_has_its_outcomes() {
+fn a_tools_counts_become_outcomes() {
     let told = Reported {
         ok: 7,
         wrong_status: Some(2),

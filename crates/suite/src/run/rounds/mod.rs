@@ -1,5 +1,4 @@
-//! Round after round: the trials of each, the noisy ones again at its end, and whether another is
-//! needed.
+//! Runs round after round: its trials, then the noisy ones again, and decides whether another round is needed.
 
 mod stopping;
 #[cfg(test)]
@@ -20,39 +19,39 @@ use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Plan, Planned, TrialAttempt};
 use prony_stats::LEAST_ROUNDS;
 
-/// How many attempts a trial has at most.
+/// The most attempts at a trial.
 const MOST_ATTEMPTS: u32 = 3;
-/// This many trials may be re-run in any case, and one more for every [`PLANNED_FOR_ONE_AGAIN`] planned ones: a noisy
-/// machine must not double the run.
+/// This many trials may be re-run in any case, and one more per [`PLANNED_FOR_ONE_AGAIN`] planned ones: a noisy machine
+/// must not double the run.
 const ALWAYS_AGAIN: usize = 2;
 const PLANNED_FOR_ONE_AGAIN: usize = 3;
 
-/// What makes trials: servers and loads, or neither in a test.
+/// What runs trials, with servers and loads; tests make them up.
 pub trait Rig {
-    /// Makes a trial. `None` if the run was stopped.
+    /// Runs a trial. `None` if the run was stopped.
     fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
-    /// A round begins; servers under measures that are not in it are not needed any more.
+    /// A round begins; kept servers of measures that are not in it are no longer needed.
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
     /// Stores its result durably.
     ///
     /// # Errors
-    /// If it cannot be kept.
+    /// If it cannot be stored.
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
-    /// The time, from any instant on.
+    /// The time since some fixed instant.
     fn clock(&self) -> Duration;
 
     /// Reports an event to the observer.
     fn tell(&mut self, event: RunEvent<'_>);
 }
 
-/// What the rounds are decided by.
+/// What decides the number of rounds.
 pub struct Rule<'a> {
-    /// Rounds that are added as needed; `None` for as many as each measure says.
+    /// How rounds are added as needed; `None` for a fixed number.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The server that was chosen to compare the others with.
+    /// The server chosen to compare the others with.
     pub baseline: Option<&'a str>,
     /// The servers, in the run's order.
     pub servers: &'a [String],
@@ -63,16 +62,16 @@ pub struct Rule<'a> {
 /// How the rounds went.
 #[derive(Debug, Default, PartialEq)]
 pub struct Done {
-    /// How many were begun.
+    /// How many began.
     pub rounds: u32,
-    /// Why there were no more of each measure, if they were added as needed.
+    /// Why each measure had no more, if they were added as needed.
     pub ends: Vec<RoundsEnd>,
 }
 
-/// Makes all rounds of a plan.
+/// Runs all rounds of a plan.
 ///
 /// # Errors
-/// If a trial could not be stored: then no more are run. `done` has how the rounds went until then.
+/// If a trial could not be stored: then no more run. `done` has how the rounds went until then.
 pub fn make(
     plan: Plan,
     rule: &Rule<'_>,
@@ -100,7 +99,7 @@ pub fn make(
     };
     let made = rounds.make(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
-        // If a trial could not be kept, what still went on was stopped by that.
+        // If a trial could not be stored, that stopped the remaining measures.
         stopping.interrupted();
         done.ends = stopping.ends();
     }
@@ -111,15 +110,15 @@ struct RoundRunner<'a> {
     plan: Plan,
     stopping: Option<Stopping<'a>>,
     warm_ups: WarmUps,
-    /// How many attempts were run.
+    /// How many attempts ran.
     made: u32,
-    /// How many trials were planned so far.
+    /// How many trials have been planned so far.
     planned: usize,
-    /// How many attempts were more than the first.
+    /// How many attempts were re-runs.
     re_run: usize,
 }
 
-/// An attempt that is to be run in a round.
+/// An attempt to run in a round.
 struct Queued {
     planned: Planned,
     number: u32,
@@ -193,7 +192,7 @@ impl RoundRunner<'_> {
             rig.keep(record)?;
             if again {
                 self.re_run += 1;
-                // Run again at once, it would meet the same disturbance.
+                // Re-run at once, it would meet the same disturbance.
                 queue.push_back(Queued {
                     number: queued.number + 1,
                     ..queued
@@ -223,7 +222,7 @@ impl RoundRunner<'_> {
         }
     }
 
-    /// What disturbed a trial, without a rise that is not known to be the server's own warm-up.
+    /// What disturbed a trial, without a rise that may not be the server's own warm-up.
     fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
         // A rate may also rise because another program leaves.
         if !causes.iter().any(NoiseCause::is_from_outside) {
@@ -236,8 +235,8 @@ impl RoundRunner<'_> {
         causes
     }
 
-    /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too
-    /// short, unless that cannot be any longer.
+    /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too short and can be
+    /// longer.
     fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let measurement = match record.measurement() {
             Some(measurement) if !record.noisy.is_empty() => measurement,

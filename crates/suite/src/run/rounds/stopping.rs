@@ -1,4 +1,4 @@
-//! When no more rounds are added.
+//! Decides when no more rounds are added.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough};
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
 
-/// Watches the comparisons of each measure, and ends those that need no more rounds.
+/// Watches the comparisons of each measure, and ends measures that need no more rounds.
 ///
-/// All servers of a measure have the same rounds, so that what drifts on the machine hits all alike.
+/// All servers of a measure have the same rounds, so that drift on the machine affects all alike.
 pub struct Stopping<'a> {
     rule: AdaptiveRounds,
     baseline: Option<&'a str>,
@@ -20,17 +20,17 @@ pub struct Stopping<'a> {
     rounds: u32,
 }
 
-/// A single round has no intervals, so there are at least two, however short the budget. It takes [`LEAST_ROUNDS`] to call
-/// a comparison precise.
+/// A single round has no interval, so there are at least two, however short the budget. A comparison needs
+/// [`LEAST_ROUNDS`] to count as precise.
 const FEWEST_ROUNDS: u32 = 2;
 
-/// A measure, and what is known of it.
+/// A measure and its state.
 struct Watched {
     measure: Measure,
     figures: Figures,
     /// How long its trials have taken.
     spent: Duration,
-    /// How much of that was the search for the end of warm-ups, which other rounds do not repeat.
+    /// How much of that was the search for the end of warm-ups, which later rounds do not repeat.
     searched: Duration,
     widest: Option<f64>,
     state: State,
@@ -68,7 +68,7 @@ impl<'a> Stopping<'a> {
         }
     }
 
-    /// Whether the measure is to have another round.
+    /// Whether the measure gets another round.
     pub fn goes_on(&self, measure: usize) -> bool {
         !matches!(self.measures[measure].state, State::Ended(..))
     }
@@ -84,8 +84,7 @@ impl<'a> Stopping<'a> {
         }
     }
 
-    /// A round is over. Gives how far the ends of the widest interval are from its ratio, of the
-    /// measures that go on.
+    /// A round is over. Returns how far the ends of the widest interval of the measures that go on are from its ratio.
     pub fn round_over(&mut self) -> Option<f64> {
         self.rounds += 1;
         let (rounds, least) = (self.rounds, LEAST_ROUNDS as u32);
@@ -111,13 +110,13 @@ impl<'a> Stopping<'a> {
         self.end_all(EnoughRounds::Interrupted);
     }
 
-    /// How long the trials may still take.
+    /// What is left of the budget.
     pub fn time_left(&self) -> Duration {
         self.rule.budget.saturating_sub(self.spent())
     }
 
-    /// Why each measure had no more rounds, in the order of the measures. Those that no server has taken
-    /// part in, and those that still go on, are left out.
+    /// Why each measure had no more rounds, in the order of the measures, without those that no server takes part in
+    /// and those that still go on.
     pub fn ends(&self) -> Vec<RoundsEnd> {
         let end = |watched: &Watched| match watched.state {
             State::Ended(rounds, reason) => Some(RoundsEnd {
@@ -136,9 +135,8 @@ impl<'a> Stopping<'a> {
         self.measures.iter().map(|one| one.spent).sum()
     }
 
-    /// Whether another round of what goes on is expected to fit into the budget: each measure's
-    /// rounds take as long as those so far did, attempts that were re-run included and searches for the end of
-    /// warm-ups not.
+    /// Whether another round of the measures that go on is expected to fit into the budget, if it takes as long as
+    /// earlier ones with their re-runs, but without searches for the end of warm-ups.
     fn another_fits(&self) -> bool {
         let going = self.measures.iter().filter(|one| one.goes_on());
         let another: Duration = going
@@ -166,13 +164,13 @@ impl Watched {
     }
 }
 
-/// The figure that each server gave in each round of one measure.
+/// The figure of each server in each round of one measure.
 #[derive(Debug, Default)]
 pub struct Figures(BTreeMap<String, BTreeMap<u32, f64>>);
 
 impl Figures {
-    /// Takes a trial's figure. It stands for all attempts at that trial so far: a trial is re-run
-    /// only if it was noisy, and if all attempts were noisy the last one counts.
+    /// Takes a trial's figure, which replaces those of earlier attempts: a trial is re-run only if it was noisy, and if
+    /// all attempts were noisy the last one counts.
     pub fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
         let rounds = self.0.entry(trial.server.clone()).or_default();
@@ -183,9 +181,9 @@ impl Figures {
         };
     }
 
-    /// The ratio of each server to the baseline, over those of the `rounds` that both have. Servers that
-    /// have less than two, or less than half of them, are left out, and are no baseline: what mostly fails is not
-    /// waited for.
+    /// The ratio of each server to the baseline, over those of the `rounds` that both have. Servers with fewer than
+    /// two, or with less than half of them, are left out, also as the baseline: Prony does not wait for what mostly
+    /// fails.
     pub fn ratios(&self, chosen: Option<&str>, servers: &[String], rounds: u32) -> Vec<Ratio> {
         let is_enough = |count: usize| count * 2 >= rounds as usize;
         let measured = |id: &str| {
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_re_run_counts_with_its_last_attempt() {
+    fn a_re_run_trial_counts_with_its_last_attempt() {
         let mut figures = figures(&[("a", &[10.0, 10.0]), ("b", &[10.0, 10.0])]);
         let mut again = record("b", 2, 20.0);
         again.noisy = vec![NoiseCause::Steal { share: 0.2 }];
@@ -256,12 +254,12 @@ mod tests {
         };
         figures.take(&again);
         assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0)]));
-        // One round in common is nothing to compare.
+        // One common round is too few to compare.
         assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
     }
 
     #[test]
-    fn what_mostly_fails_is_not_waited_for() {
+    fn servers_that_mostly_fail_are_not_waited_for() {
         let figures = figures(&[("a", &[1.0, 2.0, 3.0, 4.0]), ("b", &[2.0, 2.0])]);
         let servers = names(&["a", "b"]);
         assert_eq!(figures.ratios(None, &servers, 4).len(), 1);
@@ -269,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_responds_nothing_compares_with_nothing() {
+    fn servers_without_responses_are_not_compared() {
         let figures = figures(&[("a", &[0.0, 0.0]), ("b", &[1.0, 1.0])]);
         assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
         assert!(Figures::default().ratios(None, &[], 2).is_empty());

@@ -1,13 +1,12 @@
 //! How each server is warmed up before each load.
 //!
-//! Unless the load's own warm-up is all that is wanted, the first trial of a server under a measure searches for the
-//! end of its warm-up. A server that is warm soon is restarted for each later trial, with a warm-up as long as that. One
-//! that takes long is kept running from round to round, and its rounds are watched: if they still improve, it is not
-//! warm yet, whatever the search said.
+//! Unless the load's own warm-up is exact, the first trial of a server under a measure searches for the end of its
+//! warm-up. A server that warms up quickly is restarted for each later trial, with a warm-up of that length. One that
+//! takes long is kept running from round to round, and its rounds are watched: if they still improve, it is not warm
+//! yet, whatever the search found.
 //!
-//! A server that has to warm up shows it in trial after trial. A machine that was slow for a moment shows the same
-//! rise in one of them. So a rise counts if at least two trials, and more than half of those with the
-//! warm-up that the server has now, showed one.
+//! A server that needs to warm up shows a rise in trial after trial; a machine that was slow for a moment, only in one.
+//! So a rise counts if at least two trials, and more than half of those with the current warm-up, showed one.
 
 use std::collections::BTreeMap;
 
@@ -17,19 +16,18 @@ use prony_stats::{Pace, Round, improved, improves_over_rounds};
 use crate::plan::Warming;
 use crate::run::warming::pace;
 
-/// The longest warm-up that a load is given by itself, in seconds; if it is measured for longer, as
-/// long as that.
+/// The longest that a load's own warm-up may grow, in seconds, or as long as the measured part if that is longer.
 const LONGEST_S: f64 = 10.0;
-/// How many times as long a warm-up becomes that was too short.
+/// The factor by which a warm-up that was too short grows.
 const GROWTH: f64 = 4.0;
-/// By how much it grows at least, in seconds.
+/// The least growth, in seconds.
 const LEAST_GROWTH_S: f64 = 0.2;
 /// This many trials must show a rise.
 const LEAST_RISES: u32 = 2;
-/// This many of a kept process's rounds are looked at: what it did long ago says nothing about its present state.
+/// How many of a kept process's latest rounds count; earlier ones do not show its present state.
 const ROUNDS_WATCHED: usize = 8;
 
-/// What the trials of each server and measure showed, and how long they are warmed up.
+/// The warm-ups of each server and measure, learned from its trials.
 #[derive(Debug, Default)]
 pub struct WarmUps {
     known: BTreeMap<(String, usize), WarmUp>,
@@ -37,7 +35,7 @@ pub struct WarmUps {
     alike: Vec<String>,
 }
 
-/// What is asked for: the warm-up of a load, and how long a server may take until it must be warm, in seconds.
+/// The configured warm-up of a load, and its limit, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub warmup_s: f64,
@@ -46,18 +44,18 @@ pub struct Asked {
 
 #[derive(Clone, Debug, Default)]
 struct WarmUp {
-    /// How long a new process takes until it is warm, in seconds; `None` until a trial has found out.
+    /// How long a new process takes to warm up, in seconds; `None` until a trial has measured it.
     learned_s: Option<f64>,
     kept: bool,
-    /// The latest rounds of the process that is kept.
+    /// The latest rounds of the kept process.
     rounds: Vec<Round>,
     /// Whether that process has been found warm.
     is_warm: bool,
-    /// How long it is by now, in seconds; `None` as long as it is what the suite asks for.
+    /// The load's own warm-up by now, in seconds; `None` if it is still as configured.
     grown_s: Option<f64>,
     /// Trials with this warm-up.
     trials: u32,
-    /// Of these, the ones whose rate still rose.
+    /// How many of these had a rising rate.
     rises: u32,
 }
 
@@ -70,8 +68,8 @@ impl WarmUps {
         }
     }
 
-    /// What process the next trial of `server` in `measure` has, and how long the warm-up of its load is, in seconds:
-    /// as long as the suite asks, or longer.
+    /// Which process the next trial of `server` in `measure` uses, and its load's warm-up in seconds: as configured, or
+    /// longer.
     pub fn of(&self, server: &str, measure: usize, asked: Asked) -> (Warming, f64) {
         let known = self.known.get(&(server.to_owned(), measure));
         let grown_s = known.and_then(|known| known.grown_s);
@@ -98,8 +96,7 @@ impl WarmUps {
         kept(server) || (together && self.alike.iter().any(|one| kept(one)))
     }
 
-    /// Takes what a trial showed of the server's warm-up, and puts into its record whether a kept process still gets
-    /// faster from round to round.
+    /// Learns from a trial, and records in it whether a kept process still gets faster from round to round.
     pub fn learn(&mut self, server: &str, measure: usize, measurement: &mut Measurement) {
         let round = measurement.per_response(measurement.server.cpu_s());
         let pace = pace(&measurement.load.load.shape);
@@ -122,7 +119,7 @@ impl WarmUps {
             warm_up.still_improving = known.still_improves(pace);
             if !warm_up.still_improving && !known.is_warm {
                 known.is_warm = true;
-                // How it became so is no trend of a warm one.
+                // How it got warm is not a trend of the warm process.
                 known.rounds.drain(..known.rounds.len().saturating_sub(1));
                 warm_up.time_to_warm_s = Some(warm_up.loaded_s);
             }
@@ -131,7 +128,7 @@ impl WarmUps {
         known.learned_s = warm_up.time_to_warm_s.or(known.learned_s);
     }
 
-    /// Takes what a trial showed: whether its rate still rose. Tells whether that is the server's warm-up.
+    /// Takes whether a trial's rate still rose; returns whether that is the server's warm-up.
     pub fn saw(&mut self, server: &str, measure: usize, rose: bool) -> bool {
         let seen = self.known.entry((server.to_owned(), measure)).or_default();
         seen.trials += 1;
@@ -139,7 +136,7 @@ impl WarmUps {
         rose && seen.rises >= LEAST_RISES && 2 * seen.rises > seen.trials
     }
 
-    /// Lengthens it from now on, after `used_s` were too short for `measured_s`; returns whether it has grown at all.
+    /// Lengthens it after `used_s` were too short for `measured_s`; returns whether it has grown.
     pub fn lengthen(&mut self, server: &str, measure: usize, used_s: f64, measured_s: f64) -> bool {
         let longest = LONGEST_S.max(measured_s);
         let longer = (used_s * GROWTH).max(used_s + LEAST_GROWTH_S).min(longest);
@@ -154,7 +151,7 @@ impl WarmUps {
 }
 
 impl WarmUp {
-    /// Whether the process still gets faster: if it was warm, over its latest rounds; if not, in its last one.
+    /// Whether the process still gets faster: over its latest rounds if it was warm, else in the last one.
     fn still_improves(&self, pace: Pace) -> bool {
         let latest = &self.rounds[self.rounds.len().saturating_sub(ROUNDS_WATCHED)..];
         match latest {
@@ -176,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The warm-ups that follow when each is too short.
+    /// The successive warm-ups if each is too short.
     fn grown(asked_s: f64, measured_s: f64) -> Vec<f64> {
         let mut warm_ups = WarmUps::default();
         let mut all = vec![asked_s];
@@ -188,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_grows_up_to_its_bound() {
+    fn a_warm_up_grows_up_to_its_limit() {
         assert_eq!(grown(0.5, 0.6), [0.5, 2.0, 8.0, 10.0]);
         assert_eq!(grown(0.05, 0.6)[..3], [0.05, 0.25, 1.0]);
         assert_eq!(grown(8.0, 30.0), [8.0, 30.0]);
@@ -196,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn others_keep_theirs() {
+    fn other_servers_keep_their_warm_up() {
         let mut warm_ups = WarmUps::default();
         assert!(warm_ups.lengthen("java", 1, 1.0, 2.0));
         assert_eq!(warm_ups.of("java", 1, fixed(1.0)), (Warming::Fixed, 4.0));
@@ -204,7 +201,7 @@ mod tests {
         assert_eq!(warm_ups.of("go", 1, fixed(1.0)), (Warming::Fixed, 1.0));
     }
 
-    /// Which of some trials are said to be the server's warm-up, by whether their rates rose.
+    /// Which trials count as the server's warm-up, given whether their rates rose.
     fn believed(rises: &[bool]) -> Vec<bool> {
         let mut warm_ups = WarmUps::default();
         let saw = |&rose: &bool| warm_ups.saw("java", 0, rose);
@@ -212,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rise_is_believed_where_most_trials_show_it() {
+    fn a_rise_counts_if_most_trials_show_it() {
         let (yes, no) = (true, false);
         assert_eq!(believed(&[yes, yes, no, yes]), [no, yes, no, yes]);
         assert_eq!(believed(&[no, yes, no, yes, no, no, yes]), [no; 7]);
@@ -222,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_warm_up_is_judged_anew() {
+    fn a_longer_warm_up_is_judged_afresh() {
         let mut warm_ups = WarmUps::default();
         assert!(!warm_ups.saw("java", 0, true) && warm_ups.saw("java", 0, true));
         assert!(warm_ups.lengthen("java", 0, 1.0, 1.0));

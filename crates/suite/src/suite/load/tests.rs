@@ -4,7 +4,7 @@ use prony_model::Arrivals;
 
 use super::*;
 
-/// The end of every load here, and its times.
+/// The fields for the end and the times of every load here.
 const TIMES: &str = "warmup = \"0s\", timeout = \"5s\"";
 
 fn load(fields: &str) -> Result<SuiteLoad, String> {
@@ -31,7 +31,7 @@ fn schedule(fields: &str) -> Schedule {
 const RATE: &str = r#"shape = "rate", rate = "20k/s", connections = 64, duration = "10s""#;
 
 #[test]
-fn a_warm_up_has_a_limit_and_a_cold_load_none() {
+fn only_a_load_with_a_warm_up_has_a_limit() {
     let read = |fields: &str| {
         let fields = format!("{RATE}, {fields}, timeout = \"5s\"");
         #[derive(Deserialize)]
@@ -56,7 +56,7 @@ fn a_warm_up_has_a_limit_and_a_cold_load_none() {
 }
 
 #[test]
-fn a_rate_is_even_where_nothing_else_is_said() {
+fn a_rate_is_evenly_spaced_by_default() {
     assert_eq!(schedule(RATE), Schedule::constant(Arrivals::Even, 20_000.0));
     let load = spec(RATE);
     assert_eq!((load.connections, load.max_connections), (64, None));
@@ -65,7 +65,7 @@ fn a_rate_is_even_where_nothing_else_is_said() {
 }
 
 #[test]
-fn a_rate_has_all_that_it_can_have() {
+fn every_field_of_a_rate_is_read() {
     let load = spec(&format!(
         "{RATE}, arrivals = \"poisson\", burst = 10, max_connections = 500, deadline = \"1s\", \
          pipeline = 16, requests_per_connection = 100, spin = true, streams = 1000, \
@@ -96,7 +96,7 @@ fn a_rate_has_all_that_it_can_have() {
 }
 
 #[test]
-fn stages_end_the_load_where_all_of_them_have_a_time() {
+fn stages_end_the_load_if_all_of_them_have_a_time() {
     let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
     assert_eq!(schedule(staged).stages_text(), "1k/s:10s, 1k/s..5k/s:30s");
     assert_eq!(spec(staged).duration_s, Some(40.0));
@@ -124,7 +124,7 @@ fn users_may_wait_for_their_responses() {
 }
 
 #[test]
-fn a_connection_may_be_made_anew_and_carry_several_requests_at_a_time() {
+fn connections_may_be_replaced_and_pipelined() {
     let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     assert_eq!(spec(&format!("{closed}, pipeline = 16")).pipeline, 16);
     let churn = spec(&format!("{closed}, requests_per_connection = 1"));
@@ -132,7 +132,7 @@ fn a_connection_may_be_made_anew_and_carry_several_requests_at_a_time() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused_with_what_to_write() {
+fn conflicting_fields_are_rejected_with_what_to_write() {
     let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     let users = r#"shape = "users-closed", users = 5, think_time = "1s", duration = "10s""#;
     let open = users.replace("users-closed", "users-open");
@@ -231,7 +231,7 @@ fn what_does_not_belong_together_is_refused_with_what_to_write() {
 }
 
 #[test]
-fn a_shorter_load_moves_through_the_same_rates() {
+fn a_shorter_load_goes_through_the_same_rates() {
     let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
     let mut short = load(staged).unwrap();
     short.shorten_to(Duration::from_secs(4));
@@ -247,7 +247,7 @@ fn a_shorter_load_moves_through_the_same_rates() {
 }
 
 #[test]
-fn what_the_engine_would_refuse_is_refused_in_the_suite() {
+fn limits_of_the_engine_are_checked_in_the_suite() {
     let refused = |more: &str| load(&format!("{RATE}, {more}")).unwrap_err();
     assert!(refused("pipeline = 1001").contains("`pipeline` is 1001: at most 1000"));
     assert!(refused("threads = 5000").contains("`threads` is 5000: at most 1024"));

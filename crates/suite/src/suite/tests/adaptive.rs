@@ -28,7 +28,7 @@ fn a_suite_may_add_rounds_until_it_is_precise() {
 }
 
 #[test]
-fn a_quick_run_that_adds_rounds_tells_of_no_number_of_them() {
+fn the_note_of_an_adaptive_quick_run_has_no_number_of_rounds() {
     let asked = "precision = \"3%\"\nrounds = 3\nservers";
     let text = WHOLE.replacen("rounds = 3\nservers", asked, 1);
     let mut suite = read(&text, "tour").unwrap();

@@ -12,21 +12,21 @@ fn adaptive(budget_s: u64, most_rounds: u32) -> Option<AdaptiveRounds> {
     })
 }
 
-/// A rate of each server's own, 0.5 % to either side of it from round to round.
+/// A rate per server, 0.5 % to either side from round to round.
 fn steady(attempt: &TrialAttempt) -> f64 {
     let level = 100.0 + attempt.trial.server.len() as f64;
     let side = (attempt.trial.round + attempt.trial.server.len() as u32) % 2;
     level * if side == 0 { 0.995 } else { 1.005 }
 }
 
-/// One that is anywhere in its half, so that no number of rounds here makes it precise.
+/// A rate that varies by half, so that no number of rounds here makes it precise.
 fn wild() -> impl FnMut(&TrialAttempt) -> f64 {
     let mut random = fastrand::Rng::with_seed(3);
     move |_| 50.0 + 50.0 * random.f64()
 }
 
 #[test]
-fn no_rounds_are_added_to_what_is_precise() {
+fn precise_measures_get_no_more_rounds() {
     let mut rate = steady;
     let mut rig = made_up(&mut rate);
     let done = go(plan(&[200]), adaptive(3600, 200), &mut rig);
@@ -48,7 +48,7 @@ fn no_rounds_are_added_to_what_is_precise() {
 }
 
 #[test]
-fn only_what_is_not_precise_has_more_rounds_with_all_of_its_servers() {
+fn imprecise_measures_get_more_rounds_with_all_their_servers() {
     let mut wild = wild();
     let mut rate = |attempt: &TrialAttempt| match attempt.trial.workload.as_str() {
         "w0" => steady(attempt),
@@ -75,7 +75,7 @@ fn only_what_is_not_precise_has_more_rounds_with_all_of_its_servers() {
 }
 
 #[test]
-fn a_round_that_is_not_expected_to_fit_is_not_begun() {
+fn a_round_that_is_not_expected_to_fit_does_not_begin() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
     // A round takes 3 s: 20 of them fit.
@@ -89,7 +89,7 @@ fn a_round_that_is_not_expected_to_fit_is_not_begun() {
 }
 
 #[test]
-fn what_is_re_run_counts_against_the_budget() {
+fn re_runs_count_against_the_budget() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
     rig.foreign = &|attempt| f64::from(attempt.trial.server == "go" && attempt.number == 1);
@@ -102,7 +102,7 @@ fn what_is_re_run_counts_against_the_budget() {
 }
 
 #[test]
-fn two_rounds_are_made_whatever_the_budget() {
+fn two_rounds_run_whatever_the_budget() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
     let done = go(plan(&[200]), adaptive(1, 200), &mut rig);
@@ -112,7 +112,7 @@ fn two_rounds_are_made_whatever_the_budget() {
 }
 
 #[test]
-fn fewer_rounds_than_the_least_are_never_called_precise() {
+fn fewer_than_the_least_rounds_are_never_precise() {
     let mut rate = steady;
     let mut rig = made_up(&mut rate);
     let done = go(plan(&[2]), adaptive(3600, 2), &mut rig);
@@ -124,7 +124,7 @@ fn fewer_rounds_than_the_least_are_never_called_precise() {
 }
 
 #[test]
-fn stopped_in_a_round_its_measures_say_how_far_they_came() {
+fn interrupted_measures_keep_their_complete_rounds() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
     rig.stopped_after = 3 * 8 + 1;
@@ -137,7 +137,7 @@ fn stopped_in_a_round_its_measures_say_how_far_they_came() {
 }
 
 #[test]
-fn nobody_to_compare_with_needs_the_least_rounds() {
+fn a_single_server_needs_the_least_rounds() {
     let mut wild = wild();
     let mut rig = made_up(&mut wild);
     let alone = |server: &str, _: &Measure| server == "go";
@@ -148,7 +148,7 @@ fn nobody_to_compare_with_needs_the_least_rounds() {
 }
 
 #[test]
-fn what_nobody_takes_part_in_has_no_end() {
+fn a_measure_without_servers_has_no_reason_to_end() {
     let mut rate = steady;
     let mut rig = made_up(&mut rate);
     let of_the_second = |_: &str, measure: &Measure| measure.workload == "w1";

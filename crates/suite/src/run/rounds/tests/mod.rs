@@ -14,7 +14,7 @@ use crate::run::testing;
 /// Trials of a second each.
 struct MadeUp<'a> {
     rate: &'a mut dyn FnMut(&TrialAttempt) -> f64,
-    /// What another program takes of the server's CPUs.
+    /// The share of the server's CPUs that another program uses.
     foreign: &'a dyn Fn(&TrialAttempt) -> f64,
     /// Whether the rate still rises when measuring begins.
     is_cold: &'a dyn Fn(&TrialAttempt) -> bool,
@@ -24,7 +24,7 @@ struct MadeUp<'a> {
     kept: Vec<TrialRecord>,
     /// The warm-ups of the attempts, in seconds.
     warm_ups: Vec<f64>,
-    /// What was reported: how many trials are certain, and the widest interval after each round.
+    /// What was reported: the number of planned trials, and the widest interval after each round.
     sure: usize,
     widest: Vec<Option<f64>>,
     re_run: usize,
@@ -85,7 +85,7 @@ impl Rig for MadeUp<'_> {
     }
 }
 
-/// The course of a load: even, or with a rate that doubles on the way.
+/// The course of a load: level, or with a rate that doubles.
 fn course(rises: bool) -> Timeline {
     let level = |i: u64| if rises && i < 20 { 50 } else { 100 };
     Timeline {
@@ -119,7 +119,7 @@ fn plan(rounds: &[u32]) -> Plan {
     Plan::interleaved(&servers(), &measures(rounds), |_, _| true, 7)
 }
 
-/// Makes the rounds; how they went.
+/// Runs the rounds and returns how they went.
 fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Done {
     let servers = servers();
     let rule = Rule {
@@ -133,7 +133,7 @@ fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Don
     done
 }
 
-/// What was kept of a round: server and attempt, in order.
+/// The stored trials of a round: server and attempt, in order.
 fn round_of(kept: &[TrialRecord], round: u32) -> Vec<(&str, u32)> {
     let of_round = kept.iter().filter(|one| one.trial.round == round);
     of_round

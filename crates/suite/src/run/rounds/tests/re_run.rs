@@ -1,11 +1,11 @@
-//! What a noisy trial does to its round.
+//! Rounds with noisy trials.
 
 use prony_model::NoiseCause;
 
 use super::*;
 
 #[test]
-fn without_noise_the_trials_are_those_of_the_plan() {
+fn without_noise_the_trials_are_as_planned() {
     let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     let plan = plan(&[2, 3]);
@@ -41,7 +41,7 @@ fn a_noisy_trial_is_re_run_at_the_end_of_its_round_and_both_are_kept() {
         };
         assert_eq!(one.noisy, expected);
     }
-    // It meets the same arrivals.
+    // It has the same arrivals.
     let mut of_go = kept
         .iter()
         .filter(|one| one.trial.server == "go" && one.trial.round == 2);
@@ -50,7 +50,7 @@ fn a_noisy_trial_is_re_run_at_the_end_of_its_round_and_both_are_kept() {
 }
 
 #[test]
-fn a_trial_that_stays_noisy_is_made_three_times() {
+fn a_trial_that_stays_noisy_runs_three_times() {
     let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|attempt| f64::from(attempt.trial.server == "bun" && attempt.trial.round == 1);
@@ -63,20 +63,20 @@ fn a_trial_that_stays_noisy_is_made_three_times() {
 }
 
 #[test]
-fn a_noisy_machine_makes_a_run_a_third_longer_at_the_most() {
+fn a_noisy_machine_makes_a_run_at_most_a_third_longer() {
     let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|_| 0.5;
     go(plan(&[10]), None, &mut rig);
     assert_eq!((rig.kept.len(), rig.re_run), (30 + 2 + 10, 12));
-    // The first ones do not take what is there for all.
+    // The first rounds do not use up the re-runs of all.
     let last = round_of(&rig.kept, 10);
     assert!(last.len() > 3, "{last:?}");
     assert!(rig.kept.iter().all(|one| !one.noisy.is_empty()));
 }
 
 #[test]
-fn stopped_between_two_attempts_all_that_was_made_is_kept() {
+fn an_interrupt_between_two_attempts_keeps_both_stored_trials() {
     let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.foreign = &|_| 0.5;

@@ -14,8 +14,7 @@ fn takes_s(server: &str) -> Option<f64> {
     }
 }
 
-/// Trials with processes that are made up: one that is kept is as warm as it was, and what the last trial of it gave is
-/// `rate` times a thousandth of it in CPU time.
+/// Trials with made-up processes. A kept one stays as warm as it was.
 struct Processes<'a> {
     takes_s: &'a dyn Fn(&str) -> Option<f64>,
     /// The rate and the CPU time per response of an attempt.
@@ -106,7 +105,7 @@ impl Processes<'_> {
         make(plan, &rule, self, &mut Done::default()).unwrap();
     }
 
-    /// What the attempts of a server were: process and warm-up.
+    /// The process and warm-up of each attempt of a server.
     fn warmings(&self, server: &str) -> Vec<(Warming, f64)> {
         let attempts = self.attempts.iter();
         let of_it = attempts.filter(|one| one.trial.server == server);
@@ -124,7 +123,7 @@ impl Processes<'_> {
 }
 
 #[test]
-fn the_first_trial_searches_and_the_later_ones_know() {
+fn the_first_trial_searches_and_later_ones_use_its_result() {
     let mut rig = processes();
     rig.go(3, 20.0, &[]);
     use Warming::{Fixed, Keep, Search};
@@ -145,14 +144,14 @@ fn the_first_trial_searches_and_the_later_ones_know() {
 }
 
 #[test]
-fn without_a_limit_nothing_is_searched() {
+fn without_a_limit_there_is_no_search() {
     let mut rig = processes();
     rig.go(2, 0.0, &[]);
     assert!(rig.attempts.iter().all(|one| one.warming == Warming::Fixed));
 }
 
 #[test]
-fn of_two_that_are_compared_both_are_kept_or_none() {
+fn compared_servers_are_kept_together_or_not_at_all() {
     let alike = ["go".to_owned(), "bun".to_owned()];
     let mut rig = processes();
     rig.go(3, 20.0, &alike);
@@ -164,7 +163,7 @@ fn of_two_that_are_compared_both_are_kept_or_none() {
 }
 
 #[test]
-fn one_that_reached_the_limit_is_watched_until_its_rounds_are_level() {
+fn a_server_that_reached_the_limit_is_watched_until_its_rounds_are_level() {
     let mut rig = processes();
     rig.takes_s = &|_| None;
     // It gets faster by a fifth each round, up to the fourth.
@@ -190,7 +189,7 @@ fn one_that_reached_the_limit_is_watched_until_its_rounds_are_level() {
 }
 
 #[test]
-fn one_that_was_called_warm_too_soon_is_found_out_by_its_rounds() {
+fn a_server_called_warm_too_soon_is_recognised_by_its_rounds() {
     let mut rig = processes();
     rig.gives = &|attempt| {
         let faster = 1.0 + 0.1 * f64::from(attempt.trial.round);
@@ -203,6 +202,6 @@ fn one_that_was_called_warm_too_soon_is_found_out_by_its_rounds() {
         .filter(|one| one.still_improving)
         .count();
     assert_eq!(improving, 4, "from the fifth round on");
-    // Each of these starts anew: that its rounds differ is the machine's doing.
+    // A restarted process: only the machine can make its rounds differ.
     assert!(rig.warm_ups("go").iter().all(|one| !one.still_improving));
 }

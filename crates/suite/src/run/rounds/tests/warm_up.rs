@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_warm_up_that_was_too_short_is_longer_from_then_on_for_that_server() {
+fn a_warm_up_that_was_too_short_becomes_longer_for_that_server() {
     let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.is_cold = &|attempt| attempt.trial.server == "bun" && attempt.warmup_s < 1.5;
@@ -20,23 +20,23 @@ fn a_warm_up_that_was_too_short_is_longer_from_then_on_for_that_server() {
         let of_server = all.filter(|(one, _)| one.trial.server == server);
         of_server.map(|(_, &used_s)| used_s).collect()
     };
-    // Once may be chance, and the second trial is re-run.
+    // One rise may be chance; at the second, the trial is re-run.
     assert_eq!(of("bun"), [0.5, 0.5, 2.0, 2.0, 2.0]);
     assert_eq!(of("go"), [0.5; 4]);
 }
 
 #[test]
-fn what_is_cold_for_ever_is_re_run_only_while_its_warm_up_grows() {
+fn a_server_that_stays_cold_is_re_run_only_while_its_warm_up_grows() {
     let mut rate = |_: &TrialAttempt| 100.0;
     let mut rig = made_up(&mut rate);
     rig.is_cold = &|attempt| attempt.trial.server == "bun";
     go(plan(&[12]), None, &mut rig);
     let longest = rig.warm_ups.iter().copied().fold(0.0, f64::max);
-    // Each length is tried twice; then it is longer, and the trial is re-run: 0.5, 2, 8, 10.
+    // Each length is tried twice; then it grows, and the trial is re-run: 0.5, 2, 8, 10.
     assert_eq!((longest, rig.re_run), (10.0, 3));
     let noisy = rig.kept.iter().filter(|one| !one.noisy.is_empty());
     assert!(noisy.clone().all(|one| one.trial.server == "bun"));
-    // All of its trials but the first of each length.
+    // All its trials but the first of each length.
     assert_eq!(noisy.count(), 12 + 3 - 4);
 }
 
