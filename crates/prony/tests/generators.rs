@@ -95,7 +95,10 @@ fn every_installed_tool_is_measured() {
         for round in rounds {
             let reported = &round["reported"];
             assert!(reported["ok"].as_u64().unwrap() > 0, "{id}: {round}");
-            assert!(reported["duration_s"].as_f64().unwrap() > 0.5, "{id}: {round}");
+            assert!(
+                reported["duration_s"].as_f64().unwrap() > 0.5,
+                "{id}: {round}"
+            );
             assert!(
                 reported["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
                 "{id}: {round}"

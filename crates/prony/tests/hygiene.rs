@@ -53,7 +53,10 @@ fn when_prony_is_killed_its_servers_end_and_its_record_stays() {
     let markdown = project.state("runs").join(id).join("report.md");
     let markdown = std::fs::read_to_string(markdown).unwrap();
     for text in [&report.stdout, &markdown] {
-        assert!(text.contains("Prony was killed: rounds are missing"), "{text}");
+        assert!(
+            text.contains("Prony was killed: rounds are missing"),
+            "{text}"
+        );
     }
     let list = project.run(&["report", "--list"]).with(0);
     assert!(list.lines(id)[0].contains("open"), "{}", list.stdout);
