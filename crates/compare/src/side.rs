@@ -86,7 +86,7 @@ pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
     match &result.verdict {
         VerifyVerdict::Right => None,
         VerifyVerdict::Wrong { expected, came } => Some(format!(
-            "its response is wrong: expected {}; came {}",
+            "its response is wrong: expected {}; received {}",
             first_line(expected),
             first_line(came)
         )),

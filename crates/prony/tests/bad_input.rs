@@ -105,9 +105,10 @@ fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_
     let told = [
         format!("{}:1: missing field `class`", shown(&missing)),
         format!(
-            "{}:6: field `worklaods`: there is no such field; did you mean `workloads`?",
+            "{}:6: unknown field `worklaods`, expected one of ",
             shown(&misspelt)
         ),
+        "; did you mean `workloads`?".to_owned(),
         format!(
             "{}:4: field `class`: there is no class `stdlip`; did you mean `stdlib`?",
             shown(&class)

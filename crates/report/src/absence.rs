@@ -116,7 +116,7 @@ impl Why {
             }
             Why::BuildFailed { output } => output.clone(),
             Why::StartFailed { reason } => reason.clone(),
-            Why::Wrong { expected, came, .. } => format!("expected {expected}; came {came}"),
+            Why::Wrong { expected, came, .. } => format!("expected {expected}; received {came}"),
             Why::Failed {
                 kind,
                 message,
