@@ -299,4 +299,4 @@ fn progress_at_end(result: &CapacityResult) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

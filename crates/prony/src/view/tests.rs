@@ -15,6 +15,7 @@ use prony_suite::run::{Bench, RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 
 use super::capacity_progress::CapacityProgress;
+use super::capacity_summary::tests::attempt;
 use super::live_line::{LiveLine, STEPS};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
@@ -126,28 +127,9 @@ fn a_search_for_a_capacity() {
         curve_steps: 11,
         seed: 42,
     };
-    let attempt = |purpose, judgement, responses| {
-        let mut histogram = LatencyHistogram::new();
-        (0..responses).for_each(|_| histogram.record(2_000_000));
-        RateAttempt {
-            purpose,
-            run: 1,
-            rate_per_s: 12_345.6,
-            seed: 1,
-            duration_s: 5.0,
-            cut_short: false,
-            judgement,
-            requests: responses,
-            ok: responses,
-            errors: 0.0,
-            sent: 1.0,
-            latency_ns: histogram.summary(),
-            histogram: histogram.to_base64(),
-            generator_busy: 0.1,
-            noise: None,
-            tcp: None,
-            slow_because: None,
-        }
+    let attempt = |purpose, judgement, responses| RateAttempt {
+        purpose,
+        ..attempt(12_345.6, judgement, responses)
     };
     let failed = Judgement::Failed {
         why: vec![

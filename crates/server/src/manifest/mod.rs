@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use prony_manifest::{Placeholder, Template};
+use serde::Deserialize;
 
 use crate::toolchain::Need;
 
@@ -40,8 +41,9 @@ prony_model::named! {
     }
 }
 
-/// The source of the version of a server's framework.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The source of the version of a server's framework, as in a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum VersionSource {
     /// The version of this toolchain, one of the manifest's needs.
     Toolchain(String),

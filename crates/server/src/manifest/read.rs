@@ -28,7 +28,7 @@ struct RawManifest {
     workloads: Spanned<Vec<Spanned<String>>>,
     #[serde(default)]
     needs: Vec<Spanned<RawNeed>>,
-    version: Option<Spanned<RawVersion>>,
+    version: Option<Spanned<VersionSource>>,
     #[serde(default)]
     inputs: Vec<Spanned<String>>,
     #[serde(default)]
@@ -55,17 +55,6 @@ struct RawVariant {
     env: RawEnv,
     run: Option<RawCommand>,
     build: Option<Vec<RawCommand>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-enum RawVersion {
-    Toolchain(String),
-    CargoLock(String),
-    GoMod(String),
-    Requirements(String),
-    PomProperty(String),
-    Text(String),
 }
 
 /// A need: `go >= 1.22`, or a table for a program that Prony does not know.
@@ -203,28 +192,19 @@ impl Checker<'_> {
 
     fn version(
         &self,
-        version: Option<Spanned<RawVersion>>,
+        version: Option<Spanned<VersionSource>>,
         needs: &[Need],
     ) -> Result<Option<VersionSource>, FileError> {
         let Some(version) = version else {
             return Ok(None);
         };
-        let span = version.span();
-        Ok(Some(match version.into_inner() {
-            RawVersion::CargoLock(package) => VersionSource::CargoLock(package),
-            RawVersion::GoMod(module) => VersionSource::GoMod(module),
-            RawVersion::Requirements(package) => VersionSource::Requirements(package),
-            RawVersion::PomProperty(name) => VersionSource::PomProperty(name),
-            RawVersion::Text(text) => VersionSource::Text(text),
-            RawVersion::Toolchain(name) => {
-                if !needs.iter().any(|need| need.tool().name() == name) {
-                    let message =
-                        format!("its toolchain `{name}` is not among the `needs`; add it there");
-                    return Err(self.0.fault(span, message));
-                }
-                VersionSource::Toolchain(name)
-            }
-        }))
+        if let VersionSource::Toolchain(name) = version.get_ref()
+            && !needs.iter().any(|need| need.tool().name() == name)
+        {
+            let message = format!("its toolchain `{name}` is not among the `needs`; add it there");
+            return Err(self.0.fault(version.span(), message));
+        }
+        Ok(Some(version.into_inner()))
     }
 
     fn build(&self, commands: &[RawCommand]) -> Result<Vec<Vec<Word>>, FileError> {

@@ -6,7 +6,11 @@ use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
 use super::*;
 use crate::tests::golden;
 
-fn attempt(rate_per_s: f64, judgement: Judgement, responses: u64) -> RateAttempt {
+pub(in crate::view) fn attempt(
+    rate_per_s: f64,
+    judgement: Judgement,
+    responses: u64,
+) -> RateAttempt {
     let mut histogram = LatencyHistogram::new();
     (0..responses).for_each(|_| histogram.record(2_000_000));
     RateAttempt {
