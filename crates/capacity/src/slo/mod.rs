@@ -183,7 +183,7 @@ impl fmt::Display for Broken {
 }
 
 impl Serialize for Slo {
-    /// The notation that [`Slo::from_str`] reads.
+    /// The notation that `Slo::from_str` reads.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -223,7 +223,7 @@ impl fmt::Display for Clause {
 }
 
 impl fmt::Display for Slo {
-    /// The notation that [`Slo::from_str`] reads.
+    /// The notation that `Slo::from_str` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let clauses: Vec<String> = self.clauses().iter().map(Clause::to_string).collect();
         f.write_str(&clauses.join(","))

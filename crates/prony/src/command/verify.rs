@@ -36,7 +36,7 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Verify these servers: ids, or folders ([NAME=]FOLDER[@VARIANT]) [default: all]
+    /// Verify these servers: ids or folders (FOLDER, FOLDER@VARIANT or NAME=FOLDER) [default: all]
     #[arg(value_parser = arguments::name)]
     servers: Vec<String>,
     /// Verify only these workloads, separated by commas

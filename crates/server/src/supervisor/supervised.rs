@@ -28,7 +28,7 @@ const STOP_TIME: Duration = Duration::from_secs(15);
 pub struct SupervisorProgram(PathBuf);
 
 impl SupervisorProgram {
-    /// The program at this path, which must call [`run_if_asked`] first.
+    /// The program at this path, which must call [`crate::run_if_asked`] first.
     pub fn new(path: impl Into<PathBuf>) -> SupervisorProgram {
         SupervisorProgram(path.into())
     }

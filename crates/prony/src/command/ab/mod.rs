@@ -63,7 +63,7 @@ pub struct Arguments {
     /// Compare this new revision; `.` is the working tree with its uncommitted changes
     #[arg(default_value = ".")]
     rev2: String,
-    /// Measure this server: an id, or its folder in any git repository (FOLDER[@VARIANT])
+    /// Measure this server: an id, or its folder in any git repository (FOLDER or FOLDER@VARIANT)
     #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
     server: String,
     #[command(flatten)]
