@@ -404,8 +404,8 @@ impl<'a> Comparer<'a> {
             let rounds = self.rounds(case);
             let why = rounds.ceilings.unlike()?;
             Some(format!(
-                "the ceilings (reference servers) of NEW and BASE differ ({why}), so nothing is compared with them, and the changes include \
-                 what the machine did"
+                "the ceilings (reference servers) of NEW and BASE differ ({why}), so Prony compares the raw figures, and a \
+                 change may be the machine's"
             ))
         };
         let mut lines: Vec<String> = cases.iter().filter_map(why).collect();
