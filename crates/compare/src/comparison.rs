@@ -153,7 +153,7 @@ impl Comparison {
         self.tally.worse > 0 || self.new_is_wrong
     }
 
-    /// Whether some comparisons were inconclusive.
+    /// Whether a comparison is inconclusive, not comparable or missing.
     pub fn is_open(&self) -> bool {
         let mut rows = self.cases.iter().flat_map(|case| &case.rows);
         !self.left_out.is_empty() || rows.any(|row| row.finding.is_open())

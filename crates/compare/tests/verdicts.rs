@@ -153,7 +153,10 @@ fn new_errors_are_worse_whatever_the_rate() {
     assert_eq!(finding(&errors(Outcome::WrongBody, 1)), Finding::Worse);
     assert_eq!(finding(&errors(Outcome::TimedOut, 2)), Finding::Worse);
     // A machine that stalls for a moment causes this.
-    assert_eq!(finding(&errors(Outcome::TimedOut, 1)), Finding::Inconclusive);
+    assert_eq!(
+        finding(&errors(Outcome::TimedOut, 1)),
+        Finding::Inconclusive
+    );
     assert!(!has(&compared(&pair(SERVER, QUIET)), What::Errors));
     let before = errors(Outcome::WrongBody, 3);
     let turned = within(&before, "x@2222222", "x@1111111");

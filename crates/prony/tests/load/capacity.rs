@@ -89,7 +89,7 @@ fn is_refused(ended: &Ended, result: &Value) -> bool {
     let is_refused = result["found"]["known"] == "imprecise" && noisy > 0;
     if is_refused {
         assert_eq!(ended.code, Some(4), "{}", ended.all());
-        assert!(ended.stdout.contains("Capacity: too noisy to say: "));
+        assert!(ended.stdout.contains("Capacity: not precise enough: "));
         assert!(ended.stdout.contains(&format!(
             "{noisy} of {} attempts were noisy",
             attempts.len()
@@ -182,7 +182,7 @@ fn an_interrupt_shows_what_is_known_by_then() {
     running
         .end()
         .with(130)
-        .prints("Interrupted: this is what was known by then.");
+        .prints("Interrupted: this is the result so far.");
     assert_eq!(written(&folder)["ended"], "interrupted");
 }
 
