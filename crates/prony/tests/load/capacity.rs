@@ -108,7 +108,7 @@ fn tells(ended: &Ended, result: &Value) {
         "approach",
         "finding 3/3",
         "confirming",
-        "objective: p90<40ms,errors<1%",
+        "objective (--slo): p90<40ms,errors<1%",
         "open loop, evenly spaced",
         "Capacity: ",
         " findings)",

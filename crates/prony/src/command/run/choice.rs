@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   prony run                                    the suite `tour`: a first look
   prony run zap                                another suite (see `prony list`)
-  prony run zap --quick                        the same load, in seconds
+  prony run zap --quick                        the same load, about 40 s
   prony run --all --quick                      every suite, one after the other
   prony run tour --only go-nethttp,bun         only these two servers
   prony run ./my-suite.toml                    a suite of your own
