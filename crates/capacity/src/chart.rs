@@ -106,7 +106,10 @@ fn band(found: &Found) -> Option<Band> {
         } => Some(Band {
             at: *per_s,
             interval: None,
-            name: format!("at least {}: the generator's limit", exact_rate(*per_s)),
+            name: format!(
+                "capacity at least {} (generator's limit)",
+                exact_rate(*per_s)
+            ),
         }),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! One server with one workload under one load: its rounds on both sides, and the lines they give.
 
 use prony_model::{CountedRounds, LoadSpec};
+use prony_present::number::{share, short};
 use prony_stats::{Ratio, common_rounds, judge};
 
 use crate::ceiling::{Ceilings, Held};
@@ -79,8 +80,8 @@ impl<'a> CaseRounds<'a> {
         let threshold = question.thresholds.of(metric, sessions);
         let (ratio, basis) = self.ratio(metric, &base, &new, sessions);
         let mut notes = match (base.len().min(new.len()), ratio) {
-            (0, _) => vec!["not recorded, or too few responses for it".to_owned()],
-            (_, None) => vec!["needs at least two rounds of each".to_owned()],
+            (0, _) => vec!["not recorded, or too few responses".to_owned()],
+            (_, None) => vec!["each side needs at least two rounds".to_owned()],
             _ => Vec::new(),
         };
         if basis == Basis::Unpaired && self.ceilings.hold(metric) == Held::OfGenerator {
@@ -91,7 +92,7 @@ impl<'a> CaseRounds<'a> {
         }
         Some(MetricRow {
             what: What::Metric(metric),
-            finding: Finding::TooNoisy,
+            finding: Finding::Inconclusive,
             base: middle(&base),
             new: middle(&new),
             change: ratio.map(|ratio| Change::of(ratio, threshold, basis)),
@@ -162,8 +163,10 @@ impl OpenCase {
             );
             row.finding = self.limits.leave(metric, verdict.into());
             if row.finding == Finding::NoChangeSeen && change.p_corrected < 0.05 {
-                row.notes
-                    .push("a change smaller than the threshold".to_owned());
+                let threshold = short(&share(change.threshold));
+                row.notes.push(format!(
+                    "a real change, but below the threshold of {threshold}"
+                ));
             }
         }
         self.case

@@ -153,7 +153,7 @@ impl Comparison {
         self.tally.worse > 0 || self.new_is_wrong
     }
 
-    /// Whether some comparisons were inconclusive.
+    /// Whether a comparison is inconclusive, not comparable or missing.
     pub fn is_open(&self) -> bool {
         let mut rows = self.cases.iter().flat_map(|case| &case.rows);
         !self.left_out.is_empty() || rows.any(|row| row.finding.is_open())
@@ -404,8 +404,8 @@ impl<'a> Comparer<'a> {
             let rounds = self.rounds(case);
             let why = rounds.ceilings.unlike()?;
             Some(format!(
-                "the ceilings (reference servers) of NEW and BASE differ ({why}), so nothing is compared with them, and the changes include \
-                 what the machine did"
+                "the ceilings (reference servers) of NEW and BASE differ ({why}), so Prony compares the raw figures, and a \
+                 change may be the machine's"
             ))
         };
         let mut lines: Vec<String> = cases.iter().filter_map(why).collect();

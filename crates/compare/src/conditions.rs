@@ -14,7 +14,7 @@ pub fn unfinished(side: &str, run: &Run) -> Option<String> {
     let how = match run.end {
         RunEnd::Complete => return None,
         RunEnd::Open => "is still going on, or was killed",
-        RunEnd::Interrupted => "was stopped by its user",
+        RunEnd::Interrupted => "was interrupted",
         RunEnd::Failed => "could not continue",
     };
     Some(format!("{side}: the run {} {how}", run.id))
@@ -56,7 +56,7 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
         ("TCP settings", &then.tcp_settings, &now.tcp_settings),
     ] {
         if then != now {
-            lines.push(format!("the kernel's {what} differ"));
+            lines.push(format!("kernel {what} differ"));
         }
     }
     lines
@@ -90,10 +90,10 @@ pub fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
     let rates = |rounds: &CountedRounds<'_>| list(&rounds.by_round(|one| Metric::Rate.of(one)));
     let ratio = Ratio::unpaired(&rates(&ceilings.new), &rates(&ceilings.base))?;
     Some(format!(
-        "the rate of the ceiling (reference server) itself, {}: {} ({} to {}) from one session to the other",
-        case.load_words(),
+        "the rate of the ceiling (reference server) changed by {} ({} to {}): {}",
         change(ratio.ratio),
         change(ratio.low),
-        change(ratio.high)
+        change(ratio.high),
+        case.load_words()
     ))
 }

@@ -87,7 +87,7 @@ fn finding(then: &Errors, now: &Errors) -> Finding {
     } else if appear(now, then) {
         Finding::Improved
     } else if then.errors == 0 {
-        Finding::TooNoisy
+        Finding::Inconclusive
     } else {
         Finding::NoChangeSeen
     }
@@ -157,7 +157,7 @@ fn finding_of_failures(then: &Failures, now: &Failures) -> Finding {
     } else if appear(now, then) {
         Finding::Improved
     } else if now.share() > then.share() {
-        Finding::TooNoisy
+        Finding::Inconclusive
     } else {
         Finding::NoChangeSeen
     }

@@ -11,8 +11,8 @@ pub enum Finding {
     Worse,
     /// NEW is better, by at least the threshold.
     Improved,
-    /// The interval is so wide that it may hide a change as large as the threshold.
-    TooNoisy,
+    /// Too few rounds, no figures, or an interval so wide that it may hide a change as large as the threshold.
+    Inconclusive,
     /// The figures of a side are a lower bound, or of wrong responses, so the change is unknown.
     Limited,
     /// There is no change; one as large as the threshold would have been seen.
@@ -24,7 +24,7 @@ impl Finding {
     pub const ALL: [Finding; 5] = [
         Finding::Worse,
         Finding::Improved,
-        Finding::TooNoisy,
+        Finding::Inconclusive,
         Finding::Limited,
         Finding::NoChangeSeen,
     ];
@@ -34,15 +34,15 @@ impl Finding {
         match self {
             Finding::Worse => "worse",
             Finding::Improved => "improved",
-            Finding::TooNoisy => "too noisy to say",
+            Finding::Inconclusive => "inconclusive",
             Finding::Limited => "not comparable",
             Finding::NoChangeSeen => "no change seen",
         }
     }
 
-    /// Whether it is inconclusive.
+    /// Whether it leaves open what changed.
     pub const fn is_open(self) -> bool {
-        matches!(self, Finding::TooNoisy | Finding::Limited)
+        matches!(self, Finding::Inconclusive | Finding::Limited)
     }
 }
 
@@ -52,7 +52,7 @@ impl From<Verdict> for Finding {
             Verdict::Improved => Finding::Improved,
             Verdict::Worse => Finding::Worse,
             Verdict::NoChangeSeen => Finding::NoChangeSeen,
-            Verdict::TooNoisy => Finding::TooNoisy,
+            Verdict::Inconclusive => Finding::Inconclusive,
         }
     }
 }
@@ -65,8 +65,8 @@ pub struct Tally {
     pub worse: usize,
     /// Improved.
     pub improved: usize,
-    /// Too noisy to say.
-    pub too_noisy: usize,
+    /// Inconclusive.
+    pub inconclusive: usize,
     /// Limited by the generator.
     pub limited: usize,
     /// No change seen.
@@ -99,14 +99,14 @@ impl Tally {
         let mut weightier = Finding::ALL.into_iter();
         weightier
             .find(|finding| self.count(*finding) > 0)
-            .unwrap_or(Finding::TooNoisy)
+            .unwrap_or(Finding::Inconclusive)
     }
 
     fn slot(&mut self, finding: Finding) -> &mut usize {
         match finding {
             Finding::Worse => &mut self.worse,
             Finding::Improved => &mut self.improved,
-            Finding::TooNoisy => &mut self.too_noisy,
+            Finding::Inconclusive => &mut self.inconclusive,
             Finding::Limited => &mut self.limited,
             Finding::NoChangeSeen => &mut self.no_change_seen,
         }

@@ -1,7 +1,8 @@
 //! How noisy the machine was while both sides were measured.
 
 use prony_model::{Disturbance, NoiseCause, TrialRecord, worst_of};
-use prony_present::number::share;
+use prony_present::number::{share, short};
+use prony_present::words::plural;
 use serde::Serialize;
 
 /// What else the machine did while both sides were measured, over all attempts.
@@ -49,17 +50,27 @@ impl Noise {
             Some(foreign) => format!(", other programs {}", share(foreign)),
             None => "; what other programs used was not recorded".to_owned(),
         };
+        let machine = match (self.is_noisy(), self.foreign_share) {
+            (true, _) => "The machine was noisy",
+            (false, Some(_)) => "The machine was quiet",
+            (false, None) => "As far as recorded, the machine was quiet",
+        };
+        let trials = plural(self.attempts, "trial");
+        let were = if self.noisy > 1 { "were" } else { "was" };
+        let noisy = match (self.is_noisy(), self.noisy) {
+            (true, 0) => format!("none of {trials} lost enough to be re-run"),
+            (false, 0) => format!("none of {trials} was noisy"),
+            (true, noisy) => format!("{noisy} of {trials} {were} noisy"),
+            (false, noisy) => format!("only {noisy} of {trials} {were} noisy"),
+        };
+        let more = if self.noisy > 0 { " more" } else { "" };
+        let least = short(&share(WORTH_TELLING));
         let disturbed = match self.disturbed {
             0 => String::new(),
-            more => format!(" and {more} more slightly disturbed"),
+            count => format!("; {count}{more} lost over {least} of the CPU time"),
         };
-        let trials = match (self.noisy, self.disturbed) {
-            (0, 0) => "no trial was disturbed".to_owned(),
-            (noisy, _) => format!("{noisy} of {} trials were noisy{disturbed}", self.attempts),
-        };
-        let verdict = if self.is_noisy() { "noisy" } else { "quiet" };
         format!(
-            "The machine was {verdict}: {trials}. In the worst trial the hypervisor took {} of the CPU time{foreign}.",
+            "{machine}: {noisy}{disturbed}. In the worst trial the hypervisor took {} of the CPU time{foreign}.",
             share(self.steal_share)
         )
     }

@@ -34,7 +34,7 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
     for (what, texts) in [
         ("not compared", &comparison.left_out),
         ("only in NEW", &comparison.only_new),
-        ("differs", &comparison.differences),
+        ("between sessions", &comparison.differences),
         ("warning", &comparison.warnings),
     ] {
         lines.extend(texts.iter().map(|text| format!("{what}: {text}")));
@@ -132,7 +132,7 @@ fn table<'a>(
         "medians: base → new",
         change_of,
         "95 % interval",
-        "grounds",
+        "basis",
     ];
     let left_out = match medium {
         Medium::Terminal => 1,
@@ -187,7 +187,7 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
         colour: Some(match row.finding {
             Finding::Worse => Colour::Bad,
             Finding::Improved => Colour::Good,
-            Finding::TooNoisy | Finding::Limited => Colour::Warning,
+            Finding::Inconclusive | Finding::Limited => Colour::Warning,
             Finding::NoChangeSeen => Colour::Soft,
         }),
         ..Cell::text(row.finding.words())
@@ -268,8 +268,8 @@ fn bases(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     }
     bases.into_iter().map(|basis| match basis {
         Basis::Paired => {
-            "Each round of NEW is compared with the same round of BASE, run right next to it; the change is the middle of these \
-             ratios, and may differ from the ratio of the two medians."
+            "Each round of NEW is compared with the same round of BASE, run next to it; the change is the Hodges-Lehmann median of \
+             these ratios, and may differ from the ratio of the two medians."
         }
         Basis::ToCeiling => {
             "The two were measured in separate sessions. Each round is compared as a ratio to the ceiling (reference server) of its \

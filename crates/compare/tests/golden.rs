@@ -12,7 +12,7 @@ use sample::{Made, SERVER, between, closed, made, within};
 
 const QUIET: f64 = 0.004;
 
-/// A slower revision, near the ceiling, on a machine with another program.
+/// A slower revision, near the ceiling, on a machine that another program used a little.
 #[test]
 fn worse() {
     let mut run = made("20261122-050000-ab-1", QUIET)
@@ -22,7 +22,7 @@ fn worse() {
         .change("x@2222222", |round, one| {
             one.noise.server_cpus = Some(CpuNoise {
                 steal_share: 0.0,
-                foreign_share: if round == 2 { 0.31 } else { 0.001 },
+                foreign_share: if round == 2 { 0.04 } else { 0.001 },
             });
         });
     run.run.notes.push("A note.".into());
@@ -53,7 +53,7 @@ fn two_sessions() {
         .change("faster", |_, one| one.load.rate_per_s *= 1.2)
         .change("limited", |_, one| {
             one.load.generator.client_limited = true;
-            one.load.generator.client_limited_by = Some("thread 1 was 97 % busy".into());
+            one.load.generator.client_limited_by = Some("a thread was 97 % busy".into());
         })
         .change("warming", |round, one| {
             one.warm_up = Some(WarmUp {

@@ -45,16 +45,16 @@ fn more_work_is_worse_and_less_is_improved() {
 }
 
 #[test]
-fn a_noisy_machine_makes_findings_too_noisy() {
+fn a_noisy_machine_makes_findings_inconclusive() {
     let comparison = compared(&pair(SERVER, 0.3));
-    assert_eq!(row(&comparison, "rate").finding, Finding::TooNoisy);
+    assert_eq!(row(&comparison, "rate").finding, Finding::Inconclusive);
     assert!(comparison.is_open() && !comparison.is_worse());
     let once = made("20261122-050000-ab", QUIET)
         .with("a", SERVER, 1)
         .with("b", SERVER, 1);
     let comparison = within(&once, "a", "b");
     let rate = row(&comparison, "rate");
-    assert_eq!((rate.finding, rate.change), (Finding::TooNoisy, None));
+    assert_eq!((rate.finding, rate.change), (Finding::Inconclusive, None));
     assert!(rate.notes[0].contains("two rounds"), "{:?}", rate.notes);
 }
 
@@ -153,7 +153,10 @@ fn new_errors_are_worse_whatever_the_rate() {
     assert_eq!(finding(&errors(Outcome::WrongBody, 1)), Finding::Worse);
     assert_eq!(finding(&errors(Outcome::TimedOut, 2)), Finding::Worse);
     // A machine that stalls for a moment causes this.
-    assert_eq!(finding(&errors(Outcome::TimedOut, 1)), Finding::TooNoisy);
+    assert_eq!(
+        finding(&errors(Outcome::TimedOut, 1)),
+        Finding::Inconclusive
+    );
     assert!(!has(&compared(&pair(SERVER, QUIET)), What::Errors));
     let before = errors(Outcome::WrongBody, 3);
     let turned = within(&before, "x@2222222", "x@1111111");
@@ -180,7 +183,7 @@ fn more_failed_rounds_are_worse_whatever_failed_before() {
         let of = |comparison| row(comparison, "failure").finding;
         (of(&comparison), of(&turned))
     };
-    let (worse, noisy, same) = (Finding::Worse, Finding::TooNoisy, Finding::NoChangeSeen);
+    let (worse, noisy, same) = (Finding::Worse, Finding::Inconclusive, Finding::NoChangeSeen);
     let is_worse = (worse, Finding::Improved);
     let none = (NotReady, 0);
     assert_eq!(finding(none, (ServerExited, 1)), is_worse);
@@ -384,7 +387,7 @@ fn a_requested_metric_has_a_row_even_without_figures() {
     };
     let comparison = Comparison::of(run.side("a"), run.side("b"), &question).unwrap();
     let expected = [
-        ("instructions", Finding::TooNoisy),
+        ("instructions", Finding::Inconclusive),
         ("memory", Finding::NoChangeSeen),
     ];
     assert_eq!(findings(&comparison), expected);

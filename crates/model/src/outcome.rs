@@ -1,9 +1,11 @@
-//! The outcome of a request. Every request that is started has exactly one.
+//! The outcome of a request. Every request has exactly one.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::exact;
 
 crate::named! {
     /// The outcome of one request.
@@ -155,14 +157,15 @@ impl Checked {
         (self.compared > 0).then(|| self.wrong as f64 / self.compared as f64)
     }
 
-    /// `about 1.0 % of responses were wrong (12 of 1180 compared)`; `None` if no wrong one was found.
+    /// `about 1.0 % of responses were wrong (12 of 1,180 compared)`; `None` if no wrong one was found.
     pub fn finding(&self) -> Option<String> {
         let percent = self.wrong_share().filter(|&share| share > 0.0)? * 100.0;
         // A share rounded to 0 would say that none was wrong.
         let decimals = if percent < 0.1 { 3 } else { 1 };
         Some(format!(
             "about {percent:.decimals$} % of responses were wrong ({} of {} compared)",
-            self.wrong, self.compared
+            exact(self.wrong),
+            exact(self.compared)
         ))
     }
 }
@@ -205,7 +208,7 @@ mod checked_tests {
         assert_eq!((checked.compared, checked.wrong), (1180, 11));
         assert_eq!(
             checked.finding().unwrap(),
-            "about 0.9 % of responses were wrong (11 of 1180 compared)"
+            "about 0.9 % of responses were wrong (11 of 1,180 compared)"
         );
         let mut rare = Checked {
             compared: 99_999,
@@ -220,7 +223,7 @@ mod checked_tests {
         assert!(rare.every_body);
         assert_eq!(
             rare.finding().unwrap(),
-            "about 0.001 % of responses were wrong (1 of 100000 compared)"
+            "about 0.001 % of responses were wrong (1 of 100,000 compared)"
         );
     }
 }

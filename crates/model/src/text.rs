@@ -1,4 +1,4 @@
-//! Rates, stages and percentages as people write them, on the command line, in suite files and in reports:
+//! Counts, rates, stages and percentages as people write them, on the command line, in suite files and in reports:
 //! `5k/s`, and `1k/s..5k/s:30s` for a rate that changes.
 
 use std::fmt;
@@ -6,6 +6,19 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::{Arrivals, Schedule, Stage};
+
+/// A count in full: `1,234,567`.
+pub fn exact(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
 
 /// Why a text is not a rate or a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

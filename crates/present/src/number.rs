@@ -8,6 +8,8 @@
 //! assert_eq!(interval(44_900.0, 46_000.0, count), "44.9–46.0 k");
 //! ```
 
+pub use prony_model::exact;
+
 /// Shown if there is no figure.
 pub const NONE: &str = "–";
 
@@ -20,19 +22,6 @@ pub fn count(value: f64) -> String {
         return format!("{value:.0}");
     }
     scaled(value, 1000.0, &["", " k", " M", " G", " T"])
-}
-
-/// A count in full: `1,234,567`.
-pub fn exact(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Requests per second: `45.3 k req/s`.

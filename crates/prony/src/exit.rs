@@ -18,8 +18,8 @@ pub type Outcome = Result<ExitCode, Box<dyn Error>>;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong; clap uses the same status.
 pub const USAGE: u8 = 2;
-/// The machine or the server is too noisy for a result as precise as the user asked for.
-pub const TOO_NOISY: u8 = 4;
+/// The result is less precise than the user asked for.
+pub const IMPRECISE: u8 = 4;
 /// The user stopped the command. What was measured is kept.
 pub const INTERRUPTED: u8 = 130;
 

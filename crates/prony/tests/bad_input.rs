@@ -123,7 +123,7 @@ fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_
         .run(&["verify", "ceiling", "--workloads", "hello"])
         .with(0);
     let all = project.run(&["verify", "--workloads", "hello"]).with(1);
-    let all = all.prints("right    ceiling × hello");
+    let all = all.prints("verified ceiling × hello");
     all.prints("FAILED   missing-field: ").prints(&told[0]);
     let more = ["--rounds", "1"];
     let ended = run(project.measure("ceiling,misspelt-field", "hello", &more));
@@ -229,7 +229,7 @@ fn a_build_that_fails_shows_its_last_lines_and_the_others_go_on() {
         .run(&["verify", "--workloads", "hello"])
         .with(1)
         .prints("error: no semicolon")
-        .prints("right    good × hello");
+        .prints("verified good × hello");
 }
 
 #[test]

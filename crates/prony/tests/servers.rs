@@ -28,7 +28,7 @@ fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_rig
     let ended = project
         .run(&["verify", "--workloads", "page-log"])
         .with(1)
-        .prints("right    also-warns × page-log");
+        .prints("verified also-warns × page-log");
     let wrong = from(&ended, "WRONG    logs-elsewhere × page-log");
     let came = "  received 0 lines, and 3 on standard error, which are not counted";
     assert!(wrong.contains(came), "{wrong}");
@@ -200,7 +200,7 @@ fn a_command_line_may_contain_host_and_port() {
     project
         .run(&["verify", "in-words", "--workloads", "hello,quote"])
         .with(0)
-        .prints("right    in-words × quote");
+        .prints("verified in-words × quote");
     listens_as_its_words_say(&project, "in-words", "env = { A = \"{prot}\" }\n");
     let file = project.path().join("servers/in-words/server.toml");
     let place = format!("{}:8: field `A`: ", file.display());
@@ -238,11 +238,11 @@ fn a_server_has_variants() {
     fs::write(&file, text + variant).unwrap();
     let all = project.run(&["verify", "--workloads", "hello"]).with(1);
     let all = all
-        .prints("right    speaks × hello")
+        .prints("verified speaks × hello")
         .prints("WRONG    speaks@rude × hello");
     all.prints("`bah from prony\\n`");
     let one = project.run(&["verify", "speaks@rude", "--workloads", "byte"]);
-    one.with(0).prints("right    speaks@rude × byte");
+    one.with(0).prints("verified speaks@rude × byte");
     let unknown = project.run(&["verify", "speaks@rud"]).with(2);
     unknown.says("did you mean `speaks@rude`?");
 
@@ -252,7 +252,7 @@ fn a_server_has_variants() {
     let folder = folder.to_str().unwrap();
     let path = format!("{folder}@rude");
     let there = project.run(&["verify", &path, "--workloads", "byte"]);
-    there.with(0).prints("right    speaks@rude × byte");
+    there.with(0).prints("verified speaks@rude × byte");
     let path = format!("{folder}@rud");
     let unknown = project.run(&["verify", &path]).with(1);
     unknown.says("server `speaks`: there is no variant `rud`; did you mean `rude`?");

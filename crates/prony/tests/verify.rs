@@ -47,14 +47,17 @@ fn the_servers_of_the_repository_respond_correctly() {
     let mut right = Vec::new();
     for server in &servers {
         for workload in WORKLOADS {
-            right.push(format!("right    {server} × {workload}"));
+            right.push(format!("verified {server} × {workload}"));
         }
     }
-    let mut came = ended.lines("right ");
+    let mut came = ended.lines("verified ");
     came.sort_unstable();
     right.sort_unstable();
     assert_eq!(came, right);
-    let all = format!("servers: {} right, 0 wrong, 0 skipped", servers.len());
+    let all = format!(
+        "servers: {} verified, 0 wrong, 0 failed, 0 skipped",
+        servers.len()
+    );
     ended.prints(&all);
 }
 
@@ -213,12 +216,12 @@ fn every_wrong_server_is_reported_with_what_was_expected_and_received() {
         said(lines[at + 2], "received", lie.came);
         // It is right in every other workload.
         for workload in WORKLOADS.iter().filter(|one| **one != lie.workload) {
-            let right = format!("right    {} × {workload}", lie.id);
+            let right = format!("verified {} × {workload}", lie.id);
             assert!(lines.contains(&right.as_str()), "{right}: {}", ended.all());
         }
     }
     assert_eq!(ended.lines("WRONG").len(), LIES.len(), "{}", ended.all());
-    ended.prints("servers: 1 right, 11 wrong, 0 skipped");
+    ended.prints("servers: 1 verified, 11 wrong, 0 failed, 0 skipped");
 }
 
 /// The repository's `python-httpserver` over HTTP/1.1; with `{close}` in the header of its responses.
@@ -253,8 +256,8 @@ fn a_server_that_closes_its_connections_must_say_so() {
     let ended = project.run(&["verify", "--workloads", "hello,page-log,quote"]);
     let ended = ended.with(1);
     for (id, verdict) in [
-        ("open", "right"),
-        ("declared", "right"),
+        ("open", "verified"),
+        ("declared", "verified"),
         ("closing", "WRONG"),
         ("unsaid", "WRONG"),
     ] {
@@ -282,7 +285,7 @@ fn one_draw_per_connection_is_reported() {
     over_http_1_1(&project, "honest", "", "");
     let ended = project.run(&["verify", "--workloads", "quote"]).with(1);
     assert_eq!(
-        ended.lines("right    honest × quote").len(),
+        ended.lines("verified honest × quote").len(),
         1,
         "{}",
         ended.all()
@@ -411,7 +414,7 @@ fn a_server_need_not_serve_unlisted_workloads() {
     let rest = after.split_once(']').unwrap().1;
     std::fs::write(&file, format!("{before}{list}]{rest}")).unwrap();
     let verified = project.run(&["verify", "hello-only"]).with(0);
-    assert_eq!(verified.lines("right"), ["right    hello-only × hello"]);
+    assert_eq!(verified.lines("verified"), ["verified hello-only × hello"]);
     let more = ["--rounds", "1"];
     common::run(project.measure("ceiling,hello-only", "hello,page", &more)).with(0);
     let record = project.export();
@@ -430,8 +433,8 @@ fn a_server_in_a_folder_anywhere_can_be_verified() {
     let ended = project.run(&["verify", folder, "--workloads", "hello,quote"]);
     let ended = ended.with(0);
     assert_eq!(
-        ended.lines("right"),
-        ["right    mine × hello", "right    mine × quote"]
+        ended.lines("verified"),
+        ["verified mine × hello", "verified mine × quote"]
     );
 }
 

@@ -148,7 +148,7 @@ fn a_server_that_keeps_getting_faster_is_marked_at_the_limit() {
     let ended = run_few(&project, &["--warmup-limit", "2s", "--rounds", "2"]).with(0);
     ended
         .says("still getting faster after ")
-        .says("lower bounds");
+        .says("the server may be faster than shown");
     let slow = measured(&project, "slow");
     assert_eq!(slow[0]["warm_up"]["still_improving"], true);
     assert_eq!(slow[0]["warm_up"]["time_to_warm_s"], Value::Null);

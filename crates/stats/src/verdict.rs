@@ -21,7 +21,7 @@ pub enum Verdict {
     /// No change as large as the threshold: the interval excludes it.
     NoChangeSeen,
     /// The interval is so wide that a change as large as the threshold could hide in it.
-    TooNoisy,
+    Inconclusive,
 }
 
 /// The verdict on a ratio of new to old.
@@ -39,7 +39,7 @@ pub fn judge(ratio: &Ratio, p: f64, threshold: f64, better: Better) -> Verdict {
     }
     match away(ratio.low).max(away(ratio.high)) <= matters {
         true => Verdict::NoChangeSeen,
-        false => Verdict::TooNoisy,
+        false => Verdict::Inconclusive,
     }
 }
 

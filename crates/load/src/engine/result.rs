@@ -204,19 +204,22 @@ fn event_loops(workers: &[WorkerResult]) -> String {
 /// Evidence that the generator may have been the bottleneck.
 fn client_limited_by(busy_max: f64, tally: &Tally) -> Option<String> {
     if busy_max > CLIENT_LIMITED_ABOVE {
-        return Some(format!("a worker was {:.0} % busy", busy_max * 100.0));
+        return Some(format!("a thread was {:.0} % busy", busy_max * 100.0));
     }
     let behind_by = tally.schedule.behind_by as f64;
     if behind_by > LAG_GROWTH_NS {
-        let behind_ms = behind_by / 1e6;
+        let behind = match behind_by / 1e9 {
+            s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+            s => format!("{s:.1} s"),
+        };
         return Some(format!(
-            "it was {behind_ms:.0} ms behind its schedule at the end, although connections were free"
+            "it was {behind} behind schedule at the end, although connections were free"
         ));
     }
     let [first, second] = tally.schedule.mean_lag_by_half()?;
     (second > 2.0 * first + LAG_GROWTH_NS).then(|| {
         format!(
-            "it could not keep its schedule: {:.1} ms late in the first half, {:.1} ms in the second",
+            "it could not keep its schedule: {:.1} ms behind in the first half, {:.1} ms in the second",
             first / 1e6,
             second / 1e6
         )

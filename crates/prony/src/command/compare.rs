@@ -23,12 +23,12 @@ Examples:
   prony compare base.json new.json --threshold rate=3%,p99=15% --strict
 
 A side is RUN or RUN:SERVER. RUN is the id of a run, `latest`, `latest~1` (the run \
-before it) and so on, or a file by `prony export`. Without servers, Prony compares \
+before it) and so on, or a file written by `prony export`. Without servers, Prony compares \
 each server, workload and load that both runs have.
 
-Prony compares two servers of one run round by round. Two runs were not interleaved: \
-Prony divides by the ceiling (reference server) of each run if both have the same, \
-and its default thresholds are wider. `prony ab` measures two revisions in one run.
+Prony compares two servers of one run round by round. Two runs are not interleaved, so \
+Prony compares their ratios to the ceiling (reference server), if it is the same in \
+both, and uses wider default thresholds. `prony ab` measures two revisions in one run.
 
 The default metrics are rate, cpu, instructions and p99 of closed loops, and cpu, \
 instructions, p50 and p99 of open ones. The default thresholds:
@@ -41,14 +41,15 @@ Exit status:
   0  nothing is worse
   1  something is worse, or NEW sent wrong responses
   2  the command line is wrong, or the two cannot be compared
-  3  with --strict: nothing is worse, but some comparisons were inconclusive";
+  3  with --strict: nothing is worse, but a comparison is inconclusive, not
+     comparable or missing";
 
 /// The `schema` field of a comparison.
 const SCHEMA: &str = "prony-comparison/2";
 
 /// Something is worse.
 const WORSE: u8 = 1;
-/// Nothing is worse, but some comparisons were inconclusive.
+/// Nothing is worse, but a comparison is inconclusive, not comparable or missing.
 const INCONCLUSIVE: u8 = 3;
 
 /// What to compare, and how.
@@ -71,10 +72,12 @@ pub struct Judging {
     /// Compare these metrics, separated by commas: rate, cpu, instructions, p50, p99, memory
     #[arg(long, value_delimiter = ',', value_name = "METRICS")]
     metrics: Vec<Metric>,
-    /// Ignore changes smaller than this: 2% for all metrics, or rate=2%,cpu=1%,p99=10%
+    /// Ignore smaller changes: one share for all metrics (2%) or one each (rate=2%,cpu=1%); defaults:
+    /// see `prony compare --help`
     #[arg(long, value_name = "SHARES")]
     threshold: Option<Thresholds>,
-    /// Exit with status 3 if a comparison is too noisy to tell, or was left out
+    /// Exit with status 3 if nothing is worse but a comparison is inconclusive, not comparable or
+    /// missing
     #[arg(long)]
     strict: bool,
     #[command(flatten)]
@@ -138,8 +141,8 @@ impl Judging {
             (false, true) if self.strict => INCONCLUSIVE,
             (false, true) => {
                 errln!(
-                    "warning: no regression found, but some comparisons were inconclusive (`--strict` would exit \
-                     with {INCONCLUSIVE})"
+                    "warning: nothing is worse, but a comparison is inconclusive, not comparable or missing \
+                     (`--strict` would exit with {INCONCLUSIVE})"
                 );
                 0
             }

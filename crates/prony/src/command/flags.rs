@@ -72,7 +72,8 @@ impl StoreFlag {
 /// Which recorded run.
 #[derive(Args)]
 pub struct RunFlags {
-    /// Use this run: its id, `latest`, `latest~1` (the one before), or a file by `prony export`
+    /// Use this run: its id, `latest`, `latest~1` (the one before), or a file written by
+    /// `prony export`
     #[arg(default_value = "latest", hide_default_value = true)]
     run: String,
     #[command(flatten)]
@@ -129,7 +130,7 @@ pub struct TrialFlags {
     /// for that [default: 20s, or the suite's limit]
     #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
     pub warmup_limit: Option<Duration>,
-    /// Leave out the ceiling (reference server), which each run measures as well
+    /// Do not measure the ceiling (reference server)
     #[arg(long)]
     pub no_ceiling: bool,
     /// Shuffle the order with this seed, to repeat an earlier order

@@ -25,7 +25,12 @@ use crate::exit::Outcome;
 /// Measures web servers: builds them, checks them, loads them, and says what the numbers can
 /// and cannot tell apart
 #[derive(Parser)]
-#[command(name = "prony", version, arg_required_else_help = true)]
+#[command(
+    name = "prony",
+    version,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     /// Use the project in this folder [default: the one around the current folder]
     #[arg(long, global = true, value_name = "FOLDER")]

@@ -27,7 +27,8 @@ Examples:
   prony verify ../my-server@fast       a variant of it
 
 Exit status:
-  0    every response was as expected (servers without toolchain are skipped)
+  0    every response was as expected; servers whose toolchain is missing are
+       skipped
   1    a response was wrong, or a server could not be built or started
   2    the command line is wrong
   130  you stopped it";
@@ -52,8 +53,9 @@ pub struct Arguments {
 /// The result of one server.
 #[derive(PartialEq, Eq)]
 enum ServerVerdict {
-    Right,
+    Verified,
     Wrong,
+    Failed,
     Skipped,
     Interrupted,
 }
@@ -83,7 +85,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if arguments.servers.is_empty() {
         for broken in &catalogue.broken {
             outln!("FAILED   {}: {}", broken.id, broken.error);
-            verdicts.push(ServerVerdict::Wrong);
+            verdicts.push(ServerVerdict::Failed);
         }
     }
     for (server, prepared) in servers.iter().zip(&prepared) {
@@ -146,11 +148,11 @@ fn verify_one(
 }
 
 fn show(id: &str, results: Vec<VerifyResult>) -> ServerVerdict {
-    let mut verdict = ServerVerdict::Right;
+    let mut verdict = ServerVerdict::Verified;
     for result in results {
         let workload = &result.workload;
         match result.verdict {
-            VerifyVerdict::Right => outln!("right    {id} × {workload}"),
+            VerifyVerdict::Right => outln!("verified {id} × {workload}"),
             VerifyVerdict::Wrong { expected, came } => {
                 outln!("WRONG    {id} × {workload}\n  expected {expected}\n  received {came}");
                 verdict = ServerVerdict::Wrong;
@@ -166,19 +168,24 @@ fn not_verified(id: &str, status: &ServerStatus) -> ServerVerdict {
     }
     match status {
         ServerStatus::Skipped { .. } => ServerVerdict::Skipped,
-        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => ServerVerdict::Wrong,
-        ServerStatus::Ready => ServerVerdict::Right,
+        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => {
+            ServerVerdict::Failed
+        }
+        ServerStatus::Ready => ServerVerdict::Verified,
     }
 }
 
 fn exit_code(verdicts: &[ServerVerdict], require_toolchains: bool) -> ExitCode {
     let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
-    let (wrong, skipped) = (count(ServerVerdict::Wrong), count(ServerVerdict::Skipped));
-    outln!(
-        "servers: {} right, {wrong} wrong, {skipped} skipped",
-        count(ServerVerdict::Right)
-    );
-    match wrong > 0 || (require_toolchains && skipped > 0) {
+    let [verified, wrong, failed, skipped] = [
+        ServerVerdict::Verified,
+        ServerVerdict::Wrong,
+        ServerVerdict::Failed,
+        ServerVerdict::Skipped,
+    ]
+    .map(count);
+    outln!("servers: {verified} verified, {wrong} wrong, {failed} failed, {skipped} skipped");
+    match wrong + failed > 0 || (require_toolchains && skipped > 0) {
         true => ExitCode::from(FAILURE),
         false => ExitCode::SUCCESS,
     }

@@ -42,7 +42,7 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
     lines.extend(requests.map(|how| format!("  {how}")));
     lines.push(format!("  open loop, {arrivals}, {connections}, {threads}"));
     lines.push(format!("  seed {}", result.seed));
-    lines.push(format!("  objective: {}", result.slo));
+    lines.push(format!("  objective (--slo): {}", result.slo));
     lines
 }
 
@@ -120,9 +120,11 @@ fn imprecise(
 ) -> Vec<String> {
     let is_noisy = result.attempts.iter().any(RateAttempt::is_noisy);
     let is_short = result.ended == Ended::Budget && !is_noisy;
-    let why = match is_short {
-        true => format!("unknown after only {}", plural(findings, "finding")),
-        false => "too noisy to say".into(),
+    let is_open = low.is_none() && high.is_none();
+    let why = match (is_short, is_open) {
+        (true, _) => format!("unknown after only {}", plural(findings, "finding")),
+        (false, true) => "unknown".into(),
+        (false, false) => "not precise enough".into(),
     };
     let range = match (low.map(per_second), high.map(per_second)) {
         (Some(low), Some(high)) => format!("between {low} and {high}"),
@@ -134,20 +136,20 @@ fn imprecise(
     let mut lines = vec![format!(
         "Capacity: {why}: {range} (target: within {wanted})"
     )];
-    if !is_short && !is_noisy {
-        lines.push(
-            "  Neither other programs nor the hypervisor disturbed it: at different times, the server held a rate and \
-             failed at a lower one."
-                .into(),
-        );
-    }
-    if !is_short {
-        lines.push(
-            "  Stop other programs, give server and generator their own CPUs (--cpus, and taskset for the server), try \
-             each rate for longer (-d), or accept a wider interval (--precision)."
-                .into(),
-        );
-    }
+    let longer = "Try each rate for longer (-d), or accept a wider interval (--precision).";
+    let advice = match (is_noisy, low, high) {
+        _ if is_short => None,
+        (true, ..) => Some(format!(
+            "  Stop other programs, or give server and generator their own CPUs (--cpus, and taskset for the server). \
+             {longer}"
+        )),
+        (false, Some(_), Some(_)) => Some(format!(
+            "  No attempt was noisy, but the server itself varied: it held a rate and, at another time, failed at a \
+             lower one. {longer}"
+        )),
+        (false, ..) => None,
+    };
+    lines.extend(advice);
     lines
 }
 
@@ -276,10 +278,10 @@ fn end(result: &CapacityResult) -> Vec<String> {
             progress_at_end(result)
         )),
         Ended::Unsettled => Some(
-            "  After the last rate the server sent no ok responses any more; this is what was known by then."
+            "  After the last rate the server sent no ok responses any more; this is the result so far."
                 .into(),
         ),
-        Ended::Interrupted => Some("  Interrupted: this is what was known by then.".into()),
+        Ended::Interrupted => Some("  Interrupted: this is the result so far.".into()),
     });
     lines
 }

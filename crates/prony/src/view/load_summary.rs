@@ -186,7 +186,7 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     if open.bound_hits > 0 {
         let requests = counted(open.bound_hits, "request");
         lines.push(format!(
-            "  {requests} due while all of them were busy: the wait is part of the latency (--max-connections, --pipeline)"
+            "  {requests} due while all connections were busy: the wait is part of the latency (--max-connections, --pipeline)"
         ));
     }
     lines
@@ -338,7 +338,7 @@ fn generator(result: &LoadResult) -> Vec<String> {
         let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
         lines.push(format!(
             "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. Give it more \
-             threads (-t) or CPUs, or read these figures as lower bounds."
+             threads (-t) or CPUs; the server may be faster than shown."
         ));
     }
     lines

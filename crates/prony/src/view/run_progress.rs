@@ -176,8 +176,8 @@ impl RunProgress {
         self.line.print(&match &self.adaptive {
             None => format!("{count} trials, about {about}"),
             Some(adaptive) => format!(
-                "at least {}: {count} trials, about {about}; then more until every comparison is within \
-                 ±{}, up to {} of trials",
+                "{} first: {count} trials, about {about}; then more until every comparison is within \
+                 ±{}. The budget of {} may end it earlier.",
                 plural(self.last_expected_round as usize, "round"),
                 adaptive.precision,
                 minutes(adaptive.budget),
@@ -307,7 +307,7 @@ impl RunProgress {
                 ..=MOST_NOISY_LINES => self.line.print(&line),
                 count if count == MOST_NOISY_LINES + 1 => {
                     self.line
-                        .print("noisy    another trial; this and later ones are in the record");
+                        .print("noisy    more noisy trials follow; see the record");
                 }
                 _ => {}
             }
@@ -429,6 +429,9 @@ fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
     let by: Vec<String> = record.noisy.iter().map(noise_text).collect();
     let then = match again {
         true => "Prony re-runs it at the end of the round",
+        false if record.noisy.iter().any(NoiseCause::is_from_outside) => {
+            "Prony does not re-run it, because the limit of re-runs is reached"
+        }
         false => "Prony does not re-run it",
     };
     (!by.is_empty()).then(|| {
@@ -467,8 +470,8 @@ fn warm_up_text(warm_up: &WarmUp) -> Option<(&'static str, String)> {
     if warm_up.still_improving {
         let loaded = tenths(warm_up.loaded_s);
         let text = format!(
-            "still getting faster after {loaded} under load, so its figures are lower bounds; a longer \
-             --warmup-limit may help"
+            "still getting faster after {loaded} under load, so the server may be faster than \
+             shown; a longer --warmup-limit may help"
         );
         return Some(("warming", text));
     }

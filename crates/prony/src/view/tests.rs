@@ -138,7 +138,7 @@ fn a_search_for_a_capacity() {
         ],
     };
     let limited = Judgement::Limited {
-        why: vec!["a worker was 99 % busy".into()],
+        why: vec!["a thread was 99 % busy".into()],
     };
     let noise = AttemptNoise {
         steal_share: 0.12,
@@ -151,7 +151,7 @@ fn a_search_for_a_capacity() {
             NoiseCause::OtherPrograms { share: 0.31 },
         ],
     };
-    let slow = Some("37 segments were sent again".to_owned());
+    let slow = Some("37 retransmission timeouts of 0.2 s or longer".to_owned());
     let finding = |number| Purpose::Finding { number };
     let noisy = |purpose, run| RateAttempt {
         run,
@@ -231,7 +231,15 @@ fn run(width: u16, precision: Option<&str>) -> String {
         rounds,
         warmup_limit_s: 20.0,
     };
-    let measures = vec![measure("hello", load, 6), measure("sse-20k", requests, 3)];
+    // Rounds that are added as needed begin with 12.
+    let (rounds, fewer, first) = match precision {
+        None => (6, 3, 6),
+        Some(_) => (100, 100, 12),
+    };
+    let measures = vec![
+        measure("hello", load, rounds),
+        measure("sse-20k", requests, fewer),
+    ];
     let ids = ["go-nethttp", "java-helidon-virtual"].map(str::to_owned);
     let mut plan = Plan::interleaved(&ids, &measures, |_, _| true, 1);
     let layout = project::layout(None).unwrap();
@@ -268,7 +276,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         ports: Box::new(FreePorts),
         driver: None,
     };
-    let trials = plan.trials(6);
+    let trials = plan.trials(first);
     let round = plan.next_round(|_| true);
     let attempt = Trying {
         trial: trials[0].clone(),
@@ -289,7 +297,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
     };
     for (server, step) in [
         ("go-nethttp", "building"),
-        ("java-helidon-virtual", "making its toolchain"),
+        ("java-helidon-virtual", "installing its toolchain"),
     ] {
         show(Event::Preparing { server, step });
     }

@@ -45,18 +45,18 @@ fn a_change_below_the_threshold_is_no_change_if_the_interval_excludes_more() {
     // Certainly a change, but whether it exceeds the threshold is open.
     assert_eq!(
         verdict(ratio(1.001, 1.015, 1.03), Better::Higher),
-        Verdict::TooNoisy
+        Verdict::Inconclusive
     );
     assert_eq!(
         verdict(ratio(0.9, 1.0, 1.1), Better::Higher),
-        Verdict::TooNoisy
+        Verdict::Inconclusive
     );
 }
 
 #[test]
 fn the_corrected_p_counts_and_not_the_ratios_own() {
     let up = ratio(1.03, 1.05, 1.07);
-    assert_eq!(judge(&up, 0.2, 0.02, Better::Higher), Verdict::TooNoisy);
+    assert_eq!(judge(&up, 0.2, 0.02, Better::Higher), Verdict::Inconclusive);
 }
 
 #[test]

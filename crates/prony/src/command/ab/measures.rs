@@ -23,8 +23,13 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long each trial is loaded before it is measured, by default.
 const WARMUP: Duration = Duration::from_millis(500);
 
+/// The help of --warmup-limit without the limits of a suite, which `prony ab` does not have.
+const WARMUP_LIMIT_HELP: &str = "Warm each server up until it stops getting faster, for at most this long; 0s does \
+                                 not wait for that [default: 20s]";
+
 /// How the two revisions are measured.
 #[derive(Args)]
+#[command(mut_arg("warmup_limit", |flag| flag.help(WARMUP_LIMIT_HELP)))]
 pub struct MeasureFlags {
     /// Measure only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
@@ -35,10 +40,12 @@ pub struct MeasureFlags {
     /// Measure each trial for this long
     #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
     duration: Duration,
-    /// Add rounds until each change of rate is known this precisely (but at least 12 rounds)
+    /// Add rounds until the change of every rate is known to within this; takes at least 12 rounds,
+    /// unless --budget ends first
     #[arg(long, default_value = "2%", value_name = "PERCENT")]
     precision: Precision,
-    /// Add no more rounds once the trials have taken this long altogether
+    /// Start no round that would make the trials take longer than this in total; runs at least two
+    /// rounds
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = arguments::some_duration)]
     budget: Duration,
     /// Run exactly this many rounds, whatever --precision and --budget say

@@ -48,10 +48,11 @@ Exit status:
   0    nothing is worse
   1    something is worse, or REV2 cannot be built or sent wrong responses
   2    the command line is wrong, or the two cannot be compared
-  3    with --strict: nothing is worse, but some comparisons were inconclusive
+  3    with --strict: nothing is worse, but a comparison is inconclusive, not
+       comparable or missing
   130  you stopped it; what was measured is kept";
 
-// The help of --precision names it.
+// The help of --precision names it, here and of `prony run`.
 const _: () = assert!(LEAST_ROUNDS == 12);
 
 /// Which revisions of what, and how they are measured.

@@ -34,7 +34,7 @@ pub fn sentences(calibration: &Calibration) -> Vec<String> {
 fn round_trip(trips: &RoundTrips) -> Option<String> {
     let trip = trips.two_cpus.or(trips.one_cpu)?;
     let tail = trip.p99.map_or_else(String::new, |p99| {
-        format!(", and one in a hundred {} or more", duration(p99 as f64))
+        format!("; one in a hundred takes {} or more", duration(p99 as f64))
     });
     Some(format!(
         "Latencies below {} are the machine's own: the round trip of a byte takes this long without a \
@@ -46,7 +46,7 @@ fn round_trip(trips: &RoundTrips) -> Option<String> {
 fn wakeup(wakeups: &Wakeups) -> Option<String> {
     let (sleeping, spinning) = (wakeups.sleeping?, wakeups.spinning?);
     Some(format!(
-        "Timers wake {} late (median), {} when spinning. In an open loop that much of a latency may be the \
+        "Timers wake {} late (median), {} when spinning. In an open loop up to this much of a latency may be the \
          generator's; reports show it as schedule lag.",
         duration(sleeping.p50 as f64),
         duration(spinning.p50 as f64)
@@ -113,13 +113,13 @@ fn kept_up(way: &str, rates: &[AtRate]) -> Option<String> {
             let p50 = duration(lag.p50 as f64);
             format!(", with a median lag of {p50}{}", p99.unwrap_or_default())
         });
-        format!("keeps up {}{lag}", exact_rate(at.rate_per_s))
+        format!("keeps up with {}{lag}", exact_rate(at.rate_per_s))
     });
     let lost = lost.map(|at| exact_rate(at.rate_per_s));
     let text = match (kept, lost) {
-        (Some(kept), Some(lost)) => format!("{kept}, but not {lost}"),
+        (Some(kept), Some(lost)) => format!("{kept}, but not with {lost}"),
         (Some(kept), None) => kept,
-        (None, Some(lost)) => format!("does not keep up {lost}"),
+        (None, Some(lost)) => format!("cannot keep up with {lost}"),
         (None, None) => return None,
     };
     Some(format!("With one thread, {way}, the generator {text}."))
@@ -191,7 +191,7 @@ mod tests {
         };
         let said = round_trip(&two_cpus).unwrap();
         assert!(
-            said.contains("below 30.0 µs") && said.contains("hundred 300 µs or more"),
+            said.contains("below 30.0 µs") && said.contains("hundred takes 300 µs or more"),
             "{said}"
         );
         let one_cpu = RoundTrips {
@@ -229,10 +229,10 @@ mod tests {
     fn the_highest_rate_that_was_kept_up_is_named() {
         let said = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
         assert!(
-            said.contains("keeps up 5,000/s, with a median lag"),
+            said.contains("keeps up with 5,000/s, with a median lag"),
             "{said}"
         );
-        assert!(said.contains(", but not 20,000/s"), "{said}");
+        assert!(said.contains(", but not with 20,000/s"), "{said}");
         assert!(
             !kept_up("sleeping", &[at(1e3, 1.0)])
                 .unwrap()

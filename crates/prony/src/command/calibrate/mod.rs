@@ -29,7 +29,7 @@ use crate::view::width;
 const EXAMPLES: &str = "\
 Examples:
   prony calibrate                     the machine's limits, in about 20 s
-  prony calibrate --quick             the same in about 5 s, less exact
+  prony calibrate --quick             the same in about 5 s, less precise
   prony calibrate --server-cpus 0 --load-cpus 1
   prony calibrate --json limits.json  as JSON (schema/calibrate.schema.json)
 
@@ -42,7 +42,7 @@ Exit status:
   2    the command line is wrong
   130  you stopped it; what was measured is shown";
 
-/// How exactly, on which CPUs, and where to.
+/// How precisely, on which CPUs, and where to.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -76,7 +76,10 @@ fn waits(calibration: &Calibration) -> Option<Table> {
     {
         let asked = duration(asked_ns as f64);
         rows.push(times(format!("wake-up delay after {asked}"), sleeping));
-        rows.push(times("  the last 200 µs spinning".into(), spinning));
+        rows.push(times(
+            "  the same, spinning for the last 200 µs".into(),
+            spinning,
+        ));
     }
     if let Some(RoundTrips { two_cpus, one_cpu }) = calibration.round_trips {
         rows.push(times("round trip, two CPUs".into(), two_cpus));
@@ -171,7 +174,7 @@ fn schedule_lag(lag: &ScheduleLag) -> Table {
         rows.collect::<Vec<_>>()
     });
     let (cells, rates): (Vec<_>, Vec<_>) = rows.unzip();
-    let titles = ["lag p50", "lag p99", "sent ratio", "busy"];
+    let titles = ["lag p50", "lag p99", "sent", "busy"];
     let mut table = table(
         "Schedule lag: evenly spaced requests, one thread".into(),
         titles,

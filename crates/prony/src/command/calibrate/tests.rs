@@ -24,7 +24,7 @@ fn at(rate_per_s: f64, rate_ratio: f64, limited: Option<&str>) -> AtRate {
         rate_per_s,
         rate_ratio,
         lag_ns: Some(percentiles(20_000)),
-        generator_busy: 0.5,
+        generator_busy: limited.map_or(0.5, |_| 0.99),
         client_limited_by: limited.map(str::to_owned),
     }
 }
@@ -66,7 +66,7 @@ fn all() -> Calibration {
             sleeping: vec![
                 at(1e3, 1.0, None),
                 at(5e3, 0.9994, None),
-                at(2e4, 0.7, Some("a worker was 99 % busy")),
+                at(2e4, 0.7, Some("a thread was 99 % busy")),
             ],
             spinning: vec![at(1e3, 1.0, None)],
         }),

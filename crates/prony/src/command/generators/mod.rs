@@ -36,7 +36,7 @@ const EXAMPLES: &str = "\
 Examples:
   prony generators                                all installed tools, all cases
   prony generators --tools wrk,prony --rounds 9   these two tools
-  prony generators --cases hello:64,page:32       these cases, with connections
+  prony generators --cases hello:64,page:32       over 64 and 32 connections
   prony generators --cases rate:20k,frozen:1k:64  a rate; a server that freezes
   prony generators --markdown table.md --json all.json
 
@@ -74,7 +74,7 @@ pub struct Arguments {
     /// Run each tool this many times per case
     #[arg(long, value_name = "N", default_value = "5", value_parser = arguments::whole(1..=1000_u32))]
     rounds: u32,
-    /// Run it for this long, in whole seconds; with a freezing server, for at least one period
+    /// Run each tool for this long, in whole seconds; with a freezing server, for at least one period
     #[arg(long, default_value = "2s", value_parser = arguments::whole_seconds)]
     duration: Duration,
     /// Let the server of `frozen` freeze this long at the end of each period

@@ -19,7 +19,7 @@ use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestO
 use prony_server::OutsideMeter;
 
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, TOO_NOISY, interrupt_on_signals};
+use crate::exit::{FAILURE, IMPRECISE, INTERRUPTED, Outcome, interrupt_on_signals};
 use crate::result_file::{self, ResultFile};
 use crate::view::capacity_progress::CapacityProgress;
 use crate::view::{capacity_summary, width};
@@ -28,8 +28,8 @@ use crate::view::{capacity_summary, width};
 #[derive(Args)]
 #[command(next_help_heading = "Capacity")]
 pub struct CapacityArguments {
-    /// Find the highest rate (open loop) at which the server meets the --slo, and the curve of
-    /// latency against rate; -d is the least time per rate
+    /// Find the highest rate (open loop) at which the server meets the objective (--slo), and the curve of
+    /// latency against rate; -d is the minimum time per rate
     #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency"])]
     find_capacity: bool,
     /// Require this of the server: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
@@ -41,8 +41,8 @@ pub struct CapacityArguments {
         requires = "find_capacity"
     )]
     slo: Slo,
-    /// Report a capacity only if its 95 % interval ends within this share of it; otherwise exit with
-    /// status 4
+    /// Report a capacity only if both ends of its 95 % interval are within this share of it; otherwise
+    /// exit with status 4
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
         requires = "find_capacity", hide_short_help = true)]
     precision: f64,
@@ -51,7 +51,7 @@ pub struct CapacityArguments {
     #[arg(long, value_name = "N", value_parser = arguments::whole(1..=1000_u32),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]
     repeats: u32,
-    /// Stop after this long, and show what is known by then
+    /// Stop after this long, and show the result so far
     #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, default_value = "6m",
         requires = "find_capacity", hide_short_help = true)]
     budget: Duration,
@@ -168,7 +168,7 @@ fn exit_code(result: &CapacityResult) -> ExitCode {
         (Ended::Interrupted, _) => ExitCode::from(INTERRUPTED),
         (Ended::Unsettled, _) => ExitCode::from(FAILURE),
         (_, Found::Capacity { .. } | Found::AtLeast { per_s: Some(_), .. }) => ExitCode::SUCCESS,
-        (_, Found::Imprecise { .. }) => ExitCode::from(TOO_NOISY),
+        (_, Found::Imprecise { .. }) => ExitCode::from(IMPRECISE),
         _ => ExitCode::from(FAILURE),
     }
 }

@@ -50,7 +50,7 @@ Examples:
   prony load -c64 --rate 5k/s --latency http://localhost:8080/
                                         open loop: 5,000 requests per second
   prony load --rate 9/s --arrivals poisson --deadline 1s http://localhost:8080/
-                                        at random; drops what is 1 s late
+                                        at random; sheds what is 1 s overdue
   prony load --stages 1k/s:10s,1k/s..5k/s:30s,5k/s:10s http://localhost:8080/
                                         a constant rate, a ramp, a constant rate
   prony load --users 500 --think-time 1s --open http://localhost:8080/
@@ -74,10 +74,10 @@ docs/load.md explains each kind of load, its latency, and the flags of other \
 tools. docs/capacity.md explains how Prony finds the highest rate.
 
 Exit status:
-  0    there were ok responses (or events of --streams, or a capacity)
-  1    there were none, or the load could not be run
+  0    ok responses, streamed events or a capacity were measured
+  1    none were, or the load could not be run
   2    the command line is wrong
-  4    --find-capacity was too noisy for --precision
+  4    --find-capacity: the capacity is not known to within --precision
   130  you stopped it; what was measured is shown";
 
 /// What to load, and how. Most short flags are wrk's.

@@ -42,8 +42,8 @@ pub struct ShapeArguments {
     /// Send at this rate regardless of response times: 5k/s, 5000, 300/m; at most 1000M/s
     #[arg(long, value_parser = prony_model::parse_rate, group = "schedule")]
     rate: Option<f64>,
-    /// Send at several rates in turn: 1k/s:10s holds a rate, 1k/s..5k/s:30s moves evenly; the last
-    /// one needs no time if -d or -n is given
+    /// Send at several rates in turn: 1k/s:10s holds a rate, 1k/s..5k/s:30s ramps linearly; the
+    /// last one needs no time if -d or -n is given
     #[arg(long, value_parser = stages, group = "schedule")]
     stages: Option<Stages>,
     /// Choose how the requests of a rate are spaced [default: even, with --find-capacity poisson]
@@ -74,11 +74,11 @@ pub struct ShapeArguments {
     #[arg(long, conflicts_with_all = ["schedule", "users", "connections", "threads", "pipeline"],
         hide_short_help = true)]
     sequential: bool,
-    /// Drop requests that cannot be sent within this time of their due time; with --users --open,
+    /// Shed requests that cannot be sent within this time of their due time; with --users --open,
     /// also count those without a full response by then as timed out
     #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, hide_short_help = true)]
     pub deadline: Option<Duration>,
-    /// Busy-wait until requests are due: more exact, but each thread takes a whole CPU
+    /// Busy-wait until requests are due: more precise, but each thread takes a whole CPU
     #[arg(long, hide_short_help = true)]
     pub spin: bool,
     /// Draw random arrivals and choices from this seed, to repeat earlier ones [default: a random

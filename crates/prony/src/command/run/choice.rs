@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   prony run                                    the suite `tour`: a first look
   prony run zap                                another suite (see `prony list`)
-  prony run zap --quick                        the same load, in seconds
+  prony run zap --quick                        the same load, about 40 s
   prony run --all --quick                      every suite, one after the other
   prony run tour --only go-nethttp,bun         only these two servers
   prony run ./my-suite.toml                    a suite of your own
@@ -38,7 +38,8 @@ Examples:
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
 
 Exit status (with --all, the highest of all suites):
-  0    every server with its toolchain was measured, without wrong responses
+  0    every server whose toolchain is installed was measured, and no response
+       was wrong
   1    a build, start, verification or trial failed, or a response was wrong;
        the report is written nevertheless
   2    the command line is wrong
@@ -54,7 +55,7 @@ pub struct Arguments {
     /// Run every suite, one after the other, each with its own report
     #[arg(long, conflicts_with = "suite")]
     pub all: bool,
-    /// Run the suite's quick version: the same kinds of load for seconds instead of minutes
+    /// Run the suite's quick version: the same kinds of load, with fewer or shorter trials
     #[arg(long)]
     quick: bool,
     /// Run only these servers (ID or ID@VARIANT), separated by commas
@@ -66,25 +67,27 @@ pub struct Arguments {
     /// Measure only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
-    /// Compare the other servers with this one [default: the ceiling, or else the first]
+    /// Compare the other servers with this one [default: the ceiling (reference
+    /// server), or else the first server]
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
     pub baseline: Option<String>,
     /// Run this many rounds instead of the suite's number; with --precision, at most this many
     #[arg(long, value_name = "N", value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
-    /// Add rounds until each 95 % interval ends within this share of its ratio to the baseline
+    /// Add rounds until both ends of each 95 % interval are within this share of the ratio to the
+    /// baseline; takes at least 12 rounds, unless --budget ends first
     #[arg(long, value_name = "PERCENT")]
     precision: Option<Precision>,
-    /// Add no more rounds once the trials have taken this long altogether (but at least two rounds);
-    /// needs --precision [default: 30m]
+    /// Start no round that would make the trials take longer than this in total; runs at least two
+    /// rounds; needs --precision [default: 30m]
     #[arg(long, value_parser = arguments::some_duration, value_name = "DURATION")]
     budget: Option<Duration>,
-    /// Measure each trial for this long instead of the suite's duration; a load with a number of
-    /// requests ends then at the latest
+    /// Measure each trial for this long instead of the suite's duration; a load that also has a
+    /// number of requests ends at whichever comes first
     #[arg(long, value_parser = arguments::measured_duration)]
     duration: Option<Duration>,
-    /// Measure this many requests in each trial instead of the suite's number; a load with a
-    /// duration ends then at the latest
+    /// Measure this many requests in each trial instead of the suite's number; a load that
+    /// also has a duration ends at whichever comes first
     #[arg(long, value_name = "N", value_parser = arguments::some_count)]
     requests: Option<NonZeroU64>,
     #[command(flatten)]

@@ -113,7 +113,7 @@ fn ended(found: Found, ended: Ended) -> CapacityResult {
 
 fn with_curve() -> CapacityResult {
     let limited = Judgement::Limited {
-        why: vec!["a worker was 99 % busy".into()],
+        why: vec!["a thread was 99 % busy".into()],
     };
     let steal = vec![NoiseCause::Steal { share: 0.12 }];
     CapacityResult {
@@ -132,12 +132,17 @@ fn with_curve() -> CapacityResult {
 fn disturbed() -> CapacityResult {
     let steal = |share| NoiseCause::Steal { share };
     let others = NoiseCause::OtherPrograms { share: 0.31 };
+    let late = |latency| LatencySummary {
+        max: 1_030_000_000,
+        ..latency
+    };
     CapacityResult {
         attempts: vec![
             noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
             noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
             RateAttempt {
-                slow_because: Some("37 SYNs were sent again".into()),
+                latency_ns: attempt(6_400.0, failed(), 100).latency_ns.map(late),
+                slow_because: Some("37 SYNs were sent again after waiting 1 s or longer".into()),
                 ..attempt(6_400.0, failed(), 100)
             },
         ],
@@ -146,7 +151,7 @@ fn disturbed() -> CapacityResult {
 }
 
 fn limited() -> CapacityResult {
-    let why = vec!["a worker was 99 % busy".into()];
+    let why = vec!["a thread was 99 % busy".into()];
     let mut limited = result(Found::AtLeast {
         per_s: Some(5000.0),
         limited_at_per_s: 5500.0,
@@ -226,7 +231,7 @@ fn summaries_are_the_golden_ones() {
             ended(between(None, None), Ended::Interrupted),
         ),
     ];
-    let requests = Some("2 URLs, in turn");
+    let requests = Some("2 URLs, round-robin");
     golden(
         "capacity-summary",
         &texts.map(|(title, result)| (title, text(&result, requests, 80))),

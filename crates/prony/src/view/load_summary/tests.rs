@@ -163,12 +163,12 @@ fn troubled() -> LoadResult {
             system_calls: 2500,
             cycles: Some(20_000_000),
             instructions: Some(13_500_000),
-            busy_max: 0.97,
+            busy_max: 0.99,
             client_limited: true,
-            client_limited_by: Some("a worker was 99 % busy".into()),
+            client_limited_by: Some("a thread was 99 % busy".into()),
             ..closed().generator
         },
-        slow_because: Some("37 segments were sent again".into()),
+        slow_because: Some("37 retransmission timeouts of 0.2 s or longer".into()),
         latency_ns: times(230_000_000),
         ..closed()
     }
@@ -220,7 +220,7 @@ fn nothing_ok() -> LoadResult {
         rate_per_s: 0.0,
         latency_ns: None,
         statuses: [(404, 1000)].into(),
-        slow_because: Some("37 SYNs were sent again".into()),
+        slow_because: Some("37 SYNs were sent again after waiting 1 s or longer".into()),
         ..closed()
     }
 }
