@@ -15,7 +15,7 @@ from pathlib import Path
 from place import Place, progress
 
 DIFFERENT = ("improved", "worse")
-VERDICTS = (*DIFFERENT, "no-change-seen", "too-noisy", "limited")
+VERDICTS = (*DIFFERENT, "no-change-seen", "inconclusive", "limited")
 # The servers that are compared with the base, and by how much they are truly slower, in percent.
 AGAINST_BASE = {"twin": 0, "slower-3": 3, "slower-5": 5}
 # The metrics that fall if a server is slower; all others rise.
@@ -190,7 +190,7 @@ def compare(place: Place, file: Path, server: str, flags: list[str]) -> list[dic
         "-",
     ]
     done = subprocess.run([*command, *flags], capture_output=True, text=True)
-    # 0: nothing is worse; 1: something is; 3: too noisy to say (`--strict`).
+    # 0: nothing is worse; 1: something is; 3: something is inconclusive (`--strict`).
     if done.returncode not in (0, 1, 3):
         sys.exit(f"prony compare of {file} failed:\n{done.stderr}")
     comparisons = comparisons_of(json.loads(done.stdout))
@@ -221,7 +221,7 @@ def says(folder: Path, pattern: str) -> bool:
 
 def table(evidence: Evidence) -> str:
     lines = [
-        "| against the base | metric | worse | improved | no change seen | too noisy | limited "
+        "| against the base | metric | worse | improved | no change seen | inconclusive | limited "
         "| called different | median ratio | 95 % intervals that contain the truth |",
         "|---|---|" + "---:|" * 8,
     ]
@@ -233,7 +233,7 @@ def table(evidence: Evidence) -> str:
 def row(server: str, metric: str, tally: Tally) -> str:
     counts = [
         str(tally.called(verdict))
-        for verdict in ("worse", "improved", "no-change-seen", "too-noisy", "limited")
+        for verdict in ("worse", "improved", "no-change-seen", "inconclusive", "limited")
     ]
     different = share(tally.called(*DIFFERENT), tally.count)
     middle, covered = "", ""
