@@ -190,7 +190,7 @@ def compare(place: Place, file: Path, server: str, flags: list[str]) -> list[dic
         "-",
     ]
     done = subprocess.run([*command, *flags], capture_output=True, text=True)
-    # 0: nothing is worse; 1: something is; 3: something is inconclusive (`--strict`).
+    # 0: nothing is worse; 1: something is; 3: inconclusive (`--strict`).
     if done.returncode not in (0, 1, 3):
         sys.exit(f"prony compare of {file} failed:\n{done.stderr}")
     comparisons = comparisons_of(json.loads(done.stdout))
