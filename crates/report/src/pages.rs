@@ -56,7 +56,8 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     }
     sections.extend(summary.tables.iter().map(|table| {
         let ratio = columns::baseline_title(table)
-            .map(|title| format!("Ratio: {title}, with its interval."));
+            .filter(|_| table.rows.iter().any(|row| row.of_baseline.is_some()))
+            .map(|title| format!("{title}, round by round."));
         let notes = notes::unranked(table)
             .into_iter()
             .chain(ratio)
@@ -197,16 +198,21 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
             kinds.map(|kind| charts::figure(kind, table)).collect(),
         ));
         blocks.push(Block::Table(columns::speed(table)));
+        let mut intervals = table.rows.iter().filter_map(|row| row.figures.p50_interval);
+        let intervals = match intervals.next() {
+            Some(_) => " Beside a figure: its 95 % interval.",
+            None => "",
+        };
         blocks.push(Block::Caption(format!(
-            "Latency (p50 to p99.9): {}, from the histograms of all rounds merged. The intervals are 95 % intervals.",
+            "Latency: {}, all rounds merged.{intervals}",
             load::latency(&table.load)
         )));
         blocks.extend(notes::unranked(table).map(Block::Caption));
-        blocks.push(Block::Heading("What it cost the server".into()));
+        blocks.push(Block::Heading("Cost to the server".into()));
         blocks.push(Block::Table(columns::cost(table)));
         blocks.extend(notes::asides(table).into_iter().map(Block::Caption));
         let generator = vec![Block::Table(columns::generator(table))];
-        blocks.push(Block::Fold("What it cost the generator".into(), generator));
+        blocks.push(Block::Fold("Cost to the generator".into(), generator));
     }
     let here = summary
         .absences
@@ -246,7 +252,7 @@ fn noise(summary: &RunSummary) -> Option<Section> {
         Head::words("noise"),
         Head::figure("median trial"),
         Head::figure("worst trial"),
-        Head::words("the worst was"),
+        Head::words("worst in"),
     ];
     let seen = Table {
         heads: heads.into(),
@@ -271,7 +277,7 @@ fn absences(summary: &RunSummary) -> Option<Section> {
         let head = format!("{}{place}: {}", absence.server.id, absence.why.label());
         let (line, code) = match &absence.why {
             Why::Skipped { missing, install } => (
-                format!("{head}; {missing} is missing. Install:"),
+                format!("{head}; {missing} is missing. To install it:"),
                 Some(install.clone()),
             ),
             why if why.text().contains('\n') => (format!("{head}:"), Some(why.text())),
@@ -290,7 +296,7 @@ fn absences(summary: &RunSummary) -> Option<Section> {
 fn conditions_section(run: &Run) -> Section {
     let lines = |title: &str, lines: &[String]| {
         let block = match lines.is_empty() {
-            true => Block::Text("None seen.".into()),
+            true => Block::Text("None detected.".into()),
             false => Block::Code(lines.join("\n")),
         };
         Block::Fold(format!("{title} ({})", lines.len()), vec![block])
@@ -313,7 +319,7 @@ fn conditions_section(run: &Run) -> Section {
     let servers = Table {
         heads: [
             "server",
-            "made with",
+            "built with",
             "class",
             "command",
             "sources (SHA-256)",
@@ -361,7 +367,7 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
     blocks.push(Block::Caption(words::how(table).join(" ")));
     blocks.extend(table.source.notes.iter().cloned().map(Block::Caption));
     blocks.push(Block::Charts(charts::document_figures(table)));
-    blocks.extend(words::overall(table).map(|_| Block::Heading("What held".into())));
+    blocks.extend(words::overall(table).map(|_| Block::Heading("Did the published order hold?".into())));
     blocks.extend(held(table));
     if let Some(ratios) = tables::ratios(table) {
         blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
@@ -395,7 +401,7 @@ fn held(table: &DocumentTable) -> Vec<Block> {
 fn overview(summary: &RunSummary) -> Section {
     let open = match summary.has_open() {
         true => {
-            " Of an open loop the median latency is shown: its rate is the one that was offered."
+            " Open loops show the median latency, because the load sets the rate."
         }
         false => "",
     };
@@ -463,7 +469,7 @@ fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerLabel
         bar: Some(rate / highest_rate(table)),
         ..Cell::text(count(rate))
     };
-    rank(row.band(), row.flags().join(", "), cell)
+    rank(row.band(), row.flags().join("; "), cell)
 }
 
 fn highest_rate(table: &ResultTable) -> f64 {

@@ -81,12 +81,12 @@ const KINDS: [Kind; 9] = [
         |it| Some(it.load.generator.scheduling?.run_queue_wait_s / it.load.duration_s),
     ),
     (
-        "CPU taken from a server's thread, times per second",
+        "preemptions of the server's threads per second",
         count,
         |it| Some(it.server.scheduling?.involuntary_switches as f64 / it.loaded_s()),
     ),
     (
-        "CPU taken from a generator's thread, times per second",
+        "preemptions of the generator's threads per second",
         count,
         |it| Some(it.load.generator.scheduling?.involuntary_switches as f64 / it.load.duration_s),
     ),

@@ -55,6 +55,14 @@ impl RunSummary {
         self.tables.iter().any(thinks)
     }
 
+    /// Whether a table is of several connections that each send again at once, so that they keep the server busy.
+    pub(crate) fn has_saturated(&self) -> bool {
+        let saturates = |table: &ResultTable| {
+            matches!(table.load.shape, LoadShape::Closed) && table.load.connections > 1
+        };
+        self.tables.iter().any(saturates)
+    }
+
     /// Whether a table is of an open loop.
     pub fn has_open(&self) -> bool {
         self.tables.iter().any(ResultTable::is_open)

@@ -173,7 +173,7 @@ fn only_a_figure_that_follows_the_noise_is_flagged() {
     assert_eq!((follows("mine"), follows("go-nethttp")), (None, None));
     let flags = row(hello(&comparison), "bun").flags();
     assert!(
-        flags.contains(&"follows the noise (rank correlation -1.00)".to_owned()),
+        flags.contains(&"follows the noise (rank correlation −1.00)".to_owned()),
         "{flags:?}"
     );
 }
