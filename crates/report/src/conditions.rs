@@ -30,7 +30,10 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
             "Machine",
             format!("{model}, {online} online, {memory} memory"),
         ),
-        ("Virtualization", or(&machine.virtualization, "none detected")),
+        (
+            "Virtualization",
+            or(&machine.virtualization, "none detected"),
+        ),
         (
             "System",
             format!("{}, kernel {}", known(&machine.os), known(&machine.kernel)),

@@ -190,7 +190,10 @@ fn warming(warming: &WarmingFigures) -> Vec<String> {
             0.0 => " (warm at once)".to_owned(),
             ns => format!(" (took {} to warm up)", number::duration(ns)),
         });
-        flags.push(format!("kept running between rounds{}", after.unwrap_or_default()));
+        flags.push(format!(
+            "kept running between rounds{}",
+            after.unwrap_or_default()
+        ));
     }
     if warming.restarts > 0 {
         flags.push(match warming.restarts {

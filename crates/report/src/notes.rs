@@ -186,13 +186,13 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
     let are = if servers.len() == 1 { "is" } else { "are" };
     (!servers.is_empty()).then(|| {
         format!(
-            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}. Prony compares samples of the bodies, \
-             so more may be wrong.",
+            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}. Prony compares samples of \
+             the bodies, so more may be wrong.",
             servers.len(),
             all.iter()
                 .filter(|id| **id != CEILING || servers.contains(*id))
                 .count(),
-            listed.join("; ")
+            listed.join(", ")
         )
     })
 }
@@ -208,7 +208,7 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
         ))
     };
     let tables: Vec<String> = summary.tables.iter().filter_map(in_table).collect();
-    format!("{id} ({})", tables.join(", "))
+    format!("{id} ({})", tables.join("; "))
 }
 
 /// A warning about a noisy machine, to read before the figures of a run.

@@ -55,9 +55,15 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         }));
     }
     sections.extend(summary.tables.iter().map(|table| {
+        let all = columns::all(table);
         let ratio = columns::baseline_title(table)
-            .filter(|_| table.rows.iter().any(|row| row.of_baseline.is_some()))
-            .map(|title| format!("{title}, round by round."));
+            .filter(|_| shows_ratio(&all, width.max(40)))
+            .map(|title| {
+                format!(
+                    "ratio: {}, round by round.",
+                    title.trim_start_matches("ratio ")
+                )
+            });
         let notes = notes::unranked(table)
             .into_iter()
             .chain(ratio)
@@ -65,7 +71,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         Section {
             title: table.name(),
             lead: load::in_rounds(&table.load, table.rounds),
-            blocks: std::iter::once(Block::Table(columns::all(table)))
+            blocks: std::iter::once(Block::Table(all))
                 .chain(notes.map(Block::Caption))
                 .collect(),
             ..Section::default()
@@ -118,6 +124,13 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         ..Page::default()
     };
     page.terminal(width, Paint { colour })
+}
+
+/// Whether a terminal of this width has room for the column of ratios.
+fn shows_ratio(table: &Table, width: usize) -> bool {
+    let lines = table.terminal(width, Paint { colour: false });
+    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
+    words.any(|word| word == "ratio")
 }
 
 fn page(run: &Run, summary: &RunSummary) -> Page {
@@ -367,7 +380,9 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
     blocks.push(Block::Caption(words::how(table).join(" ")));
     blocks.extend(table.source.notes.iter().cloned().map(Block::Caption));
     blocks.push(Block::Charts(charts::document_figures(table)));
-    blocks.extend(words::overall(table).map(|_| Block::Heading("Did the published order hold?".into())));
+    blocks.extend(
+        words::overall(table).map(|_| Block::Heading("Did the published order hold?".into())),
+    );
     blocks.extend(held(table));
     if let Some(ratios) = tables::ratios(table) {
         blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
@@ -400,9 +415,7 @@ fn held(table: &DocumentTable) -> Vec<Block> {
 /// Every server against every workload.
 fn overview(summary: &RunSummary) -> Section {
     let open = match summary.has_open() {
-        true => {
-            " Open loops show the median latency, because the load sets the rate."
-        }
+        true => " Open loops show the median latency, because the load sets the rate.",
         false => "",
     };
     let heads = summary.tables.iter().map(|table| match table.is_open() {

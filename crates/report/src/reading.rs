@@ -182,11 +182,13 @@ pub fn intervals(summary: &RunSummary) -> Vec<String> {
         sentences.push("Intervals are 95 % intervals over the rounds.".to_owned());
     }
     if counts.iter().any(|count| *count >= 6) {
-        sentences.push("With six or more measured rounds the intervals are distribution-free.".to_owned());
+        sentences.push(
+            "With six or more measured rounds the intervals are distribution-free.".to_owned(),
+        );
     }
     if !few.is_empty() {
         sentences.push(format!(
-            "Rows with fewer than six measured rounds (here {}) have Student's t intervals, which assume roughly normal noise.",
+            "Rows with fewer than six measured rounds (here {}) have wider intervals, by Student's t, which assume roughly normal noise.",
             few.join(" and ")
         ));
     }

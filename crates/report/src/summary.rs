@@ -28,7 +28,7 @@ impl RunSummary {
         RunSummary {
             published: Document::of(run, trials, &tables),
             absences: absence::absences(run, trials, &tables),
-            quiet: Quiet::of(trials),
+            quiet: Quiet::of(trials, &tables),
             tables,
         }
     }

@@ -12,7 +12,10 @@ use crate::table::{ResultTable, ServerRow};
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
 pub fn verdict(table: &ResultTable) -> String {
     let first = match (table.is_open(), thinking_sets_the_pace(table)) {
-        (true, _) => lowest_latency(table, "No server is ranked by rate, because the load sets it."),
+        (true, _) => lowest_latency(
+            table,
+            "No server is ranked by rate, because the load sets it.",
+        ),
         (_, true) => lowest_latency(
             table,
             "The users' think time sets the pace, so the rates separate no servers.",
@@ -99,10 +102,9 @@ fn thinking_sets_the_pace(table: &ResultTable) -> bool {
 
 /// `why` says why no server is ranked.
 fn lowest_latency(table: &ResultTable, why: &str) -> String {
-    let rows = table
-        .rows
-        .iter()
-        .filter(|row| !row.is_reference() && (row.is_sound() || row.thinks && row.band().is_some()));
+    let rows = table.rows.iter().filter(|row| {
+        !row.is_reference() && (row.is_sound() || row.thinks && row.band().is_some())
+    });
     let latencies = rows.filter_map(|row| Some((row, row.figures.percentile(Percentile::P50)?)));
     match latencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
         Some((row, latency)) => format!(

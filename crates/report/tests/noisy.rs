@@ -232,7 +232,7 @@ fn the_reason_for_the_last_round_is_reported() {
     let enough = hello(&COMPARED).enough.unwrap();
     assert_eq!(
         (enough.reason, enough.widest),
-        (EnoughRounds::Budget, Some(0.051))
+        (EnoughRounds::Budget, Some(0.15))
     );
     assert!(
         RunSummary::of(&sample::run(), &sample::trials()).tables[0]

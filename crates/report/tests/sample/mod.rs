@@ -315,7 +315,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             latency_ns: histogram.summary(),
             connect_ns: None,
             histogram: histogram.to_base64(),
-            within_stdev: 0.7,
+            within_stdev: histogram.share_within_one_stdev(),
             first_wrong: None,
             checked: None,
             generator: GeneratorCost {
