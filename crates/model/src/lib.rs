@@ -36,7 +36,7 @@ pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
     Outside, OutsideServer, noisy, worst_of,
 };
-pub use outcome::{Checked, Outcome, Outcomes, grouped};
+pub use outcome::{Checked, Outcome, Outcomes};
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, ServerRecord,

@@ -155,30 +155,16 @@ impl Checked {
         (self.compared > 0).then(|| self.wrong as f64 / self.compared as f64)
     }
 
-    /// `about 1.0 % of responses were wrong (12 of 1,180 compared)`; `None` if no wrong one was found.
+    /// `about 1.0 % of responses were wrong (12 of 1180 compared)`; `None` if no wrong one was found.
     pub fn finding(&self) -> Option<String> {
         let percent = self.wrong_share().filter(|&share| share > 0.0)? * 100.0;
         // A share rounded to 0 would say that none was wrong.
         let decimals = if percent < 0.1 { 3 } else { 1 };
         Some(format!(
             "about {percent:.decimals$} % of responses were wrong ({} of {} compared)",
-            grouped(self.wrong),
-            grouped(self.compared)
+            self.wrong, self.compared
         ))
     }
-}
-
-/// A count in full, with its thousands separated: `1,234,567`.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
@@ -219,7 +205,7 @@ mod checked_tests {
         assert_eq!((checked.compared, checked.wrong), (1180, 11));
         assert_eq!(
             checked.finding().unwrap(),
-            "about 0.9 % of responses were wrong (11 of 1,180 compared)"
+            "about 0.9 % of responses were wrong (11 of 1180 compared)"
         );
         let mut rare = Checked {
             compared: 99_999,
@@ -234,7 +220,7 @@ mod checked_tests {
         assert!(rare.every_body);
         assert_eq!(
             rare.finding().unwrap(),
-            "about 0.001 % of responses were wrong (1 of 100,000 compared)"
+            "about 0.001 % of responses were wrong (1 of 100000 compared)"
         );
     }
 }

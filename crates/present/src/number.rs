@@ -24,7 +24,15 @@ pub fn count(value: f64) -> String {
 
 /// A count in full: `1,234,567`.
 pub fn exact(value: u64) -> String {
-    prony_model::grouped(value)
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Requests per second: `45.3 k req/s`.

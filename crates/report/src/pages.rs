@@ -17,7 +17,7 @@ use crate::notes;
 use crate::published::{Document, DocumentTable, tables, words};
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
-use crate::table::{ResultTable, ServerLabel};
+use crate::table::{ResultTable, ServerLabel, ServerRow};
 use crate::verdict::{servers, verdict};
 
 /// The whole report as one self-contained HTML page, light or dark like the reader's system.
@@ -211,10 +211,10 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
             kinds.map(|kind| charts::figure(kind, table)).collect(),
         ));
         blocks.push(Block::Table(columns::speed(table)));
-        let mut intervals = table.rows.iter().filter_map(|row| row.figures.p50_interval);
-        let intervals = match intervals.next() {
-            Some(_) => " Beside a figure: its 95 % interval.",
-            None => "",
+        let has_interval = |row: &ServerRow| row.figures.interval(Percentile::P50).is_some();
+        let intervals = match table.rows.iter().any(has_interval) {
+            true => " Next to a figure is its 95 % interval.",
+            false => "",
         };
         blocks.push(Block::Caption(format!(
             "Latency: {}, all rounds merged.{intervals}",

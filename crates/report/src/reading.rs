@@ -6,8 +6,8 @@ use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
 /// What a rank is, in short.
-pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is certainly faster. Every two \
-     servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
+pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is clearly faster (95 %). Every \
+     two servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
 
 /// What the ratios of a document's table are.
 pub const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
@@ -63,9 +63,9 @@ const PUBLISHED: [&str; 2] = [
 ];
 
 const RANKS: [&str; 4] = [
-    "Rank: the range of ranks that the data allow. 2–4: one server is certainly faster, and this one could be anywhere from 2nd to \
-     4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels out. The \
-     comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
+    "Rank: the range of ranks that the data allow. 2–4: one server is clearly faster (95 %), and this one could be anywhere from 2nd \
+     to 4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels out. \
+     The comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
      Servers whose ranges overlap are listed by median; that order alone does not mean that one is faster.",
     "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what this machine can do \
      and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
