@@ -1,6 +1,6 @@
 //! Notes on a run and on its tables, in sentences.
 
-use prony_model::{CEILING, EnoughRounds};
+use prony_model::EnoughRounds;
 use prony_present::number::{self, count, duration, exact, ratio, share};
 use prony_present::words::{counted, plural};
 
@@ -190,7 +190,7 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
              the bodies, so more may be wrong.",
             servers.len(),
             all.iter()
-                .filter(|id| **id != CEILING || servers.contains(*id))
+                .filter(|id| **id != prony_model::CEILING || servers.contains(*id))
                 .count(),
             listed.join(", ")
         )
@@ -216,12 +216,12 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
         let trials = match quiet.disturbance.noisy {
-            0 => " No single trial lost enough to count as noisy.".to_owned(),
-            _ => format!(" {}", noisy_trials(quiet)),
+            0 => "No single trial lost enough to be re-run.".to_owned(),
+            _ => noisy_trials(quiet),
         };
         format!(
-            "This machine was noisy: on average other programs and the hypervisor took {lost} of the CPU time of the \
-             server or the generator.{trials}"
+            "This machine was noisy: on average other programs and the hypervisor took {lost} of the CPU time of server or \
+             generator. {trials}"
         )
     })
 }
@@ -232,12 +232,8 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
         return Vec::new();
     }
     let noisy = match quiet.noisy {
-        0 if quiet.disturbance.is_noisy() => format!(
-            "No single trial was disturbed enough to count as noisy ({}), but on average the machine was noisy.",
-            plural(quiet.disturbance.trials, "trial")
-        ),
         0 => format!(
-            "None of {} was noisy.",
+            "None of {} was noisy enough to be re-run.",
             plural(quiet.disturbance.trials, "trial")
         ),
         _ => format!(

@@ -17,7 +17,7 @@ use crate::notes;
 use crate::published::{Document, DocumentTable, tables, words};
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
-use crate::table::{ResultTable, ServerLabel, ServerRow};
+use crate::table::{ResultTable, ServerLabel};
 use crate::verdict::{servers, verdict};
 
 /// The whole report as one self-contained HTML page, light or dark like the reader's system.
@@ -211,8 +211,8 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
             kinds.map(|kind| charts::figure(kind, table)).collect(),
         ));
         blocks.push(Block::Table(columns::speed(table)));
-        let has_interval = |row: &ServerRow| row.figures.interval(Percentile::P50).is_some();
-        let intervals = match table.rows.iter().any(has_interval) {
+        let mut rows = table.rows.iter();
+        let intervals = match rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
             true => " Next to a figure is its 95 % interval.",
             false => "",
         };
