@@ -64,7 +64,7 @@ pub fn run(id: &str) -> Run {
 
 fn published() -> Published {
     Published {
-        document: "A benchmark made by hand".into(),
+        document: "A benchmark that was run by hand".into(),
         machine: "Fast 8000".into(),
         method: "wrk, 64 connections".into(),
         tables: vec![PublishedTable {

@@ -89,7 +89,7 @@ pub fn ends(text: &str) -> String {
     let rest = lines.clone().count();
     match (lines.next_back(), rest) {
         (None, _) => first.to_owned(),
-        (Some(last), 1) => format!("{first} {last}"),
+        (Some(last), 1) => format!("{first} / {last}"),
         (Some(last), _) => format!("{first} … {last}"),
     }
 }

@@ -41,8 +41,7 @@ fn wrong_responses_under_load_end_with_status_1() {
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
-    let sentence =
-        "1 of 2 servers sent wrong responses under load and is not ranked there: half (hello:";
+    let sentence = "1 of 2 servers sent wrong responses under load and is not ranked in those tables: half (hello:";
     assert!(said.contains(sentence), "{said}");
     assert!(
         said.contains("First wrong response of half: wrong_status"),

@@ -112,7 +112,7 @@ impl Why {
     pub fn text(&self) -> String {
         match self {
             Why::Skipped { missing, install } => {
-                format!("{missing} is missing; install: {install}")
+                format!("{missing} is missing; to install it: {install}")
             }
             Why::BuildFailed { output } => output.clone(),
             Why::StartFailed { reason } => reason.clone(),

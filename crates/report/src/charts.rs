@@ -372,7 +372,7 @@ fn course(table: &ResultTable) -> RowChart {
         is_noisy: trial.noisy,
     });
     rows.push(Series {
-        label: "CPU time lost to others".to_owned(),
+        label: "CPU time lost".to_owned(),
         value: number::share(most_lost),
         note: "at most".to_owned(),
         marks: vec![Mark::Losses(losses.collect())],
@@ -382,8 +382,8 @@ fn course(table: &ResultTable) -> RowChart {
         title: format!("Trials in order: {}", table.name()),
         description: format!(
             "{} trials from left to right in the order in which they were run, a dot each: its {figure} against the median of \
-             its row. {noisy} were noisy. The lowest row shows the share of their CPU time that server or generator lost to \
-             others: {} at most.",
+             its row. {noisy} were noisy. The lowest row shows the share of the CPU time of the server or the generator that \
+             other programs and the hypervisor took: {} at most.",
             table.course.len(),
             number::share(most_lost),
         ),

@@ -250,7 +250,7 @@ fn tone(row: &ServerRow, is_first: bool) -> Tone {
 pub fn baseline_title(table: &ResultTable) -> Option<String> {
     let baseline = table.baseline.as_ref()?;
     Some(match table.is_open() {
-        true => format!("p50 as ratio to {baseline}"),
+        true => format!("median latency relative to {baseline}"),
         false => format!("ratio to {baseline}"),
     })
 }
@@ -308,7 +308,7 @@ fn kept(figures: &Figures) -> Cell {
     let connections = plural(kept.most_connections as usize, "connection");
     let busy = match kept.bound_hits {
         0 => String::new(),
-        hits => format!(", {} found all busy", exact(hits)),
+        hits => format!(", {} waited: all connections busy", exact(hits)),
     };
     Cell::text(kept.rate_ratio_text()).with(Some(format!("{connections}{busy}")))
 }

@@ -1,7 +1,7 @@
 //! The conditions under which a run was measured.
 
 use prony_model::{Adaptive, Run, RunEnd};
-use prony_present::number::{bytes, seconds, share};
+use prony_present::number::{bytes, seconds};
 use prony_present::words::plural;
 
 /// The conditions of a run: names and values. What Prony could not see is shown as unknown.
@@ -30,7 +30,10 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
             "Machine",
             format!("{model}, {online} online, {memory} memory"),
         ),
-        ("Virtualization", or(&machine.virtualization, "none seen")),
+        (
+            "Virtualization",
+            or(&machine.virtualization, "none detected"),
+        ),
         (
             "System",
             format!("{}, kernel {}", known(&machine.os), known(&machine.kernel)),
@@ -52,7 +55,7 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
             "Baseline",
             or(&run.baseline, "the ceiling (reference server)"),
         ),
-        ("Seed of the order", run.seed.to_string()),
+        ("Order seed", run.seed.to_string()),
         ("Started", run.started_at.clone()),
         ("Finished", or(&run.finished_at, "not finished")),
         ("Run", run.id.clone()),
@@ -62,10 +65,15 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
 /// How the number of rounds was decided.
 fn adaptive(adaptive: &Adaptive) -> String {
     format!(
-        "added until every comparison is within ±{}, for at most {}",
-        share(adaptive.precision),
+        "added until every comparison is within {}, for at most {}",
+        precision(adaptive.precision),
         time(adaptive.budget_s)
     )
+}
+
+/// A precision as the user wrote it: `±3 %`.
+pub fn precision(precision: f64) -> String {
+    format!("±{} %", (precision * 1e5).round() / 1e3)
 }
 
 /// `10 min`, or seconds if it is not a whole number of minutes.

@@ -32,15 +32,20 @@ impl ServerRow {
 
     /// The flags with their weights; `with_errors` if no column shows the errors.
     pub(crate) fn weighted_flags(&self, with_errors: bool) -> Vec<Flag> {
-        let mut flags = self.standing_flags();
+        self.flags_beside(self.figures.rate.median, with_errors)
+    }
+
+    /// The flags with their weights beside `rate`, the one that the table shows.
+    pub(crate) fn flags_beside(&self, rate: f64, with_errors: bool) -> Vec<Flag> {
+        let mut flags = self.standing_flags(rate);
         if with_errors {
-            flags.extend(error_words(&self.figures).into_iter().map(bad));
+            flags.extend(errors(&self.figures));
         }
         flags.extend(figure_flags(&self.figures));
         flags
     }
 
-    fn standing_flags(&self) -> Vec<Flag> {
+    fn standing_flags(&self, rate: f64) -> Vec<Flag> {
         let standing = match self.standing {
             Standing::WrongResponses => Some(bad(match self.figures.wrong {
                 Some(wrong) => format!("wrong responses: {}", wrong_of(wrong)),
@@ -49,8 +54,13 @@ impl ServerRow {
             _ => None,
         };
         let mut bounds: Vec<Flag> = self.bounds.iter().map(Bound::words).map(warning).collect();
-        if let (Standing::AtLeast(Some(_)), Some(last)) = (self.standing, bounds.last_mut()) {
-            last.text += &format!(": at least {}", number::rate(self.figures.rate.median));
+        let last = self.bounds.last().map(|bound| bound.name());
+        if self.thinks && last == Some("at the ceiling") {
+            bounds.pop();
+            bounds.push(note("the users' think time set the pace".to_owned()));
+        } else if let (Standing::AtLeast(Some(_)), Some(last)) = (self.standing, bounds.last_mut())
+        {
+            last.text += &format!(": at least {}", number::rate(rate));
         }
         standing.into_iter().chain(bounds).collect()
     }
@@ -69,6 +79,12 @@ fn warning(text: String) -> Flag {
 fn note(text: String) -> Flag {
     let weight = Weight::Note;
     Flag { text, weight }
+}
+
+/// The kinds of errors with their counts: `errors: 3 reset, 12 timed out`.
+fn errors(figures: &Figures) -> Option<Flag> {
+    let words = error_words(figures);
+    (!words.is_empty()).then(|| bad(format!("errors: {}", words.join(", "))))
 }
 
 /// The kinds of errors with their counts: `12 timed out`.
@@ -103,13 +119,19 @@ fn figure_flags(figures: &Figures) -> Vec<Flag> {
     flags.extend(attempts(&figures.attempts));
     flags.extend(warming(&figures.warming).into_iter().map(note));
     if let Some(rho) = figures.follows_noise {
+        let rho = format!("{rho:.2}").replace('-', "−");
         flags.push(warning(format!(
-            "follows the noise (rank correlation {rho:.2})"
+            "follows the noise (rank correlation {rho})"
         )));
     }
     if figures.unreadable_histograms > 0 {
-        let rounds = plural(figures.unreadable_histograms, "round");
-        flags.push(warning(format!("latency of {rounds} unreadable")));
+        let rounds = figures.unreadable_histograms as u64;
+        let left_out = counted(
+            rounds,
+            "round's latency is left out",
+            "rounds' latencies are left out",
+        );
+        flags.push(warning(format!("{left_out} (unreadable)")));
     }
     flags.extend(figures.awaiting.and_then(starving).map(warning));
     if let Some(open) = &figures.open {
@@ -144,7 +166,7 @@ fn attempts(attempts: &Attempts) -> Vec<Flag> {
     }
     if let Some(warmup) = attempts.longer_warmup {
         let time = number::duration(warmup.as_nanos() as f64);
-        flags.push(note(format!("warmed up for {time}")));
+        flags.push(note(format!("warm-up lengthened to {time}")));
     }
     if attempts.rounds_on_noisy > 0 {
         let n = attempts.rounds_on_noisy as u64;
@@ -166,17 +188,18 @@ fn warming(warming: &WarmingFigures) -> Vec<String> {
     if warming.kept {
         let after = warming.time_to_warm_ns.map(|warm| match warm.median {
             0.0 => " (warm at once)".to_owned(),
-            ns => format!(" after {} of warm-up", number::duration(ns)),
+            ns => format!(" (took {} to warm up)", number::duration(ns)),
         });
-        flags.push(format!("kept running{}", after.unwrap_or_default()));
+        flags.push(format!(
+            "kept running between rounds{}",
+            after.unwrap_or_default()
+        ));
     }
     if warming.restarts > 0 {
-        let restarts = warming.restarts as u64;
-        flags.push(counted(
-            restarts,
-            "kept process replaced",
-            "kept processes replaced",
-        ));
+        flags.push(match warming.restarts {
+            1 => "its process was replaced once".to_owned(),
+            n => format!("its process was replaced {n} times"),
+        });
     }
     flags
 }
@@ -220,7 +243,7 @@ fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
     {
         let (lag, latency) = (number::duration(lag.p50_ns), number::duration(latency));
         flags.push(format!(
-            "{lag} of the median {latency} are the generator's own delay"
+            "the generator's own delay (median {lag}) is more than a fifth of the median latency ({latency})"
         ));
     }
     flags
@@ -260,9 +283,12 @@ mod tests {
         };
         assert_eq!(
             kept_after(Some(3.5)),
-            ["kept running after 3.50 s of warm-up"]
+            ["kept running between rounds (took 3.50 s to warm up)"]
         );
-        assert_eq!(kept_after(Some(0.0)), ["kept running (warm at once)"]);
-        assert_eq!(kept_after(None), ["kept running"]);
+        assert_eq!(
+            kept_after(Some(0.0)),
+            ["kept running between rounds (warm at once)"]
+        );
+        assert_eq!(kept_after(None), ["kept running between rounds"]);
     }
 }

@@ -4,11 +4,11 @@ use prony_model::EnoughRounds;
 use prony_present::number::{self, count, duration, exact, ratio, share};
 use prony_present::words::{counted, plural};
 
-use crate::conditions::time;
+use crate::conditions::{precision, time};
 use crate::flags::wrong_of;
 use crate::quiet::Quiet;
 use crate::summary::RunSummary;
-use crate::table::{ResultTable, RoundsReached, ServerRow};
+use crate::table::{RateOrder, ResultTable, RoundsReached, ServerRow};
 
 /// Notes on a table's rows, a sentence each.
 pub fn asides(table: &ResultTable) -> Vec<String> {
@@ -28,7 +28,8 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
 /// A note if a table has too few rounds to be ranked, and how many would suffice; `None` if its rounds tell apart at least half
 /// of the pairs that nothing else keeps open.
 pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
-    let order = &table.order.as_ref()?.order;
+    let rate_order = table.order.as_ref()?;
+    let order = &rate_order.order;
     let (pairs, ordered) = (order.pairs(), order.told());
     let wanted = pairs.div_ceil(2);
     if ordered >= wanted {
@@ -42,15 +43,25 @@ pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
         ));
     };
     let advice = match order.rounds_for(wanted) {
-        Some(enough) => format!("{enough} rounds would tell half of them apart (`--rounds {enough}`)."),
-        None => "100 rounds would not tell half of them apart: their differences are smaller than the noise.".to_owned(),
+        Some(enough) => format!("{enough} rounds would separate half of them (`--rounds {enough}`)."),
+        None => "100 rounds would not separate half of them: their differences are smaller than the noise.".to_owned(),
     };
     Some(format!(
-        "Too few rounds to rank: at this noise {rounds} order only servers that differ by {} or more; {ordered} of {} are told apart. \
+        "Too few rounds to rank: at this noise {rounds} order only servers that differ by {} or more; they separate {ordered} of {}. \
          {advice}",
         factor(least),
-        plural(pairs, "pair"),
+        exact_pairs(rate_order),
     ))
+}
+
+/// The pairs that rounds can order: `3 pairs of servers`, lower bounds aside.
+pub fn exact_pairs(of: &RateOrder) -> String {
+    let (pairs, servers) = (of.order.pairs(), of.servers.len());
+    let aside = match pairs == servers * servers.saturating_sub(1) / 2 {
+        true => "",
+        false => " without a lower bound",
+    };
+    format!("{} of servers{aside}", plural(pairs, "pair"))
 }
 
 /// `12 %`, and from a factor of two up `2.40 times`.
@@ -64,7 +75,7 @@ fn factor(least: f64) -> String {
 /// Why a table has no more rounds: `every comparison is within ±3 % after 12 rounds`.
 fn rounds_reached(enough: &RoundsReached) -> String {
     let rounds = plural(enough.rounds as usize, "round");
-    let precision = format!("±{}", share(enough.precision));
+    let precision = precision(enough.precision);
     let widest = match enough.widest {
         Some(widest) => format!("the widest interval is ±{}", share(widest)),
         None => "there was nothing to compare".to_owned(),
@@ -76,7 +87,9 @@ fn rounds_reached(enough: &RoundsReached) -> String {
         EnoughRounds::Precise => format!("every comparison is within {precision} after {rounds}"),
         EnoughRounds::Budget => {
             let budget = time(enough.budget_s);
-            format!("the budget of {budget} ended after {rounds}, short of {precision}: {widest}")
+            format!(
+                "the budget of {budget} was used up after {rounds}, short of {precision}: {widest}"
+            )
         }
         EnoughRounds::MostRounds => {
             format!("the maximum of {rounds} was reached, short of {precision}: {widest}")
@@ -94,10 +107,14 @@ pub fn unranked(table: &ResultTable) -> Option<String> {
         true => "of the worst round, because a round has no histogram of it",
         false => "of all rounds",
     };
+    let by_cpu = match table.rows.iter().any(|row| row.cpu_band.is_some()) {
+        true => "; req/CPU s has ranks of its own",
+        false => "",
+    };
     table.is_open().then(|| {
         format!(
-            "No server is ranked: in an open loop the rate is the one that was offered. Rows are ordered by median latency, from \
-             the scheduled arrival. Queued requests are those of all rounds; the schedule lag is the generator's own delay, {of}."
+            "No server is ranked by rate, because the load sets it. Rows are in order of median latency, from the scheduled \
+             arrival{by_cpu}. Queued requests are those of all rounds; the schedule lag is the generator's own delay, {of}."
         )
     })
 }
@@ -137,7 +154,7 @@ fn port_waits(row: &ServerRow) -> Option<String> {
     })
 }
 
-/// What the streams brought that were held beside the load.
+/// What the streams delivered that were held beside the load.
 fn held(row: &ServerRow) -> Option<String> {
     let held = row.figures.held?;
     let streams = counted(held.asked, "stream", "streams");
@@ -150,7 +167,7 @@ fn held(row: &ServerRow) -> Option<String> {
         format!(", {p50} apart in the median and {p99} at p99 (worst round)")
     });
     Some(format!(
-        "{}: the {streams} held beside the load brought {events} per second{gap}.",
+        "{}: the {streams} held beside the load delivered {events} per second{gap}.",
         row.server.id
     ))
 }
@@ -169,11 +186,13 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
     let are = if servers.len() == 1 { "is" } else { "are" };
     (!servers.is_empty()).then(|| {
         format!(
-            "{} of {} servers sent wrong responses under load and {are} not ranked there: {}. Prony compares samples of the bodies, \
-             so more may be wrong.",
+            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}. Prony compares samples of \
+             the bodies, so more may be wrong.",
             servers.len(),
-            all.len(),
-            listed.join("; ")
+            all.iter()
+                .filter(|id| **id != prony_model::CEILING || servers.contains(*id))
+                .count(),
+            listed.join(", ")
         )
     })
 }
@@ -189,7 +208,7 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
         ))
     };
     let tables: Vec<String> = summary.tables.iter().filter_map(in_table).collect();
-    format!("{id} ({})", tables.join(", "))
+    format!("{id} ({})", tables.join("; "))
 }
 
 /// A warning about a noisy machine, to read before the figures of a run.
@@ -197,12 +216,12 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
         let trials = match quiet.disturbance.noisy {
-            0 => String::new(),
-            _ => format!(" {}", noisy_trials(quiet)),
+            0 => "No single trial lost enough to be re-run.".to_owned(),
+            _ => noisy_trials(quiet),
         };
         format!(
             "This machine was noisy: on average other programs and the hypervisor took {lost} of the CPU time of server or \
-             generator.{trials}"
+             generator. {trials}"
         )
     })
 }
@@ -214,7 +233,7 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
     }
     let noisy = match quiet.noisy {
         0 => format!(
-            "None of {} was noisy.",
+            "None of {} was noisy enough to be re-run.",
             plural(quiet.disturbance.trials, "trial")
         ),
         _ => format!(
@@ -224,7 +243,8 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
         ),
     };
     let loss = format!(
-        "On average {} of the CPU time of server or generator, whichever lost more, was lost to others.",
+        "On average other programs and the hypervisor took {} of the CPU time of the server or the generator, whichever lost \
+         more.",
         share(quiet.disturbance.mean_loss)
     );
     let frequency = match quiet.frequency_mhz {
@@ -237,8 +257,8 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
     vec![noisy, loss, frequency]
 }
 
-/// `21 of 146 trials were noisy and re-run: 12 lost CPU to the hypervisor, 8 to other programs, 3 were still warming up (2 had
-/// more than one cause).`
+/// `21 of 146 trials, re-runs counted, were noisy (20 were re-run): 12 lost CPU to the hypervisor, 8 to other programs, 3 were
+/// still warming up (2 had more than one cause).`
 fn noisy_trials(quiet: &Quiet) -> String {
     let mut causes = Vec::new();
     if quiet.by_steal > 0 {
@@ -263,13 +283,17 @@ fn noisy_trials(quiet: &Quiet) -> String {
         n => format!(" ({n} had more than one cause)"),
     };
     let re_run = match (quiet.again, quiet.noisy) {
-        (again, noisy) if again == noisy => "and re-run".to_owned(),
-        (0, _) => "and not re-run".to_owned(),
-        (again, _) => format!("and {again} re-run"),
+        (0, _) => "none was re-run".to_owned(),
+        (again, noisy) if again == noisy && noisy > 1 => "all were re-run".to_owned(),
+        (again, _) => counted(again as u64, "was re-run", "were re-run"),
+    };
+    let attempts = match quiet.again {
+        0 => "",
+        _ => ", re-runs counted,",
     };
     let were = if quiet.noisy == 1 { "was" } else { "were" };
     format!(
-        "{} of {} {were} noisy {re_run}: {}{several}.",
+        "{} of {}{attempts} {were} noisy ({re_run}): {}{several}.",
         quiet.noisy,
         plural(quiet.disturbance.trials, "trial"),
         causes.join(", ")
@@ -300,8 +324,8 @@ mod tests {
         all.disturbance.trials = 146;
         assert_eq!(
             noisy_trials(&all),
-            "21 of 146 trials were noisy and re-run: 12 lost CPU to the hypervisor, 8 to other programs, 3 were still warming up \
-             (2 had more than one cause)."
+            "21 of 146 trials, re-runs counted, were noisy (all were re-run): 12 lost CPU to the hypervisor, 8 to other programs, \
+             3 were still warming up (2 had more than one cause)."
         );
     }
 
@@ -318,15 +342,15 @@ mod tests {
         };
         assert_eq!(
             sentence(EnoughRounds::Precise, Some(0.021)),
-            "every comparison is within ±3.0 % after 9 rounds"
+            "every comparison is within ±3 % after 9 rounds"
         );
         assert_eq!(
             sentence(EnoughRounds::Budget, Some(0.051)),
-            "the budget of 10 min ended after 9 rounds, short of ±3.0 %: the widest interval is ±5.1 %"
+            "the budget of 10 min was used up after 9 rounds, short of ±3 %: the widest interval is ±5.1 %"
         );
         assert_eq!(
             sentence(EnoughRounds::Interrupted, None),
-            "stopped after 9 rounds, short of ±3.0 %: there was nothing to compare"
+            "stopped after 9 rounds, short of ±3 %: there was nothing to compare"
         );
     }
 }

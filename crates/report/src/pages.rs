@@ -55,8 +55,15 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         }));
     }
     sections.extend(summary.tables.iter().map(|table| {
+        let all = columns::all(table);
         let ratio = columns::baseline_title(table)
-            .map(|title| format!("Ratio: {title}, with its interval."));
+            .filter(|_| shows_ratio(&all, width.max(40)))
+            .map(|title| {
+                format!(
+                    "ratio: {}, round by round.",
+                    title.trim_start_matches("ratio ")
+                )
+            });
         let notes = notes::unranked(table)
             .into_iter()
             .chain(ratio)
@@ -64,7 +71,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         Section {
             title: table.name(),
             lead: load::in_rounds(&table.load, table.rounds),
-            blocks: std::iter::once(Block::Table(columns::all(table)))
+            blocks: std::iter::once(Block::Table(all))
                 .chain(notes.map(Block::Caption))
                 .collect(),
             ..Section::default()
@@ -117,6 +124,13 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         ..Page::default()
     };
     page.terminal(width, Paint { colour })
+}
+
+/// Whether a terminal of this width has room for the column of ratios.
+fn shows_ratio(table: &Table, width: usize) -> bool {
+    let lines = table.terminal(width, Paint { colour: false });
+    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
+    words.any(|word| word == "ratio")
 }
 
 fn page(run: &Run, summary: &RunSummary) -> Page {
@@ -197,16 +211,21 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
             kinds.map(|kind| charts::figure(kind, table)).collect(),
         ));
         blocks.push(Block::Table(columns::speed(table)));
+        let mut rows = table.rows.iter();
+        let intervals = match rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
+            true => " Next to a figure is its 95 % interval.",
+            false => "",
+        };
         blocks.push(Block::Caption(format!(
-            "Latency (p50 to p99.9): {}, from the histograms of all rounds merged. The intervals are 95 % intervals.",
+            "Latency: {}, all rounds merged.{intervals}",
             load::latency(&table.load)
         )));
         blocks.extend(notes::unranked(table).map(Block::Caption));
-        blocks.push(Block::Heading("What it cost the server".into()));
+        blocks.push(Block::Heading("Cost to the server".into()));
         blocks.push(Block::Table(columns::cost(table)));
         blocks.extend(notes::asides(table).into_iter().map(Block::Caption));
         let generator = vec![Block::Table(columns::generator(table))];
-        blocks.push(Block::Fold("What it cost the generator".into(), generator));
+        blocks.push(Block::Fold("Cost to the generator".into(), generator));
     }
     let here = summary
         .absences
@@ -246,7 +265,7 @@ fn noise(summary: &RunSummary) -> Option<Section> {
         Head::words("noise"),
         Head::figure("median trial"),
         Head::figure("worst trial"),
-        Head::words("the worst was"),
+        Head::words("worst in"),
     ];
     let seen = Table {
         heads: heads.into(),
@@ -271,7 +290,7 @@ fn absences(summary: &RunSummary) -> Option<Section> {
         let head = format!("{}{place}: {}", absence.server.id, absence.why.label());
         let (line, code) = match &absence.why {
             Why::Skipped { missing, install } => (
-                format!("{head}; {missing} is missing. Install:"),
+                format!("{head}; {missing} is missing. To install it:"),
                 Some(install.clone()),
             ),
             why if why.text().contains('\n') => (format!("{head}:"), Some(why.text())),
@@ -290,7 +309,7 @@ fn absences(summary: &RunSummary) -> Option<Section> {
 fn conditions_section(run: &Run) -> Section {
     let lines = |title: &str, lines: &[String]| {
         let block = match lines.is_empty() {
-            true => Block::Text("None seen.".into()),
+            true => Block::Text("None detected.".into()),
             false => Block::Code(lines.join("\n")),
         };
         Block::Fold(format!("{title} ({})", lines.len()), vec![block])
@@ -313,7 +332,7 @@ fn conditions_section(run: &Run) -> Section {
     let servers = Table {
         heads: [
             "server",
-            "made with",
+            "built with",
             "class",
             "command",
             "sources (SHA-256)",
@@ -361,7 +380,9 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
     blocks.push(Block::Caption(words::how(table).join(" ")));
     blocks.extend(table.source.notes.iter().cloned().map(Block::Caption));
     blocks.push(Block::Charts(charts::document_figures(table)));
-    blocks.extend(words::overall(table).map(|_| Block::Heading("What held".into())));
+    blocks.extend(
+        words::overall(table).map(|_| Block::Heading("Did the published order hold?".into())),
+    );
     blocks.extend(held(table));
     if let Some(ratios) = tables::ratios(table) {
         blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
@@ -394,9 +415,7 @@ fn held(table: &DocumentTable) -> Vec<Block> {
 /// Every server against every workload.
 fn overview(summary: &RunSummary) -> Section {
     let open = match summary.has_open() {
-        true => {
-            " Of an open loop the median latency is shown: its rate is the one that was offered."
-        }
+        true => " Open loops show the median latency, because the load sets the rate.",
         false => "",
     };
     let heads = summary.tables.iter().map(|table| match table.is_open() {
@@ -463,7 +482,7 @@ fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerLabel
         bar: Some(rate / highest_rate(table)),
         ..Cell::text(count(rate))
     };
-    rank(row.band(), row.flags().join(", "), cell)
+    rank(row.band(), row.flags().join("; "), cell)
 }
 
 fn highest_rate(table: &ResultTable) -> f64 {

@@ -4,6 +4,8 @@ use prony_model::{Disturbance, Measurement, NoiseCause, Trial, TrialRecord};
 use prony_present::number::{count, ratio, share};
 use prony_stats::median;
 
+use crate::table::ResultTable;
+
 /// How quiet the machine was, over every attempt at every trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Quiet {
@@ -36,7 +38,7 @@ pub struct Seen {
     pub median: String,
     /// The maximum of the trials.
     pub worst: String,
-    /// The trial with the maximum: server, workload and round; `None` if there was no noise of this kind.
+    /// The trial with the maximum: server, table and round; `None` if there was no noise of this kind.
     pub worst_in: Option<String>,
 }
 
@@ -81,12 +83,12 @@ const KINDS: [Kind; 9] = [
         |it| Some(it.load.generator.scheduling?.run_queue_wait_s / it.load.duration_s),
     ),
     (
-        "CPU taken from a server's thread, times per second",
+        "preemptions of the server's threads per second",
         count,
         |it| Some(it.server.scheduling?.involuntary_switches as f64 / it.loaded_s()),
     ),
     (
-        "CPU taken from a generator's thread, times per second",
+        "preemptions of the generator's threads per second",
         count,
         |it| Some(it.load.generator.scheduling?.involuntary_switches as f64 / it.load.duration_s),
     ),
@@ -94,7 +96,7 @@ const KINDS: [Kind; 9] = [
 
 impl Quiet {
     /// Evaluates every attempt at every trial of a run.
-    pub(crate) fn of(records: &[TrialRecord]) -> Self {
+    pub(crate) fn of(records: &[TrialRecord], tables: &[ResultTable]) -> Self {
         let trials = records
             .iter()
             .filter_map(|record| Some((record, record.measurement()?)));
@@ -118,7 +120,7 @@ impl Quiet {
                 .count(),
             seen: KINDS
                 .iter()
-                .filter_map(|kind| seen(kind, &trials))
+                .filter_map(|kind| seen(kind, &trials, tables))
                 .collect(),
             frequency_mhz: trials
                 .iter()
@@ -128,7 +130,11 @@ impl Quiet {
     }
 }
 
-fn seen((kind, shown, amount): &Kind, trials: &[(&TrialRecord, &Measurement)]) -> Option<Seen> {
+fn seen(
+    (kind, shown, amount): &Kind,
+    trials: &[(&TrialRecord, &Measurement)],
+    tables: &[ResultTable],
+) -> Option<Seen> {
     let amounts = trials
         .iter()
         .filter_map(|(record, trial)| Some((amount(trial)?, &record.trial)));
@@ -136,10 +142,12 @@ fn seen((kind, shown, amount): &Kind, trials: &[(&TrialRecord, &Measurement)]) -
     let values: Vec<f64> = amounts.iter().map(|(value, _)| *value).collect();
     let (worst, trial) = amounts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let place = || {
-        format!(
-            "{}, {}, round {}",
-            trial.server, trial.workload, trial.round
-        )
+        let here = |table: &&ResultTable| {
+            table.workload == trial.workload && table.load.same_load(&trial.load)
+        };
+        let table = tables.iter().find(here);
+        let table = table.map_or_else(|| trial.workload.clone(), ResultTable::name);
+        format!("{}, {table}, round {}", trial.server, trial.round)
     };
     Some(Seen {
         kind,

@@ -6,13 +6,13 @@ use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
 /// What a rank is, in short.
-pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is certainly faster. Every two \
-     servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
+pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is clearly faster (95 %). Every \
+     two servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
 
 /// What the ratios of a document's table are.
 pub const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
-     row is 1.00. Shares are shown as they are. A question mark: the figure of the row, or of the one that is 1.00, is a lower \
-     bound here, or the row did not reach its rate or sent wrong responses, so the ratio is not that of the servers.";
+     row is 1.00. Shares are shown as they are. A question mark means that one of the two figures is a lower bound, missed its \
+     rate or had wrong responses, so the ratio is not reliable.";
 
 /// How to read the tables: the paragraphs that this report needs.
 pub fn reading(summary: &RunSummary) -> Vec<String> {
@@ -32,6 +32,7 @@ pub fn reading(summary: &RunSummary) -> Vec<String> {
         if_so(summary.published.is_some(), &PUBLISHED),
         &RANKS,
         if_so(summary.has_closed(), &[CLOSED]),
+        if_so(summary.has_saturated(), &[SATURATED]),
         if_so(summary.has_users_closed(), &[USERS_CLOSED]),
         if_so(summary.has_open(), &OPEN),
         if_so(any(ResultTable::has_events), &[EVENTS]),
@@ -54,30 +55,34 @@ const PUBLISHED: [&str; 2] = [
     "The document's tables: the rows are the document's, the figures were measured here. Another machine gives other figures, \
      so only relations within one table are compared with the document: each row as a ratio to the document's best row that was \
      measured here, and the order of the rows.",
-    "The order: a pair of rows whose published figures differ is in the published order, reversed, or not told apart here. Rates of \
-     a closed loop are ordered as they are ranked; other figures by their ratio within the rounds that both have, corrected for \
-     all pairs of the figure (Holm), or, if they have no rounds, by intervals that do not overlap. A pair is not told apart after a \
-     single round, if the row that is behind is a lower bound, or if a row did not reach its rate or sent wrong responses.",
+    "The order: a pair of rows whose published figures differ is in the published order or reversed, or these rounds cannot \
+     separate the two. For closed-loop rates the ranking decides; for other figures their ratio within the rounds that both have, \
+     corrected for all pairs of the figure (Holm), or, if they have no rounds, whether their intervals overlap. A pair is not \
+     separated after a single round, if the row that is behind is a lower bound, or if a row did not reach its rate or sent wrong \
+     responses.",
 ];
 
 const RANKS: [&str; 4] = [
-    "Rank: the range of ranks that the data allow. 2–4: one server is certainly faster, and this one could be anywhere from 2nd to \
-     4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels out. The \
-     comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
-     Servers whose ranges overlap are listed by median; that order is not a result.",
+    "Rank: the range of ranks that the data allow. 2–4: one server is clearly faster (95 %), and this one could be anywhere from 2nd \
+     to 4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels out. \
+     The comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
+     Servers whose ranges overlap are listed by median; that order alone does not mean that one is faster.",
     "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what this machine can do \
      and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
     "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. Still warming up: the \
      server was still getting faster when its warm-up reached its limit. At the ceiling: within 10 % of the reference server, so the \
      machine may be the bottleneck; the server may be faster than shown, and none is ranked above it.",
-    "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the ceiling, is ahead of the rows \
-     that it leads, and no row is ranked above it.",
+    "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the ceiling, still ranks above the \
+     rows that are clearly slower; no row ranks above it.",
 ];
 
 const CLOSED: &str = "Latency: from the send of a request to the last byte of its response, ok responses only, from the histograms \
-     of all rounds merged. Each connection waits for a full response before it sends again (closed loop), so these are the latencies \
-     of a saturated server, and a server that stalls gets fewer requests meanwhile. Compare them between rows of one table; they are \
-     not what independently arriving users would see.";
+     of all rounds merged. Each connection waits for a full response before it sends again (closed loop), so a server that stalls \
+     gets fewer requests meanwhile. Compare latencies between rows of one table; they are not what independently arriving users \
+     would see.";
+
+const SATURATED: &str = "Saturation: several connections in a closed loop without think time keep the server busy, so their latencies \
+     are those of a saturated server.";
 
 const OPEN: [&str; 3] = [
     "Open loop: requests are due on a schedule regardless of response times. Latency runs from the scheduled arrival to the last byte \
@@ -102,20 +107,20 @@ const PERCENTILES: &str = "Percentiles: from the histograms of all rounds merged
      response counts alike, so a round with more responses weighs more.";
 
 const CPU: [&str; 2] = [
-    "Requests per CPU second: ok responses per second of user and kernel time of the server's whole process tree, warm-up included on \
-     both sides. It has a ranking of its own: what a server costs, however much the generator could send. Other programs disturb it \
+    "Requests per CPU second: ok responses per second of user and kernel time of the server's whole process tree; both counts include \
+     the warm-up. It has a ranking of its own: what a server costs, however much the generator could send. Other programs disturb it \
      far less than the rate.",
     "Memory: the most that the process tree held at once in any round.",
 ];
 
-const COUNTERS: &str = "Instructions and cycles: of the server's process tree per ok response, in user mode and in the kernel, warm-up \
-     included on both sides, as the processor counted them. Instructions hardly change with what else the machine does.";
+const COUNTERS: &str = "Instructions and cycles: of the server's process tree per ok response, in user mode and in the kernel, as \
+     the processor counted them; both counts include the warm-up. Instructions hardly change with what else the machine does.";
 
 const GROWTH: &str = "Memory growth per connection: peak memory less the memory before the load, per connection. It includes caches and \
-     garbage that was not collected yet: for a server with a garbage collector it shows when that ran as much as what a connection \
-     takes. With few connections it is mostly the former.";
+     garbage that was not collected yet. With a garbage collector it depends as much on when the collector ran as on what a \
+     connection needs. With few connections it is mostly caches and garbage.";
 
-const ENERGY: &str = "Joules: what the processor's packages used per ok response, for server, generator and everything else on the \
+const ENERGY: &str = "Energy: what the processor's packages used per ok response, for server, generator and everything else on the \
      machine together. Compare it between rows of one table only.";
 
 const TRANSFER: &str = "Transfer: every byte received, heads included. Rates count ok responses only; an error is never throughput.";
@@ -125,11 +130,11 @@ const GENERATOR: &str = "The generator's cost: CPU time, system calls, cycles an
      machine cannot count is left out.";
 
 const NOISE: [&str; 2] = [
-    "Noisy trials: a trial is noisy if the hypervisor or other programs took too much of the CPUs of server or generator, or if the \
-     rate was still changing when measuring began. Prony judges that by the machine alone, never by the figures; it re-runs the trial \
-     as often as the run's limits allow, and keeps both on record.",
-    "Follows the noise: over the rounds of a row its figure is the worse the more CPU time was lost to others (Spearman's rank \
-     correlation, p below 0.01). Such a figure also reflects what else the machine did.",
+    "Noisy trials: a trial is noisy if the hypervisor or other programs took too much of the CPU time of the server or the \
+     generator, or if the rate was still rising during measurement. How fast a server is never decides whether Prony re-runs its \
+     trial; Prony re-runs it as often as the run's limits allow and keeps every attempt on record.",
+    "Follows the noise: over the rounds of a row its figure is the worse the more CPU time other programs and the hypervisor took \
+     (Spearman's rank correlation, p below 0.01). Such a figure also reflects what else the machine did.",
 ];
 
 /// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was warm.
@@ -177,12 +182,13 @@ pub fn intervals(summary: &RunSummary) -> Vec<String> {
         sentences.push("Intervals are 95 % intervals over the rounds.".to_owned());
     }
     if counts.iter().any(|count| *count >= 6) {
-        sentences.push("With six or more rounds the intervals are distribution-free.".to_owned());
+        sentences.push(
+            "With six or more measured rounds the intervals are distribution-free.".to_owned(),
+        );
     }
     if !few.is_empty() {
         sentences.push(format!(
-            "With fewer than six rounds (here {}) they are as wide as Student's, which assumes that rounds are about normally \
-             distributed.",
+            "Rows with fewer than six measured rounds (here {}) have wider intervals, by Student's t, which assume roughly normal noise.",
             few.join(" and ")
         ));
     }

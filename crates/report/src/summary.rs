@@ -28,7 +28,7 @@ impl RunSummary {
         RunSummary {
             published: Document::of(run, trials, &tables),
             absences: absence::absences(run, trials, &tables),
-            quiet: Quiet::of(trials),
+            quiet: Quiet::of(trials, &tables),
             tables,
         }
     }
@@ -53,6 +53,14 @@ impl RunSummary {
         let thinks =
             |table: &ResultTable| matches!(table.load.shape, LoadShape::UsersClosed { .. });
         self.tables.iter().any(thinks)
+    }
+
+    /// Whether a table is of several connections that each send again at once, so that they keep the server busy.
+    pub(crate) fn has_saturated(&self) -> bool {
+        let saturates = |table: &ResultTable| {
+            matches!(table.load.shape, LoadShape::Closed) && table.load.connections > 1
+        };
+        self.tables.iter().any(saturates)
     }
 
     /// Whether a table is of an open loop.

@@ -52,6 +52,8 @@ pub struct ServerRow {
     /// Ok responses per second, in an open loop the median latency, as a ratio to the baseline's, over the rounds that
     /// both have; `None` if the table has no baseline, and for itself.
     pub of_baseline: Option<Relative>,
+    /// Whether users with think time sent its requests in a closed loop, so that their thinking sets most of the pace.
+    pub thinks: bool,
     /// Its band by requests per second of CPU time; `None` for reference servers, after wrong responses, and if
     /// the CPU time is unknown.
     pub cpu_band: Option<Band>,

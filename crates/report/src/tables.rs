@@ -125,6 +125,9 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<ServerRow>, Opti
                 figures,
                 share_of_ceiling: None,
                 of_baseline: None,
+                thinks: trials
+                    .iter()
+                    .any(|record| matches!(record.trial.load.shape, LoadShape::UsersClosed { .. })),
                 cpu_band: None,
             })
         })

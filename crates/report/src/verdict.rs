@@ -1,18 +1,26 @@
 //! The verdict in sentences: which server is fastest, what cannot be told apart, and what was limited.
 
+use prony_model::LoadShape;
 use prony_present::number::{self, count, duration};
 use prony_present::words::list;
 
 use crate::figures::Percentile;
-use crate::notes::too_few_rounds;
+use crate::notes::{exact_pairs, too_few_rounds};
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
 pub fn verdict(table: &ResultTable) -> String {
-    let first = match table.is_open() {
-        true => lowest_latency(table),
-        false => fastest(table),
+    let first = match (table.is_open(), thinking_sets_the_pace(table)) {
+        (true, _) => lowest_latency(
+            table,
+            "No server is ranked by rate, because the load sets it.",
+        ),
+        (_, true) => lowest_latency(
+            table,
+            "The users' think time sets the pace, so the rates separate no servers.",
+        ),
+        _ => fastest(table),
     };
     let untold = untold(table).into_iter().chain(limited(table));
     let sentences: Vec<String> = std::iter::once(first).chain(untold).collect();
@@ -21,7 +29,7 @@ pub fn verdict(table: &ResultTable) -> String {
 
 /// How many servers of each kind there are: `6 ranked, 1 reference, 2 skipped`.
 pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
-    let mut kinds: Vec<(&str, usize)> = ["ranked", "measured", "reference"]
+    let mut kinds: Vec<(&str, usize)> = ["ranked", "unranked", "reference"]
         .map(|kind| (kind, 0))
         .into();
     for id in ids {
@@ -41,7 +49,7 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
         let kind = match rows().next() {
             Some(row) if row.is_reference() => "reference",
             Some(_) if rows().any(|row| row.band().is_some()) => "ranked",
-            Some(_) => "measured",
+            Some(_) => "unranked",
             None => absence().map_or("not tried", |absence| absence.why.label()),
         };
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
@@ -64,6 +72,11 @@ fn fastest(table: &ResultTable) -> String {
         [] => "no server could be ranked.".to_owned(),
         [only] if ranked == 1 => format!("only {} was ranked, at {}.", only.server.id, rate(only)),
         [only] => format!("{} is fastest at {}.", only.server.id, rate(only)),
+        [highest, ..] if table.rounds == 1 => format!(
+            "one round cannot rank the servers; {} had the highest rate, {}.",
+            highest.server.id,
+            rate(highest)
+        ),
         several => {
             let names: Vec<&str> = several.iter().map(|row| row.server.id.as_str()).collect();
             let rates = several.iter().map(|row| row.figures.rate.median);
@@ -71,25 +84,31 @@ fn fastest(table: &ResultTable) -> String {
                 rates.clone().fold(f64::MAX, f64::min),
                 rates.fold(0.0, f64::max),
             );
-            let which = match several.len() == ranked {
-                true => "cannot be told apart",
-                false => "lead and cannot be told apart",
-            };
-            let rates = number::count_interval(low, high);
-            format!("{} {which}, at {rates} requests per second.", list(&names))
+            let rates = number::interval(low, high, count);
+            let rates = format!("{rates} requests per second");
+            match several.len() == ranked {
+                true => format!("{} cannot be told apart, at {rates}.", list(&names)),
+                false => format!("any of {} may be the fastest ({rates}).", list(&names)),
+            }
         }
     }
 }
 
-fn lowest_latency(table: &ResultTable) -> String {
-    let rows = table
-        .rows
-        .iter()
-        .filter(|row| !row.is_reference() && row.is_sound());
+/// Whether users think between their requests, and so make the rates of all servers alike.
+fn thinking_sets_the_pace(table: &ResultTable) -> bool {
+    let mut ranked = table.rows.iter().filter(|row| row.band().is_some());
+    matches!(table.load.shape, LoadShape::UsersClosed { .. }) && ranked.all(ServerRow::may_be_first)
+}
+
+/// `why` says why no server is ranked.
+fn lowest_latency(table: &ResultTable, why: &str) -> String {
+    let rows = table.rows.iter().filter(|row| {
+        !row.is_reference() && (row.is_sound() || row.thinks && row.band().is_some())
+    });
     let latencies = rows.filter_map(|row| Some((row, row.figures.percentile(Percentile::P50)?)));
     match latencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
         Some((row, latency)) => format!(
-            "{} has the lowest median latency, {}. No server is ranked, because the rate is the one that was offered.",
+            "{} has the lowest median latency, {}. {why}",
             row.server.id,
             duration(latency)
         ),
@@ -97,17 +116,23 @@ fn lowest_latency(table: &ResultTable) -> String {
     }
 }
 
-/// How many pairs the rounds cannot order.
+/// How many pairs the rounds order, if more are open than those of the leading servers, which the first sentence names.
 fn untold(table: &ResultTable) -> Option<String> {
+    if table.rounds == 1 || thinking_sets_the_pace(table) {
+        return None;
+    }
     if too_few_rounds(table).is_some() {
         return Some("There are too few rounds to rank them all.".to_owned());
     }
-    let order = &table.order.as_ref()?.order;
-    let (pairs, ordered) = (order.pairs(), order.told());
-    (ordered < pairs).then(|| {
+    let order = table.order.as_ref()?;
+    let (pairs, ordered) = (order.order.pairs(), order.order.told());
+    let leading = table.rows.iter();
+    let leading = leading.filter(|row| row.may_be_first() && row.is_sound());
+    let leading = leading.count();
+    (pairs - ordered > leading * leading.saturating_sub(1) / 2).then(|| {
         format!(
-            "{} of {pairs} comparable pairs cannot be told apart.",
-            pairs - ordered
+            "Of the {}, the rounds separate {ordered}.",
+            exact_pairs(order)
         )
     })
 }
@@ -120,7 +145,7 @@ fn limited(table: &ResultTable) -> Vec<String> {
         let bounds = row
             .bounds
             .iter()
-            .filter(|bound| bound.binds())
+            .filter(|bound| bound.binds() && !(row.thinks && bound.name() == "at the ceiling"))
             .map(|bound| bound.name());
         for cause in bounds.chain(wrong) {
             match causes.iter_mut().find(|(known, _)| *known == cause) {

@@ -96,7 +96,7 @@ fn marks(row: &Row, notes: &mut Vec<String>) -> String {
         .collect();
     match marks.is_empty() {
         true => String::new(),
-        false => format!(" {}", marks.join("⁺")),
+        false => format!(" {}", marks.join(" ")),
     }
 }
 

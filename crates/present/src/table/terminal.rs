@@ -107,8 +107,11 @@ impl Table {
         }
         let whole: usize = columns.iter().map(|column| column.width + GAP).sum();
         for (i, row) in self.rows.iter().enumerate() {
-            let begins_aside =
-                row.tone == Tone::Aside && i > 0 && self.rows[i - 1].tone != Tone::Aside;
+            // The line separates what is not compared, and that must come last.
+            let begins_aside = row.tone == Tone::Aside
+                && i > 0
+                && self.rows[i - 1].tone != Tone::Aside
+                && self.rows[i..].iter().all(|row| row.tone == Tone::Aside);
             if begins_aside {
                 lines.push(paint.dim(&"╌".repeat((whole - GAP).min(width))));
             }
@@ -175,7 +178,7 @@ fn flags(row: &Row, width: usize, paint: Paint) -> Vec<String> {
     let words: Vec<&str> = row.flags.iter().map(|flag| flag.text.as_str()).collect();
     let indent = " ".repeat(INDENT);
     let lines = wrapped(
-        &format!("↳ {}", words.join(", ")),
+        &format!("↳ {}", words.join("; ")),
         width.saturating_sub(INDENT),
     );
     let painted = lines.iter().map(|line| match worst {

@@ -97,7 +97,7 @@ impl Filling<'_> {
             made_with: label.as_ref().map_or(String::new(), ServerLabel::title),
             is_reference: label.is_some_and(|label| label.is_reference()),
             known: self.known(&server, &workload),
-            flags: summed.map_or(Vec::new(), |summed| self.flags(summed)),
+            flags: summed.map_or(Vec::new(), |summed| self.flags(summed, &workload)),
             measured: summed.map_or(BTreeMap::new(), |summed| self.measured(summed, &workload)),
             published: figures,
             name,
@@ -204,9 +204,12 @@ impl Filling<'_> {
     }
 
     /// The flags of the row; without its errors if a column has them.
-    fn flags(&self, summed: &ServerRow) -> Vec<Flag> {
+    fn flags(&self, summed: &ServerRow, workload: &str) -> Vec<Flag> {
         let has_errors = self.source.columns.contains(&PublishedFigure::Errors);
-        summed.weighted_flags(!has_errors)
+        let measured = self.measured(summed, workload);
+        let rate = measured.get(&PublishedFigure::Rate);
+        let rate = rate.map_or(summed.figures.rate.median, |rate| rate.value);
+        summed.flags_beside(rate, !has_errors)
     }
 }
 

@@ -142,7 +142,7 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
         n => format!("; {n} more not measured"),
     };
     Some(format!(
-        "{title}: {} of {} in the published order, {} reversed{}, {} not told apart{not_measured}.",
+        "{title}: {} of {} in the published order, {} reversed{}, {} not separated{not_measured}.",
         counts.in_order,
         plural(counts.pairs, "pair"),
         counts.reversed,
@@ -151,7 +151,7 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
     ))
 }
 
-/// ` (Go before Zig; Bun before Go on sse)`, or nothing.
+/// ` (here Go is ahead of Zig; Bun is ahead of Go on sse)`, or nothing.
 fn reversed(held: &[&Held]) -> String {
     let mut names: Vec<String> = held
         .iter()
@@ -162,7 +162,7 @@ fn reversed(held: &[&Held]) -> String {
                 .map(|workload| format!(" on {workload}"));
             let place = place.unwrap_or_default();
             let pairs = held.reversed.iter();
-            pairs.map(move |(first, then)| format!("{first} before {then}{place}"))
+            pairs.map(move |(first, then)| format!("{first} is ahead of {then}{place}"))
         })
         .collect();
     if names.len() > NAMED {
@@ -172,7 +172,7 @@ fn reversed(held: &[&Held]) -> String {
     }
     match names.is_empty() {
         true => String::new(),
-        false => format!(" ({})", names.join("; ")),
+        false => format!(" (here {})", names.join("; ")),
     }
 }
 
@@ -190,12 +190,12 @@ pub fn overall(table: &DocumentTable) -> Option<String> {
         n => format!(" {n} more could not be compared, because a row was not measured."),
     };
     Some(format!(
-        "Of {} of figures that differ in the document, {} in its order here, {} reversed, and {} not told apart by \
-         these rounds.{not_measured}",
+        "Of {} of figures that differ in the document, {} in its order here and {} reversed, and these rounds cannot \
+         separate {}.{not_measured}",
         plural(counts.pairs, "pair"),
         counted(counts.in_order as u64, "is", "are"),
         counted(counts.reversed as u64, "is", "are"),
-        counted(counts.untold as u64, "is", "are"),
+        counts.untold,
     ))
 }
 

@@ -425,7 +425,7 @@ pub(super) fn made(
         rounds: measures.iter().map(|measure| measure.2).max().unwrap_or(0),
         servers: kinds.iter().map(super::server).collect(),
         published: Some(Published {
-            document: format!("A benchmark made by hand ({suite})"),
+            document: format!("A benchmark that was run by hand ({suite})"),
             machine: "AMD Ryzen 5 5600X, 6 cores, Linux 6.0".into(),
             method: "wrk -t4 -c400 -d10s, server and wrk on one machine".into(),
             tables,

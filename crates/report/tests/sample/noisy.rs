@@ -30,8 +30,8 @@ pub fn noisy() -> Records {
         precision: 0.03,
         budget_s: 600.0,
         ends: vec![
-            end("hello", 64, EnoughRounds::Budget, 0.051),
-            end("page", 32, EnoughRounds::Precise, 0.024),
+            end("hello", 64, EnoughRounds::Budget, 0.15),
+            end("page", 32, EnoughRounds::Budget, 0.13),
         ],
     });
     (run, trials.into_iter().flat_map(attempts).collect())
