@@ -55,8 +55,10 @@ impl Doctor {
     pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
         let needs: Vec<&Need> = needs.into_iter().collect();
         let manager = PackageManager::detect();
-        let packages =
-            |tool: &Toolchain| manager.map_or(&[][..], |manager| tool.packages.of(manager));
+        let packages = |tool: &'static Toolchain| {
+            let packages = manager.and_then(|manager| tool.packages.get(&manager));
+            packages.map_or(&[][..], Vec::as_slice)
+        };
         let toolchains = TOOLCHAINS.iter().map(|toolchain| {
             let is_of_it = |need: &&&Need| need.tool().known() == Some(toolchain);
             let own = needs.iter().filter(is_of_it);
@@ -168,7 +170,7 @@ mod tests {
         assert!(matches!(python.state, ToolState::Missing(_)), "{python:?}");
         if let Some(manager) = doctor.package_manager {
             let fix = doctor.fix().unwrap();
-            assert!(fix.contains(&manager.program().to_owned()));
+            assert!(fix.contains(&manager.name().to_owned()));
             assert!(fix.contains(&python.packages[0].to_owned()));
         }
     }
