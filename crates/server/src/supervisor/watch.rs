@@ -53,7 +53,8 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
 /// Prony may have ended and no longer listen: that is no reason to stop.
 fn tell(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{event}").and_then(|()| out.flush());
+    let _ = serde_json::to_writer(&mut out, event);
+    let _ = writeln!(out).and_then(|()| out.flush());
 }
 
 struct Supervisor {

@@ -1,6 +1,5 @@
 //! Installing a toolchain under `.prony/tools`.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -102,14 +101,9 @@ impl Toolbox {
         let task = Task {
             command,
             folder: folder.to_owned(),
-            env: vec![(
-                OsString::from("PIP_DISABLE_PIP_VERSION_CHECK"),
-                OsString::from("1"),
-            )],
+            env: vec![("PIP_DISABLE_PIP_VERSION_CHECK".into(), "1".into())],
             log: log.to_owned(),
-            error_log: None,
-            scratch: None,
-            cpus: Vec::new(),
+            ..Task::default()
         };
         match self.supervisor.run(&task, interrupt) {
             Ok(exit) if exit.success() => Ok(()),
