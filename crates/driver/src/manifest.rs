@@ -154,7 +154,7 @@ impl Manifest {
     }
 
     /// Whether it can generate a load at a given rate.
-    pub fn makes_rates(&self) -> bool {
+    pub fn supports_rates(&self) -> bool {
         self.arguments.rate.is_some()
     }
 

@@ -39,7 +39,7 @@ use bench::now;
 use kept::Kept;
 
 pub use bench::{Bench, Task};
-pub use driven::{CannotDrive, cannot_drive, note as driver_note};
+pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
@@ -156,23 +155,15 @@ struct Fields {
     events: bool,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-enum ShapeName {
-    Closed,
-    Rate,
-    UsersClosed,
-    UsersOpen,
-}
-
-impl fmt::Display for ShapeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ShapeName::Closed => "closed",
-            ShapeName::Rate => "rate",
-            ShapeName::UsersClosed => "users-closed",
-            ShapeName::UsersOpen => "users-open",
-        })
+prony_model::named! {
+    /// The shape of a load, as in a suite.
+    #[derive(Clone, Copy, Deserialize, PartialEq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ShapeName {
+        Closed = "closed",
+        Rate = "rate",
+        UsersClosed = "users-closed",
+        UsersOpen = "users-open",
     }
 }
 
@@ -200,13 +191,18 @@ impl Fields {
         let foreign = |&(_, is_given, shapes, _): &(_, bool, &[ShapeName], _)| is_given && !shapes.contains(&self.shape);
         match fields.into_iter().find(foreign) {
             None => Ok(()),
-            Some((field, _, _, instead)) => Err(format!("a load of the shape `{}` has no `{field}`; {instead}", self.shape)),
+            Some((field, _, _, instead)) => Err(format!("a load of the shape `{}` has no `{field}`; {instead}", self.shape.name())),
         }
     }
 
     /// The value of a field that the shape must have.
     fn needed<T>(&self, field: &str, value: Option<T>) -> Result<T, String> {
-        value.ok_or_else(|| format!("a load of the shape `{}` needs `{field}`", self.shape))
+        value.ok_or_else(|| {
+            format!(
+                "a load of the shape `{}` needs `{field}`",
+                self.shape.name()
+            )
+        })
     }
 
     fn shape(&self) -> Result<LoadShape, String> {

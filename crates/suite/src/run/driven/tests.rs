@@ -37,7 +37,7 @@ fn why_not(id: &str, workload: &str, spec: LoadSpec) -> Option<String> {
 fn why_not_with(tool: &Tool, workload: &str, spec: &LoadSpec) -> Option<String> {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
     let workload = workloads.get(workload).unwrap();
-    cannot_drive(tool, workload, spec).map(|why| why.to_string())
+    cannot_drive(tool, workload, spec)
 }
 
 fn spec() -> LoadSpec {
