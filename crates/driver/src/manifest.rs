@@ -267,7 +267,7 @@ pub enum CatalogueError {
     Read {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A manifest is invalid.

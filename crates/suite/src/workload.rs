@@ -273,7 +273,7 @@ log_lines = 1
 
     #[test]
     fn faults_are_reported_with_file_line_field_and_nearest_name() {
-        for (from, to, said) in [
+        for (from, to, expected) in [
             ("about =", "abuot =", "sse.toml:2: unknown field `abuot`"),
             ("about =", "abuot =", "did you mean `about`?"),
             ("path =", "pth =", "sse.toml:6: unknown field `pth`"),
@@ -295,7 +295,7 @@ log_lines = 1
             ("[response]", "[response", "sse.toml:7: "),
         ] {
             let error = read(&SSE.replace(from, to)).unwrap_err();
-            assert!(error.contains(said), "{error}\nlacks {said}");
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
     }
 
@@ -322,7 +322,7 @@ body = { message = { 1 = "r" } }
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");
         assert_eq!(message.encode(), b"\x0a\x01r");
         assert_eq!(call.response.body, ExpectedBody::Message(message.clone()));
-        for (from, to, said) in [
+        for (from, to, expected) in [
             (
                 "Echo/Unary",
                 "Echo.Unary",
@@ -350,7 +350,7 @@ body = { message = { 1 = "r" } }
             ),
         ] {
             let error = read(&CALL.replacen(from, to, 1)).unwrap_err();
-            assert!(error.contains(said), "{error}\nlacks {said}");
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
     }
 

@@ -13,7 +13,7 @@ use prony_system::default_assignment;
 
 use super::flags::BuildFlags;
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
 use crate::project::{self, ServerPath};
 use crate::view::run_progress;
 
@@ -178,8 +178,5 @@ fn exit_code(verdicts: &[ServerVerdict], require_toolchains: bool) -> ExitCode {
         "servers: {} right, {wrong} wrong, {skipped} skipped",
         count(ServerVerdict::Right)
     );
-    match wrong > 0 || (require_toolchains && skipped > 0) {
-        true => ExitCode::from(FAILURE),
-        false => ExitCode::SUCCESS,
-    }
+    failure_if(wrong > 0 || (require_toolchains && skipped > 0))
 }

@@ -241,19 +241,19 @@ mod ask_tests {
         }
     }
 
-    fn said(tool: &Toolchain) -> Option<String> {
+    fn version_of(tool: &Toolchain) -> Option<String> {
         version(Path::new("/bin/sh"), tool, &[]).map(|version| version.to_string())
     }
 
     #[test]
     fn the_output_of_a_failing_program_is_not_a_version() {
         let trace = "echo 'ruby 3.1.2: cannot load such file (LoadError)' >&2; exit 1";
-        assert_eq!(said(&shell(trace)), None);
+        assert_eq!(version_of(&shell(trace)), None);
         let wrk = Toolchain {
             fails_with_version: true,
             ..shell("echo wrk 4.1.0; exit 1")
         };
-        assert_eq!(said(&wrk).as_deref(), Some("4.1.0"));
+        assert_eq!(version_of(&wrk).as_deref(), Some("4.1.0"));
     }
 
     #[test]
@@ -265,9 +265,9 @@ mod ask_tests {
     #[test]
     fn standard_error_is_read_if_standard_output_has_no_version() {
         let java = "echo 'openjdk version \"17.0.15\"' >&2";
-        assert_eq!(said(&shell(java)).as_deref(), Some("17.0.15"));
+        assert_eq!(version_of(&shell(java)).as_deref(), Some("17.0.15"));
         let both = "echo 'WARNING in 9.9' >&2; echo mvn 3.8.7";
-        assert_eq!(said(&shell(both)).as_deref(), Some("3.8.7"));
+        assert_eq!(version_of(&shell(both)).as_deref(), Some("3.8.7"));
     }
 
     #[test]

@@ -298,7 +298,7 @@ fn measure(
         observe,
     };
     let mut done = rounds::Done::default();
-    let made = rounds::make(plan, &rule, &mut rig, &mut done);
+    let ended = rounds::run(plan, &rule, &mut rig, &mut done);
     if !interrupt.load(Relaxed) {
         // Otherwise they are killed: after an interrupt the user does not want to wait.
         rig.kept.retain(|_| false);
@@ -308,7 +308,7 @@ fn measure(
         adaptive.ends = done.ends;
         run.rounds = done.rounds;
     }
-    made
+    ended
 }
 
 /// Plans each server with each workload that passed verification.

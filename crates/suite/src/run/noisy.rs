@@ -142,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_rising_rate_makes_only_a_closed_loop_noisy() {
-        let told = |measurement: &Measurement| by_warm_up(measurement).is_some();
-        assert!(told(&rising()));
+        let is_noisy = |measurement: &Measurement| by_warm_up(measurement).is_some();
+        assert!(is_noisy(&rising()));
         // The same rate from the first measured interval on.
         let mut steady = rising();
         if let Some(timeline) = &mut steady.load.timeline {
@@ -156,7 +156,7 @@ mod tests {
         let mut untimed = rising();
         untimed.load.timeline = None;
         for measurement in [steady, open, cold, untimed, measurement(1.0)] {
-            assert!(!told(&measurement));
+            assert!(!is_noisy(&measurement));
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Searched {
 impl Searched {
     /// Adds its wrong responses to those of the next load's warm-up: whenever a server sends them, it did other work
     /// than intended.
-    pub fn tell_wrong(&self, load: &mut LoadResult) {
+    pub fn add_wrong_to(&self, load: &mut LoadResult) {
         let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
             return;
         };
@@ -164,7 +164,7 @@ mod tests {
         };
         let mut measured = measurement(1.0);
         measured.load = load(20, 1);
-        searched.tell_wrong(&mut measured.load);
+        searched.add_wrong_to(&mut measured.load);
         assert_eq!((measured.wrong(), measured.responses()), (4, 20));
     }
 }

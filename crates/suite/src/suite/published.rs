@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn other_units_and_texts_are_rejected() {
         use PublishedFigure::*;
-        for (figure, text, said) in [
+        for (figure, text, expected) in [
             (LatencyMean, "5", "`5` is not a valid `latency-mean`"),
             (LatencyMean, "5 MB", "the units are ns, us, µs, ms, s"),
             (
@@ -390,7 +390,7 @@ mod tests {
             ),
         ] {
             let error = read(figure, text).unwrap_err();
-            assert!(error.contains(said), "{error}\nlacks {said}");
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
     }
 }

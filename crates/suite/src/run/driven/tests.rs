@@ -178,7 +178,7 @@ fn a_warm_up_lasts_whole_seconds() {
 
 #[test]
 fn a_tools_counts_become_outcomes() {
-    let told = Reported {
+    let reported = Reported {
         ok: 7,
         wrong_status: Some(2),
         unfinished: None,
@@ -196,7 +196,7 @@ fn a_tools_counts_become_outcomes() {
         body_bytes: None,
         latency: Default::default(),
     };
-    let outcomes = outcomes(&told);
+    let outcomes = outcomes(&reported);
     let expected = [
         (Outcome::Ok, 7),
         (Outcome::WrongStatus, 2),
@@ -211,7 +211,7 @@ fn a_tools_counts_become_outcomes() {
     }
     assert_eq!(outcomes.total(), 28);
     assert_eq!(
-        first_wrong(&tool("wrk"), &told).unwrap().outcome,
+        first_wrong(&tool("wrk"), &reported).unwrap().outcome,
         "wrong_status"
     );
 }

@@ -29,7 +29,7 @@ const PLANNED_FOR_ONE_AGAIN: usize = 3;
 /// What runs trials, with servers and loads; tests make them up.
 pub trait Rig {
     /// Runs a trial. `None` if the run was stopped.
-    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
     /// A round begins; kept servers of measures that are not in it are no longer needed.
     fn begin_round(&mut self, _trials: &[Planned]) {}
@@ -44,7 +44,7 @@ pub trait Rig {
     fn clock(&self) -> Duration;
 
     /// Reports an event to the observer.
-    fn tell(&mut self, event: RunEvent<'_>);
+    fn report(&mut self, event: RunEvent<'_>);
 }
 
 /// What decides the number of rounds.
@@ -72,7 +72,7 @@ pub struct Done {
 ///
 /// # Errors
 /// If a trial could not be stored: then no more run. `done` has how the rounds went until then.
-pub fn make(
+pub fn run(
     plan: Plan,
     rule: &Rule<'_>,
     rig: &mut dyn Rig,
@@ -82,7 +82,7 @@ pub fn make(
         Some(_) => LEAST_ROUNDS as u32,
         None => u32::MAX,
     };
-    rig.tell(RunEvent::Planned {
+    rig.report(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
     let measures = plan.measures().to_vec();
@@ -93,17 +93,17 @@ pub fn make(
         plan,
         stopping,
         warm_ups: WarmUps::new(rule.alike),
-        made: 0,
+        attempts: 0,
         planned: 0,
         re_run: 0,
     };
-    let made = rounds.make(rig, done);
+    let ended = rounds.run(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
         // If a trial could not be stored, that stopped the remaining measures.
         stopping.interrupted();
         done.ends = stopping.ends();
     }
-    made
+    ended
 }
 
 struct RoundRunner<'a> {
@@ -111,7 +111,7 @@ struct RoundRunner<'a> {
     stopping: Option<Stopping<'a>>,
     warm_ups: WarmUps,
     /// How many attempts ran.
-    made: u32,
+    attempts: u32,
     /// How many trials have been planned so far.
     planned: usize,
     /// How many attempts were re-runs.
@@ -132,7 +132,7 @@ enum RoundEnd {
 }
 
 impl RoundRunner<'_> {
-    fn make(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
+    fn run(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
         loop {
             let stopping = self.stopping.as_ref();
             let goes_on = |measure| stopping.is_none_or(|stopping| stopping.goes_on(measure));
@@ -149,7 +149,7 @@ impl RoundRunner<'_> {
             }
             if let Some(stopping) = &mut self.stopping {
                 let widest = stopping.round_over();
-                rig.tell(RunEvent::Compared {
+                rig.report(RunEvent::Compared {
                     widest,
                     time_left: stopping.time_left(),
                 });
@@ -160,17 +160,17 @@ impl RoundRunner<'_> {
     fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
         self.planned += round.len();
         rig.begin_round(&round);
-        rig.tell(RunEvent::Round { trials: &round });
+        rig.report(RunEvent::Round { trials: &round });
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            rig.tell(RunEvent::Trial { attempt: &attempt });
+            rig.report(RunEvent::Trial { attempt: &attempt });
             let begun = rig.clock();
-            let Some(mut record) = rig.make(&attempt) else {
+            let Some(mut record) = rig.measure(&attempt) else {
                 return Ok(RoundEnd::Stopped);
             };
-            self.made += 1;
+            self.attempts += 1;
             record.attempt = attempt.number;
             record.noisy = match &mut record.result {
                 TrialResult::Measured(measurement) => {
@@ -185,7 +185,7 @@ impl RoundRunner<'_> {
                 stopping.take(queued.planned.measure, &record, took);
             }
             let again = self.is_re_run(&queued, &attempt, &record);
-            rig.tell(RunEvent::Measured {
+            rig.report(RunEvent::Measured {
                 record: &record,
                 again,
             });
@@ -211,7 +211,7 @@ impl RoundRunner<'_> {
         };
         let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, asked);
         let mut trial = trial.clone();
-        trial.sequence = self.made;
+        trial.sequence = self.attempts;
         TrialAttempt {
             number: queued.number,
             measure: *measure,

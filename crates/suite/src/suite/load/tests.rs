@@ -136,7 +136,7 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
     let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     let users = r#"shape = "users-closed", users = 5, think_time = "1s", duration = "10s""#;
     let open = users.replace("users-closed", "users-open");
-    for (fields, said) in [
+    for (fields, expected) in [
         (
             format!("{closed}, rate = \"5k/s\""),
             "`closed` has no `rate`; only loads of the shape `rate` have it",
@@ -223,10 +223,13 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
         (format!("{RATE}, event = true"), "unknown field `event`"),
     ] {
         let error = match load(&fields) {
-            Ok(_) => panic!("`{fields}` is accepted; it should say {said}"),
+            Ok(_) => panic!("`{fields}` is accepted; it should say {expected}"),
             Err(error) => error,
         };
-        assert!(error.contains(said), "{fields}: {error}\nlacks {said}");
+        assert!(
+            error.contains(expected),
+            "{fields}: {error}\nlacks {expected}"
+        );
     }
 }
 
