@@ -140,7 +140,6 @@ mod tests {
     #[test]
     fn installed_and_missing_tools_are_the_golden_ones() {
         let tool = |need: &str, state| ToolReport {
-            name: "go".into(),
             need: need.into(),
             state,
             install: "see https://go.dev/dl, or: apt-get install golang".into(),

@@ -71,11 +71,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     layout.make_state()?;
     let interrupt = interrupt_on_signals()?;
     // Each process has its own folder of logs.
-    let folder = layout.runs().join(project::run_id("verify"));
-    let logs = folder.join("logs");
-    let bench = arguments
-        .build
-        .bench(&layout, default_assignment()?, logs)?;
+    let id = project::run_id("verify");
+    let bench = arguments.build.bench(&layout, default_assignment()?, &id)?;
     let say = &mut run_progress::say_what_is_built;
     let prepared = prepare(&bench, &servers, &interrupt, say);
     let mut verdicts = Vec::new();
@@ -90,7 +87,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         verdicts.push(verify_one(&bench, server, prepared, &tasks, &interrupt));
     }
     // Removes the folders only if they are empty, which they are if every response was right.
-    let _ = [&bench.logs, &folder].map(std::fs::remove_dir);
+    let _ = [&bench.logs, &layout.runs().join(id)].map(std::fs::remove_dir);
     if prepared.len() < servers.len() || verdicts.contains(&ServerVerdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }

@@ -37,7 +37,7 @@ pub struct Servers<'a> {
 }
 
 impl Servers<'_> {
-    /// The process kept for an attempt, if it needs one, and when its process is or was started.
+    /// The process kept for an attempt, if there is one, and whether the attempt's process is new, kept or restarted.
     fn take_kept(&mut self, attempt: &TrialAttempt, key: &Key) -> (Option<Running>, ProcessStart) {
         if attempt.warming != Warming::Keep {
             return (None, ProcessStart::New);

@@ -194,17 +194,17 @@ fn changes_something(
             "`quick` changes nothing: give `rounds`, `duration`, `warmup`, `warmup_limit` or `requests`",
         );
     }
-    let has_warmup = any_has(|load| !load.warmup.is_zero());
+    let has_warmup = any_has(SuiteLoad::has_warmup);
     let has = [
         (
             "duration",
             changes.duration.is_some(),
-            any_has(|load| load.duration.is_some()),
+            any_has(|load| load.spec.duration_s.is_some()),
         ),
         (
             "requests",
             changes.requests.is_some(),
-            any_has(|load| load.requests.is_some()),
+            any_has(|load| load.spec.requests.is_some()),
         ),
         ("warmup", changes.warmup.is_some(), has_warmup),
         ("warmup_limit", changes.warmup_limit.is_some(), has_warmup),

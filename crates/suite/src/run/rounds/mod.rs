@@ -21,12 +21,12 @@ use prony_stats::LEAST_ROUNDS;
 
 /// The most attempts at a trial.
 const MOST_ATTEMPTS: u32 = 3;
-/// This many trials may be re-run in any case, and one more per [`PLANNED_FOR_ONE_AGAIN`] planned ones: a noisy machine
-/// must not double the run.
+/// Prony re-runs at most this many trials, and one more for every [`PLANNED_FOR_ONE_AGAIN`] planned ones, so that a noisy
+/// machine does not double the run.
 const ALWAYS_AGAIN: usize = 2;
 const PLANNED_FOR_ONE_AGAIN: usize = 3;
 
-/// What runs trials, with servers and loads; tests make them up.
+/// Runs trials. In tests, servers and loads are made up.
 pub trait Rig {
     /// Runs a trial. `None` if the run was stopped.
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
@@ -192,7 +192,7 @@ impl RoundRunner<'_> {
             rig.keep(record)?;
             if again {
                 self.re_run += 1;
-                // Re-run at once, it would meet the same disturbance.
+                // At the end of the round the disturbance may be over.
                 queue.push_back(Queued {
                     number: queued.number + 1,
                     ..queued
@@ -222,7 +222,7 @@ impl RoundRunner<'_> {
         }
     }
 
-    /// What disturbed a trial, without a rise that may not be the server's own warm-up.
+    /// What disturbed a trial. A rising rate counts only if it is the server's own warm-up.
     fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
         // A rate may also rise because another program leaves.
         if !causes.iter().any(NoiseCause::is_from_outside) {
@@ -235,8 +235,7 @@ impl RoundRunner<'_> {
         causes
     }
 
-    /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too short and can be
-    /// longer.
+    /// Whether to re-run a trial: something from outside disturbed it, or its warm-up was too short and can be longer.
     fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let measurement = match record.measurement() {
             Some(measurement) if !record.noisy.is_empty() => measurement,
