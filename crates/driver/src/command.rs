@@ -91,7 +91,7 @@ pub struct Invocation {
 
 /// Why a tool cannot generate a load.
 #[derive(Debug, thiserror::Error)]
-pub enum CannotMake {
+pub enum Unsupported {
     /// It has no arguments for a property of the load.
     #[error("it does not support {0}")]
     Property(&'static str),
@@ -103,10 +103,10 @@ pub enum CannotMake {
     Body(#[from] io::Error),
 }
 
-impl From<&'static str> for CannotMake {
+impl From<&'static str> for Unsupported {
     /// It does not support this property.
     fn from(property: &'static str) -> Self {
-        CannotMake::Property(property)
+        Unsupported::Property(property)
     }
 }
 
@@ -115,7 +115,7 @@ impl Manifest {
     ///
     /// # Errors
     /// If the tool cannot generate that load.
-    pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, CannotMake> {
+    pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, Unsupported> {
         let body = (!load.body.is_empty())
             .then(|| file_with(&load.body))
             .transpose()?;
@@ -192,9 +192,9 @@ impl Manifest {
         values
     }
 
-    fn words(&self, load: &Load, values: &Values) -> Result<Vec<String>, CannotMake> {
+    fn words(&self, load: &Load, values: &Values) -> Result<Vec<String>, Unsupported> {
         let all = &self.arguments;
-        let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(CannotMake::Property(what));
+        let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(Unsupported::Property(what));
         let mut parts = all.before.clone();
         parts.extend(match load.arrivals {
             Arrivals::Closed => need(&all.closed, "a closed loop")?,
@@ -233,11 +233,11 @@ fn value_of(values: &Values) -> impl Fn(Placeholder) -> Option<String> {
 }
 
 /// Only a duration in whole seconds may lack a value.
-fn filled(templates: &[Word], values: &Values) -> Result<Vec<String>, CannotMake> {
+fn filled(templates: &[Word], values: &Values) -> Result<Vec<String>, Unsupported> {
     let word = |template: &Word| {
         template
             .fill(value_of(values))
-            .ok_or(CannotMake::WholeSeconds)
+            .ok_or(Unsupported::WholeSeconds)
     };
     templates.iter().map(word).collect()
 }

@@ -154,7 +154,7 @@ impl Manifest {
     }
 
     /// Whether it can generate a load at a given rate.
-    pub fn makes_rates(&self) -> bool {
+    pub fn supports_rates(&self) -> bool {
         self.arguments.rate.is_some()
     }
 
@@ -267,7 +267,7 @@ pub enum CatalogueError {
     Read {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A manifest is invalid.

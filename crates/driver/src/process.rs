@@ -102,35 +102,17 @@ pub fn run(
     interrupt: &AtomicBool,
 ) -> Result<Ended, RunError> {
     let program = command.get_program().to_string_lossy().into_owned();
-    run_or_why(command, cpus, limit, interrupt).map_err(|why| match why {
-        Why::System(source) => RunError::System { program, source },
-        Why::Other(error) => error,
-    })
+    let result = run_in_group(command, cpus, limit, interrupt);
+    result.unwrap_or_else(|source| Err(RunError::System { program, source }))
 }
 
-enum Why {
-    System(io::Error),
-    Other(RunError),
-}
-
-impl From<io::Error> for Why {
-    fn from(error: io::Error) -> Self {
-        Why::System(error)
-    }
-}
-
-impl From<nix::Error> for Why {
-    fn from(error: nix::Error) -> Self {
-        Why::System(error.into())
-    }
-}
-
-fn run_or_why(
+/// As [`run`]; the outer error is one of the system.
+fn run_in_group(
     command: &mut Command,
     cpus: &[usize],
     limit: Duration,
     interrupt: &AtomicBool,
-) -> Result<Ended, Why> {
+) -> io::Result<Result<Ended, RunError>> {
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command
         .stdin(Stdio::null())
@@ -149,12 +131,12 @@ fn run_or_why(
             break used;
         }
         if interrupt.load(Relaxed) {
-            return Err(Why::Other(RunError::Interrupted));
+            return Ok(Err(RunError::Interrupted));
         }
         if begin.elapsed() > limit {
             drop(running);
             let tail = tail(&mut stdout, &mut stderr)?;
-            return Err(Why::Other(RunError::TimeLimit { limit, tail }));
+            return Ok(Err(RunError::TimeLimit { limit, tail }));
         }
         thread::sleep(LOOK_EVERY);
     };
@@ -165,9 +147,9 @@ fn run_or_why(
     drop(running);
     if !used.status.success() {
         let (status, tail) = (used.status, tail(&mut stdout, &mut stderr)?);
-        return Err(Why::Other(RunError::Failed { status, tail }));
+        return Ok(Err(RunError::Failed { status, tail }));
     }
-    Ok(Ended {
+    Ok(Ok(Ended {
         stdout: text(&mut stdout)?,
         usage: Usage {
             wall_s,
@@ -176,7 +158,7 @@ fn run_or_why(
             voluntary_switches: switches_after.0 - switches_before.0,
             involuntary_switches: switches_after.1 - switches_before.1,
         },
-    })
+    }))
 }
 
 /// Starts it from a thread that is pinned to `cpus`, because child processes inherit that.
@@ -240,15 +222,19 @@ fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The last `count` lines of a text.
+pub fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
 /// The last lines of standard error, or of standard output if standard error is empty.
 fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
-    let mut said = text(stderr)?;
-    if said.trim().is_empty() {
-        said = text(stdout)?;
+    let mut output = text(stderr)?;
+    if output.trim().is_empty() {
+        output = text(stdout)?;
     }
-    let lines: Vec<&str> = said.trim_end().lines().collect();
-    let from = lines.len().saturating_sub(TAIL_LINES);
-    Ok(lines[from..].join("\n"))
+    Ok(last_lines(&output, TAIL_LINES))
 }
 
 /// The watcher's script: it says that it runs, and waits until the pipe closes.
@@ -274,11 +260,11 @@ impl Group {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let said = watcher.stdout.take();
+        let ready = watcher.stdout.take();
         // From here on it is killed and reaped, whatever happens.
         let group = Group { watcher };
-        let said = said.ok_or_else(|| io::Error::other("the watcher has no output"))?;
-        await_line(said).map_err(|error| {
+        let mut ready = ready.ok_or_else(|| io::Error::other("the watcher has no output"))?;
+        ready.read_exact(&mut [0]).map_err(|error| {
             io::Error::new(
                 error.kind(),
                 format!("/bin/sh did not start watching: {error}"),
@@ -310,10 +296,6 @@ impl Drop for Group {
         // It was killed, so this does not take long; an error could not be reported.
         let _ = self.watcher.wait();
     }
-}
-
-fn await_line(mut from: impl Read) -> io::Result<()> {
-    from.read_exact(&mut [0])
 }
 
 #[cfg(test)]

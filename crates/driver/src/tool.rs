@@ -10,10 +10,10 @@ use prony_system::{is_program, on_path};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use crate::command::{CannotMake, End, Load};
+use crate::command::{End, Load, Unsupported};
 use crate::manifest::Manifest;
 use crate::output::{ReadError, Reported};
-use crate::process::{self, RunError, Usage};
+use crate::process::{self, RunError, Usage, last_lines};
 
 /// How much longer than its load a tool may take.
 const SPARE_TIME: Duration = Duration::from_secs(30);
@@ -101,7 +101,7 @@ impl DriverResult {
 pub enum DriveError {
     /// It cannot generate the load.
     #[error(transparent)]
-    CannotMake(#[from] CannotMake),
+    Unsupported(#[from] Unsupported),
     /// It did not run to its end.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -146,7 +146,7 @@ impl Tool {
     }
 
     /// Why it does not support a load; `None` if it does.
-    pub fn cannot_make(&self, load: &Load) -> Option<CannotMake> {
+    pub fn unsupported(&self, load: &Load) -> Option<Unsupported> {
         self.manifest.invocation(load, &self.prony).err()
     }
 
@@ -180,7 +180,7 @@ impl Tool {
             .args(&words[1..])
             .envs(invocation.environment.iter().cloned());
         let ended = process::run(&mut command, &resources.cpus, time_limit(load), interrupt)?;
-        let told = self.manifest.output().read(&ended.stdout);
+        let reported = self.manifest.output().read(&ended.stdout);
         let counts = counted.and_then(|(_, file)| {
             let text = std::fs::read_to_string(file.path()).ok()?;
             read_counts(&text)
@@ -189,7 +189,8 @@ impl Tool {
             driver: self.id.clone(),
             version: self.version.clone(),
             command: self.shown_command(invocation.arguments),
-            reported: told.map_err(|error| DriveError::Read(error, last_lines(&ended.stdout)))?,
+            reported: reported
+                .map_err(|error| DriveError::Read(error, last_lines(&ended.stdout, 3)))?,
             usage: ended.usage,
             counts,
         })
@@ -211,11 +212,6 @@ fn time_limit(load: &Load) -> Duration {
     }
 }
 
-fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    lines[lines.len().saturating_sub(3)..].join("\n")
-}
-
 /// The program of that name in `PATH`, or at that path.
 fn find_program(name: &str) -> Option<PathBuf> {
     match name.contains('/') {
@@ -227,13 +223,13 @@ fn find_program(name: &str) -> Option<PathBuf> {
 /// Ignores the exit code: many tools print their version and fail.
 fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     let command = manifest.version.as_ref()?;
-    let asked = Command::new(program)
+    let output = Command::new(program)
         .args(&command.arguments)
         .output()
         .ok()?;
-    let said = [asked.stdout, asked.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let captures = command.pattern.0.captures(&said)?;
+    let printed = [output.stdout, output.stderr].concat();
+    let printed = String::from_utf8_lossy(&printed);
+    let captures = command.pattern.0.captures(&printed)?;
     Some(captures.get(1)?.as_str().to_owned())
 }
 

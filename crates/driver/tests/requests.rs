@@ -96,7 +96,7 @@ fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str
         };
         let (address, seen) = server();
         let load = change(Load::new(format!("http://{address}/there?a=b")));
-        if let Some(why) = tool.cannot_make(&load) {
+        if let Some(why) = tool.unsupported(&load) {
             assert!(cannot.contains(&id), "{id}: {why}");
             continue;
         }

@@ -237,8 +237,8 @@ mod tests {
         assert_eq!(duration("250ms").unwrap(), Duration::from_millis(250));
         assert!(some_duration("0s").is_err() && some_duration("1s").is_ok());
         for text in ["-1", "soon", "", "NaN", "inf", "-inf", "1x", "-5s", "5 m s"] {
-            let told = duration(text).unwrap_err();
-            assert!(told.contains("is not a duration"), "{text}: {told}");
+            let message = duration(text).unwrap_err();
+            assert!(message.contains("is not a duration"), "{text}: {message}");
         }
     }
 
@@ -248,8 +248,8 @@ mod tests {
             assert_eq!(duration(text).unwrap_err(), "it must be at most 30 days");
         }
         assert!(duration("30d").is_ok() && duration("0").is_ok());
-        let told = "it must be from 1ms to 30 days";
-        assert_eq!(measured_duration("1us").unwrap_err(), told);
+        let message = "it must be from 1ms to 30 days";
+        assert_eq!(measured_duration("1us").unwrap_err(), message);
         assert!(measured_duration("1ms").is_ok());
         for text in ["0", "1ns", "2h"] {
             assert_eq!(timeout(text).unwrap_err(), "it must be from 1ms to 1h");
@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(count("10k").unwrap(), 10_000);
         assert_eq!(count("2M").unwrap(), 2_000_000);
         for text in ["k", "1.5k", "", "-1", "1e3", "NaN"] {
-            let told = count(text).unwrap_err();
-            assert!(told.contains("is not a count"), "{text}: {told}");
+            let message = count(text).unwrap_err();
+            assert!(message.contains("is not a count"), "{text}: {message}");
         }
         for text in ["99999999999999999999k", "18446744073709551615k"] {
             assert!(count(text).unwrap_err().contains("at most"), "{text}");
@@ -279,8 +279,8 @@ mod tests {
         let repeats = whole(1..=1000_u32);
         assert_eq!((repeats("1"), repeats("1000")), (Ok(1), Ok(1000)));
         for text in ["0", "1001", "-1", "1.0", "six", "", "99999999999999999999"] {
-            let told = format!("`{text}` is not a whole number from 1 to 1000");
-            assert_eq!(repeats(text), Err(told));
+            let message = format!("`{text}` is not a whole number from 1 to 1000");
+            assert_eq!(repeats(text), Err(message));
         }
         assert_eq!(seed("0"), Ok(0));
         assert_eq!(rounds("7").unwrap().get(), 7);

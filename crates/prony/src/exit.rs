@@ -35,6 +35,14 @@ pub fn interrupt_on_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(interrupt)
 }
 
+/// [`FAILURE`] if something failed, or else success.
+pub fn failure_if(failed: bool) -> ExitCode {
+    match failed {
+        true => ExitCode::from(FAILURE),
+        false => ExitCode::SUCCESS,
+    }
+}
+
 /// An error in the command line that clap cannot see, such as an unknown name or an invalid URL.
 #[derive(Debug)]
 pub struct Usage(Box<dyn Error>);
@@ -59,24 +67,23 @@ pub fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {
 /// The exit status of a finished subcommand. Lost output fails one that succeeded; one that failed keeps its
 /// own status.
 pub fn status(outcome: Outcome) -> ExitCode {
-    let lost = output::check().err();
-    match (outcome, lost) {
-        (Err(error), _) => failure(error.as_ref()),
-        (Ok(code), None) => code,
-        (Ok(code), Some(lost)) => {
-            let failed = failure(&lost);
-            match code == ExitCode::SUCCESS {
-                true => failed,
-                false => code,
-            }
-        }
+    let code = match outcome {
+        Ok(code) => code,
+        Err(error) => return failure(error.as_ref()),
+    };
+    match output::check() {
+        Ok(()) => code,
+        Err(lost) => match (failure(&lost), code == ExitCode::SUCCESS) {
+            (failed, true) => failed,
+            (_, false) => code,
+        },
     }
 }
 
 /// Shows the help, the version or an error of the command line, and gives the exit status.
-pub fn status_without_a_command(told: &clap::Error) -> ExitCode {
-    let text = told.render();
-    if told.use_stderr() {
+pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
+    let text = message.render();
+    if message.use_stderr() {
         match console::colors_enabled_stderr() {
             true => err!("{}", text.ansi()),
             false => err!("{text}"),
@@ -93,14 +100,14 @@ pub fn status_without_a_command(told: &clap::Error) -> ExitCode {
 /// Shows an error with all its causes, and gives the code for it.
 pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
     err!("error: {error}");
-    let mut said = error.to_string();
+    let mut shown = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
         // The text of many errors already includes their cause.
-        if !said.contains(&text) {
+        if !shown.contains(&text) {
             err!(": {text}");
-            said.push_str(&text);
+            shown.push_str(&text);
         }
         cause = error.source();
     }

@@ -44,30 +44,25 @@ impl RunName {
         &self,
         store: impl Fn() -> Result<Store, Box<dyn Error>>,
     ) -> Result<Recorded, Box<dyn Error>> {
-        let (store, run) = match self {
+        let (id, before) = match self {
             Self::File(file) => return exported(file),
-            Self::Id(id) => {
-                let store = store()?;
-                let run = store.run(id)?;
-                (store, run)
-            }
-            Self::Latest(0) => {
-                let store = store()?;
-                let run = store.latest()?;
-                (store, run)
-            }
-            Self::Latest(before) => {
-                let store = store()?;
+            Self::Id(id) => (Some(id), 0),
+            Self::Latest(before) => (None, *before),
+        };
+        let store = store()?;
+        let run = match (id, before) {
+            (Some(id), _) => store.run(id)?,
+            (None, 0) => store.latest()?,
+            (None, before) => {
                 let runs = store.runs()?;
-                let run = runs.get(*before).ok_or_else(|| {
+                let run = runs.get(before).ok_or_else(|| {
                     format!(
                         "there is no run `latest~{before}`: {} has {} runs",
                         store.path().display(),
                         runs.len()
                     )
                 })?;
-                let run = store.run(&run.id)?;
-                (store, run)
+                store.run(&run.id)?
             }
         };
         Ok(Recorded {

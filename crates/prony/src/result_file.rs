@@ -117,28 +117,28 @@ impl ResultFile {
             ResultPlace::Replaced(path) => replace(&path, write),
             ResultPlace::Opened(file) => rewrite(file, write),
         };
-        let told = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
-        output::unless_unwanted(written).map_err(told)
+        let cannot = |error| format!("cannot write `{}`: {error}", self.name.display()).into();
+        output::unless_unwanted(written).map_err(cannot)
     }
 }
 
 impl ResultPlace {
     fn of(path: &Path) -> Result<Self, String> {
-        let told = |error: io::Error| error.to_string();
+        let why = |error: io::Error| error.to_string();
         let found = match fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Self::new_file(path),
-            found => found.map_err(told)?,
+            found => found.map_err(why)?,
         };
         if found.is_dir() {
             return Err("it is a folder".into());
         }
         // Opened without changing it; the result does that.
-        let file = OpenOptions::new().write(true).open(path).map_err(told)?;
+        let file = OpenOptions::new().write(true).open(path).map_err(why)?;
         if !found.is_file() {
             return Ok(Self::Opened(file));
         }
         // A link stays a link: its target is replaced.
-        let target = path.canonicalize().map_err(told)?;
+        let target = path.canonicalize().map_err(why)?;
         Ok(match beside(&target, Some(&found)) {
             Ok(_) => Self::Replaced(target),
             Err(_) => Self::Opened(file),
@@ -250,8 +250,8 @@ mod tests {
         drop(ResultFile::open(&path).unwrap());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         let none = folder.path().join("none/result");
-        let told = ResultFile::open(&none).unwrap_err();
-        assert!(told.contains("there is no folder"), "{told}");
+        let message = ResultFile::open(&none).unwrap_err();
+        assert!(message.contains("there is no folder"), "{message}");
     }
 
     #[test]
@@ -260,11 +260,12 @@ mod tests {
         let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
         assert!(open([("--a", Some(a.as_path())), ("--b", None)]).is_ok());
         assert!(open([("--a", Some(a.as_path())), ("--b", Some(&b))]).is_ok());
-        let told = open([("--a", Some(a.as_path())), ("--b", Some(&a))]).unwrap_err();
+        let message = open([("--a", Some(a.as_path())), ("--b", Some(&a))]).unwrap_err();
         assert!(
-            told.to_string()
+            message
+                .to_string()
                 .starts_with("--a and --b name the same place"),
-            "{told}"
+            "{message}"
         );
     }
 }

@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(fs::read_to_string(&ignored).unwrap(), "mine");
         fs::remove_dir_all(layout.state()).unwrap();
         fs::write(layout.state(), "a file").unwrap();
-        let told = layout.make_state().unwrap_err().to_string();
-        assert!(told.contains("cannot create the folder"), "{told}");
+        let message = layout.make_state().unwrap_err().to_string();
+        assert!(message.contains("cannot create the folder"), "{message}");
     }
 
     #[test]

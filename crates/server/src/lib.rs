@@ -31,6 +31,6 @@ pub use supervisor::{
     Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
 };
 pub use toolchain::{
-    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Packages, Part, Program,
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Part, Program,
     ProvideError, Source, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
 };

@@ -119,11 +119,15 @@ fn excerpt(path: &Path) -> io::Result<Vec<String>> {
 }
 
 fn lines_from(file: &mut File, start: u64) -> io::Result<Vec<String>> {
+    let text = text_from(file, start)?;
+    Ok(text.trim_end().lines().map(cut).collect())
+}
+
+fn text_from(file: &mut File, start: u64) -> io::Result<String> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::new();
     file.take(SHOWN_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.trim_end().lines().map(cut).collect())
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn cut(line: &str) -> String {
@@ -133,9 +137,6 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// How much of a log is read for its last lines.
-const TAIL_BYTES: u64 = 64 * 1024;
-
 /// The last `lines` lines of a file, from its last 64 KiB.
 ///
 /// # Errors
@@ -143,12 +144,8 @@ const TAIL_BYTES: u64 = 64 * 1024;
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let text = text.trim_end();
-    let all: Vec<&str> = text.lines().collect();
+    let text = text_from(&mut file, length.saturating_sub(SHOWN_BYTES))?;
+    let all: Vec<&str> = text.trim_end().lines().collect();
     Ok(all[all.len().saturating_sub(lines)..].join("\n"))
 }
 

@@ -188,11 +188,11 @@ mod tests {
     fn the_addresses_of_this_process_are_found() {
         let listeners = ["127.0.0.1:0", "[::1]:0"].map(TcpListener::bind);
         let me = i32::try_from(std::process::id()).unwrap();
-        let told = addresses_of(&[me]);
+        let addresses = addresses_of(&[me]);
         // Without IPv6 there is no second one.
         for listener in listeners.into_iter().flatten() {
             let address = listener.local_addr().unwrap();
-            assert!(told.contains(&address), "{address} in {told:?}");
+            assert!(addresses.contains(&address), "{address} in {addresses:?}");
         }
         assert_eq!(addresses_of(&[]), []);
     }

@@ -10,7 +10,7 @@ use crate::running::{Launch, RunningServer, StartError};
 use crate::supervisor::Exit;
 use prony_system::monotonic_ns;
 
-/// The pause between two tries as a share of the time waited so far, and so the largest error of a startup time.
+/// Prony pauses for one part in this many of the time so far, which bounds the error of a startup time.
 const PAUSE_PART: u32 = 20;
 
 /// The shortest and the longest pause.
@@ -20,13 +20,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 /// A server may respond wrongly while it starts, but no longer than this.
 const WRONG_TIME: Duration = Duration::from_secs(2);
 
-/// The grace period for a server that did not respond, to flush its output.
+/// How long a server that did not respond may take to flush its output.
 const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
 
-/// How long to wait for a server that is about to end: its whole tree is stopped first.
+/// How long a server that is about to end may take to stop its whole tree.
 const END_TIME: Duration = Duration::from_millis(500);
 
-/// How many of its last lines are searched for a message about a taken port.
+/// Prony looks for a message about a taken port in this many last lines of the logs.
 const PORT_TAIL_LINES: usize = 100;
 
 /// How many ports are tried.
@@ -37,9 +37,9 @@ const PORTS: u32 = 3;
 pub enum Probe {
     /// The expected response.
     Right,
-    /// No complete response: refused, closed, or not in time; this says which.
+    /// No complete response, for this reason: refused, closed or not in time.
     NotYet(String),
-    /// Another response, with what was expected and what came.
+    /// Another response; the text says what was expected and what was received.
     Wrong(String),
 }
 
@@ -66,7 +66,7 @@ pub enum NotReady {
     NeverResponded {
         /// How long Prony waited.
         timeout: Duration,
-        /// Where it listens instead, or the result of the last try.
+        /// Where it listens instead, or the error of the last try.
         why: String,
         /// What it wrote, and the paths of its logs.
         output: String,
@@ -74,7 +74,7 @@ pub enum NotReady {
     /// Only wrong responses.
     #[error("the server sends a wrong response: {mismatch}; {output}")]
     WrongResponse {
-        /// What was expected and what came last.
+        /// What was expected, and what was received last.
         mismatch: String,
         /// What it wrote, and the paths of its logs.
         output: String,
@@ -91,11 +91,11 @@ pub enum NotReady {
 }
 
 impl NotReady {
-    /// Whether another port would help.
+    /// Whether another port may help.
     fn is_taken_port(&self, server: &RunningServer) -> bool {
         match self {
             NotReady::PortTaken { .. } => true,
-            // Some write a long stack after the reason.
+            // Some programs print a long stack trace after the reason.
             NotReady::ExitedEarly { .. } => {
                 says_address_in_use(&server.logs().last(PORT_TAIL_LINES))
             }
@@ -205,7 +205,7 @@ fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
     let pids = server.tree().pids().unwrap_or_default();
     match listener_of(port, &pids) {
         Listener::Foreign => {
-            // A server that is just ending no longer has a port either.
+            // A server that is about to end has already closed its port.
             fail_if_exits_within(server, END_TIME)?;
             Err(NotReady::PortTaken { port })
         }
@@ -227,7 +227,7 @@ fn fail_if_exits_within(server: &mut RunningServer, time: Duration) -> Result<()
     }
 }
 
-/// Stops the server, so that it flushes its output.
+/// Stops the server, so that it flushes its output before Prony reads it.
 fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) -> NotReady {
     let pids = server.tree().pids().unwrap_or_default();
     let why = why_silent(server.address(), &addresses_of(&pids), &last);
@@ -239,7 +239,7 @@ fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) 
     }
 }
 
-/// Why a server sent no complete response: where it listens instead, or what the last try gave.
+/// Why a server sent no complete response: it listens elsewhere, or else the error of the last try.
 fn why_silent(address: SocketAddr, listens_on: &[SocketAddr], last: &str) -> String {
     let any = |ip: IpAddr| ip.is_unspecified() && (ip.is_ipv6() || address.is_ipv4());
     let reached = |other: &SocketAddr| {

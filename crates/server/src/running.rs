@@ -40,7 +40,7 @@ pub enum StartError {
     Port {
         /// The address.
         host: IpAddr,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Its log cannot be written.
@@ -48,13 +48,13 @@ pub enum StartError {
     Log {
         /// The log.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The folder for `{tmp}` cannot be created.
     #[error("cannot create a folder for `{{tmp}}` in {}: {source}", temp_folder())]
     Scratch {
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Its process could not be started.

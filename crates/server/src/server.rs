@@ -1,7 +1,6 @@
 //! A server: its folder, its manifest and the hash of its sources.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use prony_manifest::{FileError, UnknownName};
@@ -30,13 +29,8 @@ pub enum ServerError {
     #[error(transparent)]
     Manifest(#[from] FileError),
     /// A file or folder of it cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// What cannot be read.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Read(#[from] Unreadable),
     /// The name of its folder is not an id.
     #[error("{0}: a server's folder is named in lower-case letters, digits and hyphens")]
     Name(PathBuf),
@@ -63,7 +57,7 @@ impl Server {
     pub fn open(folder: &Path) -> Result<Server, ServerError> {
         let folder = folder
             .canonicalize()
-            .map_err(|source| read_error(folder, source))?;
+            .map_err(|source| Unreadable::new(folder, source))?;
         let id = folder
             .file_name()
             .and_then(|name| name.to_str())
@@ -71,7 +65,7 @@ impl Server {
             .ok_or_else(|| ServerError::Name(folder.clone()))?
             .to_owned();
         let file = folder.join(MANIFEST_FILE);
-        let text = fs::read_to_string(&file).map_err(|source| read_error(&file, source))?;
+        let text = fs::read_to_string(&file).map_err(|source| Unreadable::new(&file, source))?;
         let manifest = Manifest::parse(&file, &text)?;
         let source_hash = source_files(&folder).and_then(|files| hash_files(&folder, &files))?;
         Ok(Server {
@@ -126,23 +120,10 @@ impl Server {
     }
 }
 
-impl From<Unreadable> for ServerError {
-    fn from(Unreadable { path, source }: Unreadable) -> Self {
-        Self::Read { path, source }
-    }
-}
-
 /// Whether it is a valid name for a server's folder or a variant.
 pub(crate) fn is_id(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !name.is_empty() && name.chars().all(is_letter)
-}
-
-fn read_error(path: &Path, source: io::Error) -> ServerError {
-    ServerError::Read {
-        path: path.to_owned(),
-        source,
-    }
 }
 
 /// A folder that was meant to be a server.
@@ -245,15 +226,12 @@ impl Catalogue {
     }
 }
 
-fn server_folders(layout: &Layout) -> Result<Vec<PathBuf>, ServerError> {
+fn server_folders(layout: &Layout) -> Result<Vec<PathBuf>, Unreadable> {
     let path = layout.servers();
-    let read_error = |source| ServerError::Read {
-        path: path.clone(),
-        source,
-    };
+    let unreadable = |source| Unreadable::new(&path, source);
     let mut folders = Vec::new();
-    for entry in fs::read_dir(&path).map_err(read_error)? {
-        let folder = entry.map_err(read_error)?.path();
+    for entry in fs::read_dir(&path).map_err(unreadable)? {
+        let folder = entry.map_err(unreadable)?.path();
         if folder.join(MANIFEST_FILE).is_file() {
             folders.push(folder);
         }

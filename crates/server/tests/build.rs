@@ -211,7 +211,7 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
         name: "made-up",
         program: "prony-made-up-tool",
         home_variable: Some("MADE_UP_HOME"),
-        ..Toolchain::PLAIN
+        ..Toolchain::default()
     };
     let found = [Found {
         tool: Tool::Known(Box::leak(Box::new(toolchain))),

@@ -19,7 +19,7 @@ fn toolchain(package: &Path) -> &'static Toolchain {
             package: package.leak(),
             program: "made_up/tool",
         }),
-        ..Toolchain::PLAIN
+        ..Toolchain::default()
     }))
 }
 

@@ -110,7 +110,7 @@ pub enum StoreError {
     Sqlite {
         /// The record file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }

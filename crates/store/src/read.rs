@@ -1,7 +1,7 @@
 //! Reading runs and trials.
 
 use prony_manifest::nearest;
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Params, Row};
 
 use crate::error::StoreError;
 use crate::store::Store;
@@ -43,12 +43,7 @@ impl Store {
     /// # Errors
     /// If the file cannot be read.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let rows = self.connection.prepare(RUNS).and_then(|mut statement| {
-            statement
-                .query_map([], run_summary)?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        });
-        self.sqlite(rows)
+        self.rows(RUNS, [], run_summary)
     }
 
     /// The run with this id.
@@ -84,12 +79,7 @@ impl Store {
     /// [`StoreError::UnknownRun`], or if the file cannot be read.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         const TRIALS: &str = "SELECT record FROM trial WHERE run = ?1 ORDER BY sequence, id";
-        let records = self.connection.prepare(TRIALS).and_then(|mut statement| {
-            statement
-                .query_map(params![run], |row| row.get::<_, String>(0))?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        });
-        let records = self.sqlite(records)?;
+        let records = self.rows(TRIALS, [run], |row| row.get::<_, String>(0))?;
         if records.is_empty() {
             self.run(run)?; // Distinguishes a run without trials from an unknown one.
         }
@@ -97,6 +87,18 @@ impl Store {
             .iter()
             .map(|json| self.json(serde_json::from_str(json)))
             .collect()
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let statement = self.connection.prepare(sql);
+        let rows =
+            statement.and_then(|mut statement| statement.query_map(parameters, read)?.collect());
+        self.sqlite(rows)
     }
 
     pub(crate) fn unknown_run(&self, id: &str) -> StoreError {
@@ -109,7 +111,7 @@ impl Store {
     }
 }
 
-fn run_summary(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunSummary> {
+fn run_summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let end: String = row.get(5)?;
     Ok(RunSummary {
         id: row.get(0)?,

@@ -18,8 +18,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Store {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    /// Which file it is; `None` if it was not opened for writing.
-    identity: Option<Identity>,
+    /// Which file it is (see [`identity`]); `None` if it was not opened for writing.
+    identity: Option<(u64, u64)>,
 }
 
 impl Store {
@@ -38,7 +38,7 @@ impl Store {
         )?;
         store.known_owner()?;
         store.prepare_for_writing()?;
-        store.identity = Identity::of(path);
+        store.identity = identity(path);
         Ok(store)
     }
 
@@ -91,8 +91,8 @@ impl Store {
     }
 
     fn connect_immutable(path: &Path) -> Result<Store, StoreError> {
-        let name = path.to_string_lossy();
-        let name = name
+        let name = path
+            .to_string_lossy()
             .replace('%', "%25")
             .replace('?', "%3f")
             .replace('#', "%23");
@@ -133,7 +133,7 @@ impl Store {
     /// without saying why.
     pub(crate) fn kept<T>(&self, written: rusqlite::Result<T>) -> Result<T, StoreError> {
         match self.identity {
-            Some(opened) if Identity::of(&self.path) != Some(opened) => {
+            Some(opened) if identity(&self.path) != Some(opened) => {
                 Err(StoreError::Gone(self.path.clone()))
             }
             _ => self.sqlite(written),
@@ -182,22 +182,10 @@ fn has_open_wal(path: &Path) -> bool {
     std::fs::metadata(wal).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// The identity of a file: two paths with the same one lead to the same file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-impl Identity {
-    /// The identity of the file at `path`; `None` if there is none.
-    fn of(path: &Path) -> Option<Self> {
-        let found = path.metadata().ok()?;
-        Some(Self {
-            device: found.dev(),
-            inode: found.ino(),
-        })
-    }
+/// The device and the inode of a file, which identify it; `None` if there is none.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = path.metadata().ok()?;
+    Some((found.dev(), found.ino()))
 }
 
 /// Marks an SQLite file as Prony's (`file(1)` and SQLite read it as `application_id`).

@@ -329,7 +329,7 @@ impl Patch {
             (Some(expected), Some(came)) => first_difference(expected.as_bytes(), came.as_bytes()),
             _ => 0,
         };
-        let said = |count: usize, line: Option<&str>| {
+        let shown = |count: usize, line: Option<&str>| {
             let line = match line {
                 None => ": none".to_owned(),
                 Some(line) if at < NEAR => format!(": {}", excerpt(line.as_bytes(), 0)),
@@ -338,8 +338,8 @@ impl Patch {
             format!("{count} lines of data, line {}{line}", i + 1)
         };
         Err(Mismatch {
-            expected: said(self.data.len(), pair.0),
-            came: said(came.len(), pair.1),
+            expected: shown(self.data.len(), pair.0),
+            came: shown(came.len(), pair.1),
         })
     }
 }

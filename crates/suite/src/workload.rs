@@ -11,9 +11,11 @@ use prony_manifest::FileError;
 use prony_manifest::UnknownName;
 
 /// A request and its one expected response.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Workload {
     /// The name of its file, without `.toml`.
+    #[serde(skip)]
     pub id: String,
     /// Its name in tables.
     pub title: String,
@@ -64,27 +66,17 @@ impl TryFrom<RequestFields> for Request {
     type Error = &'static str;
 
     fn try_from(fields: RequestFields) -> Result<Self, Self::Error> {
-        match fields {
-            RequestFields {
-                method: Some(method),
-                path: Some(path),
-                grpc: None,
-                message: None,
-            } => Ok(Self::Http { method, path }),
-            RequestFields {
-                method: None,
-                path: None,
-                grpc: Some(call),
-                message: Some(message),
-            } => Ok(Self::Grpc {
+        match (fields.method, fields.path, fields.grpc, fields.message) {
+            (Some(method), Some(path), None, None) => Ok(Self::Http { method, path }),
+            (None, None, Some(call), Some(message)) => Ok(Self::Grpc {
                 path: format!("/{call}"),
                 message,
             }),
-            RequestFields { grpc: Some(_), .. } => {
+            (_, _, Some(_), _) => {
                 Err("a gRPC call has `grpc` and `message`, and neither `method` nor `path`")
             }
-            RequestFields { method: None, .. } => Err("missing field `method`"),
-            RequestFields { path: None, .. } => Err("missing field `path`"),
+            (None, ..) => Err("missing field `method`"),
+            (_, None, ..) => Err("missing field `path`"),
             _ => Err("`message` is only for gRPC; name the call with `grpc`"),
         }
     }
@@ -125,29 +117,11 @@ pub enum ExpectedBody {
     Message(Message),
 }
 
-/// A file of a workload.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkloadFile {
-    title: String,
-    about: String,
-    origin: String,
-    request: Request,
-    response: DeclaredResponse,
-}
-
 impl Workload {
     /// Reads `<folder>/<id>.toml`.
     fn read(folder: &Path, id: String) -> Result<Self, FileError> {
-        let file: WorkloadFile = prony_manifest::read(&folder.join(format!("{id}.toml")))?;
-        Ok(Self {
-            id,
-            title: file.title,
-            about: file.about,
-            origin: file.origin,
-            request: file.request,
-            response: file.response,
-        })
+        let workload: Self = prony_manifest::read(&folder.join(format!("{id}.toml")))?;
+        Ok(Self { id, ..workload })
     }
 }
 
@@ -190,39 +164,47 @@ impl Workloads {
     }
 }
 
-fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let method = String::deserialize(deserializer)?;
-    match !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        true => Ok(Some(method)),
-        false => Err(D::Error::custom(format!(
-            "`{method}` is not a method; write one like `GET`"
-        ))),
+/// Text that must be right, or else is not `what`.
+fn checked<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    is_right: impl FnOnce(&str) -> bool,
+    what: &str,
+) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match is_right(&text) {
+        true => Ok(Some(text)),
+        false => Err(D::Error::custom(format_args!("`{text}` is not {what}"))),
     }
+}
+
+fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let is_token = |method: &str| {
+        !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    checked(deserializer, is_token, "a method; write one like `GET`")
 }
 
 fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let call = String::deserialize(deserializer)?;
-    let parts: Vec<&str> = call.split('/').collect();
-    let is_name = |part: &&str| {
+    let is_name = |part: &str| {
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         !part.is_empty() && part.chars().all(is_letter)
     };
-    match parts.len() == 2 && parts.iter().all(is_name) {
-        true => Ok(Some(call)),
-        false => Err(D::Error::custom(format!(
-            "`{call}` is not a call; write one like `package.Service/Method`"
-        ))),
-    }
+    let is_call = |call: &str| {
+        let parts = call.split_once('/');
+        parts.is_some_and(|(service, method)| is_name(service) && is_name(method))
+    };
+    checked(
+        deserializer,
+        is_call,
+        "a call; write one like `package.Service/Method`",
+    )
 }
 
 fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let path = String::deserialize(deserializer)?;
-    match path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(Some(path)),
-        false => Err(D::Error::custom(format!(
-            "`{path}` is not a path; it must begin with `/` and contain no blanks"
-        ))),
-    }
+    let is_path =
+        |path: &str| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    let what = "a path; it must begin with `/` and contain no blanks";
+    checked(deserializer, is_path, what)
 }
 
 fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
@@ -291,7 +273,7 @@ log_lines = 1
 
     #[test]
     fn faults_are_reported_with_file_line_field_and_nearest_name() {
-        for (from, to, said) in [
+        for (from, to, expected) in [
             ("about =", "abuot =", "sse.toml:2: unknown field `abuot`"),
             ("about =", "abuot =", "did you mean `about`?"),
             ("path =", "pth =", "sse.toml:6: unknown field `pth`"),
@@ -313,7 +295,7 @@ log_lines = 1
             ("[response]", "[response", "sse.toml:7: "),
         ] {
             let error = read(&SSE.replace(from, to)).unwrap_err();
-            assert!(error.contains(said), "{error}\nlacks {said}");
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
     }
 
@@ -340,7 +322,7 @@ body = { message = { 1 = "r" } }
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");
         assert_eq!(message.encode(), b"\x0a\x01r");
         assert_eq!(call.response.body, ExpectedBody::Message(message.clone()));
-        for (from, to, said) in [
+        for (from, to, expected) in [
             (
                 "Echo/Unary",
                 "Echo.Unary",
@@ -368,7 +350,7 @@ body = { message = { 1 = "r" } }
             ),
         ] {
             let error = read(&CALL.replacen(from, to, 1)).unwrap_err();
-            assert!(error.contains(said), "{error}\nlacks {said}");
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
     }
 

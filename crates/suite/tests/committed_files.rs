@@ -2,7 +2,6 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use prony_model::{Published, PublishedFigure, PublishedRow};
 use prony_server::{Catalogue, Layout, Wire};
@@ -80,10 +79,11 @@ fn every_long_suite_has_a_quick_run_of_the_same_shapes() {
         );
         let pairs = full.measures.iter().zip(&quick.measures);
         for (full, quick) in pairs {
-            assert_eq!(full.load.shape, quick.load.shape, "{id}");
-            assert_eq!(full.load.connections, quick.load.connections, "{id}");
-            assert!(quick.load.duration <= full.load.duration, "{id}");
-            assert!(quick.load.requests <= full.load.requests, "{id}");
+            let [full_load, quick_load] = [full, quick].map(|one| one.load.spec(NonZeroUsize::MIN));
+            assert_eq!(full_load.shape, quick_load.shape, "{id}");
+            assert_eq!(full_load.connections, quick_load.connections, "{id}");
+            assert!(quick_load.duration_s <= full_load.duration_s, "{id}");
+            assert!(quick_load.requests <= full_load.requests, "{id}");
             assert!(quick.rounds <= full.rounds, "{id}");
             assert!(quick.rounds.get() >= 3, "{id}: too few to tell apart");
         }
@@ -95,9 +95,8 @@ fn httpmon_s_timeout_runs_from_the_scheduled_arrival() {
     let suite = suite("hydragen");
     let mut measures = suite.measures.iter();
     let httpmon = measures.find(|measure| measure.id.as_deref() == Some("httpmon"));
-    let load = &httpmon.unwrap().load;
-    assert_eq!(load.deadline, Some(Duration::from_secs(30)));
-    assert_eq!(load.timeout, Duration::from_secs(30));
+    let load = httpmon.unwrap().load.spec(NonZeroUsize::MIN);
+    assert_eq!((load.deadline_s, load.timeout_s), (Some(30.0), 30.0));
 }
 
 #[test]
@@ -111,7 +110,7 @@ fn every_load_in_the_guide_can_be_read() {
     let shapes: Vec<&str> = lines
         .map(|line| {
             let example: Example = toml::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
-            example.load.shape.name()
+            example.load.spec(NonZeroUsize::MIN).shape.name()
         })
         .collect();
     for shape in ["closed", "rate", "users-closed", "users-open"] {

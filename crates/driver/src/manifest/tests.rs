@@ -100,8 +100,11 @@ fn faults_are_reported_with_their_line() {
         ),
     ];
     for (old, new, expected) in cases {
-        let said = fault(old, new);
-        assert!(said.contains(expected), "{said}\ninstead of\n{expected}");
+        let message = fault(old, new);
+        assert!(
+            message.contains(expected),
+            "{message}\ninstead of\n{expected}"
+        );
     }
 }
 

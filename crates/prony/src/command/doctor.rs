@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use clap::Args;
 use prony_server::{Catalogue, Doctor, SupervisorProgram, ToolReport, ToolState, Toolbox};
 
-use crate::exit::{FAILURE, Outcome};
+use crate::exit::{Outcome, failure_if};
 use crate::project;
 use crate::view::{listing, width};
 
@@ -54,10 +54,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         }
     }
     out!("{}", text(&doctor, width()));
-    Ok(match is_missing(&doctor) {
-        true => ExitCode::from(FAILURE),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(failure_if(is_missing(&doctor)))
 }
 
 fn is_missing(doctor: &Doctor) -> bool {
@@ -143,7 +140,6 @@ mod tests {
     #[test]
     fn installed_and_missing_tools_are_the_golden_ones() {
         let tool = |need: &str, state| ToolReport {
-            name: "go".into(),
             need: need.into(),
             state,
             install: "see https://go.dev/dl, or: apt-get install golang".into(),

@@ -98,18 +98,18 @@ pub struct BuildFlags {
 }
 
 impl BuildFlags {
-    /// A bench whose servers write their output to `logs`.
+    /// The bench of the run with this id, whose servers write their output to the run's folder.
     pub fn bench(
         &self,
         layout: &Layout,
         cpus: CpuAssignment,
-        logs: PathBuf,
+        run: &str,
     ) -> Result<Bench, Box<dyn Error>> {
         Ok(Bench {
             layout: layout.clone(),
             supervisor: SupervisorProgram::current()?,
             cpus,
-            logs,
+            logs: layout.runs().join(run).join("logs"),
             ready_timeout: self.ready_timeout,
             freshness: match self.rebuild {
                 true => Freshness::Rebuild,

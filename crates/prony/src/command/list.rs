@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::Args;
 use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
@@ -11,7 +10,7 @@ use prony_present::words::plural;
 use prony_server::{Availability, Catalogue, Layout, Server, SupervisorProgram, Toolbox};
 use prony_suite::{Request, Suite, Workloads};
 
-use crate::exit::{FAILURE, Outcome};
+use crate::exit::{Outcome, failure_if};
 use crate::project;
 use crate::view::{listing, width};
 
@@ -61,10 +60,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     for text in &broken {
         errln!("error: {text}");
     }
-    Ok(match broken.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FAILURE),
-    })
+    Ok(failure_if(!broken.is_empty()))
 }
 
 fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<String, Box<dyn Error>> {

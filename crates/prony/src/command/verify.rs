@@ -13,7 +13,7 @@ use prony_system::default_assignment;
 
 use super::flags::BuildFlags;
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
 use crate::project::{self, ServerPath};
 use crate::view::run_progress;
 
@@ -73,11 +73,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     layout.make_state()?;
     let interrupt = interrupt_on_signals()?;
     // Each process has its own folder of logs.
-    let folder = layout.runs().join(project::run_id("verify"));
-    let logs = folder.join("logs");
-    let bench = arguments
-        .build
-        .bench(&layout, default_assignment()?, logs)?;
+    let id = project::run_id("verify");
+    let bench = arguments.build.bench(&layout, default_assignment()?, &id)?;
     let say = &mut run_progress::say_what_is_built;
     let prepared = prepare(&bench, &servers, &interrupt, say);
     let mut verdicts = Vec::new();
@@ -92,7 +89,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         verdicts.push(verify_one(&bench, server, prepared, &tasks, &interrupt));
     }
     // Removes the folders only if they are empty, which they are if every response was right.
-    let _ = [&bench.logs, &folder].map(std::fs::remove_dir);
+    let _ = [&bench.logs, &layout.runs().join(id)].map(std::fs::remove_dir);
     if prepared.len() < servers.len() || verdicts.contains(&ServerVerdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -185,8 +182,5 @@ fn exit_code(verdicts: &[ServerVerdict], require_toolchains: bool) -> ExitCode {
     ]
     .map(count);
     outln!("servers: {verified} verified, {wrong} wrong, {failed} failed, {skipped} skipped");
-    match wrong + failed > 0 || (require_toolchains && skipped > 0) {
-        true => ExitCode::from(FAILURE),
-        false => ExitCode::SUCCESS,
-    }
+    failure_if(wrong + failed > 0 || (require_toolchains && skipped > 0))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use prony_model::{Run, TrialRecord};
 use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
+use prony_server::Layout;
 use prony_store::{Store, export_json};
 use prony_suite::run::Finished;
 
@@ -50,15 +51,18 @@ pub fn show(run: &Run, comparison: &RunSummary) {
     }
 }
 
-/// Writes the reports of a run that has just ended. If the record could not be kept, they are all that is left of it,
+/// Writes the reports of a run that has just ended into its own folder. If the record could not be kept, they are all that is left of it,
 /// so they go to a temporary folder if necessary.
 pub fn write_finished(
-    folder: &Path,
+    layout: &Layout,
     finished: &Finished,
     comparison: &RunSummary,
 ) -> Result<ReportFiles, Box<dyn Error>> {
     let (run, trials) = (&finished.run, &finished.trials);
-    let written = write(folder, run, trials, comparison);
+    // The user may have deleted the state folder during the run.
+    let _ = layout.make_state();
+    let folder = layout.runs().join(&run.id);
+    let written = write(&folder, run, trials, comparison);
     let Some(unsaved) = &finished.unsaved else {
         return written;
     };
@@ -67,7 +71,7 @@ pub fn write_finished(
         Ok(_) => (folder, Ok(())),
         Err(_) => {
             let written = write(&temporary, run, trials, comparison);
-            (temporary.as_path(), written.map(drop))
+            (temporary, written.map(drop))
         }
     };
     match written {

@@ -33,11 +33,8 @@ fn run(log: &str, command: &[String]) -> Result<(), Box<dyn std::error::Error>> 
     let task = Task {
         command: command.to_vec(),
         folder: std::env::current_dir()?,
-        env: Vec::new(),
         log: log.into(),
-        error_log: None,
-        scratch: None,
-        cpus: Vec::new(),
+        ..Task::default()
     };
     let mut supervised = SupervisorProgram::current()?.spawn(&task)?;
     println!("{}", supervised.supervisor_pid());

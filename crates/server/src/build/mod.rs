@@ -135,8 +135,8 @@ pub fn build(
     freshness: Freshness,
     interrupt: &AtomicBool,
 ) -> Result<Built, BuildError> {
-    let build = Build::new(server, layout, found, supervisor)?;
-    let build_s = build.bring_up_to_date(freshness, supervisor, interrupt)?;
+    let build = Build::new(server, layout, found, supervisor, interrupt)?;
+    let build_s = build.bring_up_to_date(freshness)?;
     Ok(Built {
         run: build.places.fill_all(&server.manifest.run),
         artefact_bytes: build.artefact_bytes()?,
@@ -199,20 +199,22 @@ struct Stamp {
     /// overwritten it in a shared target folder.
     artefacts: Vec<(PathBuf, u64, u128)>,
     /// The SHA-256 of each artefact of an incremental build, to see whether it changed.
-    made: Vec<String>,
+    artefact_hashes: Vec<String>,
 }
 
 impl Stamp {
     /// Whether a later run of an incremental build created the same artefacts. Their times do not matter: Go updates
     /// them each time.
-    fn made_the_same(&self, later: &Stamp) -> bool {
-        !self.made.is_empty() && self.made == later.made
+    fn has_the_artefacts_of(&self, later: &Stamp) -> bool {
+        !self.artefact_hashes.is_empty() && self.artefact_hashes == later.artefact_hashes
     }
 }
 
 struct Build<'a> {
     server: &'a Server,
     found: &'a [Found],
+    supervisor: &'a SupervisorProgram,
+    interrupt: &'a AtomicBool,
     places: BuildPlaces,
     toolchain_env: Vec<(OsString, OsString)>,
     env: BTreeMap<String, Word>,
@@ -240,7 +242,8 @@ impl<'a> Build<'a> {
         server: &'a Server,
         layout: &Layout,
         found: &'a [Found],
-        supervisor: &SupervisorProgram,
+        supervisor: &'a SupervisorProgram,
+        interrupt: &'a AtomicBool,
     ) -> Result<Build<'a>, BuildError> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
@@ -253,11 +256,14 @@ impl<'a> Build<'a> {
             workloads: absolute(&layout.workloads())?,
             out,
         };
+        let mut toolchain_env = environment(found);
+        let target = places.cargo_target.clone();
+        toolchain_env.push(("CARGO_TARGET_DIR".into(), target.into()));
         let manifest = &server.manifest;
         let artefacts = manifest.artefacts.iter();
         let commands = manifest.build.iter();
         Ok(Build {
-            toolchain_env: toolchain_env(found, &places),
+            toolchain_env,
             env: manifest
                 .env
                 .iter()
@@ -274,6 +280,8 @@ impl<'a> Build<'a> {
             stamp: places.out.join("stamp.json"),
             server,
             found,
+            supervisor,
+            interrupt,
             places,
         })
     }
@@ -288,24 +296,20 @@ impl<'a> Build<'a> {
     }
 
     /// Runs the build if necessary. Returns how long that took, if it created anything.
-    fn bring_up_to_date(
-        &self,
-        freshness: Freshness,
-        supervisor: &SupervisorProgram,
-        interrupt: &AtomicBool,
-    ) -> Result<Option<f64>, BuildError> {
+    fn bring_up_to_date(&self, freshness: Freshness) -> Result<Option<f64>, BuildError> {
         let earlier = self.earlier_stamp();
         let is_incremental = inputs::is_incremental(&self.commands);
         let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
         match freshness {
-            Freshness::Rebuild => self.remove_what_was_made()?,
+            Freshness::Rebuild => gone(fs::remove_dir_all(&self.places.out), &self.places.out)?,
             Freshness::IfUnchanged if !is_incremental && is_current() => return Ok(None),
             Freshness::IfUnchanged => {}
         }
-        let (took_s, stamp) = self.make(supervisor, interrupt)?;
-        let made_nothing_new = |earlier: Stamp| is_incremental && earlier.made_the_same(&stamp);
+        let (took_s, stamp) = self.run_all()?;
+        let nothing_is_new =
+            |earlier: Stamp| is_incremental && earlier.has_the_artefacts_of(&stamp);
         let was_current =
-            freshness == Freshness::IfUnchanged && earlier.is_some_and(made_nothing_new);
+            freshness == Freshness::IfUnchanged && earlier.is_some_and(nothing_is_new);
         Ok((!self.commands.is_empty() && !was_current).then_some(took_s))
     }
 
@@ -314,33 +318,15 @@ impl<'a> Build<'a> {
         serde_json::from_slice(&bytes).ok()
     }
 
-    fn remove_what_was_made(&self) -> Result<(), BuildError> {
-        match fs::remove_dir_all(&self.places.out) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error(&self.places.out, error))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn make(
-        &self,
-        supervisor: &SupervisorProgram,
-        interrupt: &AtomicBool,
-    ) -> Result<(f64, Stamp), BuildError> {
+    fn run_all(&self) -> Result<(f64, Stamp), BuildError> {
         // No stamp may outlive its build.
-        match fs::remove_file(&self.stamp) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_error(&self.stamp, error));
-            }
-            _ => {}
-        }
+        gone(fs::remove_file(&self.stamp), &self.stamp)?;
         new_log(&self.log).map_err(|source| io_error(&self.log, source))?;
-        let _alone = self.alone_with_folder(interrupt)?;
-        let _alone_too = self.alone_with_packages(interrupt)?;
+        let _alone = self.alone_with_folder()?;
+        let _alone_too = self.alone_with_packages()?;
         let start = Instant::now();
         for command in &self.commands {
-            self.run(command, supervisor, interrupt)?;
+            self.run(command)?;
         }
         let build_s = start.elapsed().as_secs_f64();
         let stamp = self.current_stamp()?;
@@ -352,18 +338,16 @@ impl<'a> Build<'a> {
     }
 
     /// While this build runs, builds of other variants wait: they may write into the same folder.
-    fn alone_with_folder(&self, interrupt: &AtomicBool) -> Result<File, BuildError> {
+    fn alone_with_folder(&self) -> Result<File, BuildError> {
         let name = self.server.folder.file_name().unwrap_or_default();
         let mut file = name.to_owned();
         file.push(format!("-{}.lock", self.server.short_hash()));
-        let file = self.places.out.with_file_name(file);
-        let lock = lock_unless(interrupt, &file).map_err(|source| io_error(&file, source))?;
-        lock.ok_or(BuildError::Interrupted)
+        self.lock(&self.places.out.with_file_name(file))
     }
 
     /// Creates the packages folder. Builds that use it wait for each other: not every package manager tolerates another
     /// one in its cache.
-    fn alone_with_packages(&self, interrupt: &AtomicBool) -> Result<Option<File>, BuildError> {
+    fn alone_with_packages(&self) -> Result<Option<File>, BuildError> {
         let folder = &self.places.packages;
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let manifest = &self.server.manifest;
@@ -371,28 +355,24 @@ impl<'a> Build<'a> {
         if !words.any(|word| word.placeholders().any(|place| place == Place::Packages)) {
             return Ok(None);
         }
-        let file = folder.with_extension("lock");
-        let lock = lock_unless(interrupt, &file).map_err(|source| io_error(&file, source))?;
-        lock.ok_or(BuildError::Interrupted).map(Some)
+        self.lock(&folder.with_extension("lock")).map(Some)
     }
 
-    fn run(
-        &self,
-        command: &[String],
-        supervisor: &SupervisorProgram,
-        interrupt: &AtomicBool,
-    ) -> Result<(), BuildError> {
+    fn lock(&self, file: &Path) -> Result<File, BuildError> {
+        let lock = lock_unless(self.interrupt, file).map_err(|source| io_error(file, source))?;
+        lock.ok_or(BuildError::Interrupted)
+    }
+
+    fn run(&self, command: &[String]) -> Result<(), BuildError> {
         let task = Task {
             command: command.to_vec(),
             folder: self.server.folder.clone(),
             env: self.env_of_build(),
             log: self.log.clone(),
-            error_log: None,
-            scratch: None,
-            cpus: Vec::new(),
+            ..Task::default()
         };
         let text = command.join(" ");
-        match supervisor.run(&task, interrupt) {
+        match self.supervisor.run(&task, self.interrupt) {
             Ok(exit) if exit.success() => Ok(()),
             Ok(exit) => Err(BuildError::Failed {
                 command: text,
@@ -436,11 +416,11 @@ impl<'a> Build<'a> {
                     Ok((path.clone(), file.len(), changed))
                 })
                 .collect::<Result<_, BuildError>>()?,
-            made: self.made()?,
+            artefact_hashes: self.artefact_hashes()?,
         })
     }
 
-    fn made(&self) -> Result<Vec<String>, BuildError> {
+    fn artefact_hashes(&self) -> Result<Vec<String>, BuildError> {
         if !inputs::is_incremental(&self.commands) {
             return Ok(Vec::new());
         }
@@ -471,12 +451,12 @@ impl<'a> Build<'a> {
     }
 }
 
-/// The variables with which the server finds its tools.
-fn toolchain_env(found: &[Found], places: &BuildPlaces) -> Vec<(OsString, OsString)> {
-    let mut variables = environment(found);
-    let target = places.cargo_target.clone();
-    variables.push(("CARGO_TARGET_DIR".into(), target.into()));
-    variables
+/// The result of removing a file or folder, which need not have existed.
+fn gone(removed: io::Result<()>, path: &Path) -> Result<(), BuildError> {
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, error)),
+        _ => Ok(()),
+    }
 }
 
 fn io_error(path: &Path, source: io::Error) -> BuildError {

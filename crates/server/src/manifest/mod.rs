@@ -272,13 +272,13 @@ mod tests {
 
     #[test]
     fn an_invalid_pattern_is_reported_with_the_reason() {
-        let said = |text: &str| Input::new(text).unwrap_err().to_string();
-        let open = said("../fw/[a-c.rs");
+        let fault = |text: &str| Input::new(text).unwrap_err().to_string();
+        let open = fault("../fw/[a-c.rs");
         assert!(
             open.starts_with("`[a-c.rs` is not a valid file pattern: "),
             "{open}"
         );
         assert!(open.contains("unclosed character class"), "{open}");
-        assert!(said("../fw/{a,b").contains("unclosed alternate group"));
+        assert!(fault("../fw/{a,b").contains("unclosed alternate group"));
     }
 }

@@ -159,9 +159,9 @@ fn sample(
     finished: &Receiver<()>,
 ) -> Samples {
     loop {
-        let told = finished.recv_timeout(interval);
+        let end = finished.recv_timeout(interval);
         samples.take(&tree.pids().unwrap_or_default());
-        match told {
+        match end {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => return samples,
         }

@@ -1,6 +1,7 @@
 //! Processes as `/proc` shows them: CPU time, memory, parents.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::{fs, io};
 
 use nix::time::{clock_getcpuclockid, clock_gettime};
@@ -189,12 +190,21 @@ fn sees_all() -> bool {
 /// # Errors
 /// If the system does not list them.
 pub fn ids() -> io::Result<Vec<i32>> {
-    let mut ids = Vec::new();
-    for entry in fs::read_dir("/proc")? {
-        let name = entry?.file_name();
-        ids.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
-    }
-    Ok(ids)
+    numbers_in("/proc")
+}
+
+/// The ids of a process's threads; none if it has ended.
+pub fn threads_of(pid: i32) -> Vec<i32> {
+    numbers_in(&format!("/proc/{pid}/task")).unwrap_or_default()
+}
+
+/// The names in a folder that are numbers.
+fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
+    let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
+    let numbers = names.filter_map(|name: io::Result<OsString>| {
+        name.map(|name| name.to_str()?.parse().ok()).transpose()
+    });
+    numbers.collect()
 }
 
 #[cfg(test)]

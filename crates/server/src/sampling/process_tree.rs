@@ -1,10 +1,11 @@
 //! A process with all its descendants.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::io;
 
-use super::process::{CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes, resident_bytes};
+use super::process::{
+    CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes, resident_bytes, threads_of,
+};
 
 /// The processes below a supervisor.
 ///
@@ -95,17 +96,6 @@ impl ProcessTree {
         }
         Ok(total)
     }
-}
-
-/// The ids of a process's threads; none if it has ended.
-pub fn threads_of(pid: i32) -> Vec<i32> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
-    };
-    let names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
-    names
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .collect()
 }
 
 /// The current memory of processes: the resident set of one, the proportional sets of several.

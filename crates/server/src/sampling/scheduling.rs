@@ -7,8 +7,7 @@ use procfs_core::FromRead;
 use procfs_core::process::Schedstat;
 use prony_model::Scheduling;
 
-use super::process::value_of_line;
-use super::process_tree::threads_of;
+use super::process::{threads_of, value_of_line};
 
 /// The figures of some threads, each since its start.
 #[derive(Clone, Debug, Default)]
@@ -75,21 +74,17 @@ impl Figures {
         })
     }
 
+    /// The figures since `earlier`. If one is less than before, it is a new thread with the same id.
     fn since(self, earlier: Figures) -> Figures {
-        // If less than before, it is a new thread with the same id.
-        let is_same = self.ran_ns >= earlier.ran_ns
-            && self.waited_ns >= earlier.waited_ns
-            && self.voluntary >= earlier.voluntary
-            && self.involuntary >= earlier.involuntary;
-        if !is_same {
-            return self;
-        }
-        Figures {
-            ran_ns: self.ran_ns - earlier.ran_ns,
-            waited_ns: self.waited_ns - earlier.waited_ns,
-            voluntary: self.voluntary - earlier.voluntary,
-            involuntary: self.involuntary - earlier.involuntary,
-        }
+        let since = || {
+            Some(Figures {
+                ran_ns: self.ran_ns.checked_sub(earlier.ran_ns)?,
+                waited_ns: self.waited_ns.checked_sub(earlier.waited_ns)?,
+                voluntary: self.voluntary.checked_sub(earlier.voluntary)?,
+                involuntary: self.involuntary.checked_sub(earlier.involuntary)?,
+            })
+        };
+        since().unwrap_or(self)
     }
 }
 

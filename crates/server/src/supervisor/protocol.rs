@@ -1,6 +1,8 @@
-//! The messages between Prony and the supervisor, one line each.
+//! The messages between Prony and the supervisor, one line of JSON each.
 
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 /// The first argument that makes Prony's program a supervisor.
 pub const SUPERVISOR: &str = "__supervisor";
@@ -9,7 +11,7 @@ pub const SUPERVISOR: &str = "__supervisor";
 pub const LAUNCH: &str = "__launch";
 
 /// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     /// By itself, with this exit code.
     Code(i32),
@@ -51,7 +53,7 @@ impl fmt::Display for Exit {
 }
 
 /// A report of the supervisor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SupervisorMessage {
     /// The command runs.
     Started {
@@ -64,47 +66,6 @@ pub enum SupervisorMessage {
     Failed(String),
     /// The command ended, and no process of its tree is left.
     Exited(Exit),
-}
-
-impl fmt::Display for SupervisorMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SupervisorMessage::Started { pid, at_ns } => write!(f, "started {pid} {at_ns}"),
-            SupervisorMessage::Failed(text) => write!(f, "failed {}", text.replace('\n', " ")),
-            SupervisorMessage::Exited(Exit::Code(code)) => write!(f, "exited code {code}"),
-            SupervisorMessage::Exited(Exit::Background(left)) => {
-                write!(f, "exited background {left}")
-            }
-            SupervisorMessage::Exited(Exit::Signal(number)) => write!(f, "exited signal {number}"),
-            SupervisorMessage::Exited(Exit::Lost) => write!(f, "exited lost"),
-        }
-    }
-}
-
-impl SupervisorMessage {
-    /// Parses a line from the supervisor.
-    pub fn parse(line: &str) -> Option<SupervisorMessage> {
-        if let Some(text) = line.strip_prefix("failed ") {
-            return Some(SupervisorMessage::Failed(text.to_owned()));
-        }
-        match line.split(' ').collect::<Vec<_>>()[..] {
-            ["started", pid, at_ns] => Some(SupervisorMessage::Started {
-                pid: pid.parse().ok()?,
-                at_ns: at_ns.parse().ok()?,
-            }),
-            ["exited", "code", code] => {
-                Some(SupervisorMessage::Exited(Exit::Code(code.parse().ok()?)))
-            }
-            ["exited", "background", left] => Some(SupervisorMessage::Exited(Exit::Background(
-                left.parse().ok()?,
-            ))),
-            ["exited", "signal", number] => Some(SupervisorMessage::Exited(Exit::Signal(
-                number.parse().ok()?,
-            ))),
-            ["exited", "lost"] => Some(SupervisorMessage::Exited(Exit::Lost)),
-            _ => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -125,15 +86,17 @@ mod tests {
         prop_oneof![
             (any::<i32>(), any::<u64>())
                 .prop_map(|(pid, at_ns)| SupervisorMessage::Started { pid, at_ns }),
-            "[^\n]{0,40}".prop_map(SupervisorMessage::Failed),
+            "(?s).{0,40}".prop_map(SupervisorMessage::Failed),
             exits().prop_map(SupervisorMessage::Exited),
         ]
     }
 
     proptest! {
         #[test]
-        fn reports_round_trip(event in events()) {
-            prop_assert_eq!(SupervisorMessage::parse(&event.to_string()), Some(event));
+        fn reports_round_trip_as_lines(event in events()) {
+            let line = serde_json::to_string(&event).unwrap();
+            prop_assert!(!line.contains('\n'));
+            prop_assert_eq!(serde_json::from_str::<SupervisorMessage>(&line).unwrap(), event);
         }
     }
 

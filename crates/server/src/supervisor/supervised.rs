@@ -48,7 +48,7 @@ impl SupervisorProgram {
 }
 
 /// A command to run under a supervisor.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Task {
     /// The program and its arguments.
     pub command: Vec<String>,
@@ -280,10 +280,8 @@ impl Supervised {
     fn take_event(&mut self) -> Option<SupervisorMessage> {
         while let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
             let line: Vec<u8> = self.unread.drain(..=end).collect();
-            let event =
-                SupervisorMessage::parse(String::from_utf8_lossy(&line).trim_end_matches('\n'));
-            if event.is_some() {
-                return event;
+            if let Ok(event) = serde_json::from_slice(&line) {
+                return Some(event);
             }
         }
         None

@@ -53,7 +53,8 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
 /// Prony may have ended and no longer listen: that is no reason to stop.
 fn tell(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{event}").and_then(|()| out.flush());
+    let _ = serde_json::to_writer(&mut out, event);
+    let _ = writeln!(out).and_then(|()| out.flush());
 }
 
 struct Supervisor {
@@ -61,7 +62,7 @@ struct Supervisor {
     signals: SignalFd,
     exit: Option<Exit>,
     /// Whether Prony has asked it to end the command.
-    told_to_stop: bool,
+    is_stopping: bool,
 }
 
 /// What ends the supervisor's wait.
@@ -88,7 +89,7 @@ impl Supervisor {
             command: pid,
             signals,
             exit: None,
-            told_to_stop: false,
+            is_stopping: false,
         };
         match await_exec(mine) {
             Ok(at_ns) => Ok((
@@ -117,7 +118,7 @@ impl Supervisor {
             match self.wait(deadline) {
                 Call::None => {}
                 Call::Stop(grace) => {
-                    self.told_to_stop = true;
+                    self.is_stopping = true;
                     // If the group has already ended, the next reap notices.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
@@ -143,7 +144,7 @@ impl Supervisor {
             Err(_) => return Call::Kill,
         }
         let [input_ready, signal_ready] = fds.map(|fd| fd.any().unwrap_or(true));
-        if signal_ready && self.told_to_end() {
+        if signal_ready && self.must_end() {
             return Call::Kill;
         }
         if input_ready {
@@ -153,7 +154,7 @@ impl Supervisor {
     }
 
     /// Reads the pending signals; returns whether one of them was meant for the supervisor itself.
-    fn told_to_end(&self) -> bool {
+    fn must_end(&self) -> bool {
         while let Ok(Some(signal)) = self.signals.read_signal() {
             if signal.ssi_signo != Signal::SIGCHLD as u32 {
                 return true;
@@ -185,7 +186,7 @@ impl Supervisor {
         self.reap();
         let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
         match (exit, u32::try_from(left)) {
-            (Exit::Code(0), Ok(left)) if left > 0 && !self.told_to_stop => {
+            (Exit::Code(0), Ok(left)) if left > 0 && !self.is_stopping => {
                 Some(Exit::Background(left))
             }
             _ => Some(exit),
@@ -273,12 +274,12 @@ fn spawn_launch(
 
 /// The time of the exec, or why there was none.
 fn await_exec(mut from_launch: UnixStream) -> Result<u64, String> {
-    let mut said = String::new();
+    let mut report = String::new();
     from_launch
         .set_read_timeout(Some(LAUNCH_TIME))
-        .and_then(|()| from_launch.read_to_string(&mut said))
+        .and_then(|()| from_launch.read_to_string(&mut report))
         .map_err(|error| format!("the command was not executed in time: {error}"))?;
-    match said.split_once('\n') {
+    match report.split_once('\n') {
         Some((time, "")) => time.parse().map_err(|_| format!("no time: {time}")),
         Some((_, reason)) => Err(reason.to_owned()),
         None => Err("the process was killed before it became the command".to_owned()),

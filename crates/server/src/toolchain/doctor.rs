@@ -25,8 +25,6 @@ pub enum ToolState {
 /// One tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolReport {
-    /// Its name.
-    pub name: String,
     /// What is needed: `go >= 1.22`.
     pub need: String,
     /// Whether it is installed.
@@ -55,8 +53,10 @@ impl Doctor {
     pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
         let needs: Vec<&Need> = needs.into_iter().collect();
         let manager = PackageManager::detect();
-        let packages =
-            |tool: &Toolchain| manager.map_or(&[][..], |manager| tool.packages.of(manager));
+        let packages = |tool: &'static Toolchain| {
+            let packages = manager.and_then(|manager| tool.packages.get(&manager));
+            packages.map_or(&[][..], Vec::as_slice)
+        };
         let toolchains = TOOLCHAINS.iter().map(|toolchain| {
             let is_of_it = |need: &&&Need| need.tool().known() == Some(toolchain);
             let own = needs.iter().filter(is_of_it);
@@ -73,7 +73,6 @@ impl Doctor {
                     (Need::any(toolchain), state)
                 });
             ToolReport {
-                name: toolchain.name.to_owned(),
                 need: need.to_string(),
                 state,
                 install: toolchain.install_line(),
@@ -81,7 +80,6 @@ impl Doctor {
             }
         });
         let extras = EXTRAS.iter().map(|tool| ToolReport {
-            name: tool.name.to_owned(),
             need: tool.name.to_owned(),
             state: match toolbox.any(tool) {
                 Some((path, version)) => ToolState::Found { path, version },
@@ -119,7 +117,6 @@ fn programs(toolbox: &Toolbox, needs: &[&Need]) -> Vec<ToolReport> {
         }
     }
     let reports = own.into_iter().map(|need| ToolReport {
-        name: need.tool().name().to_owned(),
         need: need.to_string(),
         state: state_of(toolbox.find(need)),
         install: need.tool().install_line(),
@@ -162,13 +159,13 @@ mod tests {
         let python = doctor
             .toolchains
             .iter()
-            .find(|report| report.name == "python")
+            .find(|report| report.need.starts_with("python"))
             .unwrap();
         assert_eq!(python.need, "python >= 999");
         assert!(matches!(python.state, ToolState::Missing(_)), "{python:?}");
         if let Some(manager) = doctor.package_manager {
             let fix = doctor.fix().unwrap();
-            assert!(fix.contains(&manager.program().to_owned()));
+            assert!(fix.contains(&manager.name().to_owned()));
             assert!(fix.contains(&python.packages[0].to_owned()));
         }
     }
@@ -180,7 +177,9 @@ mod tests {
         let needs = ["python >= 3.1", "python", "python >= 3.0"];
         let doctor = Doctor::examine(&toolbox, &needs.map(|need| Need::parse(need).unwrap()));
         let mut reports = doctor.toolchains.iter();
-        let python = reports.find(|report| report.name == "python").unwrap();
+        let python = reports
+            .find(|report| report.need.starts_with("python"))
+            .unwrap();
         assert_eq!(python.need, "python >= 3.1");
     }
 
@@ -191,7 +190,7 @@ mod tests {
         let names: Vec<String> = Doctor::examine(&toolbox, &[])
             .extras
             .into_iter()
-            .map(|report| report.name)
+            .map(|report| report.need)
             .collect();
         assert_eq!(names, ["wrk", "perf"]);
     }

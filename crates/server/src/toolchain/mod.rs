@@ -2,7 +2,7 @@
 
 mod doctor;
 mod found;
-mod make;
+mod install;
 mod need;
 mod programs;
 mod table;
@@ -11,7 +11,7 @@ mod toolbox;
 pub use doctor::{Doctor, ToolReport, ToolState};
 pub use found::Found;
 pub(crate) use found::environment;
-pub use make::ProvideError;
+pub use install::ProvideError;
 pub use need::{Need, NeedError, Program, Tool, Version};
-pub use table::{PackageManager, Packages, Part, Source, TOOLCHAINS, Toolchain};
+pub use table::{PackageManager, Part, Source, TOOLCHAINS, Toolchain};
 pub use toolbox::{Availability, Missing, Toolbox};

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -12,7 +13,8 @@ use nix::unistd::Pid;
 use prony_system::{is_program, on_path};
 
 use super::need::Version;
-use super::table::Toolchain;
+use super::table::{COMPLETE, Source, Toolchain};
+use crate::manifest::Pattern;
 
 /// Those on `PATH`, in its order, each once even if several links lead to it.
 pub fn first(tool: &Toolchain) -> Vec<PathBuf> {
@@ -30,11 +32,30 @@ pub fn usual(tool: &Toolchain) -> Vec<PathBuf> {
         .iter()
         .filter_map(|folder| at_home(folder));
     let programs = folders
-        .flat_map(|pattern| expand(&pattern))
+        .flat_map(|pattern| expand(Path::new(""), &pattern))
         .map(|folder| folder.join(tool.program));
     paths.extend(programs.filter(|path| is_program(path)));
     drop_links_to_the_same(&mut paths);
     paths.split_off(on_path)
+}
+
+/// Those that Prony installed in `folder` from `source`; it uses the first that runs.
+pub fn installed(source: &Source, folder: &Path) -> Vec<PathBuf> {
+    if !folder.join(COMPLETE).is_file() {
+        return Vec::new();
+    }
+    let pattern = match source {
+        Source::Python { program, .. } => format!("lib/python3*/site-packages/{program}"),
+        Source::Npm {
+            variants,
+            prefix,
+            program,
+            ..
+        } => format!("node_modules/{variants}/{prefix}*/{program}"),
+    };
+    let mut programs = expand(folder, Path::new(&pattern));
+    programs.retain(|path| is_program(path));
+    programs
 }
 
 fn drop_links_to_the_same(paths: &mut Vec<PathBuf>) {
@@ -55,9 +76,9 @@ fn at_home(folder: &str) -> Option<PathBuf> {
     }
 }
 
-/// The folders that match a pattern, sorted by name.
-fn expand(pattern: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![PathBuf::new()];
+/// The paths from `start` on that match a pattern, sorted by name.
+fn expand(start: &Path, pattern: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![start.to_owned()];
     for part in pattern {
         let name = part.to_string_lossy();
         folders = folders
@@ -73,31 +94,22 @@ fn expand(pattern: &Path) -> Vec<PathBuf> {
 
 /// The entries of `folder` whose names match `pattern`; a leading dot must be written out.
 fn entries_like(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let Ok(pattern) = Pattern::new(pattern) else {
+        return Vec::new();
+    };
+    let matcher = pattern.matcher();
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
         .filter(|entry| {
             let name = entry.file_name();
-            let name = name.to_string_lossy();
-            !name.starts_with('.') && is_like(&name, pattern)
+            !name.as_bytes().starts_with(b".") && matcher.is_match(name)
         })
         .map(|entry| entry.path())
         .collect();
     entries.sort();
     entries
-}
-
-/// Whether `name` matches `pattern`, in which each `*` stands for any characters or none.
-fn is_like(name: &str, pattern: &str) -> bool {
-    match pattern.split_once('*') {
-        None => name == pattern,
-        Some((start, rest)) => name.strip_prefix(start).is_some_and(|name| {
-            let ends = name.char_indices().map(|(index, _)| index);
-            ends.chain([name.len()])
-                .any(|end| is_like(&name[end..], rest))
-        }),
-    }
 }
 
 /// How long a program may take to print its version; more than a slow one needs on a busy machine.
@@ -108,7 +120,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The version that a toolchain's program prints, with the variables `env`.
 pub fn version(program: &Path, tool: &Toolchain, env: &[(OsString, OsString)]) -> Option<Version> {
-    let output = output(program, tool.version_args, env)?;
+    let arguments = tool.version_args.as_deref().unwrap_or(&["--version"]);
+    let output = output(program, arguments, env)?;
     if !output.status.success() && !tool.fails_with_version {
         return None;
     }
@@ -128,12 +141,10 @@ fn version_in(output: &Output) -> Option<Version> {
 
 /// The program behind a stand-in; the path itself if the program does not say.
 pub fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
-    let said = match tool.itself_args {
-        [] => None,
-        args => output(program, args, &[]),
-    };
-    let said = said.and_then(|output| String::from_utf8(output.stdout).ok());
-    match said.map(|text| PathBuf::from(text.trim())) {
+    let args = Some(&tool.itself_args).filter(|args| !args.is_empty());
+    let printed = args.and_then(|args| output(program, args, &[]));
+    let printed = printed.and_then(|output| String::from_utf8(output.stdout).ok());
+    match printed.map(|text| PathBuf::from(text.trim())) {
         Some(real) if real.is_absolute() && is_program(&real) => real,
         _ => program.to_owned(),
     }
@@ -178,15 +189,19 @@ mod tests {
 
     #[test]
     fn a_star_matches_any_characters_of_a_name() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["jdk", "openjdk-17", "jdk-25.0.3", "jre-21", ".jdk"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
         let like = |pattern| {
-            let names = ["jdk", "openjdk-17", "jdk-25.0.3", "jre-21", ""];
-            let like = names.into_iter().filter(|name| is_like(name, pattern));
-            like.collect::<Vec<_>>()
+            let entries = entries_like(folder.path(), pattern).into_iter();
+            let names = entries.map(|entry| entry.file_name().unwrap().to_owned());
+            names.collect::<Vec<_>>()
         };
-        assert_eq!(like("*jdk*"), ["jdk", "openjdk-17", "jdk-25.0.3"]);
+        assert_eq!(like("*jdk*"), ["jdk", "jdk-25.0.3", "openjdk-17"]);
         assert_eq!(like("jdk-*"), ["jdk-25.0.3"]);
         assert_eq!(like("*-*.*"), ["jdk-25.0.3"]);
-        assert_eq!(like("*").len(), 5);
+        assert_eq!(like("*").len(), 4);
         assert_eq!(like("jdk"), ["jdk"]);
     }
 
@@ -206,8 +221,8 @@ mod tests {
         let pattern = jvm.join("*/bin").to_str().unwrap().to_owned();
         let tool = Toolchain {
             program: "prony-no-such-tool",
-            usual_folders: Box::leak(Box::new([&*pattern.leak(), "/none/*/bin"])),
-            ..Toolchain::PLAIN
+            usual_folders: vec![&*pattern.leak(), "/none/*/bin"],
+            ..Toolchain::default()
         };
         let found = ["a", "b"].map(|name| jvm.join(name).join("bin/prony-no-such-tool"));
         assert_eq!(usual(&tool), found);
@@ -221,24 +236,24 @@ mod ask_tests {
 
     fn shell(script: &'static str) -> Toolchain {
         Toolchain {
-            version_args: Box::leak(Box::new(["-c", script])),
-            ..Toolchain::PLAIN
+            version_args: Some(vec!["-c", script]),
+            ..Toolchain::default()
         }
     }
 
-    fn said(tool: &Toolchain) -> Option<String> {
+    fn version_of(tool: &Toolchain) -> Option<String> {
         version(Path::new("/bin/sh"), tool, &[]).map(|version| version.to_string())
     }
 
     #[test]
     fn the_output_of_a_failing_program_is_not_a_version() {
         let trace = "echo 'ruby 3.1.2: cannot load such file (LoadError)' >&2; exit 1";
-        assert_eq!(said(&shell(trace)), None);
+        assert_eq!(version_of(&shell(trace)), None);
         let wrk = Toolchain {
             fails_with_version: true,
             ..shell("echo wrk 4.1.0; exit 1")
         };
-        assert_eq!(said(&wrk).as_deref(), Some("4.1.0"));
+        assert_eq!(version_of(&wrk).as_deref(), Some("4.1.0"));
     }
 
     #[test]
@@ -250,9 +265,9 @@ mod ask_tests {
     #[test]
     fn standard_error_is_read_if_standard_output_has_no_version() {
         let java = "echo 'openjdk version \"17.0.15\"' >&2";
-        assert_eq!(said(&shell(java)).as_deref(), Some("17.0.15"));
+        assert_eq!(version_of(&shell(java)).as_deref(), Some("17.0.15"));
         let both = "echo 'WARNING in 9.9' >&2; echo mvn 3.8.7";
-        assert_eq!(said(&shell(both)).as_deref(), Some("3.8.7"));
+        assert_eq!(version_of(&shell(both)).as_deref(), Some("3.8.7"));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Toolbox {
             };
             instead.get_or_insert(why);
         }
-        if let Some(how) = self.makeable(need) {
+        if let Some(how) = self.obtainable(need) {
             return Availability::Obtainable(how);
         }
         let instead = instead.map_or(String::new(), |why| format!(" ({why})"));
@@ -98,7 +98,7 @@ impl Toolbox {
     }
 
     /// How Prony would install a toolchain that meets a need, if it can.
-    fn makeable(&self, need: &Need) -> Option<String> {
+    fn obtainable(&self, need: &Need) -> Option<String> {
         let toolchain = need.tool().known()?;
         let source = toolchain.source.as_ref()?;
         let pinned = pinned_version(source);
@@ -137,7 +137,7 @@ impl Toolbox {
             usual
         });
         let source = toolchain.source.as_ref();
-        let made = source.map(|source| source.programs(&self.folder_of(toolchain)));
+        let made = source.map(|source| programs::installed(source, &self.folder_of(toolchain)));
         on_path
             .chain(newest_first.flatten())
             .chain(made.into_iter().flatten().filter_map(ask))
@@ -260,9 +260,9 @@ mod tests {
         Toolchain {
             name: "made-up",
             program,
-            usual_folders: Box::leak(Box::new([&*folders.leak()])),
+            usual_folders: vec![folders.leak()],
             install: "it cannot be installed",
-            ..Toolchain::PLAIN
+            ..Toolchain::default()
         }
     }
 
@@ -285,7 +285,7 @@ mod tests {
             ..scripts(&root, "prony-made-up-tool", &versions)
         };
         let part = |file| {
-            let folders = &["."];
+            let folders = vec!["."];
             Some(Part { file, folders })
         };
         let found = |part| match find(&root, tool(part)) {
@@ -310,7 +310,7 @@ mod tests {
     fn a_version_on_path_is_preferred_to_newer_ones() {
         let folder = tempfile::tempdir().unwrap();
         let tool = Toolchain {
-            version_args: &["-c", "echo 1.0"],
+            version_args: Some(vec!["-c", "echo 1.0"]),
             ..scripts(folder.path(), "sh", &[("newer", "99.0")])
         };
         match find(folder.path(), tool) {
@@ -323,31 +323,31 @@ mod tests {
     fn one_program_can_be_two_toolchains() {
         let folder = tempfile::tempdir().unwrap();
         let toolbox = toolbox(folder.path());
-        let found = |name, version_args: &'static [&str]| {
+        let found = |name, script| {
             let tool = Toolchain {
                 name,
-                version_args,
+                version_args: Some(vec!["-c", script]),
                 program: "sh",
-                ..Toolchain::PLAIN
+                ..Toolchain::default()
             };
             match toolbox.find(&Need::any(Box::leak(Box::new(tool)))) {
                 Availability::Found(found) => Some(found.version.to_string()),
                 _ => None,
             }
         };
-        let one = found("one", &["-c", "echo 1.0"]);
+        let one = found("one", "echo 1.0");
         assert_eq!(one.as_deref(), Some("1.0"));
-        let other = found("other", &["-c", "echo 2.0"]);
+        let other = found("other", "echo 2.0");
         assert_eq!(other.as_deref(), Some("2.0"));
-        assert_eq!(found("none", &["-c", "echo 3.0; exit 1"]), None);
+        assert_eq!(found("none", "echo 3.0; exit 1"), None);
     }
 
     #[test]
     fn a_program_runs_with_the_toolchains_that_it_needs() {
         let folder = tempfile::tempdir().unwrap();
         let tool = Toolchain {
-            runs_on: &["python"],
-            ..Toolchain::PLAIN
+            runs_on: vec!["python"],
+            ..Toolchain::default()
         };
         let grounds = toolbox(folder.path()).grounds(&tool);
         assert_eq!(grounds[0].tool.name(), "python");

@@ -179,7 +179,7 @@ fn a_file_that_cannot_be_written_is_reported_when_opened() {
     let (folder, _) = place();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    for (folder, told) in [
+    for (folder, expected) in [
         (file, "is not a folder"),
         (folder.path().join("no/such"), "there is no folder"),
     ] {
@@ -187,7 +187,7 @@ fn a_file_that_cannot_be_written_is_reported_when_opened() {
         assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
         let text = error.to_string();
         assert!(
-            text.contains(told) && text.contains("another path"),
+            text.contains(expected) && text.contains("another path"),
             "{text}"
         );
     }

@@ -41,7 +41,7 @@ fn response(body: &str) -> Response {
 }
 
 /// How a wrong response is reported: what was expected and what came.
-fn said(right: &ExpectedResponse, response: &Response) -> Option<(String, String)> {
+fn mismatch(right: &ExpectedResponse, response: &Response) -> Option<(String, String)> {
     right.check(response).err().map(|m| (m.expected, m.came))
 }
 
@@ -53,26 +53,26 @@ fn pair(expected: &str, came: &str) -> Option<(String, String)> {
 fn status_type_and_headers_must_be_the_expected_ones() {
     let hello = right(ExpectedBody::Text("hello\n".into()));
     let good = response("hello\n");
-    assert_eq!(said(&hello, &good), None);
+    assert_eq!(mismatch(&hello, &good), None);
 
     let mut wrong = response("no such page");
     wrong.status = 404;
     assert_eq!(
-        said(&hello, &wrong),
+        mismatch(&hello, &wrong),
         pair("status 200", "status 404 with `no such page`")
     );
 
     let mut typed = good.clone();
     for same in ["TEXT/Plain", "text/plain ;charset=x"] {
         typed.headers[0].1 = same.into();
-        assert_eq!(said(&hello, &typed), None, "{same}");
+        assert_eq!(mismatch(&hello, &typed), None, "{same}");
     }
     typed.headers[0].1 = b"text/html".to_vec();
     let html = pair("content-type text/plain", "content-type text/html");
-    assert_eq!(said(&hello, &typed), html);
+    assert_eq!(mismatch(&hello, &typed), html);
     typed.headers.remove(0);
     assert_eq!(
-        said(&hello, &typed),
+        mismatch(&hello, &typed),
         pair("content-type text/plain", "no content-type")
     );
 
@@ -80,18 +80,21 @@ fn status_type_and_headers_must_be_the_expected_ones() {
     cached.headers[1].1 = b"max-age=5".to_vec();
     let expected = "cache-control: no-cache";
     assert_eq!(
-        said(&hello, &cached),
+        mismatch(&hello, &cached),
         pair(expected, "cache-control: max-age=5")
     );
     cached.headers.pop();
-    assert_eq!(said(&hello, &cached), pair(expected, "no cache-control"));
+    assert_eq!(
+        mismatch(&hello, &cached),
+        pair(expected, "no cache-control")
+    );
 }
 
 #[test]
 fn a_text_or_an_asset_must_match_byte_for_byte() {
     let page = right(ExpectedBody::Asset("page.html".into()));
     assert_eq!(page.body_length(), Some(16));
-    assert_eq!(said(&page, &response("<p>\n\n  one\n</p>\n")), None);
+    assert_eq!(mismatch(&page, &response("<p>\n\n  one\n</p>\n")), None);
     for (body, expected, came) in [
         (
             "<p>\n\n  One\n</p>\n",
@@ -109,11 +112,11 @@ fn a_text_or_an_asset_must_match_byte_for_byte() {
             "0 bytes, at byte 0: nothing",
         ),
     ] {
-        assert_eq!(said(&page, &response(body)), pair(expected, came));
+        assert_eq!(mismatch(&page, &response(body)), pair(expected, came));
     }
     let long = response(&"x".repeat(99));
     let came = format!("99 bytes, at byte 0: `{}…`", "x".repeat(40));
-    assert_eq!(said(&page, &long).unwrap().1, came);
+    assert_eq!(mismatch(&page, &long).unwrap().1, came);
 }
 
 #[test]
@@ -122,10 +125,10 @@ fn a_line_must_be_one_of_the_lines() {
     assert_eq!(quote.body_length(), None);
     assert_eq!(quote.drawn_lines().map(LineOf::count), Some(2));
     for body in ["haste", "waste\n"] {
-        assert_eq!(said(&quote, &response(body)), None, "{body:?}");
+        assert_eq!(mismatch(&quote, &response(body)), None, "{body:?}");
     }
     for body in ["", "\n", "haste\n\n", "hast", "haste\nwaste\n", " haste"] {
-        let (expected, came) = said(&quote, &response(body)).unwrap();
+        let (expected, came) = mismatch(&quote, &response(body)).unwrap();
         assert_eq!(expected, "one of the 2 lines of quotes.txt");
         assert!(
             came.starts_with(&format!("{} bytes: ", body.len())),
@@ -146,7 +149,7 @@ fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
         good.replace(": ", ":"),
         format!(": hello\nid: 1\n{good}: bye\n"),
     ] {
-        assert_eq!(said(&patch, &response(&framed)), None, "{framed:?}");
+        assert_eq!(mismatch(&patch, &response(&framed)), None, "{framed:?}");
     }
     for (body, expected, came) in [
         (
@@ -178,7 +181,7 @@ fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
         ),
     ] {
         assert_eq!(
-            said(&patch, &response(&body)),
+            mismatch(&patch, &response(&body)),
             pair(expected, came),
             "{body:?}"
         );

@@ -13,13 +13,13 @@ const MOST_KEPT: usize = 32;
 /// The share of the machine's memory that they may hold together.
 const MOST_MEMORY: f64 = 0.25;
 
-/// The server and the index of the measure: another load warms up other code.
+/// The server and the index of the measure. Each load warms up different code, so each has its own process.
 pub type Key = (String, usize);
 
 /// The kept processes, one per server and measure. Dropping this kills them all.
 ///
-/// If there is no room for another process, Prony stops it and starts a new one for its next trial, so that those
-/// already kept stay warm.
+/// If there is no room for another process, Prony stops it after its trial and starts a new one for the next, so that
+/// those already kept stay warm.
 #[derive(Default)]
 pub struct Kept {
     running: Vec<One>,
@@ -34,7 +34,7 @@ struct One {
 }
 
 impl Kept {
-    /// Takes out the process of `key` if it still runs; else returns how it ended, if there was one.
+    /// Takes out the process of `key`. If it has ended, returns how it ended instead.
     pub fn take(&mut self, key: &Key) -> (Option<Running>, Option<String>) {
         let Some(place) = self.running.iter().position(|one| one.key == *key) else {
             return (None, None);
@@ -46,7 +46,7 @@ impl Kept {
         }
     }
 
-    /// Why the next process of `key` is started, if none could be taken out.
+    /// Whether a new process of `key` is the first or a restart.
     pub fn next_start(&self, key: &Key) -> ProcessStart {
         match self.known.contains(key) {
             true => ProcessStart::Restarted,
@@ -99,7 +99,7 @@ pub struct Running {
     pub is_searched: bool,
     /// Its memory before its first load, in bytes; `None` before that, or if the system did not report it.
     pub memory_before_bytes: Option<u64>,
-    /// Requests in flight when its last load ended: it may log them later.
+    /// Requests in flight when its last load ended. The server may still log them.
     pub in_flight: u64,
 }
 
@@ -124,7 +124,7 @@ impl Running {
         self.server.log_lines()
     }
 
-    /// Stops it, and removes the logs: those of a server without failures add nothing to the record.
+    /// Stops it and removes its logs, which are only kept for failures.
     pub fn stop(mut self) {
         self.server.stop(STOP_GRACE);
         self.server.logs().discard();

@@ -39,7 +39,7 @@ use bench::now;
 use kept::Kept;
 
 pub use bench::{Bench, Task};
-pub use driven::{CannotDrive, cannot_drive, note as driver_note};
+pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
@@ -111,7 +111,7 @@ pub fn run(
     store.begin_run(&run)?;
     let prepared = prepare(&request.bench, &request.servers, interrupt, observe);
     run.servers = prepared.iter().map(|one| one.record.clone()).collect();
-    // From here on this process keeps to the load's CPUs, so as not to disturb the server.
+    // From here on this process stays on the load's CPUs, where it does not disturb the server.
     let pinned = Pinned::to(&request.bench.cpus.load);
     if let Err(error) = &pinned {
         run.notes
@@ -298,9 +298,9 @@ fn measure(
         observe,
     };
     let mut done = rounds::Done::default();
-    let made = rounds::make(plan, &rule, &mut rig, &mut done);
+    let ended = rounds::run(plan, &rule, &mut rig, &mut done);
     if !interrupt.load(Relaxed) {
-        // Otherwise they are killed: after an interrupt the user does not want to wait.
+        // After an interrupt the user does not want to wait: dropping them kills them.
         rig.kept.retain(|_| false);
     }
     drop(rig);
@@ -308,7 +308,7 @@ fn measure(
         adaptive.ends = done.ends;
         run.rounds = done.rounds;
     }
-    made
+    ended
 }
 
 /// Plans each server with each workload that passed verification.

@@ -3,11 +3,13 @@
 //! The rule looks at what else happened on the machine and at the course of the load, never at the figures themselves:
 //! dropping trials because they look bad or good would bias the result.
 //!
-//! - **Steal**: the hypervisor gave more than [`MOST_STEAL`](prony_model::MOST_STEAL) of the CPU time of server or generator
-//!   to others.
-//! - **Other programs**: other programs used more than [`MOST_FOREIGN`](prony_model::MOST_FOREIGN) of it, and server or generator waited
-//!   for a CPU as long.
-//! - **Warm-up**: the rate still rose after measuring had begun, in more than half of this server's trials with this warm-up and at least two: a single rise may come from a machine that was slow for a moment. Open loops are not checked, because their rate is given. Nor are loads without a warm-up, which are meant to include the first requests.
+//! - **Steal**: the hypervisor took more than [`MOST_STEAL`](prony_model::MOST_STEAL) of the CPU time of server or
+//!   generator.
+//! - **Other programs**: they used more than [`MOST_FOREIGN`](prony_model::MOST_FOREIGN) of it, and server or generator
+//!   waited for a CPU as long.
+//! - **Warm-up**: the rate still rose after measuring had begun, in at least two and more than half of this server's trials
+//!   with this warm-up, because a single rise may come from a machine that was slow for a moment. Open loops, whose rate
+//!   is given, are not checked, nor are loads without a warm-up, which are meant to include the first requests.
 //!
 //! Steal and other programs are counted in ticks of 10 ms, so loads shorter than
 //! [`LEAST_OBSERVED_S`](prony_model::LEAST_OBSERVED_S) are not checked for them. A trial that failed is not noisy: its
@@ -142,8 +144,8 @@ mod tests {
 
     #[test]
     fn a_rising_rate_makes_only_a_closed_loop_noisy() {
-        let told = |measurement: &Measurement| by_warm_up(measurement).is_some();
-        assert!(told(&rising()));
+        let is_noisy = |measurement: &Measurement| by_warm_up(measurement).is_some();
+        assert!(is_noisy(&rising()));
         // The same rate from the first measured interval on.
         let mut steady = rising();
         if let Some(timeline) = &mut steady.load.timeline {
@@ -156,7 +158,7 @@ mod tests {
         let mut untimed = rising();
         untimed.load.timeline = None;
         for measurement in [steady, open, cold, untimed, measurement(1.0)] {
-            assert!(!told(&measurement));
+            assert!(!is_noisy(&measurement));
         }
     }
 }

@@ -42,27 +42,28 @@ pub fn prepare(
     let builders = thread::available_parallelism().map_or(1, |cpus| cpus.get());
     let next = AtomicUsize::new(0);
     let mut results: Vec<Option<Prepared>> = vec![None; servers.len()];
-    let (tell, told) = channel();
+    let (sender, reports) = channel();
     thread::scope(|scope| {
         for _ in 0..builders.min(servers.len()) {
-            let (tell, next, toolbox) = (tell.clone(), &next, &toolbox);
+            let (sender, next, toolbox) = (sender.clone(), &next, &toolbox);
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Relaxed);
                     let Some(server) = servers.get(index) else {
                         return;
                     };
-                    if let Some(prepared) = prepare_one(bench, toolbox, server, interrupt, &tell) {
+                    if let Some(prepared) = prepare_one(bench, toolbox, server, interrupt, &sender)
+                    {
                         let prepared = Box::new(prepared);
                         // The observer outlives every builder.
-                        let _ = tell.send(Reported::Done { index, prepared });
+                        let _ = sender.send(Reported::Done { index, prepared });
                     }
                 }
             });
         }
-        drop(tell);
-        for told in told {
-            match told {
+        drop(sender);
+        for report in reports {
+            match report {
                 Reported::Step { server, step } => {
                     observe(RunEvent::Preparing {
                         server: &server,
@@ -86,12 +87,12 @@ fn prepare_one(
     toolbox: &Toolbox,
     server: &Server,
     interrupt: &AtomicBool,
-    tell: &Sender<Reported>,
+    sender: &Sender<Reported>,
 ) -> Option<Prepared> {
     let step = |step| {
         let server = server.id.clone();
         // The observer outlives every builder.
-        let _ = tell.send(Reported::Step { server, step });
+        let _ = sender.send(Reported::Step { server, step });
     };
     step("looking for its toolchain");
     let found = match provide_all(toolbox, server, interrupt) {

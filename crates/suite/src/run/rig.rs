@@ -37,7 +37,7 @@ pub struct Servers<'a> {
 }
 
 impl Servers<'_> {
-    /// The process kept for an attempt, if it needs one, and when its process is or was started.
+    /// The process kept for an attempt, if there is one, and whether the attempt's process is new, kept or restarted.
     fn take_kept(&mut self, attempt: &TrialAttempt, key: &Key) -> (Option<Running>, ProcessStart) {
         if attempt.warming != Warming::Keep {
             return (None, ProcessStart::New);
@@ -72,7 +72,7 @@ impl Servers<'_> {
 }
 
 impl Rig for Servers<'_> {
-    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         if self.interrupt.load(Relaxed) {
             return None;
         }
@@ -86,21 +86,20 @@ impl Rig for Servers<'_> {
             // Only servers that were built and verified are planned.
             built: &self.built[&trial.server],
             task: self.tasks.iter().find(is_its)?,
-            trial,
+            attempt,
             load: &load,
             driver: self.driver,
             process,
-            search_s: (attempt.warming != Warming::Fixed).then_some(attempt.warmup_limit_s),
-            warmup_limit_s: attempt.warmup_limit_s,
+            interrupt: self.interrupt,
         };
         let observe = &mut self.observe;
-        let told = &mut |event: TrialEvent<'_>| {
+        let report = &mut |event: TrialEvent<'_>| {
             observe(match event {
                 TrialEvent::WarmingUp(so_far) => RunEvent::WarmingUp { attempt, so_far },
                 TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
             });
         };
-        let (record, running) = setup.run(kept, self.ports, self.interrupt, told)?;
+        let (record, running) = setup.run(kept, self.ports, report)?;
         if let Some(running) = running {
             self.put_back(attempt, key, &record, running);
         }
@@ -126,7 +125,7 @@ impl Rig for Servers<'_> {
         self.begun.elapsed()
     }
 
-    fn tell(&mut self, event: RunEvent<'_>) {
+    fn report(&mut self, event: RunEvent<'_>) {
         (self.observe)(event);
     }
 }

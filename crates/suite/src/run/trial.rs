@@ -1,5 +1,6 @@
 //! One trial: start, ready, load and sample, reconcile, stop.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::time::Duration;
 use prony_driver::Tool;
 use prony_load::{LoadPlan, Progress, ResponseCheck, SampleChoice, Sampling};
 use prony_model::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, Trial,
-    TrialRecord, TrialResult, WarmUp,
+    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, TrialRecord,
+    TrialResult, WarmUp,
 };
 use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServer, Sampler};
 
@@ -19,6 +20,7 @@ use super::driven::Drive;
 use super::kept::Running;
 use super::verify::{RESPONSE_TIMEOUT, ask, request, settle_log, start};
 use super::warming::{Searched, search};
+use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
 /// One trial, ready to be run.
@@ -29,18 +31,16 @@ pub struct TrialSetup<'a> {
     pub built: &'a Built,
     /// The workload.
     pub task: &'a Task,
-    /// The trial.
-    pub trial: &'a Trial,
+    /// Which attempt at which trial.
+    pub attempt: &'a TrialAttempt,
     /// Its load, with its actual warm-up.
     pub load: &'a LoadSpec,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<&'a Tool>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
-    /// The longest search for a steady state in a new process, in seconds; `None` for the load's own warm-up only.
-    pub search_s: Option<f64>,
-    /// How long a process may take to warm up under load, in seconds.
-    pub warmup_limit_s: f64,
+    /// Stops it.
+    pub interrupt: &'a AtomicBool,
 }
 
 /// What a trial reports while it is in progress.
@@ -57,8 +57,8 @@ enum Stop {
     Interrupted,
 }
 
-fn failed(kind: FailureKind) -> impl Fn(String) -> Stop {
-    move |message| Stop::Failed(kind, message)
+fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
+    move |error| Stop::Failed(kind, error.to_string())
 }
 
 impl TrialSetup<'_> {
@@ -68,17 +68,16 @@ impl TrialSetup<'_> {
         &self,
         kept: Option<Running>,
         ports: &mut dyn PortSource,
-        interrupt: &AtomicBool,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
-        let (result, running) = match self.measure(kept, ports, interrupt, observe) {
+        let (result, running) = match self.measure(kept, ports, observe) {
             Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
             Err(Stop::Failed(kind, message)) => (TrialResult::Failed { kind, message }, None),
             Err(Stop::Interrupted) => return None,
         };
         let record = TrialRecord {
-            trial: self.trial.clone(),
+            trial: self.attempt.trial.clone(),
             started_at,
             attempt: 1,
             noisy: Vec::new(),
@@ -91,20 +90,18 @@ impl TrialSetup<'_> {
         &self,
         kept: Option<Running>,
         ports: &mut dyn PortSource,
-        interrupt: &AtomicBool,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(Measurement, Running), Stop> {
         let mut running = match kept {
             Some(running) => running,
-            None => self.bring_up(ports, interrupt)?,
+            None => self.bring_up(ports)?,
         };
-        let searched = self.warm_up(&mut running, interrupt, observe)?;
+        let searched = self.warm_up(&mut running, observe)?;
         let logged = u64::from(self.task.workload.response.log_lines);
         let lines_before = running.settled_lines().map_err(unreadable)?;
-        let io_failed = |error: std::io::Error| Stop::Failed(FailureKind::Load, error.to_string());
         let sampler = Sampler::start(running.server.tree(), &self.bench.cpus, Sampler::INTERVAL)
-            .map_err(io_failed)?;
-        let mut load = self.load(&mut running.server, interrupt, observe)?;
+            .map_err(failed(FailureKind::Load))?;
+        let mut load = self.load(&mut running.server, observe)?;
         let sampled = sampler.finish(load.loaded_s());
         self.fail_if_exited(&mut running.server)?;
         fail_without_responses(&load)?;
@@ -113,9 +110,9 @@ impl TrialSetup<'_> {
             .transpose()?;
         if let Some(searched) = &searched {
             // Only after the lines are counted, which include those of these requests.
-            searched.tell_wrong(&mut load);
+            searched.add_wrong_to(&mut load);
         }
-        let mut sampled = sampled.map_err(io_failed)?;
+        let mut sampled = sampled.map_err(failed(FailureKind::Load))?;
         if let Some(before) = running.memory_before_bytes {
             sampled.server.memory_before_bytes = Some(before);
         }
@@ -135,24 +132,19 @@ impl TrialSetup<'_> {
     fn warm_up(
         &self,
         running: &mut Running,
-        interrupt: &AtomicBool,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<Option<Searched>, Stop> {
-        let Some(limit_s) = self.search_s.filter(|_| !running.is_searched) else {
+        if self.attempt.warming == Warming::Fixed || running.is_searched {
             return Ok(None);
-        };
+        }
         running.is_searched = true;
         running.memory_before_bytes = running.server.tree().peak_bytes().ok();
         let lines_before = running.server.log_lines().map_err(unreadable)?;
         let plan = self.plan(running.server.address(), self.task.right.clone())?;
-        let limit = Duration::from_secs_f64(limit_s);
-        let told = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
-        let searched = search(&plan, limit, &mut running.server, interrupt, told);
-        if interrupt.load(Relaxed) {
-            return Err(Stop::Interrupted);
-        }
-        self.fail_if_exited(&mut running.server)?;
-        let searched = searched.map_err(|error| error.to_string());
+        let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
+        let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
+        let searched = search(&plan, limit, &mut running.server, self.interrupt, report);
+        self.fail_if_stopped(&mut running.server)?;
         let searched = searched.map_err(failed(FailureKind::Load))?;
         running.loaded_s = searched.searched_s;
         let each = u64::from(self.task.workload.response.log_lines);
@@ -180,18 +172,14 @@ impl TrialSetup<'_> {
             process: self.process,
             loaded_s: running.loaded_s + own_s,
             searched_s: searched.map_or(0.0, |searched| searched.searched_s),
-            limit_s: self.warmup_limit_s.max(self.load.warmup_s),
+            limit_s: self.attempt.warmup_limit_s.max(self.load.warmup_s),
             time_to_warm_s: searched.and_then(|searched| searched.time_to_warm_s),
             still_improving: searched.is_some_and(|searched| searched.still_improving),
         })
     }
 
     /// Starts the server, and waits for the log lines of the responses that showed it to be ready.
-    fn bring_up(
-        &self,
-        ports: &mut dyn PortSource,
-        interrupt: &AtomicBool,
-    ) -> Result<Running, Stop> {
+    fn bring_up(&self, ports: &mut dyn PortSource) -> Result<Running, Stop> {
         let mut responded = 0;
         let mut probe = |address: SocketAddr| match ask(address, self.task, RESPONSE_TIMEOUT) {
             Err(reason) => Probe::NotYet(reason),
@@ -203,11 +191,17 @@ impl TrialSetup<'_> {
                 Err(mismatch) => Probe::Wrong(mismatch.to_string()),
             },
         };
-        let name = format!(
-            "{:04}-{}-{}",
-            self.trial.sequence, self.trial.server, self.trial.workload
+        let trial = &self.attempt.trial;
+        let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
+        let started = start(
+            self.bench,
+            &name,
+            self.built,
+            ports,
+            &mut probe,
+            self.interrupt,
         );
-        match start(self.bench, &name, self.built, ports, &mut probe, interrupt) {
+        match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.response.log_lines);
                 settle_log(&mut server, logged * responded);
@@ -222,11 +216,10 @@ impl TrialSetup<'_> {
     fn load(
         &self,
         server: &mut RunningServer,
-        interrupt: &AtomicBool,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<LoadResult, Stop> {
         if let Some(tool) = self.driver {
-            return self.drive(tool, server, interrupt);
+            return self.drive(tool, server);
         }
         let counted = CountedDraws::of(&self.task.right).map(Arc::new);
         let check: Arc<dyn ResponseCheck> = match &counted {
@@ -237,15 +230,11 @@ impl TrialSetup<'_> {
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
             observe(TrialEvent::Loading(&progress));
-            if interrupt.load(Relaxed) || server.exited().is_some() {
+            if self.interrupt.load(Relaxed) || server.exited().is_some() {
                 stop.store(true, Relaxed);
             }
         });
-        if interrupt.load(Relaxed) {
-            return Err(Stop::Interrupted);
-        }
-        self.fail_if_exited(server)?;
-        let result = result.map_err(|error| error.to_string());
+        self.fail_if_stopped(server)?;
         let result = result.map_err(failed(FailureKind::Load))?;
         if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
             let message = format!("under load: {mismatch}");
@@ -255,12 +244,7 @@ impl TrialSetup<'_> {
     }
 
     /// Loads the server with another tool.
-    fn drive(
-        &self,
-        tool: &Tool,
-        server: &mut RunningServer,
-        interrupt: &AtomicBool,
-    ) -> Result<LoadResult, Stop> {
+    fn drive(&self, tool: &Tool, server: &mut RunningServer) -> Result<LoadResult, Stop> {
         let drive = Drive {
             tool,
             workload: &self.task.workload,
@@ -268,17 +252,14 @@ impl TrialSetup<'_> {
             host: server.address().to_string(),
             cpus: &self.bench.cpus.load,
         };
-        let result = drive.run(interrupt);
-        if interrupt.load(Relaxed) {
-            return Err(Stop::Interrupted);
-        }
-        self.fail_if_exited(server)?;
+        let result = drive.run(self.interrupt);
+        self.fail_if_stopped(server)?;
         let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
         result.map_err(failed(FailureKind::Load))
     }
 
     /// How many requests a tool may have sent without reporting them: its warm-up, and those in flight at the end.
-    fn untold_requests(&self) -> u64 {
+    fn unreported_requests(&self) -> u64 {
         let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
         match self.driver {
             Some(_) => (loads * self.load.connections * self.load.pipeline) as u64,
@@ -316,6 +297,14 @@ impl TrialSetup<'_> {
         })
     }
 
+    /// After a load, which ends early if the user stops it or the server ends.
+    fn fail_if_stopped(&self, server: &mut RunningServer) -> Result<(), Stop> {
+        match self.interrupt.load(Relaxed) {
+            true => Err(Stop::Interrupted),
+            false => self.fail_if_exited(server),
+        }
+    }
+
     fn fail_if_exited(&self, server: &mut RunningServer) -> Result<(), Stop> {
         match server.exited() {
             None => Ok(()),
@@ -338,7 +327,7 @@ impl TrialSetup<'_> {
     ) -> Result<LogLines, Stop> {
         let each = u64::from(self.task.workload.response.log_lines);
         let Requests { sent, responded } = Requests::of(load);
-        let sent = sent + self.untold_requests();
+        let sent = sent + self.unreported_requests();
         settle_log(&mut running.server, lines_before + each * responded);
         let lines = running.server.log_lines().map_err(unreadable)?;
         let lines = LogLines {

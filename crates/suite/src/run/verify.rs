@@ -25,9 +25,9 @@ pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long log lines may take from the response to the log.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
-/// How long a server that closed or refused a connection may take to be seen as ended.
+/// How long Prony waits for the end of a server that closed or refused a connection.
 const END_TIME: Duration = Duration::from_secs(1);
-/// The expectation reported if no complete response comes.
+/// What was expected, if no complete response arrives.
 const A_RESPONSE: &str = "a response";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
@@ -35,7 +35,7 @@ const REQUESTS: usize = 2;
 const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is requested, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
-/// How long Prony requests lines that should be drawn at random; then it judges those it has.
+/// How long Prony requests lines that should be drawn at random, before it judges those it has.
 const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
 /// The result of verifying one server.
@@ -69,7 +69,7 @@ pub fn verify_server(
     ports: &mut dyn PortSource,
     interrupt: &AtomicBool,
 ) -> Verification {
-    // A server need not serve workloads that its manifest does not list.
+    // Only workloads that the manifest lists must be served.
     let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
     let tasks: Vec<&Task> = tasks.iter().filter(serves).collect();
     let Some(&first) = tasks.first() else {
@@ -134,7 +134,7 @@ pub fn verify_server(
     }
 }
 
-/// How a server has ended, if it has: every further request would be refused.
+/// How a server ended, if it does within `time`: it would refuse every further request.
 fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<String> {
     let exit = server.exits_within(time)?;
     Some(format!(
@@ -322,7 +322,7 @@ fn verify_log(
 ) -> Result<(), Mismatch> {
     let expected = u64::from(each) * times as u64;
     settle_log(server, before.output + expected);
-    // An extra line would come about as soon as the last expected one.
+    // Waits for extra lines, which follow the expected ones almost at once.
     thread::sleep(Duration::from_millis(5));
     let now = Lines::of(server).map_err(|error| log_unreadable(&error))?;
     let (written, errors) = (now.output - before.output, now.errors - before.errors);

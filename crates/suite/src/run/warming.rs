@@ -8,7 +8,7 @@ use prony_model::{LoadResult, LoadShape, Outcome};
 use prony_server::{ProcessTree, RunningServer};
 use prony_stats::{Course, Pace, Reading, Warmth};
 
-/// The warm-up of the load that warms the server up: it never ends by itself, the search ends it.
+/// The warm-up of the load that warms the server up. The search ends it.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
 /// What sets the pace of a load of this shape.
@@ -32,9 +32,9 @@ pub struct Searched {
 }
 
 impl Searched {
-    /// Adds its wrong responses to those of the next load's warm-up: whenever a server sends them, it did other work
-    /// than intended.
-    pub fn tell_wrong(&self, load: &mut LoadResult) {
+    /// Adds its wrong responses to those of the next load's warm-up: a server that sends them did not do the intended
+    /// work.
+    pub fn add_wrong_to(&self, load: &mut LoadResult) {
         let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
             return;
         };
@@ -98,12 +98,12 @@ impl Watch {
         }
     }
 
-    /// The workers publish their counts a few times per second, a little before they are read here.
+    /// The counts are slightly older than the CPU time read here, so that is interpolated to their instant.
     fn look(&mut self, progress: &Progress) -> Warmth {
         if progress.at_s <= self.course.end_s() {
             return self.warmth;
         }
-        // If the server has ended, the load ends.
+        // The server has ended, so the load is about to end.
         let Ok(cpu_s) = self.tree.cpu_s() else {
             return self.warmth;
         };
@@ -164,7 +164,7 @@ mod tests {
         };
         let mut measured = measurement(1.0);
         measured.load = load(20, 1);
-        searched.tell_wrong(&mut measured.load);
+        searched.add_wrong_to(&mut measured.load);
         assert_eq!((measured.wrong(), measured.responses()), (4, 20));
     }
 }

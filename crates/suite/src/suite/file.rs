@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::published::{MeasureNames, RawDocument};
+use super::published::RawDocument;
 use super::{Changes, MeasureSpec, Suite, SuiteLoad};
 use crate::adaptive::{AdaptiveRounds, Precision};
 use prony_manifest::{FileError, Source, UnknownName, fields};
@@ -112,17 +112,8 @@ fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         .into_iter()
         .map(|measure| measure.check(source, raw.rounds, quick))
         .collect::<Result<Vec<_>, _>>()?;
-    let document = match raw.published {
-        Some(document) => {
-            let names = measures.iter().map(|measure| MeasureNames {
-                id: measure.id.as_deref(),
-                workloads: &measure.workloads,
-            });
-            let names: Vec<_> = names.collect();
-            Some(document.check(source, &raw.servers, &names)?)
-        }
-        None => None,
-    };
+    let document = raw.published;
+    let document = document.map(|document| document.check(source, &raw.servers, &measures));
     Ok(Suite {
         id: id.to_owned(),
         title: raw.title,
@@ -131,7 +122,7 @@ fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         servers: raw.servers,
         measures,
         adaptive,
-        document,
+        document: document.transpose()?,
     })
 }
 
@@ -203,17 +194,17 @@ fn changes_something(
             "`quick` changes nothing: give `rounds`, `duration`, `warmup`, `warmup_limit` or `requests`",
         );
     }
-    let has_warmup = any_has(|load| !load.warmup.is_zero());
+    let has_warmup = any_has(SuiteLoad::has_warmup);
     let has = [
         (
             "duration",
             changes.duration.is_some(),
-            any_has(|load| load.duration.is_some()),
+            any_has(|load| load.spec.duration_s.is_some()),
         ),
         (
             "requests",
             changes.requests.is_some(),
-            any_has(|load| load.requests.is_some()),
+            any_has(|load| load.spec.requests.is_some()),
         ),
         ("warmup", changes.warmup.is_some(), has_warmup),
         ("warmup_limit", changes.warmup_limit.is_some(), has_warmup),

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
@@ -16,39 +15,12 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct SuiteLoad {
-    /// The arrivals.
-    pub shape: LoadShape,
-    /// How many connections, over all threads; one per user, if the shape has users.
-    pub connections: NonZeroUsize,
-    /// How many connections there may be at most, if a rate needs more; `None` if no more
-    /// are opened.
-    pub max_connections: Option<NonZeroUsize>,
-    /// How many requests are in flight over one connection at a time.
-    pub pipeline: NonZeroUsize,
-    /// After how many responses a connection is closed and replaced; `None` to keep it.
-    pub requests_per_connection: Option<NonZeroU64>,
+    /// The load, without its number of threads.
+    pub(super) spec: LoadSpec,
     /// How many threads generate it; `None` for one on each of the load's CPUs.
-    pub threads: Option<NonZeroUsize>,
-    /// How long it is measured; `None` if only `requests` ends it.
-    pub duration: Option<Duration>,
-    /// How many requests are measured at most; `None` if only `duration` ends it.
-    pub requests: Option<NonZeroU64>,
-    /// How long requests are sent before measuring begins.
-    pub warmup: Duration,
+    threads: Option<NonZeroUsize>,
     /// How long a server may take to warm up under this load; `None` for [`WARMUP_LIMIT`].
-    pub warmup_limit: Option<Duration>,
-    /// How long a response may take from the send.
-    pub timeout: Duration,
-    /// How long a response may take from the scheduled arrival; requests that cannot be sent by then are dropped.
-    pub deadline: Option<Duration>,
-    /// Whether the generator busy-waits until requests are due.
-    pub spin: bool,
-    /// How many streams are held open beside it.
-    pub streams: usize,
-    /// Whether the time to the first byte of each response is measured.
-    pub first_byte: bool,
-    /// Whether responses are read as event streams, and their events counted and timed.
-    pub events: bool,
+    pub(super) warmup_limit: Option<Duration>,
 }
 
 /// The default limit of a server's warm-up.
@@ -58,43 +30,35 @@ impl SuiteLoad {
     /// How long a server may take to warm up under this load; 0 for a load without a warm-up, whose first requests are
     /// meant to be measured.
     pub fn warmup_limit(&self) -> Duration {
-        match self.warmup.is_zero() {
-            true => Duration::ZERO,
-            false => self.warmup_limit.unwrap_or(WARMUP_LIMIT),
+        match self.has_warmup() {
+            true => self.warmup_limit.unwrap_or(WARMUP_LIMIT),
+            false => Duration::ZERO,
         }
+    }
+
+    pub(super) fn has_warmup(&self) -> bool {
+        self.spec.warmup_s > 0.0
     }
 
     /// The load on a machine with `cpus` CPUs for it. Its seed is 0: the plan sets one for each round.
     pub fn spec(&self, cpus: NonZeroUsize) -> LoadSpec {
         // A thread without a connection would have nothing to do.
-        let threads = self.threads.unwrap_or(cpus).min(self.connections);
+        let threads = self.threads.unwrap_or(cpus).get();
         LoadSpec {
-            shape: self.shape.clone(),
-            connections: self.connections.get(),
-            max_connections: self.max_connections.map(NonZeroUsize::get),
-            pipeline: self.pipeline.get(),
-            requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
-            threads: threads.get(),
-            duration_s: self.duration.map(|duration| duration.as_secs_f64()),
-            requests: self.requests.map(NonZeroU64::get),
-            warmup_s: self.warmup.as_secs_f64(),
-            timeout_s: self.timeout.as_secs_f64(),
-            deadline_s: self.deadline.map(|deadline| deadline.as_secs_f64()),
-            seed: 0,
-            spin: self.spin,
-            streams: self.streams,
-            first_byte: self.first_byte,
-            events: self.events,
+            threads: threads.min(self.spec.connections),
+            ..self.spec.clone()
         }
     }
 
     /// Makes it end after `duration` if a duration ends it. The stages of a changing rate are scaled, so that it goes
     /// through the same rates.
     pub(super) fn shorten_to(&mut self, duration: Duration) {
-        let Some(own) = self.duration else { return };
-        self.duration = Some(duration);
-        if let LoadShape::Rate(schedule) = &mut self.shape {
-            let factor = duration.as_secs_f64() / own.as_secs_f64();
+        let Some(own_s) = self.spec.duration_s else {
+            return;
+        };
+        self.spec.duration_s = Some(duration.as_secs_f64());
+        if let LoadShape::Rate(schedule) = &mut self.spec.shape {
+            let factor = duration.as_secs_f64() / own_s;
             let times = schedule.stages.iter_mut();
             for time in times.filter_map(|stage| stage.duration_s.as_mut()) {
                 *time *= factor;
@@ -104,10 +68,10 @@ impl SuiteLoad {
 
     /// What ends it: `10s`, `10000 requests`, or `10000 requests or 10s`.
     pub(super) fn end(&self) -> String {
-        let requests = self.requests.map(|requests| format!("{requests} requests"));
-        let duration = self
-            .duration
-            .map(|duration| humantime::format_duration(duration).to_string());
+        let requests = self.spec.requests;
+        let requests = requests.map(|requests| format!("{requests} requests"));
+        let duration = self.spec.duration_s.map(Duration::from_secs_f64);
+        let duration = duration.map(|duration| humantime::format_duration(duration).to_string());
         let ends: Vec<String> = requests.into_iter().chain(duration).collect();
         ends.join(" or ")
     }
@@ -156,23 +120,15 @@ struct Fields {
     events: bool,
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq)]
-#[serde(rename_all = "kebab-case")]
-enum ShapeName {
-    Closed,
-    Rate,
-    UsersClosed,
-    UsersOpen,
-}
-
-impl fmt::Display for ShapeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ShapeName::Closed => "closed",
-            ShapeName::Rate => "rate",
-            ShapeName::UsersClosed => "users-closed",
-            ShapeName::UsersOpen => "users-open",
-        })
+prony_model::named! {
+    /// The shape of a load, as in a suite.
+    #[derive(Clone, Copy, Deserialize, PartialEq)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum ShapeName {
+        Closed = "closed",
+        Rate = "rate",
+        UsersClosed = "users-closed",
+        UsersOpen = "users-open",
     }
 }
 
@@ -200,13 +156,18 @@ impl Fields {
         let foreign = |&(_, is_given, shapes, _): &(_, bool, &[ShapeName], _)| is_given && !shapes.contains(&self.shape);
         match fields.into_iter().find(foreign) {
             None => Ok(()),
-            Some((field, _, _, instead)) => Err(format!("a load of the shape `{}` has no `{field}`; {instead}", self.shape)),
+            Some((field, _, _, instead)) => Err(format!("a load of the shape `{}` has no `{field}`; {instead}", self.shape.name())),
         }
     }
 
     /// The value of a field that the shape must have.
     fn needed<T>(&self, field: &str, value: Option<T>) -> Result<T, String> {
-        value.ok_or_else(|| format!("a load of the shape `{}` needs `{field}`", self.shape))
+        value.ok_or_else(|| {
+            format!(
+                "a load of the shape `{}` needs `{field}`",
+                self.shape.name()
+            )
+        })
     }
 
     fn shape(&self) -> Result<LoadShape, String> {
@@ -322,23 +283,27 @@ impl TryFrom<Fields> for SuiteLoad {
         if duration.is_none() && fields.requests.is_none() {
             return Err("a load needs `duration`, `requests` or both to end it".into());
         }
-        Ok(Self {
-            connections: fields.connections()?,
+        let spec = LoadSpec {
+            connections: fields.connections()?.get(),
             shape,
-            max_connections: fields.max_connections,
-            pipeline: fields.pipeline.unwrap_or(NonZeroUsize::MIN),
-            requests_per_connection: fields.requests_per_connection,
-            threads: fields.threads,
-            duration,
-            requests: fields.requests,
-            warmup: fields.warmup,
-            warmup_limit: fields.warmup_limit,
-            timeout: fields.timeout,
-            deadline: fields.deadline,
+            max_connections: fields.max_connections.map(NonZeroUsize::get),
+            pipeline: fields.pipeline.map_or(1, NonZeroUsize::get),
+            requests_per_connection: fields.requests_per_connection.map(NonZeroU64::get),
+            duration_s: duration.map(|duration| duration.as_secs_f64()),
+            requests: fields.requests.map(NonZeroU64::get),
+            warmup_s: fields.warmup.as_secs_f64(),
+            timeout_s: fields.timeout.as_secs_f64(),
+            deadline_s: fields.deadline.map(|deadline| deadline.as_secs_f64()),
             spin: fields.spin.unwrap_or(false),
             streams: fields.streams,
             first_byte: fields.first_byte,
             events: fields.events,
+            ..LoadSpec::default()
+        };
+        Ok(Self {
+            spec,
+            threads: fields.threads,
+            warmup_limit: fields.warmup_limit,
         })
     }
 }

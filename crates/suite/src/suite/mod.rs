@@ -218,10 +218,17 @@ impl Changes {
         if let Some(duration) = self.duration {
             load.shorten_to(duration);
         }
-        load.requests = load.requests.map(|own| self.requests.unwrap_or(own));
-        if !load.warmup.is_zero() {
-            load.warmup = self.warmup.unwrap_or(load.warmup);
+        let requests = self.requests.map(NonZeroU64::get);
+        load.spec.requests = load.spec.requests.map(|own| requests.unwrap_or(own));
+        if load.has_warmup() {
+            self.set_warmup(load);
             load.warmup_limit = self.warmup_limit.or(load.warmup_limit);
+        }
+    }
+
+    fn set_warmup(&self, load: &mut SuiteLoad) {
+        if let Some(warmup) = self.warmup {
+            load.spec.warmup_s = warmup.as_secs_f64();
         }
     }
 
@@ -230,9 +237,11 @@ impl Changes {
     fn impose(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
-        load.duration = self.duration.or(load.duration);
-        load.requests = self.requests.or(load.requests);
-        load.warmup = self.warmup.unwrap_or(load.warmup);
+        let duration_s = self.duration.map(|duration| duration.as_secs_f64());
+        load.spec.duration_s = duration_s.or(load.spec.duration_s);
+        let requests = self.requests.map(NonZeroU64::get);
+        load.spec.requests = requests.or(load.spec.requests);
+        self.set_warmup(load);
         let exactly = self.warmup.map(|_| Duration::ZERO);
         load.warmup_limit = self.warmup_limit.or(exactly).or(load.warmup_limit);
     }

@@ -9,6 +9,8 @@ use prony_model::{
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
+use super::MeasureSpec;
+
 /// A checked document. The loads of its tables are resolved later, when the measures are final.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Document {
@@ -26,14 +28,6 @@ impl Document {
         }
         published
     }
-}
-
-/// What a table's checks need to know about its measure.
-pub(super) struct MeasureNames<'a> {
-    /// The measure's id, if it has one.
-    pub id: Option<&'a str>,
-    /// The ids of its workloads.
-    pub workloads: &'a [String],
 }
 
 #[derive(Deserialize)]
@@ -73,7 +67,7 @@ impl RawDocument {
         self,
         source: &Source,
         servers: &[String],
-        measures: &[MeasureNames<'_>],
+        measures: &[MeasureSpec],
     ) -> Result<Document, FileError> {
         let checked = self.table.into_iter();
         let checked = checked.map(|table| table.check(source, servers, measures));
@@ -97,13 +91,13 @@ impl RawTable {
         self,
         source: &Source,
         servers: &[String],
-        measures: &[MeasureNames<'_>],
+        measures: &[MeasureSpec],
     ) -> Result<(usize, PublishedTable), FileError> {
-        let ids = || measures.iter().map(|measure| measure.id);
+        let ids = || measures.iter().map(|measure| measure.id.as_deref());
         let index = ids().position(|id| id == Some(self.measure.get_ref()));
         let index = index
             .ok_or_else(|| source.unknown(&self.measure, "measure with the id", ids().flatten()))?;
-        let workloads = measures[index].workloads;
+        let workloads = &measures[index].workloads;
         self.check_columns(source)?;
         if let Some(share_of) = &self.share_of {
             among(source, share_of, "workload in its measure", workloads)?;
@@ -377,7 +371,7 @@ mod tests {
     #[test]
     fn other_units_and_texts_are_rejected() {
         use PublishedFigure::*;
-        for (figure, text, said) in [
+        for (figure, text, expected) in [
             (LatencyMean, "5", "`5` is not a valid `latency-mean`"),
             (LatencyMean, "5 MB", "the units are ns, us, µs, ms, s"),
             (
@@ -396,7 +390,7 @@ mod tests {
             ),
         ] {
             let error = read(figure, text).unwrap_err();
-            assert!(error.contains(said), "{error}\nlacks {said}");
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
     }
 }

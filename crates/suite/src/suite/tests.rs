@@ -85,13 +85,13 @@ fn read(text: &str, id: &str) -> Result<Suite, String> {
 
 /// Every change of `text` must be rejected with the given message.
 fn refused(text: &str, changes: &[(&str, &str, &str)]) {
-    for (from, to, said) in changes {
+    for (from, to, expected) in changes {
         assert!(text.contains(from), "no `{from}` to change");
         let error = match read(&text.replacen(from, to, 1), "tour") {
-            Ok(_) => panic!("`{to}` is accepted; it should say {said}"),
+            Ok(_) => panic!("`{to}` is accepted; it should say {expected}"),
             Err(error) => error,
         };
-        assert!(error.contains(said), "{error}\nlacks {said}");
+        assert!(error.contains(expected), "{error}\nlacks {expected}");
     }
 }
 

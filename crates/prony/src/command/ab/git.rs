@@ -76,24 +76,18 @@ impl Repository {
         })
     }
 
-    /// Removes such a folder.
-    fn remove(&self, folder: &Path) {
-        remove(&self.top, folder);
-    }
-
     /// Whether such a folder holds this commit, unchanged.
     fn holds(&self, commit: &Commit, folder: &Path) -> bool {
-        let ask = |words: &[&str]| git(folder, words).ok();
-        let say = |words: &[&str]| ask(words).and_then(|output| line(&output).ok());
+        let ask = |words: &[&str]| git(folder, words).and_then(|output| line(&output)).ok();
         // In a folder that is not a checkout, Git would report on the repository around it.
-        let top = say(&["rev-parse", "--show-toplevel"]).map(PathBuf::from);
+        let top = ask(&["rev-parse", "--show-toplevel"]).map(PathBuf::from);
         if top.is_none() || top != folder.canonicalize().ok() {
             return false;
         }
-        let head = say(&["rev-parse", "HEAD"]);
+        let head = ask(&["rev-parse", "HEAD"]);
         let changes = ask(&["status", "--porcelain", "--untracked-files=no"]);
         head.is_some_and(|head| head == commit.hash)
-            && changes.is_some_and(|changes| changes.stdout.is_empty())
+            && changes.is_some_and(|changes| changes.is_empty())
     }
 }
 
@@ -169,7 +163,7 @@ impl Checkout<'_> {
     }
 
     fn clear(&self) {
-        self.repository.remove(&self.folder);
+        remove(&self.repository.top, &self.folder);
     }
 }
 
@@ -229,9 +223,9 @@ fn git<S: AsRef<OsStr>>(
     // Hooks of the repository must not run.
     command.args(["-c", "core.hooksPath=/dev/null"]).args(words);
     command.env("GIT_TERMINAL_PROMPT", "0").process_group(0);
-    OF_A_HOOK.iter().for_each(|name| {
+    for name in OF_A_HOOK {
         command.env_remove(name);
-    });
+    }
     let output = command.output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "Git is not installed (https://git-scm.com)".to_owned(),
         _ => format!("cannot run git: {error}"),

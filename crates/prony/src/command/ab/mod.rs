@@ -13,6 +13,7 @@ use std::time::SystemTime;
 use clap::Args;
 use prony_compare::{Comparison, Named, Side};
 use prony_model::{CEILING, RunEnd, ServerRecord, ServerStatus};
+use prony_report::RunSummary;
 use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
@@ -174,10 +175,7 @@ impl RevisionSession<'_> {
             .filter(|one| project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
-        let folder = self.layout.runs().join(&id);
-        let bench = arguments
-            .build
-            .bench(self.layout, cpus, folder.join("logs"))?;
+        let bench = arguments.build.bench(self.layout, cpus, &id)?;
         if let Some(end) = self.build(&bench, &id, &chosen)? {
             return Ok(end);
         }
@@ -203,10 +201,8 @@ impl RevisionSession<'_> {
             driver: None,
         };
         let finished = run_progress::run(request, &store, self.interrupt)?;
-        // The user may have deleted the state folder during the run; the reports go there.
-        let _ = self.layout.make_state();
-        let comparison = prony_report::RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(&folder, &finished, &comparison)?;
+        let comparison = RunSummary::of(&finished.run, &finished.trials);
+        let files = report_files::write_finished(self.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));
         Ok(Measured::Run(Box::new(finished)))
     }

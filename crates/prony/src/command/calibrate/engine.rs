@@ -202,12 +202,9 @@ impl Loaded {
     /// What a request cost the generator; `None` if no response was ok.
     fn generator_cost(&self) -> Option<RequestCost> {
         let cost = &self.result.generator;
+        let seconds = [cost.cpu_user_s, cost.cpu_system_s];
         let requests = self.result.outcomes[Outcome::Ok];
-        per_request(
-            requests,
-            [cost.cpu_user_s, cost.cpu_system_s],
-            [cost.cycles, cost.instructions],
-        )
+        per_request(requests, seconds, [cost.cycles, cost.instructions])
     }
 
     /// What a request cost the server, the warm-up included.
@@ -216,11 +213,8 @@ impl Loaded {
         let warmup = self.result.warmup.as_ref();
         let requests = self.result.outcomes[Outcome::Ok]
             + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok]);
-        per_request(
-            requests,
-            [cost.cpu_user_s, cost.cpu_system_s],
-            [cost.cycles, cost.instructions],
-        )
+        let seconds = [cost.cpu_user_s, cost.cpu_system_s];
+        per_request(requests, seconds, [cost.cycles, cost.instructions])
     }
 }
 

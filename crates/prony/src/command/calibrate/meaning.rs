@@ -54,23 +54,23 @@ fn wakeup(wakeups: &Wakeups) -> Option<String> {
 }
 
 fn engine(engine: &Engine) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(cost) = engine.generator.filter(|cost| cost.cpu_ns() > 0.0) {
-        said.push(format!(
+        sentences.push(format!(
             "A request costs the generator {} of CPU time, so one thread sends at most {} small requests per second. \
              A faster server needs more threads, or its row is marked as client-limited.",
             duration(cost.cpu_ns()),
             count(1e9 / cost.cpu_ns())
         ));
         if cost.instructions.is_none() {
-            said.push(
+            sentences.push(
                 "This machine does not count cycles and instructions, so costs are in CPU time, which is noisier."
                     .to_owned(),
             );
         }
     }
-    said.extend(limit(engine).map(str::to_owned));
-    said
+    sentences.extend(limit(engine).map(str::to_owned));
+    sentences
 }
 
 /// Which side was the bottleneck of the closed loop.
@@ -126,17 +126,18 @@ fn kept_up(way: &str, rates: &[AtRate]) -> Option<String> {
 }
 
 fn conditions(seen: &Conditions) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(steal) = seen.steal_share.filter(|&steal| steal >= STEAL) {
-        said.push(format!(
+        sentences.push(format!(
             "The hypervisor took {} of the CPU time meanwhile: do not trust single trials here; run many rounds.",
             share(steal)
         ));
     }
     if seen.cpus.shared() {
-        said.push("Server and generator share a CPU, so each slows the other down.".to_owned());
+        sentences
+            .push("Server and generator share a CPU, so each slows the other down.".to_owned());
     }
-    said
+    sentences
 }
 
 #[cfg(test)]
@@ -189,10 +190,10 @@ mod tests {
             two_cpus: Some(percentiles(30_000)),
             one_cpu: Some(percentiles(9_000)),
         };
-        let said = round_trip(&two_cpus).unwrap();
+        let text = round_trip(&two_cpus).unwrap();
         assert!(
-            said.contains("below 30.0 µs") && said.contains("hundred takes 300 µs or more"),
-            "{said}"
+            text.contains("below 30.0 µs") && text.contains("hundred takes 300 µs or more"),
+            "{text}"
         );
         let one_cpu = RoundTrips {
             two_cpus: None,
@@ -203,14 +204,14 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_request_bounds_the_rate() {
-        let said = engine(&engine_of(0.95, 0.5)).join("\n");
+        let text = engine(&engine_of(0.95, 0.5)).join("\n");
         assert!(
-            said.contains("5.00 µs") && said.contains("at most 200 k small"),
-            "{said}"
+            text.contains("5.00 µs") && text.contains("at most 200 k small"),
+            "{text}"
         );
         assert!(
-            said.contains("does not count") && said.contains("The generator was the bottleneck"),
-            "{said}"
+            text.contains("does not count") && text.contains("The generator was the bottleneck"),
+            "{text}"
         );
         assert!(
             engine(&engine_of(0.5, 0.99))
@@ -227,12 +228,12 @@ mod tests {
 
     #[test]
     fn the_highest_rate_that_was_kept_up_is_named() {
-        let said = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
+        let text = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
         assert!(
-            said.contains("keeps up with 5,000/s, with a median lag"),
-            "{said}"
+            text.contains("keeps up with 5,000/s, with a median lag"),
+            "{text}"
         );
-        assert!(said.contains(", but not with 20,000/s"), "{said}");
+        assert!(text.contains(", but not with 20,000/s"), "{text}");
         assert!(
             !kept_up("sleeping", &[at(1e3, 1.0)])
                 .unwrap()

@@ -278,8 +278,8 @@ mod tests {
             ("hello:0", "at least 1"),
             ("hello:1:2", "`:2` is one part too many"),
         ] {
-            let said = text.parse::<Case>().unwrap_err();
-            assert!(said.contains(expected), "{said}");
+            let message = text.parse::<Case>().unwrap_err();
+            assert!(message.contains(expected), "{message}");
         }
     }
 

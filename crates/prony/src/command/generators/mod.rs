@@ -26,7 +26,7 @@ use self::rounds::{CasePlan, CaseResult, measure};
 use self::tables::CaseTable;
 use super::flags::{CpuFlags, ResultFlags};
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
 use crate::project;
 use crate::reference_server::ReferenceServers;
 use crate::result_file;
@@ -220,11 +220,8 @@ fn in_markdown(tools: &[Tool], tables: &[CaseTable], conditions: &str) -> String
 
 fn exit_code(results: &[CaseResult], interrupted: bool) -> ExitCode {
     let failed = |result: &CaseResult| result.tools.iter().any(|part| part.failure.is_some());
-    if interrupted {
-        ExitCode::from(INTERRUPTED)
-    } else if results.iter().any(failed) {
-        ExitCode::from(FAILURE)
-    } else {
-        ExitCode::SUCCESS
+    match interrupted {
+        true => ExitCode::from(INTERRUPTED),
+        false => failure_if(results.iter().any(failed)),
     }
 }

@@ -100,7 +100,7 @@ impl CasePlan {
             tool: tool.id.clone(),
             open_loop: load.arrivals != Arrivals::Closed,
             rounds: vec![None; self.rounds as usize],
-            cannot: tool.cannot_make(&load).map(|why| why.to_string()),
+            cannot: tool.unsupported(&load).map(|why| why.to_string()),
             failure: None,
         }
     }
@@ -176,7 +176,7 @@ impl CasePlan {
 /// what such a loop hides.
 fn turn(case: &Case, tool: &Tool, host: &str, duration: Duration) -> Load {
     let mut load = case.load(host, duration);
-    if case.is_frozen() && !tool.manifest.makes_rates() {
+    if case.is_frozen() && !tool.manifest.supports_rates() {
         load.arrivals = Arrivals::Closed;
     }
     load

@@ -255,8 +255,11 @@ mod tests {
             "a:99999:127.0.0.1",
             "[::1:80:127.0.0.1",
         ] {
-            let told = wrong.parse::<Resolve>().unwrap_err();
-            assert!(told.contains("is not HOST:PORT:ADDRESS"), "{wrong}: {told}");
+            let message = wrong.parse::<Resolve>().unwrap_err();
+            assert!(
+                message.contains("is not HOST:PORT:ADDRESS"),
+                "{wrong}: {message}"
+            );
         }
     }
 
@@ -266,10 +269,10 @@ mod tests {
         let v4 = IpAddr::from([127, 0, 0, 2]);
         let v6 = IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]);
         assert_eq!(check_families(&[v4], &server), Ok(()));
-        let told = check_families(&[v4, v6], &server).unwrap_err();
+        let message = check_families(&[v4, v6], &server).unwrap_err();
         assert!(
-            told.starts_with("--source ::1 cannot reach 127.0.0.1:80"),
-            "{told}"
+            message.starts_with("--source ::1 cannot reach 127.0.0.1:80"),
+            "{message}"
         );
         assert_eq!(check_families(&[v6], &Endpoint::Unix("x".into())), Ok(()));
     }
@@ -278,7 +281,10 @@ mod tests {
     fn only_addresses_of_this_machine_are_bound() {
         assert_eq!(bindable(IpAddr::from([127, 0, 0, 7])), Ok(()));
         // TEST-NET-1 of RFC 5737, which no machine has.
-        let told = bindable(IpAddr::from([192, 0, 2, 1])).unwrap_err();
-        assert_eq!(told, "--source 192.0.2.1 is not an address of this machine");
+        let message = bindable(IpAddr::from([192, 0, 2, 1])).unwrap_err();
+        assert_eq!(
+            message,
+            "--source 192.0.2.1 is not an address of this machine"
+        );
     }
 }

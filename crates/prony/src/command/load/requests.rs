@@ -173,15 +173,15 @@ impl RequestArguments {
                 )));
             }
         };
-        let told = |error: RequestFileError| -> Box<dyn Error> {
+        let failed = |error: RequestFileError| -> Box<dyn Error> {
             let text = format!("{} {error}", named(path, &error));
             match error {
                 RequestFileError::Read(_) => text.into(),
                 _ => usage(text),
             }
         };
-        let file = open(path).map_err(|error| told(error.into()))?;
-        let read = RequestFile::read(file, server, headers).map_err(told)?;
+        let file = open(path).map_err(|error| failed(error.into()))?;
+        let read = RequestFile::read(file, server, headers).map_err(failed)?;
         let url = server_of(&read.server);
         let of_file = format!(" of {}", path.display());
         self.set(read.requests, read.server, url, "request", &of_file)

@@ -148,11 +148,9 @@ impl<'a> SuiteSession<'a> {
         let (ground, arguments) = (self.ground, self.arguments);
         chosen.notes.iter().for_each(|line| errln!("{line}"));
         let id = project::run_id(&chosen.suite.id);
-        let folder = ground.layout.runs().join(&id);
         let cpus = ground.cpus.clone();
-        let logs = folder.join("logs");
         let request = RunRequest {
-            bench: arguments.build.bench(ground.layout, cpus, logs)?,
+            bench: arguments.build.bench(ground.layout, cpus, &id)?,
             suite: &chosen.suite,
             servers: chosen.servers,
             tasks: chosen.tasks,
@@ -168,10 +166,8 @@ impl<'a> SuiteSession<'a> {
             driver: ground.driver.clone(),
         };
         let finished = run_progress::run(request, &self.store, &self.interrupt)?;
-        // The user may have deleted the state folder during the run; the reports go there.
-        let _ = ground.layout.make_state();
         let comparison = RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(&folder, &finished, &comparison);
+        let files = report_files::write_finished(ground.layout, &finished, &comparison);
         if let Ok(files) = &files {
             let places = report_files::places(files, &self.store, &finished.run);
             outln!("{places}\n");

@@ -6,7 +6,7 @@ fn lines() -> LineOf {
 }
 
 /// The evidence against draws: `draw` gets the connection, the place on it, and the place among all.
-fn said(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize) -> String {
+fn verdict(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize) -> String {
     let lines = lines();
     let mut all = 0;
     let sequences = (0..CONNECTIONS).map(|connection| {
@@ -26,14 +26,18 @@ fn said(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize) -
 fn independent_draws_of_any_source_are_accepted() {
     for seed in 0..400 {
         let mut random = fastrand::Rng::with_seed(seed);
-        assert_eq!(said(true, |_| random.usize(..8)), "right", "seed {seed}");
-        assert_eq!(said(false, |_| random.usize(..8)), "right", "seed {seed}");
+        assert_eq!(verdict(true, |_| random.usize(..8)), "right", "seed {seed}");
+        assert_eq!(
+            verdict(false, |_| random.usize(..8)),
+            "right",
+            "seed {seed}"
+        );
         // Several processes, each with its own draws, whichever accepts a connection.
         let mut processes: Vec<_> = (0..4)
             .map(|n| fastrand::Rng::with_seed(seed * 4 + n))
             .collect();
         assert_eq!(
-            said(true, |(connection, ..)| processes[connection % 4]
+            verdict(true, |(connection, ..)| processes[connection % 4]
                 .usize(..8)),
             "right",
             "seed {seed}"
@@ -45,26 +49,29 @@ fn independent_draws_of_any_source_are_accepted() {
 fn every_cheat_is_reported() {
     let mut random = fastrand::Rng::with_seed(5);
     assert_eq!(
-        said(true, |_| random.usize(..2)),
+        verdict(true, |_| random.usize(..2)),
         "drew only 2 of 8 lines in 400 responses"
     );
-    assert_eq!(said(true, |_| 3), "drew only 1 of 8 lines in 400 responses");
+    assert_eq!(
+        verdict(true, |_| 3),
+        "drew only 1 of 8 lines in 400 responses"
+    );
     for kept_open in [true, false] {
-        let in_turn = said(kept_open, |(_, _, all)| all % 8);
+        let in_turn = verdict(kept_open, |(_, _, all)| all % 8);
         assert!(
             in_turn.starts_with("draws the lines in turn: 39"),
             "{in_turn}"
         );
-        let own = said(kept_open, |(connection, place, _)| {
+        let own = verdict(kept_open, |(connection, place, _)| {
             (connection + place * 3) % 8
         });
         assert!(own.starts_with("draws the lines in turn: "), "{own}");
     }
     assert_eq!(
-        said(true, |(connection, ..)| connection),
+        verdict(true, |(connection, ..)| connection),
         "each connection keeps getting the same line"
     );
-    let often = said(true, |_| random.usize(..16).min(7));
+    let often = verdict(true, |_| random.usize(..16).min(7));
     assert!(often.starts_with("drew `line 7` "), "{often}");
     assert!(
         often.ends_with(" times in 400 responses; about 50 are expected"),
@@ -77,7 +84,7 @@ fn dependent_draws_are_found() {
     // A line is reused for some requests, as by a cache.
     let mut random = fastrand::Rng::with_seed(6);
     let mut kept = 0;
-    let cached = said(true, |(_, _, all)| {
+    let cached = verdict(true, |(_, _, all)| {
         kept = if all % 4 == 0 {
             random.usize(..8)
         } else {
@@ -91,7 +98,7 @@ fn dependent_draws_are_found() {
     );
     // All lines, in a new random order each time.
     let mut deck: Vec<usize> = Vec::new();
-    let dealt = said(true, |_| {
+    let dealt = verdict(true, |_| {
         if deck.is_empty() {
             deck = (0..8).collect();
             random.shuffle(&mut deck);
@@ -101,7 +108,7 @@ fn dependent_draws_are_found() {
     assert!(dealt.contains(" draws repeat the previous one"), "{dealt}");
     // Connections that share a seed.
     let mut seeded = fastrand::Rng::with_seed(0);
-    let alike = said(true, |(_, place, _)| {
+    let alike = verdict(true, |(_, place, _)| {
         if place == 0 {
             seeded = fastrand::Rng::with_seed(9);
         }
@@ -113,7 +120,7 @@ fn dependent_draws_are_found() {
     );
     // The next line is one of three.
     let mut before = 0;
-    let near = said(true, |_| {
+    let near = verdict(true, |_| {
         before = (before + random.usize(..3)) % 8;
         before
     });

@@ -37,7 +37,7 @@ fn why_not(id: &str, workload: &str, spec: LoadSpec) -> Option<String> {
 fn why_not_with(tool: &Tool, workload: &str, spec: &LoadSpec) -> Option<String> {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
     let workload = workloads.get(workload).unwrap();
-    cannot_drive(tool, workload, spec).map(|why| why.to_string())
+    cannot_drive(tool, workload, spec)
 }
 
 fn spec() -> LoadSpec {
@@ -178,7 +178,7 @@ fn a_warm_up_lasts_whole_seconds() {
 
 #[test]
 fn a_tools_counts_become_outcomes() {
-    let told = Reported {
+    let reported = Reported {
         ok: 7,
         wrong_status: Some(2),
         unfinished: None,
@@ -196,7 +196,7 @@ fn a_tools_counts_become_outcomes() {
         body_bytes: None,
         latency: Default::default(),
     };
-    let outcomes = outcomes(&told);
+    let outcomes = outcomes(&reported);
     let expected = [
         (Outcome::Ok, 7),
         (Outcome::WrongStatus, 2),
@@ -211,7 +211,7 @@ fn a_tools_counts_become_outcomes() {
     }
     assert_eq!(outcomes.total(), 28);
     assert_eq!(
-        first_wrong(&tool("wrk"), &told).unwrap().outcome,
+        first_wrong(&tool("wrk"), &reported).unwrap().outcome,
         "wrong_status"
     );
 }

@@ -21,15 +21,15 @@ use prony_stats::LEAST_ROUNDS;
 
 /// The most attempts at a trial.
 const MOST_ATTEMPTS: u32 = 3;
-/// This many trials may be re-run in any case, and one more per [`PLANNED_FOR_ONE_AGAIN`] planned ones: a noisy machine
-/// must not double the run.
+/// Prony re-runs at most this many trials, and one more for every [`PLANNED_FOR_ONE_AGAIN`] planned ones, so that a noisy
+/// machine does not double the run.
 const ALWAYS_AGAIN: usize = 2;
 const PLANNED_FOR_ONE_AGAIN: usize = 3;
 
-/// What runs trials, with servers and loads; tests make them up.
+/// Runs trials. In tests, servers and loads are made up.
 pub trait Rig {
     /// Runs a trial. `None` if the run was stopped.
-    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
     /// A round begins; kept servers of measures that are not in it are no longer needed.
     fn begin_round(&mut self, _trials: &[Planned]) {}
@@ -44,7 +44,7 @@ pub trait Rig {
     fn clock(&self) -> Duration;
 
     /// Reports an event to the observer.
-    fn tell(&mut self, event: RunEvent<'_>);
+    fn report(&mut self, event: RunEvent<'_>);
 }
 
 /// What decides the number of rounds.
@@ -72,7 +72,7 @@ pub struct Done {
 ///
 /// # Errors
 /// If a trial could not be stored: then no more run. `done` has how the rounds went until then.
-pub fn make(
+pub fn run(
     plan: Plan,
     rule: &Rule<'_>,
     rig: &mut dyn Rig,
@@ -82,7 +82,7 @@ pub fn make(
         Some(_) => LEAST_ROUNDS as u32,
         None => u32::MAX,
     };
-    rig.tell(RunEvent::Planned {
+    rig.report(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
     let measures = plan.measures().to_vec();
@@ -93,17 +93,17 @@ pub fn make(
         plan,
         stopping,
         warm_ups: WarmUps::new(rule.alike),
-        made: 0,
+        attempts: 0,
         planned: 0,
         re_run: 0,
     };
-    let made = rounds.make(rig, done);
+    let ended = rounds.run(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
         // If a trial could not be stored, that stopped the remaining measures.
         stopping.interrupted();
         done.ends = stopping.ends();
     }
-    made
+    ended
 }
 
 struct RoundRunner<'a> {
@@ -111,7 +111,7 @@ struct RoundRunner<'a> {
     stopping: Option<Stopping<'a>>,
     warm_ups: WarmUps,
     /// How many attempts ran.
-    made: u32,
+    attempts: u32,
     /// How many trials have been planned so far.
     planned: usize,
     /// How many attempts were re-runs.
@@ -132,7 +132,7 @@ enum RoundEnd {
 }
 
 impl RoundRunner<'_> {
-    fn make(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
+    fn run(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
         loop {
             let stopping = self.stopping.as_ref();
             let goes_on = |measure| stopping.is_none_or(|stopping| stopping.goes_on(measure));
@@ -149,7 +149,7 @@ impl RoundRunner<'_> {
             }
             if let Some(stopping) = &mut self.stopping {
                 let widest = stopping.round_over();
-                rig.tell(RunEvent::Compared {
+                rig.report(RunEvent::Compared {
                     widest,
                     time_left: stopping.time_left(),
                 });
@@ -160,17 +160,17 @@ impl RoundRunner<'_> {
     fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
         self.planned += round.len();
         rig.begin_round(&round);
-        rig.tell(RunEvent::Round { trials: &round });
+        rig.report(RunEvent::Round { trials: &round });
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            rig.tell(RunEvent::Trial { attempt: &attempt });
+            rig.report(RunEvent::Trial { attempt: &attempt });
             let begun = rig.clock();
-            let Some(mut record) = rig.make(&attempt) else {
+            let Some(mut record) = rig.measure(&attempt) else {
                 return Ok(RoundEnd::Stopped);
             };
-            self.made += 1;
+            self.attempts += 1;
             record.attempt = attempt.number;
             record.noisy = match &mut record.result {
                 TrialResult::Measured(measurement) => {
@@ -185,14 +185,14 @@ impl RoundRunner<'_> {
                 stopping.take(queued.planned.measure, &record, took);
             }
             let again = self.is_re_run(&queued, &attempt, &record);
-            rig.tell(RunEvent::Measured {
+            rig.report(RunEvent::Measured {
                 record: &record,
                 again,
             });
             rig.keep(record)?;
             if again {
                 self.re_run += 1;
-                // Re-run at once, it would meet the same disturbance.
+                // At the end of the round the disturbance may be over.
                 queue.push_back(Queued {
                     number: queued.number + 1,
                     ..queued
@@ -211,7 +211,7 @@ impl RoundRunner<'_> {
         };
         let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, asked);
         let mut trial = trial.clone();
-        trial.sequence = self.made;
+        trial.sequence = self.attempts;
         TrialAttempt {
             number: queued.number,
             measure: *measure,
@@ -222,7 +222,7 @@ impl RoundRunner<'_> {
         }
     }
 
-    /// What disturbed a trial, without a rise that may not be the server's own warm-up.
+    /// What disturbed a trial. A rising rate counts only if it is the server's own warm-up.
     fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
         // A rate may also rise because another program leaves.
         if !causes.iter().any(NoiseCause::is_from_outside) {
@@ -235,8 +235,7 @@ impl RoundRunner<'_> {
         causes
     }
 
-    /// Whether a trial is re-run: if something from outside disturbed it, or if its warm-up was too short and can be
-    /// longer.
+    /// Whether to re-run a trial: something from outside disturbed it, or its warm-up was too short and can be longer.
     fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let measurement = match record.measurement() {
             Some(measurement) if !record.noisy.is_empty() => measurement,

@@ -20,8 +20,8 @@ pub struct Stopping<'a> {
     rounds: u32,
 }
 
-/// A single round has no interval, so there are at least two, however short the budget. A comparison needs
-/// [`LEAST_ROUNDS`] to count as precise.
+/// Even if the budget is short, two rounds run, because one has no interval. A comparison needs [`LEAST_ROUNDS`] to count
+/// as precise.
 const FEWEST_ROUNDS: u32 = 2;
 
 /// A measure and its state.
@@ -135,8 +135,8 @@ impl<'a> Stopping<'a> {
         self.measures.iter().map(|one| one.spent).sum()
     }
 
-    /// Whether another round of the measures that go on is expected to fit into the budget, if it takes as long as
-    /// earlier ones with their re-runs, but without searches for the end of warm-ups.
+    /// Whether another round fits into the budget, if it takes as long as earlier ones did with their re-runs, but without
+    /// their searches for the end of warm-ups.
     fn another_fits(&self) -> bool {
         let going = self.measures.iter().filter(|one| one.goes_on());
         let another: Duration = going

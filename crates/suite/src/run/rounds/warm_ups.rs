@@ -24,7 +24,7 @@ const GROWTH: f64 = 4.0;
 const LEAST_GROWTH_S: f64 = 0.2;
 /// This many trials must show a rise.
 const LEAST_RISES: u32 = 2;
-/// How many of a kept process's latest rounds count; earlier ones do not show its present state.
+/// Only this many latest rounds of a kept process show its present state.
 const ROUNDS_WATCHED: usize = 8;
 
 /// The warm-ups of each server and measure, learned from its trials.
@@ -119,7 +119,7 @@ impl WarmUps {
             warm_up.still_improving = known.still_improves(pace);
             if !warm_up.still_improving && !known.is_warm {
                 known.is_warm = true;
-                // How it got warm is not a trend of the warm process.
+                // The rounds before it was warm say nothing about the warm process.
                 known.rounds.drain(..known.rounds.len().saturating_sub(1));
                 warm_up.time_to_warm_s = Some(warm_up.loaded_s);
             }
@@ -128,7 +128,7 @@ impl WarmUps {
         known.learned_s = warm_up.time_to_warm_s.or(known.learned_s);
     }
 
-    /// Takes whether a trial's rate still rose; returns whether that is the server's warm-up.
+    /// Records whether a trial's rate still rose, and tells whether the server's warm-up explains it.
     pub fn saw(&mut self, server: &str, measure: usize, rose: bool) -> bool {
         let seen = self.known.entry((server.to_owned(), measure)).or_default();
         seen.trials += 1;
@@ -136,7 +136,8 @@ impl WarmUps {
         rose && seen.rises >= LEAST_RISES && 2 * seen.rises > seen.trials
     }
 
-    /// Lengthens it after `used_s` were too short for `measured_s`; returns whether it has grown.
+    /// Lengthens a warm-up of `used_s` that was too short before a load of `measured_s`; false if it is as long as it may
+    /// get.
     pub fn lengthen(&mut self, server: &str, measure: usize, used_s: f64, measured_s: f64) -> bool {
         let longest = LONGEST_S.max(measured_s);
         let longer = (used_s * GROWTH).max(used_s + LEAST_GROWTH_S).min(longest);

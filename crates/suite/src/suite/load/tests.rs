@@ -136,7 +136,7 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
     let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     let users = r#"shape = "users-closed", users = 5, think_time = "1s", duration = "10s""#;
     let open = users.replace("users-closed", "users-open");
-    for (fields, said) in [
+    for (fields, expected) in [
         (
             format!("{closed}, rate = \"5k/s\""),
             "`closed` has no `rate`; only loads of the shape `rate` have it",
@@ -223,10 +223,13 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
         (format!("{RATE}, event = true"), "unknown field `event`"),
     ] {
         let error = match load(&fields) {
-            Ok(_) => panic!("`{fields}` is accepted; it should say {said}"),
+            Ok(_) => panic!("`{fields}` is accepted; it should say {expected}"),
             Err(error) => error,
         };
-        assert!(error.contains(said), "{fields}: {error}\nlacks {said}");
+        assert!(
+            error.contains(expected),
+            "{fields}: {error}\nlacks {expected}"
+        );
     }
 }
 
@@ -235,15 +238,15 @@ fn a_shorter_load_goes_through_the_same_rates() {
     let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
     let mut short = load(staged).unwrap();
     short.shorten_to(Duration::from_secs(4));
-    let LoadShape::Rate(schedule) = &short.shape else {
+    let LoadShape::Rate(schedule) = &short.spec.shape else {
         panic!("it is a rate");
     };
     assert_eq!(schedule.stages_text(), "1k/s:1s, 1k/s..5k/s:3s");
-    assert_eq!(short.duration, Some(Duration::from_secs(4)));
+    assert_eq!(short.spec.duration_s, Some(4.0));
     let by_requests = r#"shape = "rate", rate = "1k/s", requests = 100, connections = 8"#;
     let mut by_requests = load(by_requests).unwrap();
     by_requests.shorten_to(Duration::from_secs(4));
-    assert_eq!(by_requests.duration, None);
+    assert_eq!(by_requests.spec.duration_s, None);
 }
 
 #[test]

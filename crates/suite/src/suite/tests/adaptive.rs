@@ -12,7 +12,7 @@ fn a_suite_may_add_rounds_until_it_is_precise() {
     let most = AdaptiveRounds::MOST_ROUNDS;
     let measures = suite.measures_on(NonZeroUsize::MIN);
     assert!(measures.iter().all(|one| one.rounds == most));
-    for (asked, told) in [
+    for (asked, expected) in [
         (
             "budget = \"10m\"",
             "tour.toml:4: `budget` needs `precision`",
@@ -23,7 +23,7 @@ fn a_suite_may_add_rounds_until_it_is_precise() {
     ] {
         let text = TOUR.replace("rounds = 6", &format!("{asked}\nrounds = 6"));
         let error = read(&text, "tour").unwrap_err();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(expected), "{error}");
     }
 }
 

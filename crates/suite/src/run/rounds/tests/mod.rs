@@ -46,7 +46,7 @@ fn made_up<'a>(rate: &'a mut dyn FnMut(&TrialAttempt) -> f64) -> MadeUp<'a> {
 }
 
 impl Rig for MadeUp<'_> {
-    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         if self.kept.len() == self.stopped_after {
             return None;
         }
@@ -75,7 +75,7 @@ impl Rig for MadeUp<'_> {
         Duration::from_secs(self.clock_s)
     }
 
-    fn tell(&mut self, event: RunEvent<'_>) {
+    fn report(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Planned { trials } => self.sure = trials.len(),
             RunEvent::Compared { widest, .. } => self.widest.push(widest),
@@ -129,7 +129,7 @@ fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Don
         alike: &[],
     };
     let mut done = Done::default();
-    make(plan, &rule, rig, &mut done).unwrap();
+    run(plan, &rule, rig, &mut done).unwrap();
     done
 }
 

@@ -37,7 +37,7 @@ fn processes<'a>() -> Processes<'a> {
 }
 
 impl Rig for Processes<'_> {
-    fn make(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         let key = (attempt.trial.server.clone(), attempt.measure);
         let runs = attempt.warming == Warming::Keep && self.running.contains(&key);
         let found_s = (self.takes_s)(&attempt.trial.server);
@@ -82,7 +82,7 @@ impl Rig for Processes<'_> {
         Duration::ZERO
     }
 
-    fn tell(&mut self, _: RunEvent<'_>) {}
+    fn report(&mut self, _: RunEvent<'_>) {}
 }
 
 impl Processes<'_> {
@@ -102,7 +102,7 @@ impl Processes<'_> {
             alike,
         };
         let plan = Plan::interleaved(&servers, &measures, |_, _| true, 7);
-        make(plan, &rule, self, &mut Done::default()).unwrap();
+        run(plan, &rule, self, &mut Done::default()).unwrap();
     }
 
     /// The process and warm-up of each attempt of a server.

@@ -1,6 +1,5 @@
 //! Installing a toolchain under `.prony/tools`.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::found::Found;
 use super::need::Need;
-use super::table::{COMPLETE, Toolchain};
+use super::table::COMPLETE;
 use super::toolbox::{Availability, Missing, Toolbox};
 use crate::layout::lock_unless;
 use crate::logs::tail_or_note;
@@ -52,7 +51,7 @@ impl Toolbox {
             Availability::Missing(missing) => return Err(missing.into()),
             Availability::Obtainable(_) => {}
         }
-        let because = match self.make_once(need, interrupt) {
+        let because = match self.install_once(need, interrupt) {
             Err(Failure::Interrupted) => return Err(ProvideError::Interrupted),
             Err(Failure::Because(reason)) => reason,
             Ok(()) => match self.find(need) {
@@ -66,8 +65,10 @@ impl Toolbox {
         }))
     }
 
-    fn make_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
-        let Some(toolchain) = need.tool().known() else {
+    fn install_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let toolchain = need.tool().known();
+        let source = toolchain.and_then(|toolchain| Some((toolchain, toolchain.source.as_ref()?)));
+        let Some((toolchain, source)) = source else {
             return Err(Failure::Because("Prony cannot install it".to_owned()));
         };
         let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
@@ -76,13 +77,6 @@ impl Toolbox {
         if matches!(self.find(need), Availability::Found(_)) {
             return Ok(());
         }
-        self.make(toolchain, interrupt)
-    }
-
-    fn make(&self, toolchain: &Toolchain, interrupt: &AtomicBool) -> Result<(), Failure> {
-        let Some(source) = &toolchain.source else {
-            return Err(Failure::Because("Prony cannot install it".to_owned()));
-        };
         let folder = self.folder_of(toolchain);
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
@@ -107,14 +101,9 @@ impl Toolbox {
         let task = Task {
             command,
             folder: folder.to_owned(),
-            env: vec![(
-                OsString::from("PIP_DISABLE_PIP_VERSION_CHECK"),
-                OsString::from("1"),
-            )],
+            env: vec![("PIP_DISABLE_PIP_VERSION_CHECK".into(), "1".into())],
             log: log.to_owned(),
-            error_log: None,
-            scratch: None,
-            cpus: Vec::new(),
+            ..Task::default()
         };
         match self.supervisor.run(&task, interrupt) {
             Ok(exit) if exit.success() => Ok(()),
