@@ -1,8 +1,6 @@
 //! The ceilings of both sides, and when their ratio shows how the machine changed.
 
-use prony_model::{CountedRounds, LoadSpec};
-use prony_report::{FigureKind, bounds, known};
-use prony_stats::Known;
+use prony_model::{Bound, CountedRounds, FigureKind, LoadSpec};
 
 use crate::metric::Metric;
 use crate::side::Side;
@@ -64,8 +62,8 @@ impl<'a> Ceilings<'a> {
             return Held::No;
         }
         let limited = |rounds: &CountedRounds<'_>| {
-            let bounds = bounds(&rounds.measurements(), None);
-            known(&bounds, FigureKind::Latency) != Known::Exactly
+            let bounds = Bound::of_rounds(&rounds.measurements());
+            bounds.iter().any(|bound| bound.hides(FigureKind::Latency))
         };
         match metric {
             Metric::P50 | Metric::P99 if limited(&self.base) || limited(&self.new) => {

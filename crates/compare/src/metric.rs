@@ -3,9 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use prony_model::{LatencyHistogram, LoadSpec, Measurement};
+use prony_model::{FigureKind, LatencyHistogram, LoadSpec, Measurement};
 use prony_present::number;
-use prony_report::FigureKind;
 use prony_stats::{Better, supports_percentile};
 use serde::{Serialize, Serializer};
 

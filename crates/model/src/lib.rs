@@ -4,6 +4,7 @@
 //! or writes these types.
 #![forbid(unsafe_code)]
 
+mod bound;
 mod counted_rounds;
 mod disturbance;
 mod headline;
@@ -24,6 +25,7 @@ mod tcp;
 mod text;
 mod trial;
 
+pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};

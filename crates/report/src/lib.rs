@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod absence;
-mod bound;
 mod charts;
 mod columns;
 mod conditions;
@@ -22,7 +21,6 @@ mod tables;
 mod verdict;
 
 pub use absence::{Absence, Why};
-pub use bound::{Bound, Cause, FigureKind, bounds, known};
 pub use charts::{ChartFile, ChartKind, chart_files, chart_svg};
 pub use conditions::end as end_of_run;
 pub use course::CourseTrial;

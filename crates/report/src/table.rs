@@ -1,9 +1,8 @@
 //! The results on one workload under one load: a table with a row for each server.
 
-use prony_model::{EnoughRounds, LoadSpec, Run};
+use prony_model::{Bound, EnoughRounds, FigureKind, LoadSpec, Run};
 use prony_stats::{Band, Known, Order};
 
-use crate::bound::{Bound, FigureKind, known};
 use crate::course::CourseTrial;
 use crate::figures::{CostFigures, Figures, Relative};
 
@@ -207,7 +206,8 @@ impl ServerRow {
     pub fn known(&self, kind: FigureKind) -> Known {
         match self.standing {
             Standing::WrongResponses => Known::Nothing,
-            _ => known(&self.bounds, kind),
+            _ if self.bounds.iter().any(|bound| bound.hides(kind)) => Known::AtLeast,
+            _ => Known::Exactly,
         }
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use prony_model::{
-    CountedRounds, Measurement, Published, PublishedFigure, PublishedRow, PublishedTable, Run,
-    TrialRecord,
+    CountedRounds, FigureKind, Measurement, Published, PublishedFigure, PublishedRow,
+    PublishedTable, Run, TrialRecord,
 };
 use prony_present::table::Flag;
 use prony_stats::Known;
@@ -13,7 +13,6 @@ use super::document::{Document, DocumentRow, DocumentTable};
 use super::measured::Measured;
 use super::{held, measured};
 use crate::absence::why_absent;
-use crate::bound::FigureKind;
 use crate::figures::OpenFigures;
 use crate::table::{ResultTable, ServerLabel, ServerRow};
 

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::{Measurement, PublishedFigure, RoundSummary};
+use prony_model::{FigureKind, Measurement, PublishedFigure, RoundSummary};
 use prony_present::number::{self, bytes, count, duration, transfer};
 use prony_stats::{Estimate, Ratio, median};
 
-use crate::bound::FigureKind;
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
