@@ -13,19 +13,21 @@ use crate::published::{DocumentRow, DocumentTable};
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow, Standing};
 
-/// The kinds of charts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartKind {
-    /// Ok responses per second with intervals; the ceiling is a line.
-    Throughput,
-    /// Latency from p50 to p99.9, on a logarithmic axis.
-    Latency,
-    /// Ok responses per second of server CPU time, with intervals.
-    Cpu,
-    /// Peak memory of the server.
-    Memory,
-    /// The trials in the order in which they were run, and the CPU time each lost to others.
-    Course,
+prony_model::named! {
+    /// The kinds of charts, in the order of the page.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChartKind {
+        /// Ok responses per second with intervals; the ceiling is a line.
+        Throughput = "throughput",
+        /// Latency from p50 to p99.9, on a logarithmic axis.
+        Latency = "latency",
+        /// Ok responses per second of server CPU time, with intervals.
+        Cpu = "cpu",
+        /// Peak memory of the server.
+        Memory = "memory",
+        /// The trials in the order in which they were run, and the CPU time each lost to others.
+        Course = "trials",
+    }
 }
 
 /// A figure that differs from its row's median by this share is at the edge of its row.
@@ -36,15 +38,6 @@ const FULL_LOSS: f64 = 0.2;
 const TICKS: usize = 4;
 
 impl ChartKind {
-    /// All kinds, in the order of the page.
-    pub const ALL: [ChartKind; 5] = [
-        Self::Throughput,
-        Self::Latency,
-        Self::Cpu,
-        Self::Memory,
-        Self::Course,
-    ];
-
     /// The kinds that suit a table. In an open loop the rate is the offered one, so there is no chart of it.
     pub fn of(table: &ResultTable) -> impl Iterator<Item = ChartKind> {
         let (open, has_cpu) = (table.is_open(), table.has_cpu());
@@ -53,17 +46,6 @@ impl ChartKind {
             Self::Cpu => has_cpu,
             Self::Latency | Self::Memory | Self::Course => true,
         })
-    }
-
-    /// Its name in file names.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::Course => "trials",
-        }
     }
 }
 
@@ -238,7 +220,7 @@ fn throughput(table: &ResultTable) -> RowChart {
 fn rate_note(row: &ServerRow) -> String {
     let interval = || match row.figures.rate.n {
         1 => String::new(),
-        _ => number::count_interval(row.figures.rate.low, row.figures.rate.high),
+        _ => number::interval(row.figures.rate.low, row.figures.rate.high, number::count),
     };
     match row.standing {
         Standing::Ranked(_) => interval(),

@@ -202,31 +202,18 @@ impl Figures {
     }
 }
 
-/// The percentiles that tables and charts show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// The median.
-    P50,
-    /// 90 % did not exceed it.
-    P90,
-    /// 99 % did not exceed it.
-    P99,
-    /// 99.9 % did not exceed it.
-    P999,
-}
-
-impl Percentile {
-    /// All of them, ascending.
-    pub const ALL: [Percentile; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
-
-    /// `p99.9` and the like.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-        }
+prony_model::named! {
+    /// The percentiles that tables and charts show, ascending.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Percentile {
+        /// The median.
+        P50 = "p50",
+        /// 90 % did not exceed it.
+        P90 = "p90",
+        /// 99 % did not exceed it.
+        P99 = "p99",
+        /// 99.9 % did not exceed it.
+        P999 = "p99.9",
     }
 }
 

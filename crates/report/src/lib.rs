@@ -33,4 +33,4 @@ pub use pages::{html, markdown, terminal};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
-pub use table::{RateOrder, ResultTable, RoundsReached, ServerLabel, ServerRow, Standing};
+pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};

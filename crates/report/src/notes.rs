@@ -1,5 +1,7 @@
 //! Notes on a run and on its tables, in sentences.
 
+use std::collections::BTreeSet;
+
 use prony_model::EnoughRounds;
 use prony_present::number::{self, count, duration, exact, ratio, share};
 use prony_present::words::{counted, plural};
@@ -158,10 +160,7 @@ fn held(row: &ServerRow) -> Option<String> {
 /// Which servers sent wrong responses under load, and how many; `None` if none did.
 pub fn wrong(summary: &RunSummary) -> Option<String> {
     let servers = summary.wrong_servers();
-    let rows = summary.tables.iter().flat_map(|table| &table.rows);
-    let mut all: Vec<&str> = rows.map(|row| row.server.id.as_str()).collect();
-    all.sort_unstable();
-    all.dedup();
+    let all: BTreeSet<&str> = summary.rows().map(|row| row.server.id.as_str()).collect();
     let listed: Vec<String> = servers
         .iter()
         .map(|id| wrong_of_server(summary, id))
@@ -181,12 +180,8 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
 /// `bun (hello: 122 of 18,204 responses; page: …)`.
 fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
     let in_table = |table: &ResultTable| {
-        let row = table.rows.iter().find(|row| row.server.id == id)?;
-        Some(format!(
-            "{}: {}",
-            table.name(),
-            wrong_of(row.figures.wrong?)
-        ))
+        let wrong = table.row(id)?.figures.wrong?;
+        Some(format!("{}: {}", table.name(), wrong_of(wrong)))
     };
     let tables: Vec<String> = summary.tables.iter().filter_map(in_table).collect();
     format!("{id} ({})", tables.join(", "))

@@ -199,6 +199,7 @@ pub fn overall(table: &DocumentTable) -> Option<String> {
     ))
 }
 
+#[derive(Default)]
 struct Counts {
     pairs: usize,
     in_order: usize,
@@ -209,13 +210,7 @@ struct Counts {
 
 impl Counts {
     fn of<'a>(held: impl IntoIterator<Item = &'a Held>) -> Counts {
-        let mut counts = Counts {
-            pairs: 0,
-            in_order: 0,
-            reversed: 0,
-            untold: 0,
-            not_measured: 0,
-        };
+        let mut counts = Counts::default();
         for held in held {
             counts.pairs += held.pairs();
             counts.in_order += held.in_order;
