@@ -49,13 +49,15 @@ impl Noise {
             Some(foreign) => format!(", other programs {}", share(foreign)),
             None => "; what other programs used was not recorded".to_owned(),
         };
-        let disturbed = match self.disturbed {
-            0 => String::new(),
-            more => format!(" and {more} more slightly disturbed"),
+        let of_all = |some: usize| {
+            let were = if some == 1 { "was" } else { "were" };
+            format!("{some} of {} trials {were}", self.attempts)
         };
         let trials = match (self.noisy, self.disturbed) {
             (0, 0) => "no trial was disturbed".to_owned(),
-            (noisy, _) => format!("{noisy} of {} trials were noisy{disturbed}", self.attempts),
+            (0, some) => format!("{} slightly disturbed", of_all(some)),
+            (noisy, 0) => format!("{} noisy", of_all(noisy)),
+            (noisy, more) => format!("{} noisy and {more} more slightly disturbed", of_all(noisy)),
         };
         let verdict = if self.is_noisy() { "noisy" } else { "quiet" };
         format!(
@@ -65,12 +67,13 @@ impl Noise {
     }
 
     fn add(&mut self, record: &TrialRecord) {
-        let (mut steal, mut foreign) = (0.0, None);
+        let (mut steal, mut foreign, mut lost) = (0.0, None, 0.0);
         if let Some(measurement) = record.measurement() {
             let losses = measurement.losses();
             let worst = worst_of(&losses);
             steal = worst.steal_share.max(measurement.noise.steal_share);
             foreign = (!losses.is_empty()).then_some(worst.foreign_share);
+            lost = measurement.loss();
         }
         for cause in &record.noisy {
             match *cause {
@@ -82,7 +85,7 @@ impl Noise {
         self.attempts += 1;
         if record.noisy.iter().any(NoiseCause::is_from_outside) {
             self.noisy += 1;
-        } else if steal.max(foreign.unwrap_or(0.0)) > WORTH_TELLING {
+        } else if lost.max(steal).max(foreign.unwrap_or(0.0)) > WORTH_TELLING {
             self.disturbed += 1;
         }
         self.steal_share = self.steal_share.max(steal);

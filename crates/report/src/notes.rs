@@ -192,12 +192,12 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
         let trials = match quiet.disturbance.noisy {
-            0 => String::new(),
-            _ => format!(" {}", noisy_trials(quiet)),
+            0 => "No single trial lost enough to be re-run.".to_owned(),
+            _ => noisy_trials(quiet),
         };
         format!(
             "This machine was noisy: on average other programs and the hypervisor took {lost} of the CPU time of server or \
-             generator.{trials}"
+             generator. {trials}"
         )
     })
 }
@@ -209,7 +209,7 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
     }
     let noisy = match quiet.noisy {
         0 => format!(
-            "None of {} was noisy.",
+            "None of {} was noisy enough to be re-run.",
             plural(quiet.disturbance.trials, "trial")
         ),
         _ => format!(
@@ -298,6 +298,19 @@ mod tests {
             "21 of 146 trials were noisy and re-run: 12 lost CPU to the hypervisor, 8 to other programs, 3 were still warming up \
              (2 had more than one cause)."
         );
+    }
+
+    #[test]
+    fn a_small_loss_in_every_trial_is_told_without_a_contradiction() {
+        let mut all = Quiet::default();
+        (all.disturbance.trials, all.disturbance.mean_loss) = (27, 0.03);
+        assert_eq!(
+            noisy(&all).unwrap(),
+            "This machine was noisy: on average other programs and the hypervisor took 3.0 % of the CPU time of server or \
+             generator. No single trial lost enough to be re-run."
+        );
+        let trials = "None of 27 trials was noisy enough to be re-run.";
+        assert_eq!(quiet(&all)[0], trials);
     }
 
     #[test]
