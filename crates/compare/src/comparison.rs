@@ -44,28 +44,20 @@ pub struct Comparison {
 
 /// Why two sides cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Incomparable {
-    /// They are the same.
     #[error("both sides are the run {0}: name two of its servers (RUN:SERVER), or another run")]
     Same(String),
-    /// A side names a server that took no part in its run.
     #[error("the run {run} has no server `{server}`, only {}", .known.join(", "))]
     Unknown {
-        /// The run.
         run: String,
-        /// The server.
         server: String,
-        /// The servers that did.
         known: Vec<String>,
     },
-    /// They have nothing in common.
     #[error("the runs {base} and {new} have nothing to compare{}", list(.why))]
     Nothing {
-        /// The old run.
         base: String,
-        /// The new run.
         new: String,
-        /// What each side lacks.
         why: Vec<String>,
     },
 }
@@ -157,11 +149,6 @@ impl Comparison {
     pub fn is_open(&self) -> bool {
         let mut rows = self.cases.iter().flat_map(|case| &case.rows);
         !self.left_out.is_empty() || rows.any(|row| row.finding.is_open())
-    }
-
-    /// Whether its cases must name their servers, because the sides do not.
-    pub(crate) fn names_servers(&self) -> bool {
-        self.new.server.is_none()
     }
 }
 

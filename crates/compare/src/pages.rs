@@ -213,9 +213,9 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
 
 /// The workload and the load, preceded by the server if the sides do not name it.
 fn case_name(comparison: &Comparison, case: &Case) -> String {
-    match comparison.names_servers() {
-        true => case.place(&case.new),
-        false => case.load_words(),
+    match comparison.new.server {
+        None => case.place(&case.new),
+        Some(_) => case.load_words(),
     }
 }
 
