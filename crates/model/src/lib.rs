@@ -29,7 +29,7 @@ pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
-pub use json::{from_json_slice, from_json_str};
+pub use json::from_json;
 pub use load::{
     Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
     Scheduling, Target, Timeline, WarmupResult, WrongResponse,
