@@ -21,7 +21,7 @@ mod tables;
 mod verdict;
 
 pub use absence::{Absence, Why};
-pub use charts::{ChartFile, ChartKind, chart_files, chart_svg};
+pub use charts::{ChartFile, ChartKind, chart_files};
 pub use conditions::end as end_of_run;
 pub use course::CourseTrial;
 pub use figures::{

@@ -20,11 +20,6 @@ pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     }
 }
 
-/// A figure with its unit.
-pub fn shown(figure: PublishedFigure, value: f64) -> String {
-    tick(figure)(value)
-}
-
 /// Formats a figure with its unit.
 pub fn tick(figure: PublishedFigure) -> fn(f64) -> String {
     about(figure).shown
