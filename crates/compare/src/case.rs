@@ -1,6 +1,6 @@
 //! One server with one workload under one load: its rounds on both sides, and the lines they give.
 
-use prony_model::{CountedRounds, LoadSpec};
+use prony_model::CountedRounds;
 use prony_present::number::{share, short};
 use prony_stats::{Ratio, common_rounds, judge};
 
@@ -27,16 +27,11 @@ pub struct CaseRounds<'a> {
 }
 
 impl<'a> CaseRounds<'a> {
-    pub fn of(
-        (base, new): (&Side<'a>, &Side<'a>),
-        (base_id, new_id): (&str, &str),
-        workload: &str,
-        load: &LoadSpec,
-    ) -> Self {
+    pub fn of(base: &Side<'a>, new: &Side<'a>, case: &Case) -> Self {
         Self {
-            base: base.rounds(base_id, workload, load),
-            new: new.rounds(new_id, workload, load),
-            ceilings: Ceilings::of((base, new), (base_id, new_id), workload, load),
+            base: base.rounds(&case.base, case),
+            new: new.rounds(&case.new, case),
+            ceilings: Ceilings::of(base, new, case),
         }
     }
 

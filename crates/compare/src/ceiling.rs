@@ -1,10 +1,9 @@
 //! The ceilings of both sides, and when their ratio shows how the machine changed.
 
-use prony_model::{CountedRounds, LoadSpec};
-use prony_report::{FigureKind, bounds, known};
-use prony_stats::Known;
+use prony_model::{Bound, CEILING, CountedRounds, FigureKind};
 
 use crate::metric::Metric;
+use crate::row::Case;
 use crate::side::Side;
 
 /// The ceiling's rounds under one load, on both sides.
@@ -29,19 +28,14 @@ pub enum Held {
 
 impl<'a> Ceilings<'a> {
     /// The ceilings of these two servers; none if the servers are the ceilings themselves.
-    pub fn of(
-        (base, new): (&Side<'a>, &Side<'a>),
-        (base_id, new_id): (&str, &str),
-        workload: &str,
-        load: &LoadSpec,
-    ) -> Self {
-        let rounds = |side: &Side<'a>, id: &str| match side.reference() {
-            Some(ceiling) if ceiling.id != id => side.rounds(&ceiling.id, workload, load),
-            _ => CountedRounds::default(),
+    pub fn of(base: &Side<'a>, new: &Side<'a>, case: &Case) -> Self {
+        let rounds = |side: &Side<'a>, id: &str| match id {
+            CEILING => CountedRounds::default(),
+            _ => side.rounds(CEILING, case),
         };
         let mut ceilings = Self {
-            base: rounds(base, base_id),
-            new: rounds(new, new_id),
+            base: rounds(base, &case.base),
+            new: rounds(new, &case.new),
             unlike: None,
         };
         if !ceilings.base.is_empty() && !ceilings.new.is_empty() {
@@ -64,8 +58,8 @@ impl<'a> Ceilings<'a> {
             return Held::No;
         }
         let limited = |rounds: &CountedRounds<'_>| {
-            let bounds = bounds(&rounds.measurements(), None);
-            known(&bounds, FigureKind::Latency) != Known::Exactly
+            let bounds = Bound::of_rounds(&rounds.measurements());
+            bounds.iter().any(|bound| bound.hides(FigureKind::Latency))
         };
         match metric {
             Metric::P50 | Metric::P99 if limited(&self.base) || limited(&self.new) => {
@@ -75,9 +69,9 @@ impl<'a> Ceilings<'a> {
         }
     }
 
-    fn difference(&self, base: &Side<'_>, new: &Side<'_>) -> Option<String> {
+    fn difference(&self, base: &Side<'a>, new: &Side<'a>) -> Option<String> {
         let (then, now) = (base.run, new.run);
-        let source = |side: &Side<'_>| side.reference().map(|one| one.source_hash.clone());
+        let source = |side: &Side<'a>| side.run.server(CEILING).map(|one| &one.source_hash);
         // How much a server gains from another CPU depends on the server.
         let cpus = |side: &Side<'_>| {
             let cpus = &side.run.cpus;

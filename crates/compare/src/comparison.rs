@@ -44,28 +44,20 @@ pub struct Comparison {
 
 /// Why two sides cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Incomparable {
-    /// They are the same.
     #[error("both sides are the run {0}: name two of its servers (RUN:SERVER), or another run")]
     Same(String),
-    /// A side names a server that took no part in its run.
     #[error("the run {run} has no server `{server}`, only {}", .known.join(", "))]
     Unknown {
-        /// The run.
         run: String,
-        /// The server.
         server: String,
-        /// The servers that did.
         known: Vec<String>,
     },
-    /// They have nothing in common.
     #[error("the runs {base} and {new} have nothing to compare{}", list(.why))]
     Nothing {
-        /// The old run.
         base: String,
-        /// The new run.
         new: String,
-        /// What each side lacks.
         why: Vec<String>,
     },
 }
@@ -158,11 +150,6 @@ impl Comparison {
         let mut rows = self.cases.iter().flat_map(|case| &case.rows);
         !self.left_out.is_empty() || rows.any(|row| row.finding.is_open())
     }
-
-    /// Whether its cases must name their servers, because the sides do not.
-    pub(crate) fn names_servers(&self) -> bool {
-        self.new.server.is_none()
-    }
 }
 
 /// The pairs of servers to compare: BASE's and NEW's.
@@ -179,7 +166,7 @@ fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incom
         return Err(Incomparable::Same(base.run.id.clone()));
     }
     let both = base.run.servers.iter();
-    let both = both.filter(|server| new.record(&server.id).is_some());
+    let both = both.filter(|server| new.run.server(&server.id).is_some());
     // The ceiling is what the others are compared with.
     let (ceilings, others): (Vec<_>, Vec<_>) = both.partition(|server| is_reference(server));
     let compared = if others.is_empty() { ceilings } else { others };
@@ -188,7 +175,7 @@ fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incom
 }
 
 fn known(side: &Side<'_>, id: &str) -> Result<String, Incomparable> {
-    match side.record(id) {
+    match side.run.server(id) {
         Some(server) => Ok(server.id.clone()),
         None => Err(Incomparable::Unknown {
             run: side.run.id.clone(),
@@ -201,7 +188,7 @@ fn known(side: &Side<'_>, id: &str) -> Result<String, Incomparable> {
 /// The servers of a side that the other lacks, apart from the ceiling.
 fn lacking<'a>(side: &Side<'a>, other: &Side<'a>) -> impl Iterator<Item = &'a str> {
     let servers = side.run.servers.iter();
-    let gone = servers.filter(|one| !is_reference(one) && other.record(&one.id).is_none());
+    let gone = servers.filter(|one| !is_reference(one) && other.run.server(&one.id).is_none());
     gone.map(|server| server.id.as_str())
 }
 
@@ -245,6 +232,7 @@ impl<'a> Comparer<'a> {
         for (workload, load) in self.measures(base_id, new_id) {
             let case = Case::empty((base_id, new_id), workload, load);
             let rounds = self.rounds(&case);
+            let fault_of = |side: &Side<'_>, id| fault(side.run.server(id)?, workload);
             let absent = |finding, side, why: &str| {
                 OpenCase::settled(Case {
                     rows: vec![failures::absent(finding, side, why)],
@@ -256,13 +244,13 @@ impl<'a> Comparer<'a> {
                     Ok(case) => found.cases.push(case),
                     Err(why) => found.left_out.push(why),
                 },
-                (false, true) => match self.fault(&self.new, new_id, workload) {
+                (false, true) => match fault_of(&self.new, new_id) {
                     Some(why) => found.cases.push(absent(Finding::Worse, "new", &why)),
                     None => found
                         .left_out
                         .push(why_not(&self.new, "NEW", new_id, &case)),
                 },
-                (true, _) => match self.fault(&self.base, base_id, workload) {
+                (true, _) => match fault_of(&self.base, base_id) {
                     Some(why) => found.cases.push(absent(Finding::Improved, "base", &why)),
                     None => {
                         let why = why_not(&self.base, "BASE", base_id, &case);
@@ -291,8 +279,7 @@ impl<'a> Comparer<'a> {
     }
 
     fn rounds(&self, case: &Case) -> CaseRounds<'a> {
-        let sides = (&self.base, &self.new);
-        CaseRounds::of(sides, (&case.base, &case.new), &case.workload, &case.load)
+        CaseRounds::of(&self.base, &self.new, case)
     }
 
     /// The workloads and loads of a pair of servers, those of BASE first.
@@ -312,10 +299,6 @@ impl<'a> Comparer<'a> {
             }
         }
         measures
-    }
-
-    fn fault(&self, side: &Side<'_>, id: &str, workload: &str) -> Option<String> {
-        fault(side.record(id)?, workload)
     }
 
     /// Puts everything together.
@@ -430,7 +413,7 @@ impl<'a> Comparer<'a> {
 
 /// Why a side has no rounds of a case.
 fn why_not(side: &Side<'_>, name: &str, id: &str, case: &Case) -> String {
-    let missing = match side.record(id).map(|server| &server.status) {
+    let missing = match side.run.server(id).map(|server| &server.status) {
         Some(ServerStatus::Skipped { missing, .. }) => Some(missing),
         _ => None,
     };

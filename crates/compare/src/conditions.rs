@@ -22,35 +22,27 @@ pub fn unfinished(side: &str, run: &Run) -> Option<String> {
 
 /// How the conditions of two runs differ, a line each.
 pub fn differences(base: &Run, new: &Run) -> Vec<String> {
-    let (then, now) = (&base.machine, &new.machine);
-    let cpus = |run: &Run| format!("{:?} and {:?}", run.cpus.server, run.cpus.load);
-    let fields = [
-        (
-            "Prony",
-            base.prony_version.clone(),
-            new.prony_version.clone(),
-        ),
-        ("CPU", then.cpu_model.clone(), now.cpu_model.clone()),
-        (
-            "number of CPUs",
-            then.cpus.to_string(),
-            now.cpus.to_string(),
-        ),
-        ("memory", memory(then), memory(now)),
-        ("system", then.os.clone(), now.os.clone()),
-        ("kernel", then.kernel.clone(), now.kernel.clone()),
-        (
-            "virtual machine",
-            or_none(&then.virtualization),
-            or_none(&now.virtualization),
-        ),
-        ("governor", or_none(&then.governor), or_none(&now.governor)),
-        ("CPUs of server and generator", cpus(base), cpus(new)),
+    let fields: [(&str, fn(&Run) -> String); 9] = [
+        ("Prony", |run| run.prony_version.clone()),
+        ("CPU", |run| run.machine.cpu_model.clone()),
+        ("number of CPUs", |run| run.machine.cpus.to_string()),
+        ("memory", |run| memory(&run.machine)),
+        ("system", |run| run.machine.os.clone()),
+        ("kernel", |run| run.machine.kernel.clone()),
+        ("virtual machine", |run| {
+            or_none(&run.machine.virtualization)
+        }),
+        ("governor", |run| or_none(&run.machine.governor)),
+        ("CPUs of server and generator", |run| {
+            format!("{:?} and {:?}", run.cpus.server, run.cpus.load)
+        }),
     ];
-    let changed = fields.into_iter().filter(|(_, then, now)| then != now);
+    let values = fields.map(|(what, of)| (what, of(base), of(new)));
+    let changed = values.into_iter().filter(|(_, then, now)| then != now);
     let mut lines: Vec<String> = changed
         .map(|(what, then, now)| format!("{what}: {then} → {now}"))
         .collect();
+    let (then, now) = (&base.machine, &new.machine);
     for (what, then, now) in [
         ("mitigations", &then.mitigations, &now.mitigations),
         ("TCP settings", &then.tcp_settings, &now.tcp_settings),

@@ -7,6 +7,7 @@ use crate::finding::Finding;
 use crate::row::{MetricRow, What};
 
 /// Errors of one side.
+#[derive(Default)]
 struct Errors {
     requests: u64,
     errors: u64,
@@ -17,12 +18,7 @@ struct Errors {
 
 impl Errors {
     fn of(rounds: &CountedRounds<'_>) -> Self {
-        let mut all = Self {
-            requests: 0,
-            errors: 0,
-            wrong: 0,
-            rounds: 0,
-        };
+        let mut all = Self::default();
         for (_, round) in rounds.measured() {
             let errors = round.load.outcomes.errors();
             all.requests += round.load.outcomes.total();

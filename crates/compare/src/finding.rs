@@ -3,43 +3,25 @@
 use prony_stats::Verdict;
 use serde::Serialize;
 
-/// The result for one metric of one case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// NEW is worse, by at least the threshold.
-    Worse,
-    /// NEW is better, by at least the threshold.
-    Improved,
-    /// Too few rounds, no figures, or an interval so wide that it may hide a change as large as the threshold.
-    Inconclusive,
-    /// The figures of a side are a lower bound, or of wrong responses, so the change is unknown.
-    Limited,
-    /// There is no change; one as large as the threshold would have been seen.
-    NoChangeSeen,
+prony_model::named! {
+    /// The result for one metric of one case, the most important first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Finding {
+        /// NEW is worse, by at least the threshold.
+        Worse = "worse",
+        /// NEW is better, by at least the threshold.
+        Improved = "improved",
+        /// Too few rounds, no figures, or an interval so wide that it may hide a change as large as the threshold.
+        Inconclusive = "inconclusive",
+        /// The figures of a side are a lower bound, or of wrong responses, so the change is unknown.
+        Limited = "not comparable",
+        /// There is no change; one as large as the threshold would have been seen.
+        NoChangeSeen = "no change seen",
+    }
 }
 
 impl Finding {
-    /// Every finding, the most important first.
-    pub const ALL: [Finding; 5] = [
-        Finding::Worse,
-        Finding::Improved,
-        Finding::Inconclusive,
-        Finding::Limited,
-        Finding::NoChangeSeen,
-    ];
-
-    /// Its words in tables.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Finding::Worse => "worse",
-            Finding::Improved => "improved",
-            Finding::Inconclusive => "inconclusive",
-            Finding::Limited => "not comparable",
-            Finding::NoChangeSeen => "no change seen",
-        }
-    }
-
     /// Whether it leaves open what changed.
     pub const fn is_open(self) -> bool {
         matches!(self, Finding::Inconclusive | Finding::Limited)
@@ -96,10 +78,8 @@ impl Tally {
 
     /// The most important finding among them.
     pub fn overall(&self) -> Finding {
-        let mut weightier = Finding::ALL.into_iter();
-        weightier
-            .find(|finding| self.count(*finding) > 0)
-            .unwrap_or(Finding::Inconclusive)
+        let mut found = Finding::ALL.into_iter().filter(|one| self.count(*one) > 0);
+        found.next().unwrap_or(Finding::Inconclusive)
     }
 
     fn slot(&mut self, finding: Finding) -> &mut usize {

@@ -1,7 +1,7 @@
 //! What limits the figures of a side, and which findings that leaves open.
 
-use prony_model::CountedRounds;
-use prony_report::{Bound, FigureKind, bounds, known};
+use prony_model::{Bound, CountedRounds, FigureKind};
+use prony_present::words;
 use prony_stats::{Known, stands};
 
 use crate::finding::Finding;
@@ -67,8 +67,10 @@ impl Side {
     fn of([rounds, ceiling]: [&CountedRounds<'_>; 2]) -> Self {
         let rates = |rounds: &CountedRounds<'_>| rounds.by_round(|one| Metric::Rate.of(one));
         let share = middle(&relative(&rates(rounds), &rates(ceiling)));
+        let mut bounds = Bound::of_rounds(&rounds.measurements());
+        bounds.extend(Bound::at_ceiling(rounds.measured().count(), share));
         Self {
-            bounds: bounds(&rounds.measurements(), share),
+            bounds,
             is_wrong: is_wrong(rounds),
         }
     }
@@ -76,20 +78,21 @@ impl Side {
     fn known(&self, kind: FigureKind) -> Known {
         match self.is_wrong {
             true => Known::Nothing,
-            false => known(&self.bounds, kind),
+            false if self.bounds.iter().any(|bound| bound.hides(kind)) => Known::AtLeast,
+            false => Known::Exactly,
         }
     }
 
     fn words(&self, kind: FigureKind) -> Vec<String> {
         let hiding = self.bounds.iter().filter(|bound| bound.hides(kind));
         let wrong = self.is_wrong.then(|| "responses were wrong".to_owned());
-        hiding.map(Bound::words).chain(wrong).collect()
+        hiding.map(words::bound).chain(wrong).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use prony_report::Cause;
+    use prony_model::Cause;
 
     use super::*;
 

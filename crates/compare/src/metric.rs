@@ -3,27 +3,29 @@
 use std::fmt;
 use std::str::FromStr;
 
-use prony_model::{LatencyHistogram, LoadSpec, Measurement};
+use prony_model::{FigureKind, LatencyHistogram, LoadSpec, Measurement};
 use prony_present::number;
-use prony_report::FigureKind;
 use prony_stats::{Better, supports_percentile};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-/// A metric to compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Metric {
-    /// Expected responses per second, in closed loops only: in an open loop the schedule sets the rate.
-    Rate,
-    /// The server's CPU time per expected response, in nanoseconds; both include the warm-up.
-    Cpu,
-    /// The server's instructions per expected response; both include the warm-up.
-    Instructions,
-    /// The median latency, in nanoseconds.
-    P50,
-    /// The latency that 99 of 100 responses did not exceed, in nanoseconds.
-    P99,
-    /// The server's peak memory, in bytes.
-    Memory,
+prony_model::named! {
+    /// A metric to compare.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Metric {
+        /// Expected responses per second, in closed loops only: in an open loop the schedule sets the rate.
+        Rate = "rate",
+        /// The server's CPU time per expected response, in nanoseconds; both include the warm-up.
+        Cpu = "cpu",
+        /// The server's instructions per expected response; both include the warm-up.
+        Instructions = "instructions",
+        /// The median latency, in nanoseconds.
+        P50 = "p50",
+        /// The latency that 99 of 100 responses did not exceed, in nanoseconds.
+        P99 = "p99",
+        /// The server's peak memory, in bytes.
+        Memory = "memory",
+    }
 }
 
 /// An unknown metric.
@@ -32,28 +34,6 @@ pub enum Metric {
 pub struct UnknownMetric(pub String);
 
 impl Metric {
-    /// Every metric, in the order of the tables.
-    pub const ALL: [Metric; 6] = [
-        Metric::Rate,
-        Metric::Cpu,
-        Metric::Instructions,
-        Metric::P50,
-        Metric::P99,
-        Metric::Memory,
-    ];
-
-    /// The name on the command line, in JSON and in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Metric::Rate => "rate",
-            Metric::Cpu => "cpu",
-            Metric::Instructions => "instructions",
-            Metric::P50 => "p50",
-            Metric::P99 => "p99",
-            Metric::Memory => "memory",
-        }
-    }
-
     /// The metrics that are compared by default: those that depend on the server under this load.
     pub fn usual(load: &LoadSpec) -> &'static [Metric] {
         match load.shape.is_open() {
@@ -86,7 +66,7 @@ impl Metric {
     }
 
     /// Whether the machine's speed affects it for a server as for the ceiling (reference server), so that the ratio of the two is
-    /// steadier than either. Memory does not depend on that speed.
+    /// steadier than either.
     pub const fn follows_the_machine(self) -> bool {
         !matches!(self, Metric::Memory)
     }
@@ -131,13 +111,6 @@ impl FromStr for Metric {
     type Err = UnknownMetric;
 
     fn from_str(text: &str) -> Result<Self, UnknownMetric> {
-        let named = Metric::ALL.into_iter().find(|one| one.name() == text);
-        named.ok_or_else(|| UnknownMetric(text.to_owned()))
-    }
-}
-
-impl Serialize for Metric {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        Metric::from_name(text).ok_or_else(|| UnknownMetric(text.to_owned()))
     }
 }

@@ -76,12 +76,13 @@ impl Noise {
     }
 
     fn add(&mut self, record: &TrialRecord) {
-        let (mut steal, mut foreign) = (0.0, None);
+        let (mut steal, mut foreign, mut lost) = (0.0, None, 0.0);
         if let Some(measurement) = record.measurement() {
             let losses = measurement.losses();
             let worst = worst_of(&losses);
             steal = worst.steal_share.max(measurement.noise.steal_share);
             foreign = (!losses.is_empty()).then_some(worst.foreign_share);
+            lost = measurement.loss();
         }
         for cause in &record.noisy {
             match *cause {
@@ -93,7 +94,7 @@ impl Noise {
         self.attempts += 1;
         if record.noisy.iter().any(NoiseCause::is_from_outside) {
             self.noisy += 1;
-        } else if steal.max(foreign.unwrap_or(0.0)) > WORTH_TELLING {
+        } else if lost.max(steal).max(foreign.unwrap_or(0.0)) > WORTH_TELLING {
             self.disturbed += 1;
         }
         self.steal_share = self.steal_share.max(steal);

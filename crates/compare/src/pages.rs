@@ -49,7 +49,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     let (count, total) = (comparison.tally.count(overall), comparison.tally.total());
     let mut out = format!(
         "### Prony: {} ({count} of {total} comparisons)\n\n",
-        overall.words()
+        overall.name()
     );
     let rows = || {
         comparison
@@ -190,7 +190,7 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
             Finding::Inconclusive | Finding::Limited => Colour::Warning,
             Finding::NoChangeSeen => Colour::Soft,
         }),
-        ..Cell::text(row.finding.words())
+        ..Cell::text(row.finding.name())
     };
     let interval = of(|change| {
         format!(
@@ -213,9 +213,9 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
 
 /// The workload and the load, preceded by the server if the sides do not name it.
 fn case_name(comparison: &Comparison, case: &Case) -> String {
-    match comparison.names_servers() {
-        true => case.place(&case.new),
-        false => case.load_words(),
+    match comparison.new.server {
+        None => case.place(&case.new),
+        Some(_) => case.load_words(),
     }
 }
 
@@ -244,7 +244,7 @@ fn figure(row: &MetricRow, value: Option<f64>) -> String {
 fn tally(tally: &Tally) -> String {
     let parts = Finding::ALL.into_iter().filter_map(|finding| {
         let count = tally.count(finding);
-        (count > 0).then(|| format!("{count} {}", finding.words()))
+        (count > 0).then(|| format!("{count} {}", finding.name()))
     });
     parts.collect::<Vec<_>>().join(", ")
 }

@@ -57,16 +57,14 @@ pub struct Thresholds {
 
 /// Why a text is not a list of thresholds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ThresholdError {
-    /// An unknown metric.
     #[error(transparent)]
     Metric(#[from] UnknownMetric),
-    /// Not a percentage.
     #[error(
         "`{0}` is not a threshold; write a percentage above 0 and at most 1000 %, for instance 2%"
     )]
     Share(String),
-    /// Two thresholds for the same metric.
     #[error("the threshold of {0} is given twice")]
     Twice(String),
 }

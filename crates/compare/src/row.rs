@@ -67,14 +67,16 @@ pub struct MetricRow {
 }
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// A metric.
-    Metric(Metric),
     /// Requests with a wrong response or without one, as a share of all.
     Errors,
     /// Whether there are figures.
     Failure,
+    /// A metric.
+    #[serde(untagged)]
+    Metric(Metric),
 }
 
 impl What {
@@ -85,12 +87,6 @@ impl What {
             What::Errors => "errors",
             What::Failure => "failure",
         }
-    }
-}
-
-impl Serialize for What {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 

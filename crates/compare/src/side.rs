@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use prony_model::{
-    CEILING, CountedRounds, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict,
+    CEILING, CountedRounds, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict,
 };
 use prony_stats::median;
 use serde::Serialize;
+
+use crate::row::Case;
 
 /// A run, or one server of it.
 #[derive(Clone, Copy, Debug)]
@@ -31,28 +33,9 @@ pub struct Named {
 }
 
 impl<'a> Side<'a> {
-    /// The server with this id.
-    pub(crate) fn record(&self, id: &str) -> Option<&'a ServerRecord> {
-        self.run.servers.iter().find(|server| server.id == id)
-    }
-
     /// The rounds of one of its servers.
-    pub(crate) fn rounds(
-        &self,
-        server: &str,
-        workload: &str,
-        load: &LoadSpec,
-    ) -> CountedRounds<'a> {
-        let own = self
-            .trials
-            .iter()
-            .filter(|record| record.is_of(server, workload, load));
-        CountedRounds::of(own)
-    }
-
-    /// The reference server, if it took part.
-    pub(crate) fn reference(&self) -> Option<&'a ServerRecord> {
-        self.record(CEILING)
+    pub(crate) fn rounds(&self, server: &str, case: &Case) -> CountedRounds<'a> {
+        CountedRounds::among(self.trials, server, &case.workload, &case.load)
     }
 
     /// Its name.

@@ -229,7 +229,7 @@ impl Output {
     pub fn read(&self, output: &str) -> Result<Reported, ReadError> {
         let fields = &self.fields;
         let json = match fields.format {
-            Format::Json => prony_model::from_json_str(output)
+            Format::Json => prony_model::from_json(output)
                 .map_err(|error| ReadError::Json(error.to_string()))?,
             Format::Text => Value::Null,
         };

@@ -354,27 +354,18 @@ fn validate_stages(stages: &[Stage]) -> Result<(), PlanError> {
     let Some((_, before_last)) = stages.split_last() else {
         return wrong("a rate needs at least one stage");
     };
-    let is_rate = |rate: f64| (0.0..=Schedule::MOST_PER_S).contains(&rate);
-    if !stages
-        .iter()
-        .all(|stage| is_rate(stage.from_per_s) && is_rate(stage.to_per_s))
-    {
+    let mut rates = stages.iter().flat_map(|it| [it.from_per_s, it.to_per_s]);
+    if !rates.all(|rate| (0.0..=Schedule::MOST_PER_S).contains(&rate)) {
         return wrong("a rate must be from 0 to 1,000 million requests per second");
     }
-    if stages
-        .iter()
-        .all(|stage| stage.from_per_s.max(stage.to_per_s) == 0.0)
-    {
+    if stages.iter().all(|stage| stage.peak_per_s() == 0.0) {
         return wrong("a rate must be above 0 at some time");
     }
     if before_last.iter().any(|stage| stage.duration_s.is_none()) {
         return wrong("only the last stage may go without a duration");
     }
-    if stages.iter().any(|stage| {
-        stage
-            .duration_s
-            .is_some_and(|duration| !has_microseconds(duration))
-    }) {
+    let mut durations = stages.iter().filter_map(|stage| stage.duration_s);
+    if !durations.all(has_microseconds) {
         return wrong("a stage must be longer than zero");
     }
     Ok(())

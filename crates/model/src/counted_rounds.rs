@@ -45,6 +45,16 @@ impl<'a> CountedRounds<'a> {
         rounds
     }
 
+    /// The rounds of one server with one workload under one load, out of all trials of a run.
+    pub fn among(
+        records: &'a [TrialRecord],
+        server: &str,
+        workload: &str,
+        load: &LoadSpec,
+    ) -> Self {
+        Self::of(records.iter().filter(|it| it.is_of(server, workload, load)))
+    }
+
     /// Whether there is no round, not even a failed one.
     pub fn is_empty(&self) -> bool {
         self.counted.is_empty()

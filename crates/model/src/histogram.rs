@@ -14,14 +14,12 @@ pub struct LatencyHistogram(Histogram<u64>);
 
 /// Why bytes could not be read as a histogram.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum HistogramError {
-    /// Not base64.
     #[error("the histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    /// Not an HdrHistogram V2 encoding.
     #[error("the histogram is not in HdrHistogram's V2 encoding: {0:?}")]
     Encoding(hdrhistogram::serialization::DeserializeError),
-    /// Its bounds are not those of a [`LatencyHistogram`].
     #[error("the histogram's values do not fit Prony's bounds")]
     Bounds,
 }

@@ -13,17 +13,9 @@ use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Vis
 ///
 /// # Errors
 /// If it is not JSON, has a key twice, or is not a `T`.
-pub fn from_json_str<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
-    from_json_slice(text.as_bytes())
-}
-
-/// Reads bytes in which no object has a key twice.
-///
-/// # Errors
-/// If they are not JSON, have a key twice, or are not a `T`.
-pub fn from_json_slice<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice::<UniqueKeys>(bytes)?;
-    serde_json::from_slice(bytes)
+pub fn from_json<T: DeserializeOwned>(text: impl AsRef<[u8]>) -> serde_json::Result<T> {
+    serde_json::from_slice::<UniqueKeys>(text.as_ref())?;
+    serde_json::from_slice(text.as_ref())
 }
 
 /// Any JSON whose objects have each key once; its values are not kept.
@@ -45,12 +37,10 @@ impl<'de> Visitor<'de> for UniqueKeys {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
         let mut keys = HashSet::new();
         while let Some(key) = map.next_key::<String>()? {
-            if keys.contains(&key) {
-                return Err(A::Error::custom(format_args!(
-                    "the key `{key}` appears twice"
-                )));
+            if let Some(key) = keys.replace(key) {
+                let twice = format_args!("the key `{key}` appears twice");
+                return Err(A::Error::custom(twice));
             }
-            keys.insert(key);
             map.next_value::<Self>()?;
         }
         Ok(self)
@@ -99,7 +89,7 @@ mod tests {
             (r#"{"a": 1, "\u0061": 2}"#, "a", "line 1"),
             ("[{\"x\": {\"b\": 1,\n\"b\": null}}]", "b", "line 2"),
         ] {
-            let told = from_json_str::<Value>(text).unwrap_err().to_string();
+            let told = from_json::<Value>(text).unwrap_err().to_string();
             let expected = format!("the key `{key}` appears twice at ");
             assert!(told.contains(&expected) && told.contains(place), "{told}");
         }
@@ -108,12 +98,12 @@ mod tests {
     #[test]
     fn valid_json_is_read() {
         let text = r#"{"a": [1, -2, 3.5, "x", null, true, {"a": {}}], "b": {"a": 1e400}}"#;
-        assert!(from_json_str::<Value>(text).is_err(), "beyond any number");
+        assert!(from_json::<Value>(text).is_err(), "beyond any number");
         let text = text.replace("e400", "e40");
         let expected = json!({"a": [1, -2, 3.5, "x", null, true, {"a": {}}], "b": {"a": 1e40}});
-        assert_eq!(from_json_str::<Value>(&text).unwrap(), expected);
-        let told = from_json_str::<Value>("{\"a\": }").unwrap_err().to_string();
+        assert_eq!(from_json::<Value>(&text).unwrap(), expected);
+        let told = from_json::<Value>("{\"a\": }").unwrap_err().to_string();
         assert!(told.contains("line 1 column 7"), "{told}");
-        assert!(from_json_slice::<Value>(b"\xff").is_err());
+        assert!(from_json::<Value>(b"\xff").is_err());
     }
 }

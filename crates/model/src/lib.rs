@@ -4,6 +4,7 @@
 //! or writes these types.
 #![forbid(unsafe_code)]
 
+mod bound;
 mod counted_rounds;
 mod disturbance;
 mod headline;
@@ -24,10 +25,11 @@ mod tcp;
 mod text;
 mod trial;
 
+pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
-pub use json::{from_json_slice, from_json_str};
+pub use json::from_json;
 pub use load::{
     Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
     Scheduling, Target, Timeline, WarmupResult, WrongResponse,

@@ -32,10 +32,7 @@ pub enum NoiseCause {
 impl NoiseCause {
     /// Whether it came from outside the trial, and so may be over when the trial is re-run.
     pub fn is_from_outside(&self) -> bool {
-        match self {
-            NoiseCause::Steal { .. } | NoiseCause::OtherPrograms { .. } => true,
-            NoiseCause::WarmUp { .. } => false,
-        }
+        !matches!(self, NoiseCause::WarmUp { .. })
     }
 
     /// The name used in JSON and CSV.

@@ -64,18 +64,17 @@ impl Outcomes {
 
     /// Requests whose outcome is an error (see [`Outcome::is_error`]).
     pub fn errors(&self) -> u64 {
-        self.iter()
-            .filter(|(outcome, _)| outcome.is_error())
-            .map(|(_, count)| count)
-            .sum()
+        self.of(Outcome::is_error)
     }
 
     /// Responses that were not the expected ones (see [`Outcome::is_wrong`]).
     pub fn wrong(&self) -> u64 {
-        self.iter()
-            .filter(|(outcome, _)| outcome.is_wrong())
-            .map(|(_, count)| count)
-            .sum()
+        self.of(Outcome::is_wrong)
+    }
+
+    fn of(&self, kind: fn(Outcome) -> bool) -> u64 {
+        let counts = self.iter().filter(|(outcome, _)| kind(*outcome));
+        counts.map(|(_, count)| count).sum()
     }
 
     /// Every outcome with its count, zeros included.

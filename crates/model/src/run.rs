@@ -106,6 +106,13 @@ crate::named! {
     }
 }
 
+impl Run {
+    /// The server with this id, if it was requested.
+    pub fn server(&self, id: &str) -> Option<&ServerRecord> {
+        self.servers.iter().find(|server| server.id == id)
+    }
+}
+
 /// The CPUs of server and generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuAssignment {
@@ -173,6 +180,29 @@ pub struct ServerRecord {
     pub serves: Vec<String>,
     /// The results of verification, one per workload.
     pub verified: Vec<VerifyResult>,
+}
+
+impl ServerRecord {
+    /// Whether it is a reference server: a limit of the machine, not a competitor.
+    pub fn is_reference(&self) -> bool {
+        self.class == "reference"
+    }
+
+    /// Language, framework and version in one line, without repetitions.
+    pub fn title(&self) -> String {
+        let mut words = vec![self.language.as_str()];
+        if !self.framework.eq_ignore_ascii_case(&self.language) {
+            words.push(&self.framework);
+        }
+        words.extend(self.version.as_deref());
+        words.retain(|word| !word.is_empty());
+        words.join(" ")
+    }
+
+    /// Whether it serves a workload. Old records do not list workloads; the server may then.
+    pub fn may_serve(&self, workload: &str) -> bool {
+        self.serves.is_empty() || self.serves.iter().any(|served| served == workload)
+    }
 }
 
 /// Whether a server took part, and if not, why.

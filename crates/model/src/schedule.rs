@@ -37,6 +37,15 @@ pub struct Stage {
 }
 
 impl Stage {
+    /// A constant rate that lasts as long as the load.
+    pub const fn endless(per_s: f64) -> Self {
+        Self {
+            from_per_s: per_s,
+            to_per_s: per_s,
+            duration_s: None,
+        }
+    }
+
     /// The highest rate in it, in requests per second.
     pub fn peak_per_s(&self) -> f64 {
         self.from_per_s.max(self.to_per_s)
@@ -53,15 +62,10 @@ impl Schedule {
 
     /// A constant rate.
     pub fn constant(arrivals: Arrivals, per_s: f64) -> Self {
-        let stage = Stage {
-            from_per_s: per_s,
-            to_per_s: per_s,
-            duration_s: None,
-        };
         Self {
             arrivals,
             burst: 1,
-            stages: vec![stage],
+            stages: vec![Stage::endless(per_s)],
         }
     }
 }

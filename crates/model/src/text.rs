@@ -22,32 +22,24 @@ pub fn exact(value: u64) -> String {
 
 /// Why a text is not a rate or a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RateError {
-    /// It is not a rate.
     #[error("`{0}` is not a rate; write one like `500/s`, `20k/s` or `0.5/s`")]
     Rate(String),
-    /// A rate of 0.
     #[error("a rate must be more than 0, and `{0}` is not")]
     Zero(String),
-    /// More than any generator could send.
     #[error("`{0}` is too high: a rate is at most {most}", most = RateText(Schedule::MOST_PER_S))]
     TooHigh(String),
-    /// There is no stage.
     #[error("there is no stage; write stages like `1k/s:10s, 1k/s..5k/s:30s`")]
     NoStage,
-    /// A stage's time is not a duration.
     #[error("`{0}` is not a duration for a stage; write one like `500ms`, `30s` or `2m`")]
     Duration(String),
-    /// A stage that is not the last one does not say how long it takes.
     #[error("the stage `{0}` is not the last one: say how long it takes, for instance `{0}:30s`")]
     Endless(String),
-    /// A rate that changes needs a time in which to do so.
     #[error("`{0}` does not say how long the rate takes to change: write `{0}:30s`")]
     MovesInNoTime(String),
-    /// Too many stages.
     #[error("{0} stages are too many: at most {most}", most = Schedule::MOST_STAGES)]
     TooManyStages(usize),
-    /// No stage has a rate.
     #[error("the rate must be more than 0 in one of the stages")]
     AllZero,
 }

@@ -119,7 +119,3 @@ impl Chart {
 fn tenth(length: f64) -> f64 {
     (length * 10.0).round() / 10.0
 }
-
-fn shortened(text: &str, letters: usize) -> String {
-    crate::terminal::cut(text, letters)
-}

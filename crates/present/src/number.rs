@@ -109,16 +109,6 @@ pub fn ratio(ratio: f64) -> String {
     format!("{ratio:.decimals$}")
 }
 
-/// An interval of counts: `44.9–46.0 k`, `990 k–1.10 M`.
-pub fn count_interval(low: f64, high: f64) -> String {
-    interval(low, high, count)
-}
-
-/// An interval of durations given in nanoseconds: `3.10–3.40 ms`, `812 µs–1.20 ms`.
-pub fn duration_interval(low: f64, high: f64) -> String {
-    interval(low, high, duration)
-}
-
 /// A round figure without its trailing zeros: `50 k` for `50.0 k`.
 pub fn short(figure: &str) -> String {
     let (number, unit) = match figure.split_once(' ') {
@@ -320,10 +310,10 @@ mod tests {
             (f64::NAN, 500.0, NONE),
         ];
         for (low, high, text) in cases {
-            assert_eq!(count_interval(low, high), text);
+            assert_eq!(interval(low, high, count), text);
         }
-        assert_eq!(duration_interval(3.1e6, 3.4e6), "3.10–3.40 ms");
-        assert_eq!(duration_interval(8.1e5, 3.4e6), "810 µs–3.40 ms");
+        assert_eq!(interval(3.1e6, 3.4e6, duration), "3.10–3.40 ms");
+        assert_eq!(interval(8.1e5, 3.4e6, duration), "810 µs–3.40 ms");
         assert_eq!(interval(0.041, 0.12, share), "4.1–12 %");
         assert_eq!(interval(0.77, 12.44, ratio), "0.77–12.4");
         assert_eq!(interval(1e6, 1e9, transfer), "977 KiB/s–954 MiB/s");
@@ -367,8 +357,8 @@ mod tests {
             // Below 1 a figure has two decimals.
             let exact = |shown: f64, value: f64| (shown - value).abs() <= value * 0.005_01 + 0.005_01;
             for (text, units) in [
-                (count_interval(low, high), &counts[..]),
-                (duration_interval(low, high), &durations[..]),
+                (interval(low, high, count), &counts[..]),
+                (interval(low, high, duration), &durations[..]),
             ] {
                 let (a, b) = text.split_once('–').unwrap_or((&text, &text));
                 let (b_number, b_unit) = b.split_once(' ').unwrap_or((b, ""));

@@ -314,19 +314,17 @@ impl Table {
     /// The columns that remain if at most `most` may.
     fn most_important(&self, most: usize) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.heads.len()).collect();
-        while shown.len() > most && self.leave_one_out(&mut shown) {}
+        while shown.len() > most
+            && let Some(least) = least_important(shown.iter().map(|&i| self.heads[i].drop))
+        {
+            shown.remove(least);
+        }
         shown
     }
+}
 
-    /// Removes the least important column; false if all remaining ones must stay.
-    fn leave_one_out(&self, shown: &mut Vec<usize>) -> bool {
-        let least = (0..shown.len()).max_by_key(|&place| (self.heads[shown[place]].drop, place));
-        match least.filter(|&place| self.heads[shown[place]].drop > 0) {
-            Some(place) => {
-                shown.remove(place);
-                true
-            }
-            None => false,
-        }
-    }
+/// The place of the column to drop next, given the drop priorities; `None` if all must stay.
+fn least_important(drops: impl Iterator<Item = u8>) -> Option<usize> {
+    let least = drops.enumerate().max_by_key(|&(place, drop)| (drop, place));
+    least.filter(|(_, drop)| *drop > 0).map(|(place, _)| place)
 }

@@ -1,6 +1,8 @@
-//! Plurals and lists.
+//! Plurals, lists, and what limits a figure.
 
-use crate::number::exact;
+use prony_model::{Bound, Cause};
+
+use crate::number::{exact, share};
 
 /// A count and its noun: `1 connection`, `1,000 connections`.
 ///
@@ -36,4 +38,41 @@ pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+/// What limits a row's figures, in a few words: `still warming up in 2 of 6 rounds`.
+pub fn bound(bound: &Bound) -> String {
+    let rounds = match (bound.rounds, bound.of) {
+        (all, of) if all == of => String::new(),
+        (some, of) => format!(" in {some} of {of} rounds"),
+    };
+    let name = bound.name();
+    match &bound.cause {
+        Cause::Generator(Some(evidence)) => format!("{name}{rounds} ({evidence})"),
+        Cause::Generator(None) | Cause::StillWarming => format!("{name}{rounds}"),
+        Cause::Ceiling(of_it) => format!("{name} ({} of its rate)", share(*of_it)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_say_in_how_many_rounds() {
+        let words = |cause, rounds| {
+            bound(&Bound {
+                cause,
+                rounds,
+                of: 6,
+            })
+        };
+        assert_eq!(
+            words(Cause::Generator(Some("thread 1 was 97 % busy".into())), 2),
+            "client-limited in 2 of 6 rounds (thread 1 was 97 % busy)"
+        );
+        assert_eq!(words(Cause::StillWarming, 6), "still warming up");
+        let at_ceiling = words(Cause::Ceiling(0.9), 6);
+        assert_eq!(at_ceiling, "at the ceiling (90 % of its rate)");
+    }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_model::{Run, TrialRecord, from_json_str};
+use prony_model::{Run, TrialRecord, from_json};
 use prony_store::{RUN_SCHEMA, Store};
 use serde::Deserialize;
 
@@ -87,7 +87,7 @@ fn exported(file: &Path) -> Result<Recorded, Box<dyn Error>> {
         )
         .into());
     }
-    let read = from_json_str(&text);
+    let read = from_json(&text);
     read.map_err(|error| format!("{name} is not a run as Prony writes it: {error}").into())
 }
 

@@ -4,15 +4,13 @@ use prony_model::{
     FailureKind, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict,
 };
 
-use crate::table::{ResultTable, ServerLabel};
+use crate::table::ResultTable;
 
 /// A server that is missing from one table or from all of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
     /// The server.
-    pub server: ServerLabel,
-    /// The workloads that it serves; empty if unknown. It is not missing from the tables of other workloads.
-    pub serves: Vec<String>,
+    pub server: ServerRecord,
     /// The reason.
     pub why: Why,
 }
@@ -20,23 +18,8 @@ pub struct Absence {
 /// Why a server is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Why {
-    /// Its toolchain is not installed.
-    Skipped {
-        /// What is missing.
-        missing: String,
-        /// The command line that installs it.
-        install: String,
-    },
-    /// Its build failed.
-    BuildFailed {
-        /// The last lines of the build's output.
-        output: String,
-    },
-    /// It was built but could not be started.
-    StartFailed {
-        /// The error message.
-        reason: String,
-    },
+    /// It never got as far as [`ServerStatus::Ready`].
+    NotReady(ServerStatus),
     /// It failed the verification of a workload.
     Wrong {
         /// The workload.
@@ -71,51 +54,53 @@ pub enum Why {
 impl Absence {
     /// Whether it is missing from this table.
     pub fn is_from(&self, table: &ResultTable) -> bool {
-        let here = *table.workload == *self.why.workload().unwrap_or(&table.workload);
-        let load = match &self.why {
-            Why::Failed { load, .. } | Why::NotTried { load, .. } => load.same_load(&table.load),
-            _ => true,
-        };
-        here && load && can_serve(&self.serves, &table.workload)
+        let (workload, load) = (self.why.workload(), self.why.load());
+        workload.is_none_or(|workload| workload == table.workload)
+            && load.is_none_or(|load| load.same_load(&table.load))
+            && self.server.may_serve(&table.workload)
     }
-}
-
-/// Whether a server that serves these workloads serves this one, too. Old records do not list them; the server may then.
-fn can_serve(serves: &[String], workload: &str) -> bool {
-    serves.is_empty() || serves.iter().any(|served| served == workload)
 }
 
 impl Why {
     /// The workload that it is missing from; `None` for all.
     pub fn workload(&self) -> Option<&str> {
         match self {
-            Why::Skipped { .. } | Why::BuildFailed { .. } | Why::StartFailed { .. } => None,
+            Why::NotReady(_) => None,
             Why::Wrong { workload, .. }
             | Why::Failed { workload, .. }
             | Why::NotTried { workload, .. } => Some(workload),
         }
     }
 
+    /// The load that it is missing under; `None` for all.
+    pub fn load(&self) -> Option<&LoadSpec> {
+        match self {
+            Why::NotReady(_) | Why::Wrong { .. } => None,
+            Why::Failed { load, .. } | Why::NotTried { load, .. } => Some(load),
+        }
+    }
+
     /// The reason in a word or two.
     pub fn label(&self) -> &'static str {
         match self {
-            Why::Skipped { .. } => "skipped",
-            Why::BuildFailed { .. } => "build failed",
-            Why::StartFailed { .. } => "start failed",
+            Why::NotReady(ServerStatus::Skipped { .. }) => "skipped",
+            Why::NotReady(ServerStatus::BuildFailed { .. }) => "build failed",
+            Why::NotReady(ServerStatus::StartFailed { .. }) => "start failed",
             Why::Wrong { .. } => "failed verification",
             Why::Failed { .. } => "failed",
-            Why::NotTried { .. } => "not tried",
+            Why::NotTried { .. } | Why::NotReady(ServerStatus::Ready) => "not tried",
         }
     }
 
     /// The reason in full.
     pub fn text(&self) -> String {
         match self {
-            Why::Skipped { missing, install } => {
+            Why::NotReady(ServerStatus::Skipped { missing, install }) => {
                 format!("{missing} is missing; to install it: {install}")
             }
-            Why::BuildFailed { output } => output.clone(),
-            Why::StartFailed { reason } => reason.clone(),
+            Why::NotReady(
+                ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason },
+            ) => reason.clone(),
             Why::Wrong { expected, came, .. } => format!("expected {expected}; received {came}"),
             Why::Failed {
                 kind,
@@ -123,53 +108,46 @@ impl Why {
                 trials,
                 ..
             } => {
-                let often = if *trials > 1 {
-                    format!(", {trials} trials")
-                } else {
-                    String::new()
+                let often = match trials {
+                    1 => String::new(),
+                    trials => format!(", {trials} trials"),
                 };
                 format!("{}{often}: {message}", kind.name())
             }
-            Why::NotTried { .. } => "no trial was run".to_owned(),
+            Why::NotTried { .. } | Why::NotReady(ServerStatus::Ready) => {
+                "no trial was run".to_owned()
+            }
         }
     }
 }
 
 pub fn absences(run: &Run, trials: &[TrialRecord], tables: &[ResultTable]) -> Vec<Absence> {
-    run.servers
-        .iter()
-        .flat_map(|server| {
-            reasons(server, trials, tables)
-                .into_iter()
-                .map(move |why| absence(server, why))
-        })
-        .collect()
+    let of = |server| of_server(server, trials, tables);
+    run.servers.iter().flat_map(of).collect()
 }
 
-fn absence(server: &ServerRecord, why: Why) -> Absence {
-    Absence {
-        server: ServerLabel::from(server),
-        serves: server.serves.clone(),
+fn of_server(
+    server: &ServerRecord,
+    trials: &[TrialRecord],
+    tables: &[ResultTable],
+) -> Vec<Absence> {
+    let absence = |why| Absence {
+        server: server.clone(),
         why,
+    };
+    if let Some(why) = not_ready(server) {
+        return vec![absence(why)];
     }
-}
-
-fn reasons(server: &ServerRecord, trials: &[TrialRecord], tables: &[ResultTable]) -> Vec<Why> {
-    if let Some(why) = not_ready(&server.status) {
-        return vec![why];
-    }
-    let mut reasons: Vec<Why> = wrong(server).collect();
+    let mut absences: Vec<Absence> = wrong(server).map(absence).collect();
     for table in tables {
-        let is_listed = |why: &Why| absence(server, why.clone()).is_from(table);
-        let served = can_serve(&server.serves, &table.workload);
-        if served
-            && !table.rows.iter().any(|row| row.server.id == server.id)
-            && !reasons.iter().any(is_listed)
-        {
-            reasons.push(no_figures(server, trials, &table.workload, &table.load));
+        let is_listed = absences.iter().any(|absence| absence.is_from(table));
+        let has_row = table.row(&server.id).is_some();
+        if server.may_serve(&table.workload) && !has_row && !is_listed {
+            let why = no_figures(server, trials, &table.workload, &table.load);
+            absences.push(absence(why));
         }
     }
-    reasons
+    absences
 }
 
 /// Why there are no figures of a server for one workload under one load, in a word or two.
@@ -180,24 +158,20 @@ pub fn why_absent(
     workload: &str,
     load: &LoadSpec,
 ) -> &'static str {
-    let Some(server) = run.servers.iter().find(|record| record.id == server) else {
+    let Some(server) = run.server(server) else {
         return "not requested";
     };
     let wrong = || wrong(server).find(|why| why.workload() == Some(workload));
-    match not_ready(&server.status).or_else(wrong) {
+    match not_ready(server).or_else(wrong) {
         Some(why) => why.label(),
-        None if !can_serve(&server.serves, workload) => "does not serve it",
+        None if !server.may_serve(workload) => "does not serve it",
         None => no_figures(server, trials, workload, load).label(),
     }
 }
 
-fn not_ready(status: &ServerStatus) -> Option<Why> {
-    match status.clone() {
-        ServerStatus::Skipped { missing, install } => Some(Why::Skipped { missing, install }),
-        ServerStatus::BuildFailed { output } => Some(Why::BuildFailed { output }),
-        ServerStatus::StartFailed { reason } => Some(Why::StartFailed { reason }),
-        ServerStatus::Ready => None,
-    }
+fn not_ready(server: &ServerRecord) -> Option<Why> {
+    let status = Some(server.status.clone()).filter(|status| *status != ServerStatus::Ready);
+    status.map(Why::NotReady)
 }
 
 fn wrong(server: &ServerRecord) -> impl Iterator<Item = Why> {

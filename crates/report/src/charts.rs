@@ -8,24 +8,26 @@ use prony_stats::{Estimate, Known};
 
 use crate::columns::band;
 use crate::figures::Percentile;
-use crate::published::words::{shown, summary, tick, title};
+use crate::published::words::{summary, tick, title};
 use crate::published::{DocumentRow, DocumentTable};
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow, Standing};
 
-/// The kinds of charts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChartKind {
-    /// Ok responses per second with intervals; the ceiling is a line.
-    Throughput,
-    /// Latency from p50 to p99.9, on a logarithmic axis.
-    Latency,
-    /// Ok responses per second of server CPU time, with intervals.
-    Cpu,
-    /// Peak memory of the server.
-    Memory,
-    /// The trials in the order in which they were run, and the CPU time each lost to others.
-    Course,
+prony_model::named! {
+    /// The kinds of charts, in the order of the page.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChartKind {
+        /// Ok responses per second with intervals; the ceiling is a line.
+        Throughput = "throughput",
+        /// Latency from p50 to p99.9, on a logarithmic axis.
+        Latency = "latency",
+        /// Ok responses per second of server CPU time, with intervals.
+        Cpu = "cpu",
+        /// Peak memory of the server.
+        Memory = "memory",
+        /// The trials in the order in which they were run, and the CPU time each lost to others.
+        Course = "trials",
+    }
 }
 
 /// A figure that differs from its row's median by this share is at the edge of its row.
@@ -36,15 +38,6 @@ const FULL_LOSS: f64 = 0.2;
 const TICKS: usize = 4;
 
 impl ChartKind {
-    /// All kinds, in the order of the page.
-    pub const ALL: [ChartKind; 5] = [
-        Self::Throughput,
-        Self::Latency,
-        Self::Cpu,
-        Self::Memory,
-        Self::Course,
-    ];
-
     /// The kinds that suit a table. In an open loop the rate is the offered one, so there is no chart of it.
     pub fn of(table: &ResultTable) -> impl Iterator<Item = ChartKind> {
         let (open, has_cpu) = (table.is_open(), table.has_cpu());
@@ -53,17 +46,6 @@ impl ChartKind {
             Self::Cpu => has_cpu,
             Self::Latency | Self::Memory | Self::Course => true,
         })
-    }
-
-    /// Its name in file names.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::Course => "trials",
-        }
     }
 }
 
@@ -92,16 +74,18 @@ pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
     figures.map(file).collect()
 }
 
-/// One chart of one table as a standalone SVG document, on a light background.
-pub fn chart_svg(kind: ChartKind, table: &ResultTable) -> String {
-    chart(kind, table).document()
-}
-
 /// One chart of a table with its file name.
 pub fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
+    let chart = match kind {
+        ChartKind::Throughput => throughput(table),
+        ChartKind::Latency => latency(table),
+        ChartKind::Cpu => cpu(table),
+        ChartKind::Memory => memory(table),
+        ChartKind::Course => course(table),
+    };
     Figure {
         file: format!("{}-{}.svg", table.slug, kind.name()),
-        chart: chart(kind, table),
+        chart: chart.draw(),
     }
 }
 
@@ -120,17 +104,6 @@ pub fn document_figures(table: &DocumentTable) -> Vec<Figure> {
             chart: document_chart(table, *figure),
         })
         .collect()
-}
-
-fn chart(kind: ChartKind, table: &ResultTable) -> Chart {
-    let chart = match kind {
-        ChartKind::Throughput => throughput(table),
-        ChartKind::Latency => latency(table),
-        ChartKind::Cpu => cpu(table),
-        ChartKind::Memory => memory(table),
-        ChartKind::Course => course(table),
-    };
-    chart.draw()
 }
 
 /// The rows in the order of their rates. In an open loop, which sets the rate, they keep their order: by latency.
@@ -165,19 +138,21 @@ fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> S
     }
 }
 
+/// An axis of bars: its title, its scale, and how a figure is written.
+type BarAxis = (&'static str, fn(f64, usize) -> Scale, fn(f64) -> String);
+
 /// A chart of bars; `of` returns a row's figure, its interval, and a note.
 fn bars<'t>(
     rows: Vec<&'t ServerRow>,
     (title, what): (String, String),
-    axis: impl FnOnce(f64) -> Axis,
-    shown: fn(f64) -> String,
+    (axis, scale, shown): BarAxis,
     of: impl Fn(&'t ServerRow) -> (Option<f64>, Option<(f64, f64)>, String),
 ) -> RowChart {
     let figures: Vec<_> = rows.into_iter().map(|row| (row, of(row))).collect();
     let highest = figures
         .iter()
         .filter_map(|(_, (value, interval, _))| Some(interval.map_or((*value)?, |(_, high)| high)));
-    let axis = axis(highest.fold(0.0, f64::max));
+    let axis = Axis::new(axis, scale(highest.fold(0.0, f64::max), TICKS), shown);
     let rows = figures.into_iter().map(|(row, (value, interval, note))| {
         let mark = value.map(|value| {
             Mark::Bar(Bar {
@@ -213,14 +188,12 @@ fn throughput(table: &ResultTable) -> RowChart {
         "Median and interval over rounds, under {}",
         load::line(&table.load)
     );
-    let axis = |most| {
-        Axis::new(
-            "ok responses per second, median and 95 % interval",
-            Scale::linear(most, TICKS),
-            number::count,
-        )
-    };
-    let chart = bars(in_order(table), (title, what), axis, number::count, |row| {
+    let axis: BarAxis = (
+        "ok responses per second, median and 95 % interval",
+        Scale::linear,
+        number::count,
+    );
+    let chart = bars(in_order(table), (title, what), axis, |row| {
         (
             Some(row.figures.rate.median),
             spread(row.figures.rate),
@@ -238,7 +211,7 @@ fn throughput(table: &ResultTable) -> RowChart {
 fn rate_note(row: &ServerRow) -> String {
     let interval = || match row.figures.rate.n {
         1 => String::new(),
-        _ => number::count_interval(row.figures.rate.low, row.figures.rate.high),
+        _ => number::interval(row.figures.rate.low, row.figures.rate.high, number::count),
     };
     match row.standing {
         Standing::Ranked(_) => interval(),
@@ -302,14 +275,12 @@ fn cpu(table: &ResultTable) -> RowChart {
     let title = format!("Requests per second of server CPU time: {}", table.name());
     let what =
         "Median and interval over rounds; user and kernel time, whole process tree".to_owned();
-    let axis = |most| {
-        Axis::new(
-            "ok responses per CPU second, median and 95 % interval",
-            Scale::linear(most, TICKS),
-            number::count,
-        )
-    };
-    bars(table.by_cpu(), (title, what), axis, number::count, |row| {
+    let axis: BarAxis = (
+        "ok responses per CPU second, median and 95 % interval",
+        Scale::linear,
+        number::count,
+    );
+    bars(table.by_cpu(), (title, what), axis, |row| {
         let rate = row.figures.costs.requests_per_cpu_s;
         let note = match (row.standing, row.cpu_band) {
             (Standing::WrongResponses, _) => "wrong responses".to_owned(),
@@ -324,8 +295,8 @@ fn cpu(table: &ResultTable) -> RowChart {
 fn memory(table: &ResultTable) -> RowChart {
     let title = format!("Peak memory of the server: {}", table.name());
     let what = "The most of any round, whole process tree".to_owned();
-    let axis = |most| Axis::new("peak memory", Scale::binary(most, TICKS), number::bytes);
-    bars(in_order(table), (title, what), axis, number::bytes, |row| {
+    let axis: BarAxis = ("peak memory", Scale::binary, number::bytes);
+    bars(in_order(table), (title, what), axis, |row| {
         (
             Some(row.figures.peak_memory_bytes as f64),
             None,
@@ -485,7 +456,7 @@ fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFi
     let value = row
         .measured
         .get(&figure)
-        .map(|measured| shown(figure, measured.value));
+        .map(|measured| tick(figure)(measured.value));
     Series {
         label: match table.has_workloads() {
             true => format!("{}, {}", row.name, row.workload),

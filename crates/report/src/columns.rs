@@ -10,7 +10,7 @@ use crate::table::{ResultTable, ServerRow, Standing};
 
 type Col = Column<ServerRow>;
 
-const SERVER: Col = Col::words("server", |row: &ServerRow| {
+const SERVER: Col = Col::words("server", |row| {
     let made_with = [row.server.title(), row.server.class.clone()];
     let made_with = made_with.into_iter().filter(|words| !words.is_empty());
     let name = match row.is_reference() {
@@ -22,78 +22,74 @@ const SERVER: Col = Col::words("server", |row: &ServerRow| {
 
 /// Rates and latency.
 static SPEED: [Col; 18] = [
-    Col::figure("rank", |row: &ServerRow| {
+    Col::figure("rank", |row| {
         rank(row.band(), String::new(), Cell::default())
     })
     .hint("The range of ranks that the data allow"),
     SERVER,
-    Col::figure("req/s", |row: &ServerRow| {
-        estimate(Some(row.figures.rate), count)
-    })
-    .hint("Ok responses per second: the median of the rounds and its 95 % interval")
-    .detail("interval", 5),
-    Col::figure("of ceiling", |row: &ServerRow| {
-        relative(row.share_of_ceiling, share)
-    })
-    .hint("Ok responses per second as a share of the ceiling's (reference server), within rounds")
-    .drop(3),
-    Col::figure("ratio", |row: &ServerRow| relative(row.of_baseline, ratio))
+    Col::figure("req/s", |row| estimate(Some(row.figures.rate), count))
+        .hint("Ok responses per second: the median of the rounds and its 95 % interval")
+        .detail("interval", 5),
+    Col::figure("of ceiling", |row| relative(row.share_of_ceiling, share))
+        .hint(
+            "Ok responses per second as a share of the ceiling's (reference server), within rounds",
+        )
+        .drop(3),
+    Col::figure("ratio", |row| relative(row.of_baseline, ratio))
         .hint("The figure that rows are compared by as a ratio to the baseline's, within rounds")
         .drop(4)
         .detail("interval", 11),
-    Col::figure("p50", |row: &ServerRow| percentile(row, Percentile::P50))
+    Col::figure("p50", |row| percentile(row, Percentile::P50))
         .hint("Latency that half of the responses did not exceed")
         .drop(2),
-    Col::figure("p90", |row: &ServerRow| percentile(row, Percentile::P90))
+    Col::figure("p90", |row| percentile(row, Percentile::P90))
         .hint("Latency that 90 % of the responses did not exceed")
         .drop(20),
-    Col::figure("p99", |row: &ServerRow| percentile(row, Percentile::P99))
+    Col::figure("p99", |row| percentile(row, Percentile::P99))
         .hint("Latency that 99 % of the responses did not exceed")
         .drop(1),
-    Col::figure("p99.9", |row: &ServerRow| percentile(row, Percentile::P999))
+    Col::figure("p99.9", |row| percentile(row, Percentile::P999))
         .hint("Latency that 99.9 % of the responses did not exceed")
         .drop(8),
-    Col::figure("queued", |row: &ServerRow| {
+    Col::figure("queued", |row| {
         Cell::optional(row.figures.open.map(|open| open.queued as f64), whole)
     })
     .hint("Requests that were due before their user or a connection was free, in all rounds")
     .drop(3),
-    Col::figure("lag p99", |row: &ServerRow| {
+    Col::figure("lag p99", |row| {
         let lag = row.figures.open.and_then(|open| open.lag);
         times(lag.map(|lag| (lag.p99_ns, lag.p50_ns)))
     })
     .hint("Schedule lag: the generator's own delay, which the latency includes")
     .drop(7),
-    Col::figure("sent", |row: &ServerRow| kept(&row.figures))
+    Col::figure("sent", |row| kept(&row.figures))
         .hint("The share of the due requests that were sent, in the worst round")
         .drop(4),
-    Col::figure("first byte p99", |row: &ServerRow| {
-        worst(row.figures.first_byte)
-    })
-    .hint("Time to the first byte of a response, in the worst round")
-    .drop(9),
-    Col::figure("events/s", |row: &ServerRow| {
+    Col::figure("first byte p99", |row| worst(row.figures.first_byte))
+        .hint("Time to the first byte of a response, in the worst round")
+        .drop(9),
+    Col::figure("events/s", |row| {
         let events = row.figures.events;
         Cell::optional(events.map(|events| events.per_s.median), count)
     })
     .hint("Events of event streams per second")
     .drop(3),
-    Col::figure("first event p99", |row: &ServerRow| {
+    Col::figure("first event p99", |row| {
         worst(row.figures.events.and_then(|events| events.first))
     })
     .hint("Time to the first event of a stream, in the worst round")
     .drop(7),
-    Col::figure("gap p99", |row: &ServerRow| {
+    Col::figure("gap p99", |row| {
         worst(row.figures.events.and_then(|events| events.gap))
     })
     .hint("Time from one event of a stream to the next, in the worst round")
     .drop(12),
-    Col::figure("transfer", |row: &ServerRow| {
+    Col::figure("transfer", |row| {
         Cell::text(number::transfer(row.figures.transfer_per_s))
     })
     .hint("Bytes received per second, heads included")
     .drop(21),
-    Col::figure("reconnects/req", |row: &ServerRow| {
+    Col::figure("reconnects/req", |row| {
         let reconnects = row.figures.reconnects_per_request;
         Cell::optional((reconnects > 0.0).then_some(reconnects), count)
     })
@@ -103,53 +99,51 @@ static SPEED: [Col; 18] = [
 
 /// What the load cost the server.
 static COST: [Col; 10] = [
-    Col::figure("req/CPU s", |row: &ServerRow| {
+    Col::figure("req/CPU s", |row| {
         let cell = estimate(row.figures.costs.requests_per_cpu_s, count);
         rank(row.cpu_band, String::new(), cell)
     })
     .hint("Ok responses per second of server CPU time, with the rank by it")
     .drop(3),
-    Col::figure("CPU/req", |row: &ServerRow| {
+    Col::figure("CPU/req", |row| {
         estimate(row.figures.costs.cpu_ns_per_request, duration)
     })
     .hint("Server CPU time per ok response")
     .drop(14),
-    Col::figure("instructions/req", |row: &ServerRow| {
+    Col::figure("instructions/req", |row| {
         estimate(row.figures.costs.instructions_per_request, count)
     })
     .hint("Server instructions per ok response, user mode and kernel")
     .drop(15),
-    Col::figure("cycles/req", |row: &ServerRow| {
+    Col::figure("cycles/req", |row| {
         estimate(row.figures.costs.cycles_per_request, count)
     })
     .hint("Server CPU cycles per ok response, user mode and kernel")
     .drop(16),
-    Col::figure("energy/req", |row: &ServerRow| {
+    Col::figure("energy/req", |row| {
         estimate(row.figures.costs.joules_per_request, joules)
     })
     .hint("Joules of the whole processor package per ok response, the rest of the machine included")
     .drop(17),
-    Col::figure("peak memory", |row: &ServerRow| {
+    Col::figure("peak memory", |row| {
         Cell::text(bytes(row.figures.peak_memory_bytes as f64))
     })
     .hint("The most memory that the process tree held in any round")
     .drop(6),
-    Col::figure("growth/connection", |row: &ServerRow| {
+    Col::figure("growth/connection", |row| {
         estimate(row.figures.costs.growth_per_connection, bytes)
     })
     .hint("Memory growth under load per connection")
     .drop(18),
-    Col::figure("startup", |row: &ServerRow| {
-        estimate(row.figures.startup_ns, duration)
-    })
-    .hint("From the start of the process to its first expected response")
-    .drop(9),
-    Col::figure("to warm", |row: &ServerRow| {
+    Col::figure("startup", |row| estimate(row.figures.startup_ns, duration))
+        .hint("From the start of the process to its first expected response")
+        .drop(9),
+    Col::figure("to warm", |row| {
         estimate(row.figures.warming.time_to_warm_ns, number::time_to_warm)
     })
     .hint("How long a new process was under load until it stopped getting faster")
     .drop(10),
-    Col::figure("artefact", |row: &ServerRow| {
+    Col::figure("artefact", |row| {
         Cell::optional(row.server.artefact_bytes.map(|size| size as f64), bytes)
     })
     .hint("Size of the build's result")
@@ -159,30 +153,29 @@ static COST: [Col; 10] = [
 /// What the load cost the generator.
 static GENERATOR: [Col; 7] = [
     SERVER,
-    Col::figure("CPU/req", |row: &ServerRow| {
+    Col::figure("CPU/req", |row| {
         Cell::optional(row.figures.generator.cpu_ns_per_request, duration)
     }),
-    Col::figure("busiest thread", |row: &ServerRow| {
+    Col::figure("busiest thread", |row| {
         Cell::text(share(row.figures.generator.busy_max))
     }),
-    Col::figure("system calls/req", |row: &ServerRow| {
+    Col::figure("system calls/req", |row| {
         Cell::optional(row.figures.generator.system_calls_per_request, count)
     }),
-    Col::figure("cycles/req", |row: &ServerRow| {
+    Col::figure("cycles/req", |row| {
         Cell::optional(row.figures.generator.cycles_per_request, count)
     }),
-    Col::figure("instructions/req", |row: &ServerRow| {
+    Col::figure("instructions/req", |row| {
         Cell::optional(row.figures.generator.instructions_per_request, count)
     }),
-    Col::words("event loop", |row: &ServerRow| {
+    Col::words("event loop", |row| {
         Cell::text(row.figures.generator.event_loops.join(", "))
     }),
 ];
 
 /// Rates and latency, with the flags of each row.
 pub fn speed(table: &ResultTable) -> Table {
-    let title = baseline_title(table);
-    Table::of(&SPEED, rows(table, table.rows.iter().collect(), true)).titled("ratio", title)
+    Table::of(&SPEED, rows(table)).titled("ratio", baseline_title(table))
 }
 
 /// What the load cost the server, the cheapest in CPU time first.
@@ -190,14 +183,11 @@ pub fn cost(table: &ResultTable) -> Table {
     let columns = SPEED[1..2].iter().chain(&COST);
     let rows = table.by_cpu().into_iter().map(|row| {
         let is_first = row.cpu_band.is_some_and(|band| band.best == 1);
-        let tone = tone(row, is_first);
-        (
-            row,
-            Row {
-                tone,
-                ..Row::default()
-            },
-        )
+        let set = Row {
+            tone: tone(row, is_first),
+            ..Row::default()
+        };
+        (row, set)
     });
     Table::of(columns, rows)
 }
@@ -213,27 +203,22 @@ pub fn generator(table: &ResultTable) -> Table {
 /// The most important columns of all, for a terminal.
 pub fn all(table: &ResultTable) -> Table {
     let columns = SPEED.iter().chain(&COST);
-    Table::of(columns, rows(table, table.rows.iter().collect(), true))
+    Table::of(columns, rows(table))
 }
 
-fn rows<'t>(
-    table: &ResultTable,
-    rows: Vec<&'t ServerRow>,
-    with_errors: bool,
-) -> Vec<(&'t ServerRow, Row)> {
+fn rows(table: &ResultTable) -> impl Iterator<Item = (&ServerRow, Row)> {
     let mut above: Option<Option<Band>> = None;
-    let set = |row: &'t ServerRow| {
+    table.rows.iter().map(move |row| {
         let begins_group = above.is_some_and(|above| above != row.band()) && !table.is_open();
         above = Some(row.band());
         let row_set = Row {
             tone: tone(row, row.may_be_first()),
             begins_group,
-            flags: row.weighted_flags(with_errors),
+            flags: row.weighted_flags(true),
             ..Row::default()
         };
         (row, row_set)
-    };
-    rows.into_iter().map(set).collect()
+    })
 }
 
 /// Only rows that are not compared with the others are dimmed; a ranked row at the ceiling is compared.
@@ -286,7 +271,7 @@ fn relative(relative: Option<Relative>, shown: fn(f64) -> String) -> Cell {
 
 fn percentile(row: &ServerRow, percentile: Percentile) -> Cell {
     let interval = row.figures.interval(percentile);
-    let interval = interval.map(|(low, high)| number::duration_interval(low, high));
+    let interval = interval.map(|(low, high)| number::interval(low, high, duration));
     Cell::optional(row.figures.percentile(percentile), duration).with(interval)
 }
 

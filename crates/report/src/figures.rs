@@ -7,7 +7,7 @@ mod over_rounds;
 
 use std::collections::BTreeMap;
 
-use prony_model::{CountedRounds, LatencySummary, Measurement, Outcome, Outcomes};
+use prony_model::{Bound, CountedRounds, LatencySummary, Measurement, Outcome, Outcomes};
 use prony_stats::{Estimate, spearman, supports_percentile};
 
 pub use attempts::{Attempts, WarmingFigures};
@@ -16,7 +16,6 @@ pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
 
-use crate::bound::{self, Bound};
 use over_rounds::{Merged, over};
 
 /// What the measured rounds of one server gave together.
@@ -149,7 +148,7 @@ impl Figures {
             failed_rounds: by_round.failed().count(),
             attempts: Attempts::of(by_round),
             follows_noise: follows_noise(by_round),
-            limits: bound::limits(rounds),
+            limits: Bound::of_rounds(rounds),
             steal_share: rounds
                 .iter()
                 .map(|round| round.noise.steal_share)
@@ -203,31 +202,18 @@ impl Figures {
     }
 }
 
-/// The percentiles that tables and charts show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Percentile {
-    /// The median.
-    P50,
-    /// 90 % did not exceed it.
-    P90,
-    /// 99 % did not exceed it.
-    P99,
-    /// 99.9 % did not exceed it.
-    P999,
-}
-
-impl Percentile {
-    /// All of them, ascending.
-    pub const ALL: [Percentile; 4] = [Self::P50, Self::P90, Self::P99, Self::P999];
-
-    /// `p99.9` and the like.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
-        }
+prony_model::named! {
+    /// The percentiles that tables and charts show, ascending.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Percentile {
+        /// The median.
+        P50 = "p50",
+        /// 90 % did not exceed it.
+        P90 = "p90",
+        /// 99 % did not exceed it.
+        P99 = "p99",
+        /// 99.9 % did not exceed it.
+        P999 = "p99.9",
     }
 }
 

@@ -3,9 +3,8 @@
 use prony_model::Outcome;
 use prony_present::number::{self, exact, share};
 use prony_present::table::{Flag, Weight};
-use prony_present::words::{counted, plural};
+use prony_present::words::{self, counted, plural};
 
-use crate::bound::Bound;
 use crate::figures::{
     Attempts, Awaiting, Figures, HeldFigures, Kept, OpenFigures, Percentile, RATE_MADE,
     WarmingFigures, WrongResponses,
@@ -53,7 +52,7 @@ impl ServerRow {
             })),
             _ => None,
         };
-        let mut bounds: Vec<Flag> = self.bounds.iter().map(Bound::words).map(warning).collect();
+        let mut bounds: Vec<Flag> = self.bounds.iter().map(words::bound).map(warning).collect();
         let last = self.bounds.last().map(|bound| bound.name());
         if self.thinks && last == Some("at the ceiling") {
             bounds.pop();

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod absence;
-mod bound;
 mod charts;
 mod columns;
 mod conditions;
@@ -22,8 +21,7 @@ mod tables;
 mod verdict;
 
 pub use absence::{Absence, Why};
-pub use bound::{Bound, Cause, FigureKind, bounds, known};
-pub use charts::{ChartFile, ChartKind, chart_files, chart_svg};
+pub use charts::{ChartFile, ChartKind, chart_files};
 pub use conditions::end as end_of_run;
 pub use course::CourseTrial;
 pub use figures::{
@@ -35,4 +33,4 @@ pub use pages::{html, markdown, terminal};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
-pub use table::{RateOrder, ResultTable, RoundsReached, ServerLabel, ServerRow, Standing};
+pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};

@@ -1,6 +1,6 @@
 //! The whole report as a page, as Markdown and as text in a terminal.
 
-use prony_model::Run;
+use prony_model::{Run, ServerRecord, ServerStatus};
 use prony_present::load;
 use prony_present::number::{count, duration};
 use prony_present::page::{Block, Page, Section};
@@ -17,7 +17,7 @@ use crate::notes;
 use crate::published::{Document, DocumentTable, tables, words};
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
-use crate::table::{ResultTable, ServerLabel};
+use crate::table::ResultTable;
 use crate::verdict::{servers, verdict};
 
 /// The whole report as one self-contained HTML page, light or dark like the reader's system.
@@ -289,7 +289,7 @@ fn absences(summary: &RunSummary) -> Option<Section> {
             .map_or(String::new(), |place| format!(", {place}"));
         let head = format!("{}{place}: {}", absence.server.id, absence.why.label());
         let (line, code) = match &absence.why {
-            Why::Skipped { missing, install } => (
+            Why::NotReady(ServerStatus::Skipped { missing, install }) => (
                 format!("{head}; {missing} is missing. To install it:"),
                 Some(install.clone()),
             ),
@@ -315,7 +315,7 @@ fn conditions_section(run: &Run) -> Section {
         Block::Fold(format!("{title} ({})", lines.len()), vec![block])
     };
     let rows = run.servers.iter().map(|server| {
-        let made_with = ServerLabel::from(server).title();
+        let made_with = server.title();
         let started_by = command(&server.run_command);
         let cells = [
             &server.id,
@@ -422,7 +422,7 @@ fn overview(summary: &RunSummary) -> Section {
         true => Head::figure(format!("{}, median latency", table.name())),
         false => Head::figure(table.name()),
     });
-    let name = |server: &ServerLabel| Cell::text(&server.id).with(Some(server.title()));
+    let name = |server: &ServerRecord| Cell::text(&server.id).with(Some(server.title()));
     let rows = by_place(summary).into_iter().map(|server| Row {
         tone: if server.is_reference() {
             Tone::Aside
@@ -467,8 +467,8 @@ fn overview(summary: &RunSummary) -> Section {
     }
 }
 
-fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerLabel) -> Cell {
-    let Some(row) = table.rows.iter().find(|row| row.server.id == server.id) else {
+fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerRecord) -> Cell {
+    let Some(row) = table.row(&server.id) else {
         let mut absences = summary.absences.iter();
         let absence =
             absences.find(|absence| absence.server.id == server.id && absence.is_from(table));
@@ -492,9 +492,9 @@ fn highest_rate(table: &ResultTable) -> f64 {
 
 /// Every server with a row: by the first workload that it could be in, then by its mean share of the highest rate; the
 /// reference server last.
-fn by_place(summary: &RunSummary) -> Vec<&ServerLabel> {
-    let mut servers: Vec<&ServerLabel> = Vec::new();
-    for row in summary.tables.iter().flat_map(|table| &table.rows) {
+fn by_place(summary: &RunSummary) -> Vec<&ServerRecord> {
+    let mut servers: Vec<&ServerRecord> = Vec::new();
+    for row in summary.rows() {
         if !servers.iter().any(|label| label.id == row.server.id) {
             servers.push(&row.server);
         }
@@ -510,21 +510,19 @@ fn by_place(summary: &RunSummary) -> Vec<&ServerLabel> {
 }
 
 /// The first table that has a server, or that it is missing from.
-fn first_place(summary: &RunSummary, label: &ServerLabel) -> Option<usize> {
+fn first_place(summary: &RunSummary, label: &ServerRecord) -> Option<usize> {
     summary.tables.iter().position(|table| {
         let mut absences = summary.absences.iter();
-        table.rows.iter().any(|row| row.server.id == label.id)
+        table.row(&label.id).is_some()
             || absences.any(|absence| absence.server.id == label.id && absence.is_from(table))
     })
 }
 
 /// A server's rate as a share of the highest, over all tables that rank it by rate; 0 if there are none.
-fn mean_share(summary: &RunSummary, label: &ServerLabel) -> f64 {
+fn mean_share(summary: &RunSummary, label: &ServerRecord) -> f64 {
     let ranking = summary.tables.iter().filter(|table| !table.is_open());
-    let share = |table: &ResultTable| {
-        let row = table.rows.iter().find(|row| row.server.id == label.id)?;
-        Some(row.figures.rate.median / highest_rate(table))
-    };
+    let share =
+        |table: &ResultTable| Some(table.row(&label.id)?.figures.rate.median / highest_rate(table));
     let shares: Vec<f64> = ranking.filter_map(share).collect();
     shares.iter().sum::<f64>() / shares.len().max(1) as f64
 }

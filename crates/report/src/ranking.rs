@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use prony_model::{Bound, FigureKind};
 use prony_stats::{Band, Competitor, Order, bands};
 
-use crate::bound::{self, FigureKind};
 use crate::table::{RateOrder, ServerRow, Standing};
 
 /// Decides what limits each row's figures, and why it has no rank. Bands are assigned later.
@@ -14,7 +14,7 @@ pub fn assess(rows: &mut [ServerRow], open: bool) {
         row.bounds = row.figures.limits.clone();
         if !row.is_reference() {
             let share = row.share_of_ceiling.map(|share| share.ratio);
-            row.bounds.extend(bound::at_ceiling(rounds, share));
+            row.bounds.extend(Bound::at_ceiling(rounds, share));
         }
         row.standing = standing(row, open);
     }

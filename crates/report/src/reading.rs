@@ -1,9 +1,13 @@
 //! How to read a report: a paragraph for each of its terms.
 
-use prony_present::number::seconds;
+use std::collections::BTreeSet;
 
+use prony_present::number::seconds;
+use prony_stats::Estimate;
+
+use crate::figures::CostFigures;
 use crate::summary::RunSummary;
-use crate::table::{ResultTable, ServerRow};
+use crate::table::ResultTable;
 
 /// What a rank is, in short.
 pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is clearly faster (95 %). Every \
@@ -16,16 +20,9 @@ pub const RATIOS: &str = "Each figure as a ratio to the document's best row that
 
 /// How to read the tables: the paragraphs that this report needs.
 pub fn reading(summary: &RunSummary) -> Vec<String> {
-    let any = |has: fn(&ResultTable) -> bool| summary.tables.iter().any(has);
-    let counted: fn(&ResultTable) -> bool = |table| {
-        table.has_cost(|costs| {
-            costs.instructions_per_request.is_some() || costs.cycles_per_request.is_some()
-        })
+    let has = |cost: fn(&CostFigures) -> Option<Estimate>| {
+        summary.rows().any(|row| cost(&row.figures.costs).is_some())
     };
-    let grew: fn(&ResultTable) -> bool =
-        |table| table.has_cost(|costs| costs.growth_per_connection.is_some());
-    let has_energy: fn(&ResultTable) -> bool =
-        |table| table.has_cost(|costs| costs.joules_per_request.is_some());
     let if_so =
         |is_so: bool, paragraphs: &'static [&'static str]| if is_so { paragraphs } else { &[] };
     let paragraphs = [
@@ -35,12 +32,18 @@ pub fn reading(summary: &RunSummary) -> Vec<String> {
         if_so(summary.has_saturated(), &[SATURATED]),
         if_so(summary.has_users_closed(), &[USERS_CLOSED]),
         if_so(summary.has_open(), &OPEN),
-        if_so(any(ResultTable::has_events), &[EVENTS]),
+        if_so(
+            summary.tables.iter().any(ResultTable::has_events),
+            &[EVENTS],
+        ),
         &[PERCENTILES],
         &CPU,
-        if_so(any(counted), &[COUNTERS]),
-        if_so(any(grew), &[GROWTH]),
-        if_so(any(has_energy), &[ENERGY]),
+        if_so(
+            has(|costs| costs.instructions_per_request.or(costs.cycles_per_request)),
+            &[COUNTERS],
+        ),
+        if_so(has(|costs| costs.growth_per_connection), &[GROWTH]),
+        if_so(has(|costs| costs.joules_per_request), &[ENERGY]),
         &[TRANSFER, GENERATOR],
         &NOISE,
     ];
@@ -139,8 +142,7 @@ const NOISE: [&str; 2] = [
 
 /// How the servers of this run were warmed up, and which were kept running; `None` if no trial waited until its server was warm.
 fn warming(summary: &RunSummary) -> Option<String> {
-    let rows = || summary.tables.iter().flat_map(|table| &table.rows);
-    let limit_s = rows().filter_map(|row| row.figures.warming.limit_s);
+    let limit_s = summary.rows().filter_map(|row| row.figures.warming.limit_s);
     let limit = seconds(limit_s.reduce(f64::max)?);
     let mut text = format!(
         "Warm-up: before the first trial of a server under a load, Prony loads it until its rate and its CPU time per response \
@@ -148,16 +150,14 @@ fn warming(summary: &RunSummary) -> Option<String> {
          less is restarted for each later trial and warmed up for as long again, or for the load's own warm-up if that is longer. \
          Time to warm is how long a new process was under load until it stopped improving; startup comes before it."
     );
-    let kept = rows().filter(|row| row.figures.warming.kept);
-    let mut kept: Vec<&str> = kept.map(|row: &ServerRow| row.server.id.as_str()).collect();
-    kept.sort_unstable();
-    kept.dedup();
+    let kept = summary.rows().filter(|row| row.figures.warming.kept);
+    let kept: BTreeSet<&str> = kept.map(|row| row.server.id.as_str()).collect();
     if !kept.is_empty() {
         text += &format!(
             " Servers that took longer keep running from round to round: {}. Before each later trial they get only the load's own \
              warm-up. Their intervals do not show how much another process of the same server would differ, and their peak memory is \
              that of the process's whole life.",
-            kept.join(", ")
+            Vec::from_iter(kept).join(", ")
         );
     }
     Some(text)

@@ -1,11 +1,13 @@
 //! The summary of a run: a table for each workload and load, and which servers are missing from it and why.
 
+use std::collections::BTreeSet;
+
 use prony_model::{LoadShape, Run, TrialRecord};
 
 use crate::absence::{self, Absence, Why};
 use crate::published::Document;
 use crate::quiet::Quiet;
-use crate::table::ResultTable;
+use crate::table::{ResultTable, ServerRow};
 use crate::tables;
 
 /// The summary of a run.
@@ -33,14 +35,15 @@ impl RunSummary {
         }
     }
 
-    /// The servers that sent wrong responses under load, by id, without duplicates.
-    pub fn wrong_servers(&self) -> Vec<&str> {
-        let rows = self.tables.iter().flat_map(|table| &table.rows);
-        let wrong = rows.filter(|row| row.figures.wrong.is_some());
-        let mut servers: Vec<&str> = wrong.map(|row| row.server.id.as_str()).collect();
-        servers.sort_unstable();
-        servers.dedup();
-        servers
+    /// The rows of all tables.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &ServerRow> {
+        self.tables.iter().flat_map(|table| &table.rows)
+    }
+
+    /// The servers that sent wrong responses under load, by id.
+    pub fn wrong_servers(&self) -> BTreeSet<&str> {
+        let wrong = self.rows().filter(|row| row.figures.wrong.is_some());
+        wrong.map(|row| row.server.id.as_str()).collect()
     }
 
     /// Whether a table is of a closed loop.
@@ -83,33 +86,22 @@ impl RunSummary {
 
     /// The number of workloads that were tried.
     pub(crate) fn workloads(&self) -> usize {
-        let first = |(i, table): &(usize, &ResultTable)| {
-            let mut before = self.tables[..*i].iter();
-            before.all(|other| other.workload != table.workload)
-        };
-        self.tables.iter().enumerate().filter(first).count()
+        let workloads = self.tables.iter().map(|table| &table.workload);
+        workloads.collect::<BTreeSet<_>>().len()
     }
 
     /// What a server is missing from: the name of the table or of the workload; `None` for all.
     pub fn missing_from(&self, why: &Why) -> Option<String> {
-        let load = match why {
-            Why::Failed { load, .. } | Why::NotTried { load, .. } => Some(load),
-            _ => None,
-        };
         let workload = why.workload()?;
         let mut tables = self.tables.iter();
         let table = tables.find(|table| {
-            table.workload == workload && load.is_some_and(|load| load.same_load(&table.load))
+            table.workload == workload && why.load().is_some_and(|load| load.same_load(&table.load))
         });
         Some(table.map_or(workload.to_owned(), ResultTable::name))
     }
 
-    /// The numbers of rounds behind the rows, ascending, without duplicates.
-    pub fn round_counts(&self) -> Vec<usize> {
-        let rows = self.tables.iter().flat_map(|table| &table.rows);
-        let mut counts: Vec<_> = rows.map(|row| row.figures.rate.n).collect();
-        counts.sort_unstable();
-        counts.dedup();
-        counts
+    /// The numbers of rounds behind the rows.
+    pub fn round_counts(&self) -> BTreeSet<usize> {
+        self.rows().map(|row| row.figures.rate.n).collect()
     }
 }

@@ -1,11 +1,10 @@
 //! The results on one workload under one load: a table with a row for each server.
 
-use prony_model::{EnoughRounds, LoadSpec, Run};
+use prony_model::{Bound, EnoughRounds, FigureKind, LoadSpec, Run, ServerRecord};
 use prony_stats::{Band, Known, Order};
 
-use crate::bound::{Bound, FigureKind, known};
 use crate::course::CourseTrial;
-use crate::figures::{CostFigures, Figures, Relative};
+use crate::figures::{Figures, Relative};
 
 /// The results on one workload under one load.
 #[derive(Clone, Debug)]
@@ -37,7 +36,7 @@ pub struct ResultTable {
 #[derive(Clone, Debug)]
 pub struct ServerRow {
     /// The server.
-    pub server: ServerLabel,
+    pub server: ServerRecord,
     /// Its rank band, or why it has none.
     pub standing: Standing,
     /// Its figures.
@@ -73,23 +72,6 @@ pub enum Standing {
     Offered,
     /// Responses under load were wrong, so its rate does not count.
     WrongResponses,
-}
-
-/// What identifies a server wherever it is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerLabel {
-    /// Its id.
-    pub id: String,
-    /// Programming language.
-    pub language: String,
-    /// Framework or library.
-    pub framework: String,
-    /// The version, as found.
-    pub version: Option<String>,
-    /// `stdlib`, `framework`, `tuned` or `reference`.
-    pub class: String,
-    /// The size of the build's result, in bytes.
-    pub artefact_bytes: Option<u64>,
 }
 
 /// Which rows the rates tell apart.
@@ -156,6 +138,11 @@ impl ResultTable {
         self.load.shape.is_open()
     }
 
+    /// A server's row, if it has one.
+    pub fn row(&self, server: &str) -> Option<&ServerRow> {
+        self.rows.iter().find(|row| row.server.id == server)
+    }
+
     /// Whether its responses were read as event streams.
     pub fn has_events(&self) -> bool {
         self.rows.iter().any(|row| row.figures.events.is_some())
@@ -171,12 +158,8 @@ impl ResultTable {
 
     /// Whether any row has server CPU time.
     pub fn has_cpu(&self) -> bool {
-        self.has_cost(|costs| costs.requests_per_cpu_s.is_some())
-    }
-
-    /// Whether any row has this cost.
-    pub(crate) fn has_cost(&self, known: fn(&CostFigures) -> bool) -> bool {
-        self.rows.iter().any(|row| known(&row.figures.costs))
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.figures.requests_per_cpu_s().is_some())
     }
 
     /// The row of the reference server that the others are compared with, if it took part.
@@ -209,43 +192,13 @@ impl ServerRow {
     pub fn known(&self, kind: FigureKind) -> Known {
         match self.standing {
             Standing::WrongResponses => Known::Nothing,
-            _ => known(&self.bounds, kind),
+            _ if self.bounds.iter().any(|bound| bound.hides(kind)) => Known::AtLeast,
+            _ => Known::Exactly,
         }
     }
 
     /// Whether it is a reference server (whose rate may also be a lower bound).
     pub fn is_reference(&self) -> bool {
         self.server.is_reference()
-    }
-}
-
-impl ServerLabel {
-    /// Whether it is a reference server.
-    pub fn is_reference(&self) -> bool {
-        self.class == "reference"
-    }
-
-    /// Language, framework and version in one line, without repetitions.
-    pub fn title(&self) -> String {
-        let mut words = vec![self.language.as_str()];
-        if !self.framework.eq_ignore_ascii_case(&self.language) {
-            words.push(&self.framework);
-        }
-        words.extend(self.version.as_deref());
-        words.retain(|word| !word.is_empty());
-        words.join(" ")
-    }
-}
-
-impl From<&prony_model::ServerRecord> for ServerLabel {
-    fn from(record: &prony_model::ServerRecord) -> Self {
-        Self {
-            id: record.id.clone(),
-            language: record.language.clone(),
-            framework: record.framework.clone(),
-            version: record.version.clone(),
-            class: record.class.clone(),
-            artefact_bytes: record.artefact_bytes,
-        }
     }
 }

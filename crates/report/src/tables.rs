@@ -1,6 +1,7 @@
 //! Builds the tables: groups trials by workload and load, sums up each server, ranks, and names each table.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use prony_model::{CEILING, CountedRounds, LoadShape, LoadSpec, Run, Stage, TrialRecord};
 use prony_present::load::{Distinction, distinction};
@@ -8,7 +9,7 @@ use prony_present::load::{Distinction, distinction};
 use crate::course::course;
 use crate::figures::{Figures, Percentile, Relative};
 use crate::ranking;
-use crate::table::{RateOrder, ResultTable, RoundsReached, ServerLabel, ServerRow, Standing};
+use crate::table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};
 
 /// The tables of a run, in the suite's order.
 pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
@@ -27,7 +28,7 @@ pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
                 baseline: baseline(run, &rows),
                 rows,
                 order,
-                rounds: rounds(&here),
+                rounds: tried_rounds(&here),
                 course: course(&here),
                 enough: RoundsReached::of(run, &workload, &load),
                 slug: slug(&workload),
@@ -41,11 +42,9 @@ pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
     tables
 }
 
-fn rounds(trials: &[&TrialRecord]) -> usize {
-    let mut rounds: Vec<u32> = trials.iter().map(|record| record.trial.round).collect();
-    rounds.sort_unstable();
-    rounds.dedup();
-    rounds.len()
+fn tried_rounds(trials: &[&TrialRecord]) -> usize {
+    let rounds = trials.iter().map(|record| record.trial.round);
+    rounds.collect::<BTreeSet<_>>().len()
 }
 
 /// Every workload and load that was tried. Trials are shuffled, so the order comes from the servers' lists of verified
@@ -114,14 +113,13 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<ServerRow>, Opti
         .servers
         .iter()
         .filter_map(|server| {
-            let label = ServerLabel::from(server);
             let own = trials.iter().filter(|r| r.trial.server == server.id);
             let figures = Figures::of(&CountedRounds::of(own.copied()))?;
             Some(ServerRow {
                 standing: Standing::Offered,
                 bounds: Vec::new(),
                 is_ceiling: server.id == CEILING,
-                server: label,
+                server: server.clone(),
                 figures,
                 share_of_ceiling: None,
                 of_baseline: None,

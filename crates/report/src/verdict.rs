@@ -33,24 +33,15 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
         .map(|kind| (kind, 0))
         .into();
     for id in ids {
-        let rows = || {
-            summary
-                .tables
-                .iter()
-                .flat_map(|table| &table.rows)
-                .filter(|row| row.server.id == *id)
-        };
-        let absence = || {
-            summary
-                .absences
-                .iter()
-                .find(|absence| absence.server.id == *id)
-        };
+        let rows = || summary.rows().filter(|row| row.server.id == *id);
+        let mut absences = summary.absences.iter();
         let kind = match rows().next() {
             Some(row) if row.is_reference() => "reference",
             Some(_) if rows().any(|row| row.band().is_some()) => "ranked",
             Some(_) => "unranked",
-            None => absence().map_or("not tried", |absence| absence.why.label()),
+            None => absences
+                .find(|absence| absence.server.id == *id)
+                .map_or("not tried", |absence| absence.why.label()),
         };
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
             Some((_, count)) => *count += 1,

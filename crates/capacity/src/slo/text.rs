@@ -6,46 +6,24 @@ use super::{Clause, STATISTICS, Slo};
 
 /// Why a text is not an SLO.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
 pub enum SloError {
-    /// No bound.
     #[error("it has no bound; write for instance p99<10ms,errors<0.1%")]
     Empty,
-    /// Not a name, `<` and a bound.
     #[error(
         "`{text}` is not a bound; write a name, < and a value, for instance p99<10ms or errors<0.1%"
     )]
-    NoBound {
-        /// What was given.
-        text: String,
-    },
-    /// An unknown name.
+    NoBound { text: String },
     #[error("unknown name `{name}`; use p50, p90, p95, p99, p99.9, mean, max or errors")]
-    Name {
-        /// What was given.
-        name: String,
-    },
-    /// Not a duration, or a duration of 0.
+    Name { name: String },
     #[error("`{text}` is not a duration that can bound {name}; write for instance {name}<10ms")]
-    Duration {
-        /// The name.
-        name: String,
-        /// What was given.
-        text: String,
-    },
-    /// Not a percentage.
+    Duration { name: String, text: String },
     #[error(
         "`{text}` is not a share of errors; write a percentage from 0% to 100%, for instance errors<0.1%"
     )]
-    Percent {
-        /// What was given.
-        text: String,
-    },
-    /// Two bounds for one name.
+    Percent { text: String },
     #[error("{name} has two bounds; write only one")]
-    Twice {
-        /// The name.
-        name: String,
-    },
+    Twice { name: String },
 }
 
 impl FromStr for Slo {

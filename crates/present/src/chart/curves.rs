@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, shortened, tenth};
+use super::{Axis, Chart, Dot, tenth};
+use crate::terminal::cut;
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
@@ -69,8 +70,8 @@ impl CurveChart {
     /// Draws it.
     pub fn draw(&self) -> Chart {
         let body = html! {
-            text class="heading" x=(LEFT) y="20" { (shortened(&self.title, 80)) }
-            text class="soft" x=(LEFT) y="38" { (shortened(&self.subtitle, 95)) }
+            text class="heading" x=(LEFT) y="20" { (cut(&self.title, 80)) }
+            text class="soft" x=(LEFT) y="38" { (cut(&self.subtitle, 95)) }
             (self.grid())
             @if let Some(band) = &self.band { (self.band(band)) }
             @for level in &self.levels {

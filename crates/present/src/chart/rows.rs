@@ -4,8 +4,8 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Scale, shortened, tenth};
-use crate::terminal::wrapped;
+use super::{Axis, Chart, Scale, tenth};
+use crate::terminal::{cut, wrapped};
 
 const WIDTH: f64 = 360.0;
 const EDGE: f64 = 8.0;
@@ -168,7 +168,7 @@ impl RowChart {
         match lines.as_slice() {
             [first, second, _, ..] => vec![
                 first.clone(),
-                format!("{}…", shortened(second, HEADING_LETTERS - 1)),
+                format!("{}…", cut(second, HEADING_LETTERS - 1)),
             ],
             _ => lines,
         }
@@ -215,7 +215,7 @@ impl RowChart {
         html! {
             g transform={ "translate(0 " (tenth(begins)) ")" } {
                 title { (row.label) ": " (row.value) " " (row.note) }
-                text class="label" x=(EDGE) y="13" { (shortened(&row.label, LINE_LETTERS.saturating_sub(taken).max(12))) }
+                text class="label" x=(EDGE) y="13" { (cut(&row.label, LINE_LETTERS.saturating_sub(taken).max(12))) }
                 text class="value" x=(WIDTH - EDGE) y="13" text-anchor="end" {
                     (row.value)
                     @if !row.note.is_empty() { tspan class="soft" dx="6" { (row.note) } }

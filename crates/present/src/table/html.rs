@@ -29,15 +29,10 @@ impl Table {
             .filter(|class| class.0)
             .map(|class| class.1)
             .collect();
-        let name = self
-            .heads
-            .iter()
-            .position(|head| head.is_words)
-            .unwrap_or(0);
         html! {
             tr class=[(!classes.is_empty()).then(|| classes.join(" "))] {
                 @for (i, (cell, head)) in row.cells.iter().zip(&self.heads).enumerate() {
-                    @if i == name { th scope="row" { (content(cell)) (flags(row)) } }
+                    @if i == self.name() { th scope="row" { (content(cell)) (flags(row)) } }
                     @else { (figure(cell, head)) }
                 }
                 @if let Some(why) = &row.absent {

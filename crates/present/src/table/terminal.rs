@@ -1,6 +1,6 @@
 //! A table in a terminal: the most important columns that fit its width.
 
-use super::{Colour, Row, Table, Tone, Weight};
+use super::{Colour, Row, Table, Tone, Weight, least_important};
 use crate::terminal::{Paint, cut, wrapped};
 
 const GAP: usize = 2;
@@ -26,15 +26,8 @@ impl Table {
         let mut columns: Vec<Set> = (0..self.heads.len())
             .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
             .collect();
-        let used = |columns: &[Set]| {
-            columns
-                .iter()
-                .map(|column| column.width + GAP)
-                .sum::<usize>()
-        };
-        while used(&columns) > width + GAP {
-            let least = (0..columns.len()).max_by_key(|&i| (columns[i].drop, i));
-            let Some(least) = least.filter(|&i| columns[i].drop > 0) else {
+        while whole_width(&columns) > width {
+            let Some(least) = least_important(columns.iter().map(|column| column.drop)) else {
                 break;
             };
             columns.remove(least);
@@ -63,9 +56,7 @@ impl Table {
             let mut block: Vec<&Set> = columns[..names].iter().collect();
             while next < columns.len() {
                 block.push(&columns[next]);
-                if next > first
-                    && block.iter().map(|column| column.width + GAP).sum::<usize>() > width + GAP
-                {
+                if next > first && whole_width(block.iter().copied()) > width {
                     block.pop();
                     break;
                 }
@@ -105,7 +96,7 @@ impl Table {
         if self.heads.iter().any(|head| !head.title.is_empty()) {
             lines.push(paint.dim(&cut(&line(0, columns, plain), width)));
         }
-        let whole: usize = columns.iter().map(|column| column.width + GAP).sum();
+        let whole = whole_width(columns.iter().copied());
         for (i, row) in self.rows.iter().enumerate() {
             // The line separates what is not compared, and that must come last.
             let begins_aside = row.tone == Tone::Aside
@@ -113,7 +104,7 @@ impl Table {
                 && self.rows[i - 1].tone != Tone::Aside
                 && self.rows[i..].iter().all(|row| row.tone == Tone::Aside);
             if begins_aside {
-                lines.push(paint.dim(&"╌".repeat((whole - GAP).min(width))));
+                lines.push(paint.dim(&"╌".repeat(whole.min(width))));
             }
             let text = match &row.absent {
                 Some(why) => format!("{}  {why}", line(i + 1, &columns[..names], plain)),
@@ -169,6 +160,12 @@ impl Table {
         let detail = detail.map(|(title, drop)| set(title, details, drop));
         std::iter::once(main).chain(detail).collect()
     }
+}
+
+/// The width of columns side by side.
+fn whole_width<'s>(columns: impl IntoIterator<Item = &'s Set>) -> usize {
+    let widths = columns.into_iter().map(|column| column.width + GAP);
+    widths.sum::<usize>().saturating_sub(GAP)
 }
 
 fn flags(row: &Row, width: usize, paint: Paint) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! What a load cost the server and the generator: the figures that noise affects least.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::{CountedRounds, GeneratorCost, Measurement};
 use prony_stats::Estimate;
@@ -86,9 +86,7 @@ pub struct GeneratorFigures {
 impl GeneratorFigures {
     pub(super) fn of(rounds: &[&Measurement]) -> Self {
         let costs = || rounds.iter().map(|round| &round.load.generator);
-        let mut event_loops: Vec<String> = costs().map(|cost| cost.event_loop.clone()).collect();
-        event_loops.sort_unstable();
-        event_loops.dedup();
+        let event_loops: BTreeSet<&str> = costs().map(|cost| cost.event_loop.as_str()).collect();
         let cpu_ns = |cost: &GeneratorCost| Some((cost.cpu_user_s + cost.cpu_system_s) * 1e9);
         let counted = |calls: u64| (calls > 0).then_some(calls as f64);
         Self {
@@ -97,7 +95,7 @@ impl GeneratorFigures {
             cycles_per_request: per_request(rounds, |cost| Some(cost.cycles? as f64)),
             instructions_per_request: per_request(rounds, |cost| Some(cost.instructions? as f64)),
             busy_max: costs().map(|cost| cost.busy_max).fold(0.0, f64::max),
-            event_loops,
+            event_loops: event_loops.into_iter().map(str::to_owned).collect(),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Fills a document's tables with what was measured here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::{
-    CountedRounds, Measurement, Published, PublishedFigure, PublishedRow, PublishedTable, Run,
-    TrialRecord,
+    CountedRounds, FigureKind, Measurement, Published, PublishedFigure, PublishedRow,
+    PublishedTable, Run, ServerRecord, TrialRecord,
 };
 use prony_present::table::Flag;
 use prony_stats::Known;
@@ -13,9 +13,8 @@ use super::document::{Document, DocumentRow, DocumentTable};
 use super::measured::Measured;
 use super::{held, measured};
 use crate::absence::why_absent;
-use crate::bound::FigureKind;
 use crate::figures::OpenFigures;
-use crate::table::{ResultTable, ServerLabel, ServerRow};
+use crate::table::{ResultTable, ServerRow};
 
 impl Document {
     /// The document of a run, filled from its trials; `None` if the run has none.
@@ -77,12 +76,7 @@ impl Filling<'_> {
     }
 
     fn row(&self, row: &PublishedRow, in_document: bool) -> DocumentRow {
-        let label = self
-            .run
-            .servers
-            .iter()
-            .find(|server| server.id == row.server);
-        let label = label.map(ServerLabel::from);
+        let label = self.run.server(&row.server);
         let summed = self.summed(&row.server, &row.workload);
         let PublishedRow {
             name,
@@ -94,8 +88,8 @@ impl Filling<'_> {
             absent: summed
                 .is_none()
                 .then(|| why_absent(self.run, self.trials, &server, &workload, &self.source.load)),
-            made_with: label.as_ref().map_or(String::new(), ServerLabel::title),
-            is_reference: label.is_some_and(|label| label.is_reference()),
+            made_with: label.map_or(String::new(), ServerRecord::title),
+            is_reference: label.is_some_and(ServerRecord::is_reference),
             known: self.known(&server, &workload),
             flags: summed.map_or(Vec::new(), |summed| self.flags(summed, &workload)),
             measured: summed.map_or(BTreeMap::new(), |summed| self.measured(summed, &workload)),
@@ -134,9 +128,7 @@ impl Filling<'_> {
         let mut tables = self.tables.iter();
         tables
             .find(|table| table.workload == workload && table.load.same_load(&self.source.load))?
-            .rows
-            .iter()
-            .find(|row| row.server.id == server)
+            .row(server)
     }
 
     fn measured(&self, summed: &ServerRow, workload: &str) -> BTreeMap<PublishedFigure, Measured> {
@@ -181,12 +173,8 @@ impl Filling<'_> {
     }
 
     fn rounds_of(&self, server: &str, workload: &str) -> Vec<(u32, &Measurement)> {
-        let load = &self.source.load;
-        let own = self
-            .trials
-            .iter()
-            .filter(|record| record.is_of(server, workload, load));
-        CountedRounds::of(own).measured().collect()
+        let rounds = CountedRounds::among(self.trials, server, workload, &self.source.load);
+        rounds.measured().collect()
     }
 
     /// The rounds in which any of the table's rows was tried.
@@ -197,10 +185,8 @@ impl Filling<'_> {
                 && rows.any(|row| row.workload == record.trial.workload)
         };
         let tried = self.trials.iter().filter(here);
-        let mut rounds: Vec<u32> = tried.map(|record| record.trial.round).collect();
-        rounds.sort_unstable();
-        rounds.dedup();
-        rounds
+        let rounds: BTreeSet<u32> = tried.map(|record| record.trial.round).collect();
+        rounds.into_iter().collect()
     }
 
     /// The flags of the row; without its errors if a column has them.

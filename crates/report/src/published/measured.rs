@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::{Measurement, PublishedFigure, RoundSummary};
+use prony_model::{FigureKind, Measurement, PublishedFigure, RoundSummary};
 use prony_present::number::{self, bytes, count, duration, transfer};
 use prony_stats::{Estimate, Ratio, median};
 
-use crate::bound::FigureKind;
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
 /// A figure as measured here.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The figure.
     pub value: f64,
@@ -126,8 +125,7 @@ impl Own<'_> {
             value: startup.median,
             spread: interval,
             interval,
-            rounds: Vec::new(),
-            detail: String::new(),
+            ..Measured::default()
         })
     }
 
@@ -257,10 +255,8 @@ fn share(
 fn exact(value: f64) -> Measured {
     Measured {
         value,
-        spread: None,
         interval: Some((value, value)),
-        rounds: Vec::new(),
-        detail: String::new(),
+        ..Measured::default()
     }
 }
 
@@ -270,11 +266,7 @@ pub(super) fn published(
     summary: RoundSummary,
     values: &[f64],
 ) -> Option<f64> {
-    let values: Vec<f64> = values
-        .iter()
-        .copied()
-        .filter(|value| value.is_finite())
-        .collect();
+    let values: Vec<f64> = values.iter().copied().filter_map(finite).collect();
     match gathering(figure) {
         _ if values.is_empty() => None,
         Gathering::Highest => Some(highest(&values)),

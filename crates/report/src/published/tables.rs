@@ -7,7 +7,7 @@ use prony_present::table::{Cell, Head, Row, Table, Tone};
 use super::document::{DocumentRow, DocumentTable};
 use super::held;
 use super::measured::{Gathering, gathering};
-use super::words::{self, shown, title};
+use super::words::{self, title};
 
 /// Where the figures come from.
 #[derive(Clone, Copy, PartialEq)]
@@ -227,7 +227,7 @@ fn figure_cell(
     });
     let detail = Some(measured.detail.clone()).filter(|detail| !detail.is_empty());
     let details: Vec<String> = spread.into_iter().chain(detail).collect();
-    Cell::text(shown(figure, measured.value)).with(Some(details.join("; ")))
+    Cell::text(words::tick(figure)(measured.value)).with(Some(details.join("; ")))
 }
 
 /// `0.79 → 0.81`: published, and measured here. A figure that is a share already is shown as it is.

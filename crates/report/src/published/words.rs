@@ -20,11 +20,6 @@ pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     }
 }
 
-/// A figure with its unit.
-pub fn shown(figure: PublishedFigure, value: f64) -> String {
-    tick(figure)(value)
-}
-
 /// Formats a figure with its unit.
 pub fn tick(figure: PublishedFigure) -> fn(f64) -> String {
     about(figure).shown
@@ -199,6 +194,7 @@ pub fn overall(table: &DocumentTable) -> Option<String> {
     ))
 }
 
+#[derive(Default)]
 struct Counts {
     pairs: usize,
     in_order: usize,
@@ -209,13 +205,7 @@ struct Counts {
 
 impl Counts {
     fn of<'a>(held: impl IntoIterator<Item = &'a Held>) -> Counts {
-        let mut counts = Counts {
-            pairs: 0,
-            in_order: 0,
-            reversed: 0,
-            untold: 0,
-            not_measured: 0,
-        };
+        let mut counts = Counts::default();
         for held in held {
             counts.pairs += held.pairs();
             counts.in_order += held.in_order;

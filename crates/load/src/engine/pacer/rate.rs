@@ -162,12 +162,7 @@ fn warmup(schedule: &Schedule) -> Stage {
         .stages
         .iter()
         .flat_map(|stage| [stage.from_per_s, stage.to_per_s]);
-    let rate = rates.into_iter().find(|&rate| rate > 0.0).unwrap_or(0.0);
-    Stage {
-        from_per_s: rate,
-        to_per_s: rate,
-        duration_s: None,
-    }
+    Stage::endless(rates.into_iter().find(|&rate| rate > 0.0).unwrap_or(0.0))
 }
 
 impl Pacer for Rate<'_> {

@@ -39,15 +39,10 @@ impl Stages {
                 self.begins_s += duration_s;
                 self.begins_at += arrivals;
                 self.current += 1;
-                if self.current < self.stages.len() {
-                    continue;
+                if self.current == self.stages.len() {
+                    // The last rate continues.
+                    self.stages.push(Stage::endless(stage.to_per_s));
                 }
-                // The last rate continues.
-                self.stages.push(Stage {
-                    from_per_s: stage.to_per_s,
-                    to_per_s: stage.to_per_s,
-                    duration_s: None,
-                });
                 continue;
             }
             return (stage.from_per_s > 0.0).then(|| self.begins_s + left / stage.from_per_s);

@@ -10,46 +10,27 @@ pub const MAX_FRAME: usize = 16_384;
 /// Bytes of a frame's header.
 pub(super) const FRAME_HEADER: usize = 9;
 
-/// The type of a frame. Unknown ones are ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
-pub enum Kind {
-    Data = 0x0,
-    Headers = 0x1,
-    Priority = 0x2,
-    RstStream = 0x3,
-    Settings = 0x4,
-    PushPromise = 0x5,
-    Ping = 0x6,
-    GoAway = 0x7,
-    WindowUpdate = 0x8,
-    Continuation = 0x9,
-}
-
-impl Kind {
-    /// By number, from 0 on.
-    const ALL: [(Kind, &'static str); 10] = [
-        (Kind::Data, "DATA"),
-        (Kind::Headers, "HEADERS"),
-        (Kind::Priority, "PRIORITY"),
-        (Kind::RstStream, "RST_STREAM"),
-        (Kind::Settings, "SETTINGS"),
-        (Kind::PushPromise, "PUSH_PROMISE"),
-        (Kind::Ping, "PING"),
-        (Kind::GoAway, "GOAWAY"),
-        (Kind::WindowUpdate, "WINDOW_UPDATE"),
-        (Kind::Continuation, "CONTINUATION"),
-    ];
-
-    pub(super) fn from_byte(byte: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(byte)).map(|&(kind, _)| kind)
+prony_model::named! {
+    /// The type of a frame, by its number from 0 on. Unknown ones are ignored.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
+    pub enum Kind {
+        Data = "DATA",
+        Headers = "HEADERS",
+        Priority = "PRIORITY",
+        RstStream = "RST_STREAM",
+        Settings = "SETTINGS",
+        PushPromise = "PUSH_PROMISE",
+        Ping = "PING",
+        GoAway = "GOAWAY",
+        WindowUpdate = "WINDOW_UPDATE",
+        Continuation = "CONTINUATION",
     }
 }
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL[*self as usize].1)
+        f.write_str(self.name())
     }
 }
 
@@ -117,7 +98,7 @@ impl FrameHeader {
         let [a, b, c, kind, flags, stream @ ..] = *bytes;
         Self {
             length: u32::from_be_bytes([0, a, b, c]) as usize,
-            kind: Kind::from_byte(kind),
+            kind: Kind::ALL.get(usize::from(kind)).copied(),
             flags,
             // The highest bit is reserved.
             stream: u32::from_be_bytes(stream) & 0x7fff_ffff,

@@ -70,7 +70,7 @@ pub(in crate::wire) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
         assert!(length <= MAX_FRAME, "a frame of {length} bytes");
         frames.push(Sent {
-            kind: Kind::from_byte(kind).unwrap(),
+            kind: Kind::ALL[usize::from(kind)],
             flags,
             stream: u32::from_be_bytes(stream),
             payload: rest[..length].to_vec(),

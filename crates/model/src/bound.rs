@@ -1,15 +1,13 @@
 //! When a row's figures are lower bounds, and which of them: the one rule for rankings, published orders and regression checks.
 
-use prony_model::Measurement;
-use prony_present::number::share;
-use prony_stats::Known;
+use crate::Measurement;
 
 /// From this share of the ceiling's rate up, the machine may be the bottleneck rather than the server.
-pub const AT_CEILING: f64 = 0.9;
+const AT_CEILING: f64 = 0.9;
 
 /// If more than this share of a row's rounds is limited, the row is a lower bound: with fewer, neither the median of the rounds
 /// nor the middle of their ratios would move far, whatever the limited rounds would have given.
-pub const TOLERATED: f64 = 0.25;
+const TOLERATED: f64 = 0.25;
 
 /// Something other than the server limited a row's figures: the server may be better than they show, and is not worse.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,55 +44,31 @@ pub enum FigureKind {
     Other,
 }
 
-/// The bounds of a row with these rounds; `share_of_ceiling` is the ratio of its rate to the reference server's.
-pub fn bounds(rounds: &[&Measurement], share_of_ceiling: Option<f64>) -> Vec<Bound> {
-    let mut bounds = limits(rounds);
-    bounds.extend(at_ceiling(rounds.len(), share_of_ceiling));
-    bounds
-}
-
-/// The bounds that the rounds show themselves.
-pub(crate) fn limits(rounds: &[&Measurement]) -> Vec<Bound> {
-    let limited = |round: &&&Measurement| round.client_limited();
-    let mut evidence = rounds.iter().filter(limited);
-    let evidence = evidence.find_map(|round| round.load.generator.client_limited_by.clone());
-    let warming = |round: &&&Measurement| round.still_warming();
-    let counted = [
-        (
-            Cause::Generator(evidence),
-            rounds.iter().filter(limited).count(),
-        ),
-        (Cause::StillWarming, rounds.iter().filter(warming).count()),
-    ];
-    let there = counted.into_iter().filter(|(_, count)| *count > 0);
-    there
-        .map(|(cause, count)| Bound {
-            cause,
-            rounds: count,
-            of: rounds.len(),
-        })
-        .collect()
-}
-
-/// The bound of a rate near the reference server's.
-pub(crate) fn at_ceiling(rounds: usize, share: Option<f64>) -> Option<Bound> {
-    let share = share.filter(|share| *share >= AT_CEILING)?;
-    Some(Bound {
-        cause: Cause::Ceiling(share),
-        rounds,
-        of: rounds,
-    })
-}
-
-/// What the figures of a kind say about the row's server.
-pub fn known<'a>(bounds: impl IntoIterator<Item = &'a Bound>, kind: FigureKind) -> Known {
-    match bounds.into_iter().any(|bound| bound.hides(kind)) {
-        true => Known::AtLeast,
-        false => Known::Exactly,
-    }
-}
-
 impl Bound {
+    /// The bounds that the rounds of a row show themselves.
+    pub fn of_rounds(rounds: &[&Measurement]) -> Vec<Self> {
+        let of = rounds.len();
+        let limited = rounds.iter().filter(|round| round.client_limited());
+        let mut evidence = limited.clone();
+        let evidence = evidence.find_map(|round| round.load.generator.client_limited_by.clone());
+        let warming = rounds.iter().filter(|round| round.still_warming());
+        let counted = [
+            (Cause::Generator(evidence), limited.count()),
+            (Cause::StillWarming, warming.count()),
+        ];
+        let there = counted.into_iter().filter(|(_, rounds)| *rounds > 0);
+        there
+            .map(|(cause, rounds)| Self { cause, rounds, of })
+            .collect()
+    }
+
+    /// The bound of a rate that is this share of the reference server's; `None` if it is well below.
+    pub fn at_ceiling(rounds: usize, share: Option<f64>) -> Option<Self> {
+        let cause = Cause::Ceiling(share.filter(|share| *share >= AT_CEILING)?);
+        let of = rounds;
+        Some(Self { cause, rounds, of })
+    }
+
     /// Whether it limits enough rounds to make their figures a lower bound.
     pub fn binds(&self) -> bool {
         self.rounds as f64 > self.of as f64 * TOLERATED
@@ -119,20 +93,6 @@ impl Bound {
             Cause::Generator(_) => "client-limited",
             Cause::StillWarming => "still warming up",
             Cause::Ceiling(_) => "at the ceiling",
-        }
-    }
-
-    /// A few words: `still warming up in 2 of 6 rounds`.
-    pub fn words(&self) -> String {
-        let rounds = match (self.rounds, self.of) {
-            (all, of) if all == of => String::new(),
-            (some, of) => format!(" in {some} of {of} rounds"),
-        };
-        let name = self.name();
-        match &self.cause {
-            Cause::Generator(Some(evidence)) => format!("{name}{rounds} ({evidence})"),
-            Cause::Generator(None) | Cause::StillWarming => format!("{name}{rounds}"),
-            Cause::Ceiling(of_it) => format!("{name} ({} of its rate)", share(*of_it)),
         }
     }
 }
@@ -161,10 +121,7 @@ mod tests {
         ] {
             let bound = bound(cause, 3, 6);
             assert_eq!(KINDS.map(|kind| bound.hides(kind)), hidden, "{bound:?}");
-            let known = KINDS.map(|kind| known([&bound], kind) == Known::AtLeast);
-            assert_eq!(known, hidden);
         }
-        assert_eq!(known([], FigureKind::Pace), Known::Exactly);
     }
 
     #[test]
@@ -183,20 +140,8 @@ mod tests {
 
     #[test]
     fn near_the_ceiling_begins_at_nine_tenths() {
-        assert_eq!(at_ceiling(6, Some(0.899)), None);
-        assert_eq!(at_ceiling(6, None), None);
-        let bound = at_ceiling(6, Some(0.9)).unwrap();
-        assert!(bound.binds());
-        assert_eq!(bound.words(), "at the ceiling (90 % of its rate)");
-    }
-
-    #[test]
-    fn words_say_in_how_many_rounds() {
-        let evidence = Some("thread 1 was 97 % busy".to_owned());
-        assert_eq!(
-            bound(Cause::Generator(evidence), 2, 6).words(),
-            "client-limited in 2 of 6 rounds (thread 1 was 97 % busy)"
-        );
-        assert_eq!(bound(Cause::StillWarming, 6, 6).words(), "still warming up");
+        assert_eq!(Bound::at_ceiling(6, Some(0.899)), None);
+        assert_eq!(Bound::at_ceiling(6, None), None);
+        assert!(Bound::at_ceiling(6, Some(0.9)).unwrap().binds());
     }
 }
