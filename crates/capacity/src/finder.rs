@@ -25,7 +25,7 @@ pub struct Question {
     pub budget: Duration,
     /// The number of points of the curve; 0 for no curve.
     pub curve_steps: u32,
-    /// The seed from which those of the trials are drawn.
+    /// The seed from which the seeds of the loads are drawn.
     pub seed: u64,
 }
 
@@ -42,12 +42,13 @@ pub struct Planned {
     pub measured: Duration,
     /// The seed of its random arrivals.
     pub seed: u64,
-    /// The deadline for its end, since the generator was created; `None` if there is none.
+    /// When it must have ended, counted from the creation of the generator; `None` for no deadline.
     pub ends_by: Option<Duration>,
 }
 
 impl Planned {
-    /// Whether it may be cut short if the server cannot sustain it. The curve's loads run to their end, to show what happens then.
+    /// Whether it may be cut short if the server cannot sustain it. Loads of the curve always run to their end, because
+    /// the curve shows what happens above the capacity.
     pub fn may_be_cut(&self) -> bool {
         self.purpose != Purpose::Curve
     }
@@ -64,11 +65,11 @@ pub trait Generator {
     /// Runs a short closed loop, whose rate is the first guess. `None` if the user stopped it.
     fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error>;
 
-    /// Runs an open loop at one rate, on a server without a backlog from earlier loads. The time that waiting for this takes
-    /// counts, too.
+    /// Waits until the server has worked off the backlog of earlier loads, and then runs an open loop at one rate. The
+    /// wait counts towards [`Self::elapsed`].
     fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error>;
 
-    /// Leaves the server idle for this long, or until the user stops the search.
+    /// Leaves the server idle for that long, or until the user stops the search.
     fn pause(&mut self, length: Duration);
 }
 
@@ -86,11 +87,11 @@ pub struct Observed {
 pub enum Loaded {
     /// It ended by itself.
     Whole(Box<Observed>),
-    /// It could no longer hold, and was cut short.
+    /// It was cut short, because the server could no longer meet the objective.
     CutShort(Box<Observed>),
     /// It had not ended by its deadline.
     OutOfTime,
-    /// It was not sent: the server did not respond correctly, although it was idle. This is what came instead.
+    /// It was not sent, because the idle server did not respond as expected: the result of a single request.
     Unsettled(Box<LoadResult>),
     /// The user stopped it.
     Stopped,
@@ -145,8 +146,7 @@ pub fn find<G: Generator>(
         generator,
         watch,
         seeds: fastrand::Rng::with_seed(question.seed),
-        target: closed.target,
-        load: None,
+        first_load: None,
         longest_extra: Duration::ZERO,
     };
     let mut search = Search::new(guess_per_s * BELOW_GUESS, question.precision, question.seed);
@@ -157,9 +157,8 @@ pub fn find<G: Generator>(
         let rates = curve::rates(&found, question.curve_steps);
         ended = finder.curve(&rates, &mut curve)?.unwrap_or(ended);
     }
-    let (target, load) = (finder.target.clone(), finder.load.clone());
-    Ok(load.map(|load| CapacityResult {
-        target,
+    Ok(finder.first_load.map(|load| CapacityResult {
+        target: closed.target,
         load,
         slo: question.slo.clone(),
         precision: question.precision.share,
@@ -177,15 +176,15 @@ pub fn find<G: Generator>(
     }))
 }
 
-/// The first rate of the search, as a share of the closed loop's rate: a server rarely sustains more in an open loop,
-/// and would have to work off the backlog.
+/// The first rate of the search, as a share of the closed loop's rate. A server rarely sustains more than this in an
+/// open loop, and would then have to work off a backlog.
 const BELOW_GUESS: f64 = 0.75;
-/// Each point of the curve is measured for at least this many times the minimum.
-const CURVE_LENGTH: u32 = 2;
+/// Each point of the curve is measured for at most this many times the requested duration.
+const MOST_CURVE_LENGTH: u32 = 2;
 
 /// The most runs of a rate, if each is noisy.
 pub const MOST_RUNS: u32 = 3;
-/// The longest pause before a rate is run again, in the hope that the disturbance is over by then.
+/// The longest pause before a noisy rate is re-run, to outlast the disturbance.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 struct Finder<'a, G> {
@@ -193,11 +192,10 @@ struct Finder<'a, G> {
     generator: &'a mut G,
     watch: &'a mut dyn FnMut(Event<'_>),
     seeds: fastrand::Rng,
-    target: prony_model::Target,
-    /// The rate of the first open loop.
-    load: Option<prony_model::LoadSpec>,
-    /// The longest delay of a load so far, because it waited for late responses or for the server to work off a backlog
-    /// before it.
+    /// The first open loop; `None` until it has ended.
+    first_load: Option<prony_model::LoadSpec>,
+    /// The longest that a load has taken beyond its planned time so far: the wait for the backlog before it and for
+    /// late responses after it.
     longest_extra: Duration,
 }
 
@@ -208,12 +206,12 @@ impl<G: Generator> Finder<'_, G> {
     ) -> Result<(Vec<RateAttempt>, Ended), FindError<G::Error>> {
         let mut attempts = Vec::new();
         while let Step::Try { rate, purpose } = search.next() {
-            // The curve needs a capacity.
-            let kept = match search.result() {
-                Found::Capacity { .. } => self.kept_for_curve(),
+            // Without a capacity there is no curve.
+            let reserved = match search.result() {
+                Found::Capacity { .. } => self.reserved_for_curve(),
                 _ => Duration::ZERO,
             };
-            match self.rate(rate, purpose, kept, &mut attempts)? {
+            match self.try_rate(rate, purpose, reserved, &mut attempts)? {
                 Continue(tried) => search.tried(rate, tried),
                 Break(ended) => return Ok((attempts, ended)),
             }
@@ -222,21 +220,20 @@ impl<G: Generator> Finder<'_, G> {
     }
 
     /// Tries a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
-    fn rate(
+    fn try_rate(
         &mut self,
         rate: f64,
         purpose: Purpose,
-        kept: Duration,
+        reserved: Duration,
         attempts: &mut Vec<RateAttempt>,
     ) -> Result<ControlFlow<Ended, Tried>, FindError<G::Error>> {
         for run in 1..=MOST_RUNS {
-            let measured = self.measured(rate, purpose);
-            let planned = self.plan(rate, purpose, measured);
+            let planned = self.plan(rate, purpose);
             let pause = match run {
                 1 => Duration::ZERO,
                 _ => self.question.lengths.measured.min(LONGEST_PAUSE),
             };
-            if !self.fits(&planned, kept + pause) {
+            if !self.fits(&planned, reserved + pause) {
                 return Ok(Break(Ended::Budget));
             }
             if !pause.is_zero() {
@@ -262,8 +259,7 @@ impl<G: Generator> Finder<'_, G> {
         curve: &mut Vec<RateAttempt>,
     ) -> Result<Option<Ended>, FindError<G::Error>> {
         for &rate in rates {
-            let measured = self.measured(rate, Purpose::Curve);
-            let planned = self.plan(rate, Purpose::Curve, measured);
+            let planned = self.plan(rate, Purpose::Curve);
             if !self.fits(&planned, Duration::ZERO) {
                 return Ok(Some(Ended::Budget));
             }
@@ -275,17 +271,17 @@ impl<G: Generator> Finder<'_, G> {
         Ok(None)
     }
 
-    /// The time to keep for the curve: at most half of the budget.
-    fn kept_for_curve(&self) -> Duration {
+    /// The time to reserve for the curve: at most half of the budget.
+    fn reserved_for_curve(&self) -> Duration {
         let lengths = self.question.lengths;
         let each = lengths.warmup + lengths.measured + self.longest_extra;
         (each * self.question.curve_steps).min(self.question.budget / 2)
     }
 
-    /// Whether it is likely to end within the budget less the time `kept`.
-    fn fits(&self, planned: &Planned, kept: Duration) -> bool {
+    /// Whether the load is likely to end within the budget, with the time `reserved` left over.
+    fn fits(&self, planned: &Planned, reserved: Duration) -> bool {
         let takes = planned.warmup + planned.measured + self.longest_extra;
-        let ends = self.generator.elapsed() + takes + kept;
+        let ends = self.generator.elapsed() + takes + reserved;
         planned.ends_by.is_none_or(|by| ends <= by)
     }
 
@@ -294,21 +290,21 @@ impl<G: Generator> Finder<'_, G> {
         let quantile = self.question.slo.highest_quantile();
         let measured = lengths.at(rate, quantile);
         match purpose {
-            Purpose::Curve => measured.min(lengths.measured * CURVE_LENGTH),
+            Purpose::Curve => measured.min(lengths.measured * MOST_CURVE_LENGTH),
             _ => measured,
         }
     }
 
-    fn plan(&mut self, rate_per_s: f64, purpose: Purpose, measured: Duration) -> Planned {
+    fn plan(&mut self, rate_per_s: f64, purpose: Purpose) -> Planned {
         Planned {
             purpose,
             rate_per_s,
             warmup: self.question.lengths.warmup,
-            measured,
+            measured: self.measured(rate_per_s, purpose),
             // Short enough to retype.
             seed: self.seeds.u64(..1_000_000_000),
             // The first rate is tried even if it does not fit, because there would be no result without it.
-            ends_by: self.load.as_ref().map(|_| self.question.budget),
+            ends_by: self.first_load.as_ref().map(|_| self.question.budget),
         }
     }
 
@@ -341,18 +337,19 @@ impl<G: Generator> Finder<'_, G> {
         };
         let resolution = self.question.precision.resolution();
         let attempt = RateAttempt::of(&load, &made, &self.question.slo, resolution)?;
-        self.load.get_or_insert(load.load);
+        self.first_load.get_or_insert(load.load);
         (self.watch)(Event::Tried(&attempt));
         Ok(Continue(attempt))
     }
 
-    /// If the server does not recover from a load, the next rate would not be a fair trial.
+    /// Ends the search, because the next rate would be unfair to a server that has not recovered. Fails if there is no
+    /// result yet.
     fn unsettled(
         &mut self,
         load: &LoadResult,
     ) -> Result<ControlFlow<Ended, RateAttempt>, FindError<G::Error>> {
         let came = what_came(load);
-        if self.load.is_none() {
+        if self.first_load.is_none() {
             return Err(FindError::NoResponse(came));
         }
         (self.watch)(Event::Unsettled(&came));

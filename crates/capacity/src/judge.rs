@@ -9,7 +9,7 @@ use crate::slo::{Broken, Clause, Slo, SloFigures};
 
 /// The least share of the due requests that must have been sent for the rate to count as reached.
 const SENT: f64 = 0.99;
-/// If the generator's own delay is at least this share of a bound, it may be the reason why the bound is broken.
+/// If the generator's schedule lag is at least this share of a bound, it may be what broke the bound.
 const OWN_LAG: f64 = 0.5;
 
 /// Whether a server sustained a rate, and if not, why.
@@ -49,39 +49,37 @@ impl Judgement {
     }
 }
 
-/// Judges a load at one rate. `resolution` is the width of the bisections, as a share: a queue that grows by
-/// half of it or more breaks the objective.
+/// Judges a load at one rate. `resolution` is the width of the bisections, as a share: the rate fails if the mean
+/// latency rises by half of that or more, in seconds per second.
 ///
 /// # Errors
 /// If the load's histogram cannot be read.
 pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement, HistogramError> {
     let figures = SloFigures::of(load)?;
     let open = load.open.clone().unwrap_or_default();
-    if let Some(why) = not_made(load, &open) {
+    if let Some(why) = not_sent(load, &open) {
         return Ok(Judgement::Limited { why: vec![why] });
     }
     let broken = slo.broken_by(&figures);
     let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
     if figures.count() == 0 && broken.is_empty() {
-        why.push("no response came within the trial; give it more time (-d)".into());
+        why.push("no response came during the trial; make it longer (-d)".into());
     }
-    why.extend(not_taken(&open));
+    why.extend(all_connections_busy(&open));
     why.extend(grown(load, resolution));
     if why.is_empty() {
         return Ok(Judgement::Held);
     }
     let own = own_lag(&broken, &open)?;
     let by_generator = load.generator.client_limited_by.clone().or(own);
-    Ok(
-        match by_generator.filter(|_| !broken.is_empty() || load.generator.client_limited) {
-            Some(by) => Judgement::Limited { why: vec![by] },
-            None => Judgement::Failed { why },
-        },
-    )
+    Ok(match by_generator {
+        Some(by) => Judgement::Limited { why: vec![by] },
+        None => Judgement::Failed { why },
+    })
 }
 
-/// Why a load is inconclusive if requests were not sent although connections were free.
-fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
+/// The evidence against the generator, if it left requests unsent although connections were free.
+fn not_sent(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     if open.asked == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
         return None;
     }
@@ -93,8 +91,8 @@ fn not_made(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     ))
 }
 
-/// Why a load failed if requests were not sent because every connection waited for a response.
-fn not_taken(open: &OpenLoop) -> Option<String> {
+/// The evidence against the server, if requests were left unsent because every connection waited for a response.
+fn all_connections_busy(open: &OpenLoop) -> Option<String> {
     (open.asked > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
         format!(
             "only {:.1} % of the due requests could be sent: all {} connections waited for responses",
@@ -107,12 +105,12 @@ fn not_taken(open: &OpenLoop) -> Option<String> {
 fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
     let rise = growth(load.timeline.as_ref()?, resolution / 2.0)?;
     Some(format!(
-        "the queue grew: mean latency rose by {:.0} ms in each second",
+        "the queue grew: mean latency rose by {:.0} ms per second",
         rise * 1e3
     ))
 }
 
-/// Why a load is inconclusive if each broken bound might have been kept without the generator's own delay.
+/// The evidence against the generator, if its schedule lag alone may have broken every bound that was broken.
 fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
     if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
         return Ok(None);
@@ -120,11 +118,11 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
     let lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram)?;
     let own = |one: &Broken| match one.clause {
         Clause::Latency { statistic, below } => {
-            let (lag, below) = (statistic.of(&lag), below.as_nanos() as f64);
-            (lag >= OWN_LAG * below && one.was - lag < below).then(|| {
-                let (clause, ms) = (one.clause, lag / 1e6);
+            let (lag_ns, below_ns) = (statistic.of(&lag), below.as_nanos() as f64);
+            (lag_ns >= OWN_LAG * below_ns && one.was - lag_ns < below_ns).then(|| {
+                let (clause, ms) = (one.clause, lag_ns / 1e6);
                 format!(
-                    "the generator itself was late ({statistic} {ms:.1} ms), too much to judge {clause}"
+                    "the generator's own schedule lag ({statistic} {ms:.1} ms) is too large to judge {clause}"
                 )
             })
         }
@@ -134,13 +132,14 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
     Ok(all.and_then(|all| all.into_iter().next()))
 }
 
-/// Fewer intervals show no trend.
+/// A trend needs at least this many intervals.
 const LEAST_INTERVALS: usize = 6;
 
-/// By how many seconds the mean latency rose per second of the measured part, if it rose throughout, and by `least` or more.
+/// By how many seconds the mean latency rose per second of the measured part, if it rose throughout, and by `least` or
+/// more.
 ///
-/// If more requests arrive than are served, the queue grows by the difference: a latency that rises by 10 ms per second
-/// means that the server serves 1 % less than what arrives. Such a rate is not sustained, however short the latency still is at
+/// If requests arrive faster than they are served, the queue grows by the difference: if the latency rises by 10 ms per
+/// second, the server serves 1 % less than arrives. Such a rate is not sustained, however low the latency still is at
 /// the end of the trial.
 fn growth(timeline: &Timeline, least: f64) -> Option<f64> {
     let latency_s: Vec<f64> = timeline
@@ -156,7 +155,7 @@ fn growth(timeline: &Timeline, least: f64) -> Option<f64> {
     (rise >= least && grows(&latency_s)).then_some(rise)
 }
 
-/// The rise from the first half to the second, over the time from the middle of the one to that of the other.
+/// The rise of the mean from the first half to the second, per second between the middles of the two halves.
 fn rise(values: &[f64], interval_s: f64) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let half = values.len() / 2;
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_generators_own_delay_makes_a_similar_bound_inconclusive() {
+    fn a_bound_that_schedule_lag_may_have_broken_is_inconclusive() {
         let late_by = |ms| late(load([12 * MS; 1000], 0), [ms * MS; 1000]);
         for slo in [
             "p99<10ms",
@@ -260,7 +259,7 @@ mod tests {
         let judged = verdict(&late_by(6));
         assert_eq!(
             judged.why(),
-            ["the generator itself was late (p99 6.0 ms), too much to judge p99<10ms"]
+            ["the generator's own schedule lag (p99 6.0 ms) is too large to judge p99<10ms"]
         );
         let wrong = late(load([12 * MS; 900], 100), [6 * MS; 1000]);
         assert_eq!(
@@ -272,7 +271,7 @@ mod tests {
 
     #[test]
     fn each_bound_is_compared_with_the_same_statistic_of_the_lag() {
-        // One request in a thousand is 60 ms late: that explains the maximum, but is negligible for a mean.
+        // One request in a thousand is 60 ms late, which explains the maximum but hardly affects the mean.
         let one_of_1000 = |ms: u64, others: u64| {
             (0..1000).map(move |request| if request == 0 { ms * MS } else { others * MS })
         };
@@ -284,7 +283,11 @@ mod tests {
         };
         assert_eq!(tried("max<50ms"), Tried::Limited);
         assert_eq!(tried("mean<10ms"), Tried::Failed);
-        assert_eq!(tried("max<50ms,mean<10ms"), Tried::Failed, "one is its own");
+        assert_eq!(
+            tried("max<50ms,mean<10ms"),
+            Tried::Failed,
+            "the lag does not explain the mean"
+        );
     }
 
     fn late(load: LoadResult, by_ns: impl IntoIterator<Item = u64>) -> LoadResult {
@@ -296,18 +299,13 @@ mod tests {
     #[test]
     fn a_growing_queue_fails_even_if_it_is_still_short() {
         let mut growing = fast();
-        growing.timeline = Some(Timeline {
-            interval_s: 0.1,
-            measured_from_s: 0.0,
-            ok: vec![20; 50],
-            latency_mean_ns: (0..50)
-                .map(|interval| 1e6 + 1.5e6 * f64::from(interval))
-                .collect(),
-        });
+        growing.timeline = Some(timeline(
+            (0..50).map(|interval| 1.0 + 1.5 * f64::from(interval)),
+        ));
         let judged = verdict(&growing);
         assert_eq!(judged.tried(), Tried::Failed);
         assert!(
-            judged.why()[0].contains("rose by 15 ms in each second"),
+            judged.why()[0].contains("rose by 15 ms per second"),
             "{judged:?}"
         );
     }
@@ -328,7 +326,7 @@ mod tests {
         let growing = timeline((0..60).map(|interval| 5.0 + 2.0 * f64::from(interval)));
         let rise = growth(&growing, 0.01).unwrap();
         assert!((rise - 0.02).abs() < 1e-9, "{rise}");
-        assert_eq!(growth(&growing, 0.03), None, "not by as much as that");
+        assert_eq!(growth(&growing, 0.03), None, "it grows by 2 %, not 3 %");
     }
 
     #[test]

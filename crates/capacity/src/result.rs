@@ -20,11 +20,11 @@ pub struct CapacityResult {
     pub precision: f64,
     /// The width of each bisection, as a share (0 to 1).
     pub resolution: f64,
-    /// The least number of findings.
+    /// How many findings the search needs at least; each fine bisection gives one.
     pub repeats: u32,
     /// The time limit of the search, in seconds.
     pub budget_s: f64,
-    /// The seed from which those of the trials were drawn.
+    /// The seed from which the attempts' seeds were drawn.
     pub seed: u64,
     /// Expected responses per second of the short closed loop at the beginning.
     pub guess_per_s: f64,

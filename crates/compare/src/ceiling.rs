@@ -1,4 +1,4 @@
-//! The ceilings of both sides, and when their ratio shows how the machine changed.
+//! The ceilings (reference servers) of both sides, and when their ratio shows how the machine changed.
 
 use prony_model::{Bound, CEILING, CountedRounds, FigureKind};
 
@@ -11,7 +11,7 @@ use crate::side::Side;
 pub struct Ceilings<'a> {
     pub base: CountedRounds<'a>,
     pub new: CountedRounds<'a>,
-    /// Why the two ceilings differ.
+    /// How the two ceilings differ: `Prony: 0.4.0 → 0.5.0`.
     unlike: Option<String>,
 }
 
@@ -44,15 +44,15 @@ impl<'a> Ceilings<'a> {
         ceilings
     }
 
-    /// Why the ceilings of two sessions differ, if both have one.
+    /// How the ceilings of two sessions differ, if both have one.
     pub fn unlike(&self) -> Option<&str> {
         self.unlike.as_deref()
     }
 
     /// Whether rounds of two sessions can be taken as ratios to these ceilings.
     ///
-    /// For rates and costs it does not matter if the generator limits the ceiling: it does the same work for each response, so its
-    /// speed shows the machine's, as the ceiling's own would.
+    /// A ceiling that the generator limits still serves for rates and costs: the generator does the same work for each
+    /// response, so its speed shows the machine's speed as well as the ceiling's would.
     pub fn hold(&self, metric: Metric) -> Held {
         if self.unlike.is_some() || !metric.follows_the_machine() {
             return Held::No;
@@ -72,7 +72,7 @@ impl<'a> Ceilings<'a> {
     fn difference(&self, base: &Side<'a>, new: &Side<'a>) -> Option<String> {
         let (then, now) = (base.run, new.run);
         let source = |side: &Side<'a>| side.run.server(CEILING).map(|one| &one.source_hash);
-        // How much a server gains from another CPU depends on the server.
+        // Servers gain differently from more CPUs, so how the ceiling changed does not show how they would.
         let cpus = |side: &Side<'_>| {
             let cpus = &side.run.cpus;
             format!("{} and {}", cpus.server.len(), cpus.load.len())

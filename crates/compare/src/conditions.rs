@@ -22,25 +22,10 @@ pub fn unfinished(side: &str, run: &Run) -> Option<String> {
 
 /// How the conditions of two runs differ, a line each.
 pub fn differences(base: &Run, new: &Run) -> Vec<String> {
-    let fields: [(&str, fn(&Run) -> String); 9] = [
-        ("Prony", |run| run.prony_version.clone()),
-        ("CPU", |run| run.machine.cpu_model.clone()),
-        ("number of CPUs", |run| run.machine.cpus.to_string()),
-        ("memory", |run| memory(&run.machine)),
-        ("system", |run| run.machine.os.clone()),
-        ("kernel", |run| run.machine.kernel.clone()),
-        ("virtual machine", |run| {
-            or_none(&run.machine.virtualization)
-        }),
-        ("governor", |run| or_none(&run.machine.governor)),
-        ("CPUs of server and generator", |run| {
-            format!("{:?} and {:?}", run.cpus.server, run.cpus.load)
-        }),
-    ];
-    let values = fields.map(|(what, of)| (what, of(base), of(new)));
-    let changed = values.into_iter().filter(|(_, then, now)| then != now);
-    let mut lines: Vec<String> = changed
-        .map(|(what, then, now)| format!("{what}: {then} → {now}"))
+    let pairs = conditions(base).into_iter().zip(conditions(new));
+    let mut lines: Vec<String> = pairs
+        .filter(|((_, then), (_, now))| then != now)
+        .map(|((what, then), (_, now))| format!("{what}: {then} → {now}"))
         .collect();
     let (then, now) = (&base.machine, &new.machine);
     for (what, then, now) in [
@@ -52,6 +37,24 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
         }
     }
     lines
+}
+
+fn conditions(run: &Run) -> [(&'static str, String); 9] {
+    let machine = &run.machine;
+    [
+        ("Prony", run.prony_version.clone()),
+        ("CPU", machine.cpu_model.clone()),
+        ("number of CPUs", machine.cpus.to_string()),
+        ("memory", memory(machine)),
+        ("system", machine.os.clone()),
+        ("kernel", machine.kernel.clone()),
+        ("virtual machine", or_none(&machine.virtualization)),
+        ("governor", or_none(&machine.governor)),
+        (
+            "CPUs of server and generator",
+            format!("{:?} and {:?}", run.cpus.server, run.cpus.load),
+        ),
+    ]
 }
 
 fn or_none(text: &Option<String>) -> String {

@@ -30,6 +30,7 @@ impl Case {
             base: base.to_owned(),
             new: new.to_owned(),
             workload: workload.to_owned(),
+            // Each round has a seed of its own.
             load: LoadSpec {
                 seed: 0,
                 ..load.clone()
@@ -38,7 +39,7 @@ impl Case {
         }
     }
 
-    /// `hello, 64 connections`.
+    /// The workload and the load: `hello, 64 connections`.
     pub(crate) fn load_words(&self) -> String {
         format!("{}, {}", self.workload, short(&self.load))
     }
@@ -72,7 +73,7 @@ pub struct MetricRow {
 pub enum What {
     /// Requests with a wrong response or without one, as a share of all.
     Errors,
-    /// Whether there are figures.
+    /// Whether the server gave any figures at all.
     Failure,
     /// A metric.
     #[serde(untagged)]
@@ -118,6 +119,7 @@ impl Change {
             low: ratio.low,
             high: ratio.high,
             p: ratio.p,
+            // Corrected once all comparisons are known.
             p_corrected: ratio.p,
             rounds: ratio.n,
             threshold,

@@ -8,10 +8,11 @@ use sample::{Made, SERVER, between, closed, made, row};
 
 const QUIET: f64 = 0.004;
 
-fn session(id: &str, machine: f64, server: sample::Server) -> Made {
+/// A run of `server` and the ceiling, on a machine that takes `slowdown` times as long for everything.
+fn session(id: &str, slowdown: f64, server: sample::Server) -> Made {
     made(id, QUIET)
-        .with("x", server.working(machine), 10)
-        .with_ceiling(SERVER.working(0.4 * machine), 10)
+        .with("x", server.working(slowdown), 10)
+        .with_ceiling(SERVER.working(0.4 * slowdown), 10)
 }
 
 fn basis(comparison: &Comparison, name: &str) -> Basis {
@@ -37,11 +38,11 @@ fn two_sessions_are_compared_relative_to_the_ceiling() {
     let slower = between(&then, &session("now", 0.9, SERVER.working(1.15)));
     assert_eq!(row(&slower, "rate").finding, Finding::Worse);
     // Without the ceiling the machine's effect cannot be separated from the server's.
-    let bare = |id: &str, times: f64| made(id, QUIET).with("x", SERVER.working(times), 10);
-    let comparison = between(&bare("then", 1.0), &bare("now", 1.12));
+    let alone = |id: &str, slowdown| made(id, QUIET).with("x", SERVER.working(slowdown), 10);
+    let comparison = between(&alone("then", 1.0), &alone("now", 1.12));
     assert_eq!(row(&comparison, "rate").finding, Finding::Worse);
-    let little = between(&bare("then", 1.0), &bare("now", 1.03));
-    assert_eq!(row(&little, "rate").finding, Finding::NoChangeSeen);
+    let slightly = between(&alone("then", 1.0), &alone("now", 1.03));
+    assert_eq!(row(&slightly, "rate").finding, Finding::NoChangeSeen);
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn different_ceilings_do_not_show_how_the_machine_changed() {
     let then = session("then", 1.0, SERVER);
     let now = || session("now", 1.0, SERVER);
     assert_eq!(basis(&between(&then, &now()), "rate"), Basis::ToCeiling);
-    let unlike = |new: &Made, why: &str| {
+    let assert_unpaired = |new: &Made, why: &str| {
         let comparison = between(&then, new);
         for name in ["rate", "cpu", "instructions", "p99"] {
             assert_eq!(basis(&comparison, name), Basis::Unpaired, "{name}");
@@ -64,24 +65,25 @@ fn different_ceilings_do_not_show_how_the_machine_changed() {
     };
     let mut newer = now();
     newer.run.prony_version = "0.2.0".into();
-    unlike(&newer, "Prony: 0.1.0 → 0.2.0");
+    assert_unpaired(&newer, "Prony: 0.1.0 → 0.2.0");
     let other_loop = now().change("ceiling", |_, one| {
         one.load.generator.event_loop = "io_uring".into();
     });
-    unlike(&other_loop, "the event loop: epoll → io_uring");
+    assert_unpaired(&other_loop, "the event loop: epoll → io_uring");
     let mut changed = now();
     let mut servers = changed.run.servers.iter_mut();
     let ceiling = servers.find(|one| one.id == CEILING).unwrap();
     ceiling.source_hash = "cd".repeat(32);
-    unlike(&changed, "its files differ");
+    assert_unpaired(&changed, "its files differ");
     let mut wider = now();
     wider.run.cpus.load = vec![1, 2];
-    unlike(&wider, "1 and 1 → 1 and 2");
+    assert_unpaired(&wider, "1 and 1 → 1 and 2");
 }
 
 #[test]
 fn a_ceiling_that_the_generator_limits_is_used_for_rates_and_costs_but_not_for_latency() {
     let then = session("then", 1.0, SERVER);
+    // Of 10 rounds, 3 are more than the quarter that is tolerated, and 2 are not.
     let limited = |rounds: u32| {
         session("now", 1.12, SERVER).change("ceiling", move |round, one| {
             one.load.generator.client_limited = round <= rounds;

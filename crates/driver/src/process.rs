@@ -88,13 +88,11 @@ pub enum RunError {
 
 /// Runs a command to its end on `cpus` (all of them if the list is empty).
 ///
-/// The context switches are a difference over all children, so they are right only if this process waits for no other
-/// child meanwhile.
+/// Its whole process group is killed in the end, even if this process dies. The context switches are a difference over
+/// all children, so they are correct only if this process waits for no other child meanwhile.
 ///
 /// # Errors
-/// If it cannot be started, fails, takes longer than `limit`, or `interrupt` is set.
-///
-/// Its whole process group is always killed, even if this process dies.
+/// If the command cannot be started, fails, takes longer than `limit`, or `interrupt` is set.
 pub fn run(
     command: &mut Command,
     cpus: &[usize],
@@ -143,7 +141,7 @@ fn run_in_group(
     let wall_s = begin.elapsed().as_secs_f64();
     // Before the group is killed: the watcher's switches are not the tool's.
     let switches_after = switches()?;
-    // What it left in the background must not write any more.
+    // Kills what the tool left in the background, which could still write to the files.
     drop(running);
     if !used.status.success() {
         let (status, tail) = (used.status, tail(&mut stdout, &mut stderr)?);
@@ -161,7 +159,7 @@ fn run_in_group(
     }))
 }
 
-/// Starts it from a thread that is pinned to `cpus`, because child processes inherit that.
+/// Starts the command from a thread pinned to `cpus`: a child process inherits the thread's CPUs.
 fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
     thread::scope(|scope| {
         let starting = scope.spawn(|| {
@@ -237,7 +235,7 @@ fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
     Ok(last_lines(&output, TAIL_LINES))
 }
 
-/// The watcher's script: it says that it runs, and waits until the pipe closes.
+/// The watcher's script: it prints a line to show that it is running, waits until the pipe closes, and kills its group.
 const WATCH: &str = "trap '' HUP INT TERM; echo; read -r nothing; kill -KILL 0";
 
 /// A process group. Dropping it kills all its processes.

@@ -21,7 +21,7 @@ struct Seen {
 
 type Shared = Arc<Mutex<Seen>>;
 
-/// Starts a server that responds to everything with 200, and returns its address. It ends with the test's process.
+/// Starts a server that responds to everything with 200, and returns its address. It runs until the test process ends.
 fn server() -> (String, Shared) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -32,7 +32,7 @@ fn server() -> (String, Shared) {
             let kept = kept.clone();
             thread::spawn(move || {
                 let mut responded = 0;
-                while response(&stream, &kept, responded).is_some() {
+                while respond(&stream, &kept, responded).is_some() {
                     responded += 1;
                 }
             });
@@ -41,8 +41,8 @@ fn server() -> (String, Shared) {
     (address, seen)
 }
 
-/// `None` at the end of the connection.
-fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
+/// Reads a request, records it and responds; `None` if that was the last one on the connection.
+fn respond(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -81,7 +81,8 @@ fn response(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
     keeps.then_some(())
 }
 
-/// What each installed tool sends, except those that cannot generate the load. Prony's own tests cover Prony.
+/// Checks what each installed tool sends for the load that `change` gives; only tools in `cannot` may be unable to
+/// generate it. Other tests cover Prony itself.
 fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str, &Seen)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
     let drivers = Catalogue::read(&folder).unwrap();
@@ -113,7 +114,7 @@ fn first(seen: &Seen) -> (&str, &[u8]) {
 }
 
 #[test]
-fn a_plain_request() {
+fn a_plain_request_is_a_get_over_a_kept_connection() {
     each_tool(
         |load| load,
         &[],
@@ -132,7 +133,7 @@ fn a_plain_request() {
 }
 
 #[test]
-fn a_connection_for_each_request() {
+fn close_opens_a_connection_for_each_request() {
     each_tool(
         |load| Load {
             close: true,
@@ -144,7 +145,7 @@ fn a_connection_for_each_request() {
 }
 
 #[test]
-fn a_request_with_a_method_headers_and_a_body() {
+fn the_method_headers_and_body_are_sent() {
     each_tool(
         |load| Load {
             method: Some("POST".to_owned()),

@@ -11,7 +11,7 @@ use common::{Running, leave_out, repository, until};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-/// A project with drivers of the repository.
+/// A project with these drivers of the repository.
 fn project(drivers: &[&str]) -> Project {
     let project = Project::new();
     let folder = project.path().join("drivers");
@@ -23,8 +23,8 @@ fn project(drivers: &[&str]) -> Project {
     project
 }
 
-/// A driver whose tool is a shell script, with a word in its command line.
-fn script(project: &Project, id: &str, word: &str, script: &str) {
+/// Adds a driver whose tool is a shell script; `argument` is in the tool's command line, so that a test can find it.
+fn add_script(project: &Project, id: &str, argument: &str, script: &str) {
     let folder = project.path().join("drivers").join(id);
     fs::create_dir(&folder).unwrap();
     let program = folder.join("tool");
@@ -33,10 +33,10 @@ fn script(project: &Project, id: &str, word: &str, script: &str) {
     let manifest = format!(
         r#"title = "{id}"
 program = "{{driver}}/tool"
-install = "none is needed"
+install = "write it"
 
 [arguments]
-before = ["{word}"]
+before = ["{argument}"]
 closed = []
 duration = ["{{seconds}}"]
 
@@ -51,15 +51,12 @@ duration = {{ pattern = 'in (\S+)', unit = "written" }}
 
 const SHORT: [&str; 4] = ["--duration", "1", "--rounds", "2"];
 
-fn generators(arguments: &[&str]) -> Vec<String> {
-    let all = ["generators"].iter().chain(&SHORT).chain(arguments);
-    all.map(|word| (*word).to_owned()).collect()
+fn generators<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["generators"][..], &SHORT, arguments].concat()
 }
 
 fn run(project: &Project, arguments: &[&str]) -> common::Ended {
-    let words = generators(arguments);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    project.run(&words)
+    project.run(&generators(arguments))
 }
 
 /// Every installed tool generates the load that its driver describes, and its output is
@@ -83,7 +80,7 @@ fn every_installed_tool_is_measured() {
     for id in all {
         let tools = hello["tools"].as_array().unwrap();
         let Some(tool) = tools.iter().find(|tool| tool["tool"] == id) else {
-            // Tools that no distribution has are not required; their captured outputs are tested.
+            // Distributions do not package these, so they are not required; other tests read captured output of them.
             match ["hey", "k6", "oha"].contains(&id) {
                 true => eprintln!("LEFT OUT {id}: it is not installed"),
                 false => leave_out(id, "it is not installed"),
@@ -103,7 +100,7 @@ fn every_installed_tool_is_measured() {
                 reported["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
                 "{id}: {round}"
             );
-            // The kernel may count all of it in one of the two modes.
+            // The kernel may count all of the CPU time in one of the two modes.
             let cpu_s = |mode: &str| round["usage"][mode].as_f64().unwrap();
             assert!(
                 cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
@@ -130,12 +127,12 @@ fn every_installed_tool_is_measured() {
         markdown.contains("| generator | requests/s |"),
         "{markdown}"
     );
-    // The server's log is removed with it.
+    // The log of the reference server is removed when the server ends.
     assert!(!project.state("runs/generators/reference.log").exists());
 }
 
 #[test]
-fn missing_tools_are_reported() {
+fn wrong_arguments_manifests_and_missing_tools_are_reported() {
     let project = project(&["prony"]);
     run(&project, &["--tools", "prny"])
         .with(2)
@@ -149,11 +146,11 @@ fn missing_tools_are_reported() {
     run(&project, &["--freeze", "2s/1s"])
         .with(2)
         .says("a freeze must be longer than 0");
-    script(&project, "absent", "word", "true");
+    add_script(&project, "absent", "word", "true");
     fs::remove_file(project.path().join("drivers/absent/tool")).unwrap();
     run(&project, &["--tools", "absent"])
         .with(1)
-        .says("absent is left out, because it is not installed; to install it: none is needed")
+        .says("absent is left out, because it is not installed; to install it: write it")
         .says("none of these tools is installed");
     let manifest = project.path().join("drivers/absent/driver.toml");
     fs::write(manifest, "title = \"x\"\nprogramm = \"y\"\n").unwrap();
@@ -166,13 +163,13 @@ fn missing_tools_are_reported() {
 #[test]
 fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
     let project = project(&[]);
-    script(
+    add_script(
         &project,
         "bad",
         "word",
         "echo first >&2; echo because >&2; exit 4",
     );
-    script(&project, "good", "word", "echo 50 responses in 1s");
+    add_script(&project, "good", "word", "echo 50 responses in 1s");
     let ended = run(&project, &["--cases", "hello:2,pipelined:2"]).with(1);
     ended
         .prints("bad: failed: it ended with exit status: 4; its last lines of output: first")
@@ -183,14 +180,14 @@ fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
 #[test]
 fn after_an_interrupt_results_are_shown_and_no_process_is_left() {
     let (project, token) = (project(&[]), token());
+    // Succeeds in round 1. In round 2 it waits, with a child that has the token in its command line too.
     let hangs = "cd \"$(dirname \"$0\")\"
 [ -e ran ] && { sh -c 'sleep 3600; true' $1; exit; }
 touch ran
 echo 50 responses in 1s";
-    script(&project, "hangs", &token, hangs);
-    let words = generators(&["--cases", "hello:2"]);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut running = Running::start(project.prony(&words));
+    add_script(&project, "hangs", &token, hangs);
+    let arguments = generators(&["--cases", "hello:2"]);
+    let mut running = Running::start(project.prony(&arguments));
     running.await_stderr("round 2 of 2");
     until("the tool", || (with(&token).len() >= 2).then_some(()));
     running.signal(Signal::SIGINT);
@@ -201,8 +198,8 @@ echo 50 responses in 1s";
     await_none(&token);
 }
 
-/// The driver is Prony itself, which is always installed. `sse` writes log lines, so its count is compared
-/// with the server's.
+/// The driver is Prony itself, which is always installed. For `sse` the server writes log lines, so Prony compares the
+/// driver's count with the server's.
 #[test]
 fn a_suite_is_run_with_a_driver() {
     let project = project(&["prony"]).with(&["ceiling"]);
@@ -213,8 +210,8 @@ fn a_suite_is_run_with_a_driver() {
     assert_eq!(measured.len(), 4, "{}", ended.all());
     for trial in measured {
         let load = &trial["result"]["load"];
-        let made_by = load["generator"]["loop"].as_str().unwrap();
-        assert!(made_by.starts_with("Prony 0."), "{made_by}");
+        let generator = load["generator"]["loop"].as_str().unwrap();
+        assert!(generator.starts_with("Prony 0."), "{generator}");
         assert!(load["outcomes"]["ok"].as_u64().unwrap() > 0, "{load}");
         assert!(load["latency_ns"].is_null() && load["rate_per_s"].as_f64().unwrap() > 0.0);
         assert!(
@@ -228,9 +225,9 @@ fn a_suite_is_run_with_a_driver() {
 }
 
 #[test]
-fn a_load_that_a_driver_cannot_make_is_left_out() {
+fn a_load_that_a_driver_cannot_generate_is_left_out() {
     let project = project(&[]).with(&["ceiling"]);
-    script(&project, "whole", "word", "echo 50 responses in 1s");
+    add_script(&project, "whole", "word", "echo 50 responses in 1s");
     let short = ["--rounds", "1", "--driver", "whole"];
     common::run(project.measure("ceiling", "hello", &short))
         .with(2)

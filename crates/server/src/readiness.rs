@@ -50,10 +50,10 @@ pub struct Ready {
     pub startup_ns: u64,
 }
 
-/// Why there was no expected response.
+/// Why a running server did not become ready.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
-    /// It ended before.
+    /// It ended before it sent one.
     #[error("the server {exit} before it sent the expected response; {output}")]
     ExitedEarly {
         /// How it ended.
@@ -104,7 +104,7 @@ impl NotReady {
     }
 }
 
-/// Why a server sent no expected response.
+/// Why a server could not be brought up.
 #[derive(Debug, thiserror::Error)]
 pub enum BringUpError {
     /// It could not be started.
@@ -115,7 +115,7 @@ pub enum BringUpError {
     NotReady(#[from] NotReady),
     /// Every port that was tried was taken before the server could use it.
     #[error(
-        "{tries} ports that were free were taken before the server could use them; is another program taking ports? Last: {last}"
+        "{tries} free ports in a row were taken before the server could use them; is another program taking ports? Last: {last}"
     )]
     PortsTaken {
         /// How many were tried.
@@ -172,8 +172,8 @@ pub fn wait_ready(
     }
 }
 
-/// Starts a server and waits for its first expected response; if its port was taken meanwhile, tries again with
-/// another, three times in all.
+/// Starts a server and waits for its first expected response. If another program took its port meanwhile, tries again
+/// with another port, three times in all.
 ///
 /// # Errors
 /// As [`RunningServer::start`] and [`wait_ready`]; a server that is not ready has been killed.
@@ -198,7 +198,7 @@ pub fn bring_up(
     }
 }
 
-/// The expected response may have come from another program that already had the port.
+/// Checks that the response came from the server, not from another program that already had the port.
 fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
     fail_if_exited(server)?;
     let port = server.address().port();

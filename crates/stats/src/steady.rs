@@ -3,18 +3,18 @@
 use crate::correlation::spearman;
 use crate::median::median;
 
-/// Nothing is decided before a load has run this long, in seconds: the half of it that is compared must outlast a
-/// plateau of a second.
+/// Nothing is decided before a load has run this long, in seconds: looks compare parts of its second half, which
+/// must outlast a plateau of one second.
 const LEAST_S: f64 = 2.0;
 
-/// Nor, if the server sets the pace, before it has used this much CPU time, in seconds: with a tenth of a CPU it warms up
-/// at a tenth of the speed.
+/// If the server sets the pace, nothing is decided before it has used this much CPU time, in seconds: with a tenth of a
+/// CPU it warms up at a tenth of the speed.
 const LEAST_CPU_S: f64 = 1.0;
 
-/// Unless the load has run this long, in seconds: some servers need little CPU time.
+/// Once a load has run this long, in seconds, [`LEAST_CPU_S`] no longer applies: some servers need little CPU time.
 const LONG_S: f64 = 4.0 * LEAST_S;
 
-/// Each look waits until the load has run this many times as long as at the previous one.
+/// From one look to the next, the load's duration grows at least by this factor.
 const NEXT_LOOK: f64 = 1.125;
 
 /// This many looks in a row must find no improvement: one may be luck.
@@ -26,14 +26,14 @@ const LEAST_GAIN: f64 = 0.04;
 /// A server counts as warm once it is this close to its final level, as a share.
 const NEARLY: f64 = 0.08;
 
-/// A rate also depends on other programs; the CPU time per response hardly does. So a small rise of the rate only
-/// prolongs the search; a difference of this share is attributed to the server.
+/// From this share on, a difference in rate is attributed to the server. A smaller one may come from other programs,
+/// which hardly affect the CPU time per response, so it only prolongs the search.
 const OWN_RATE: f64 = 0.25;
 
 /// Fewer rounds show no trend.
 const LEAST_TREND: usize = 5;
 
-/// How often rounds that only fluctuate may look like rounds that improve.
+/// The significance level: how often rounds that only fluctuate may pass for rounds that improve.
 const FALSE_TREND: f64 = 0.02;
 
 /// The progress of a load: counts since it began.
@@ -70,8 +70,8 @@ pub enum Warmth {
 /// The course of a load on a server that may still be warming up.
 ///
 /// Each look compares the last quarter of the load with the quarter before. The server has improved if its rate rose, or
-/// its CPU time per response fell, by 4 % or more, plus what chance can do if responses are few. Looks are spaced by a
-/// ratio, so that a long warm-up needs long evidence, and two in a row must agree.
+/// its CPU time per response fell, by 4 % or more, plus a margin for chance, which is wide if responses are few. The
+/// time between looks grows with the load, so a long warm-up needs long evidence. Two looks in a row must agree.
 #[derive(Clone, Debug)]
 pub struct Course {
     pace: Pace,
@@ -113,15 +113,16 @@ impl Course {
         };
     }
 
-    /// Whether the server has had enough time to show whether it gets faster.
+    /// Whether the load has run long enough to show whether the server gets faster.
     fn has_worked(&self) -> bool {
         let last = self.readings[self.readings.len() - 1];
         let is_enough = self.pace == Pace::Schedule || last.cpu_s >= LEAST_CPU_S;
         last.at_s >= LEAST_S && (is_enough || last.at_s >= LONG_S)
     }
 
-    /// Whether the server got faster in the last quarter: this single look decides if a load ends before it is known to
-    /// be steady. The rate must have risen by a quarter, more than another program that stops is likely to cause.
+    /// Whether the server got faster in the last quarter of the load: the verdict on a load that ends before the server
+    /// is known to be steady. As it is a single look, the rate must have risen by 25 %, more than another program that
+    /// stops is likely to cause.
     pub fn improves(&self) -> bool {
         self.has_gained(OWN_RATE)
     }
@@ -134,10 +135,12 @@ impl Course {
     }
 
     fn warmth(&self) -> Warmth {
-        match self.level_looks {
-            _ if !self.has_worked() => Warmth::TooEarly,
-            level if level >= LEVEL_LOOKS => Warmth::Steady,
-            _ => Warmth::Improving,
+        if !self.has_worked() {
+            Warmth::TooEarly
+        } else if self.level_looks >= LEVEL_LOOKS {
+            Warmth::Steady
+        } else {
+            Warmth::Improving
         }
     }
 
@@ -146,8 +149,8 @@ impl Course {
         self.readings.last().map_or(0.0, |last| last.at_s)
     }
 
-    /// How long the server took to get close to the level of the load's second half, in seconds; `None` if that has no
-    /// ok response.
+    /// How long the server took to get close to the level of the load's second half, in seconds; `None` if the second
+    /// half has no ok response.
     pub fn time_to_warm_s(&self) -> Option<f64> {
         let end = self.end_s();
         let level = self.span(end / 2.0, end);
@@ -255,9 +258,9 @@ pub fn improved(before: &Round, later: &Round, pace: Pace) -> bool {
     is_cheaper && (pace == Pace::Schedule || later.rate_per_s > before.rate_per_s * least)
 }
 
-/// Whether a server certainly gets faster from round to round: over at least five rounds its CPU time per response falls
-/// (Spearman's rank correlation, at 0.02), by 4 % or more between the two halves; and if the server sets the pace, its
-/// rate rises likewise.
+/// Whether a server certainly gets faster from round to round: over at least five rounds its CPU time per response
+/// falls (Spearman's rank correlation, at 0.02), and by 4 % or more from the first half to the second. If the server
+/// sets the pace, its rate must also rise in the same way.
 pub fn improves_over_rounds(rounds: &[Round], pace: Pace) -> bool {
     let rates: Vec<f64> = rounds.iter().map(|round| round.rate_per_s).collect();
     let efficiency: Vec<f64> = rounds

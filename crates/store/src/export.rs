@@ -18,7 +18,7 @@ pub fn export_json(run: &Run, trials: &[TrialRecord]) -> Value {
 /// Failed trials have a line too, with the kind of failure in `result` and empty figures.
 ///
 /// # Errors
-/// Those of the writer.
+/// If the writer fails.
 pub fn export_csv(run: &Run, trials: &[TrialRecord], mut writer: impl Write) -> io::Result<()> {
     let names = columns().map(|(name, _)| name.to_owned());
     write_line(&mut writer, names)?;
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_its_schedule_and_how_well_it_was_kept() {
+    fn the_line_of_a_rate_has_its_schedule_and_how_well_it_was_kept() {
         let mut record = sample::measured_at_a_rate();
         if let LoadShape::Rate(schedule) = &mut record.trial.load.shape {
             schedule.stages.pop(); // Several would be quoted, because of the commas between them.
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outcome_columns_are_the_outcomes() {
+    fn every_outcome_has_its_column_in_order() {
         let first = columns().position(|(one, _)| one == "ok").unwrap();
         let outcomes = columns().skip(first).map(|(name, _)| name);
         let names = Outcome::ALL.map(Outcome::name);

@@ -8,23 +8,24 @@ use prony_model::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
 
 const MS: u64 = 1_000_000;
 
-/// A server that responds within 2 ms up to its capacity, and ever later above it. Only loads and late responses take
-/// (simulated) time.
+/// A server that responds within 2 ms up to its capacity, and after 500 ms above it. Loads, waits for late responses
+/// and pauses take simulated time.
 struct Simulated {
     capacity: f64,
     /// The highest rate that the generator reaches.
-    makes: f64,
+    generator_limit: f64,
     elapsed: Duration,
     tries: Vec<Planned>,
     /// How long each load waits for late responses.
-    lag: Duration,
+    wait: Duration,
     /// How long a load above the capacity waits for them.
-    lag_above: Duration,
+    wait_above: Duration,
     /// After how many loads the user stops the search.
     stops_after: usize,
     /// After how many loads the server stops responding.
     breaks_after: usize,
-    /// Whether the machine disturbs the load of this number (from 1) and rate, so that it fails.
+    /// Whether the machine disturbs the load with this number (from 1) and rate, so that the
+    /// server breaks the objective.
     is_noisy: fn(usize, f64) -> bool,
     pauses: usize,
 }
@@ -48,11 +49,11 @@ impl Simulated {
     fn new(capacity: f64) -> Self {
         Self {
             capacity,
-            makes: f64::INFINITY,
+            generator_limit: f64::INFINITY,
             elapsed: Duration::ZERO,
             tries: Vec::new(),
-            lag: Duration::ZERO,
-            lag_above: Duration::ZERO,
+            wait: Duration::ZERO,
+            wait_above: Duration::ZERO,
             stops_after: usize::MAX,
             breaks_after: usize::MAX,
             is_noisy: |_, _| false,
@@ -71,7 +72,7 @@ impl Generator for Simulated {
     fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error> {
         self.elapsed += Duration::from_secs(1);
         Ok(Some(LoadResult {
-            rate_per_s: self.capacity.min(self.makes) * 0.9,
+            rate_per_s: self.capacity.min(self.generator_limit) * 0.9,
             ..load([MS; 100], 0)
         }))
     }
@@ -85,11 +86,11 @@ impl Generator for Simulated {
         }
         self.tries.push(*planned);
         let over = planned.rate_per_s / self.capacity;
-        let late = match over > 1.0 {
-            true => self.lag.max(self.lag_above),
-            false => self.lag,
+        let wait = match over > 1.0 {
+            true => self.wait.max(self.wait_above),
+            false => self.wait,
         };
-        self.elapsed += planned.warmup + planned.measured + late;
+        self.elapsed += planned.warmup + planned.measured + wait;
         if let Some(by) = planned.ends_by.filter(|by| *by < self.elapsed) {
             self.elapsed = by;
             return Ok(Loaded::OutOfTime);
@@ -100,8 +101,8 @@ impl Generator for Simulated {
             false => MS + (over * MS as f64) as u64,
         };
         let mut load = load([latency; 2000], 0);
-        if planned.rate_per_s > self.makes {
-            load.open.as_mut().unwrap().rate_ratio = self.makes / planned.rate_per_s;
+        if planned.rate_per_s > self.generator_limit {
+            load.open.as_mut().unwrap().rate_ratio = self.generator_limit / planned.rate_per_s;
         }
         let outside = Some(outside(if is_noisy { 0.3 } else { 0.0 }));
         let observed = Observed { load, outside }.into();
@@ -160,7 +161,7 @@ fn it_finds_the_capacity_and_measures_the_curve() {
     let mut seeds: Vec<u64> = server.tries.iter().map(|planned| planned.seed).collect();
     seeds.sort_unstable();
     seeds.dedup();
-    assert_eq!(seeds.len(), server.tries.len(), "each has its own");
+    assert_eq!(seeds.len(), server.tries.len(), "the seeds differ");
 }
 
 #[test]
@@ -175,11 +176,11 @@ fn a_search_that_runs_out_of_budget_keeps_its_results_and_stays_within_it() {
         panic!("{:?}", result.found);
     };
     assert!((1..6).contains(&findings_per_s.len()));
-    assert!(result.curve.len() >= 9, "time is kept for the curve");
+    assert!(result.curve.len() >= 9, "time was reserved for the curve");
 
     question.budget = Duration::from_secs(1);
     let result = found(&question, &mut Simulated::new(2000.0));
-    assert_eq!(result.attempts.len(), 1, "one is tried in any case");
+    assert_eq!(result.attempts.len(), 1, "the first rate is always tried");
     assert!(matches!(
         result.found,
         Found::Between {
@@ -191,26 +192,26 @@ fn a_search_that_runs_out_of_budget_keeps_its_results_and_stays_within_it() {
 }
 
 #[test]
-fn late_responses_take_time_of_the_budget() {
+fn waits_for_late_responses_count_towards_the_budget() {
     let mut question = question();
     question.budget = Duration::from_secs(120);
     let mut server = Simulated::new(2000.0);
-    server.lag = Duration::from_secs(3);
+    server.wait = Duration::from_secs(3);
     let result = found(&question, &mut server);
     assert_eq!(result.ended, Ended::Budget);
     assert!(server.elapsed <= question.budget);
-    let whole = result.attempts.len() + result.curve.len();
+    let completed = result.attempts.len() + result.curve.len();
     assert_eq!(
-        whole,
+        completed,
         server.tries.len(),
-        "none was begun that could not end"
+        "every load that began also ended"
     );
 
-    // A delay that no earlier load has shown cannot be foreseen, so the load is cut off.
+    // A wait longer than all before cannot be foreseen, so the load is cut off at the deadline.
     for seconds in 10..150 {
         question.budget = Duration::from_secs(seconds);
         let mut server = Simulated::new(2000.0);
-        server.lag_above = Duration::from_secs(20);
+        server.wait_above = Duration::from_secs(20);
         found(&question, &mut server);
         assert!(server.elapsed <= question.budget, "{seconds}");
     }
@@ -223,8 +224,8 @@ fn the_approach_gives_bounds_before_the_first_finding() {
         let mut question = question();
         question.budget = Duration::from_secs(seconds);
         let result = found(&question, &mut Simulated::new(2000.0));
-        let has_begun = |attempt: &RateAttempt| matches!(attempt.purpose, Purpose::Finding { .. });
-        let has_begun = result.attempts.iter().any(has_begun);
+        let is_finding = |attempt: &RateAttempt| matches!(attempt.purpose, Purpose::Finding { .. });
+        let has_begun = result.attempts.iter().any(is_finding);
         match result.found {
             Found::Capacity { .. } => {}
             Found::Imprecise {
@@ -240,7 +241,7 @@ fn the_approach_gives_bounds_before_the_first_finding() {
                 assert!(held <= 2000.0 && 2000.0 < failed && failed / held < 1.11);
                 assert!(
                     result.duration_s > question.budget.as_secs_f64() - 6.0,
-                    "all was used"
+                    "the whole budget was used"
                 );
             }
             ref other => assert!(!has_begun, "{seconds}: {other:?}"),
@@ -250,18 +251,18 @@ fn the_approach_gives_bounds_before_the_first_finding() {
 }
 
 #[test]
-fn a_server_that_does_not_recover_ends_the_search_and_fails_no_rate() {
+fn a_server_that_does_not_recover_ends_the_search_without_failing_a_rate() {
     let mut server = Simulated::new(2000.0);
     server.breaks_after = 9;
-    let mut came = Vec::new();
+    let mut received = Vec::new();
     let result = find(&question(), &mut server, &mut |event| {
         if let Event::Unsettled(what) = event {
-            came.push(what.to_owned());
+            received.push(what.to_owned());
         }
     });
     let result = result.unwrap().unwrap();
     assert_eq!(result.ended, Ended::Unsettled);
-    assert_eq!(came, ["1 timed_out"]);
+    assert_eq!(received, ["1 timed_out"]);
     assert_eq!((result.attempts.len(), result.curve.len()), (9, 0));
 
     let mut server = Simulated::new(2000.0);
@@ -290,7 +291,7 @@ fn a_search_that_the_user_stops_keeps_its_results() {
 #[test]
 fn if_the_generator_is_the_limit_the_capacity_is_a_lower_bound() {
     let mut server = Simulated::new(1e6);
-    server.makes = 3000.0;
+    server.generator_limit = 3000.0;
     let result = found(&question(), &mut server);
     let Found::AtLeast {
         per_s: Some(held), ..
@@ -317,7 +318,7 @@ fn a_low_rate_is_tried_for_as_long_as_its_percentile_needs() {
 }
 
 #[test]
-fn without_an_expected_response_the_error_lists_what_came() {
+fn without_an_expected_response_the_error_lists_the_outcomes() {
     struct Wrong;
     impl Generator for Wrong {
         type Error = std::convert::Infallible;
@@ -328,7 +329,7 @@ fn without_an_expected_response_the_error_lists_what_came() {
             Ok(Some(load([], 5)))
         }
         fn open_loop(&mut self, _: &Planned) -> Result<Loaded, Self::Error> {
-            panic!("there is nothing to search for")
+            panic!("a search began without a first guess")
         }
         fn pause(&mut self, _: Duration) {}
     }
@@ -349,15 +350,15 @@ fn the_same_seed_gives_the_same_loads() {
     assert_eq!(rates(), rates());
 }
 
-/// The attempts of a result, grouped by their rate and purpose.
+/// The number of attempts for which `is` is true.
 fn count(result: &CapacityResult, is: impl Fn(&RateAttempt) -> bool) -> usize {
     result.attempts.iter().filter(|attempt| is(attempt)).count()
 }
 
 #[test]
-fn a_rate_whose_run_was_noisy_is_run_again() {
+fn a_noisy_rate_is_re_run() {
     let mut server = Simulated::new(2000.0);
-    // Every fourth load fails, whatever its rate.
+    // Every fourth load is noisy, whatever its rate.
     server.is_noisy = |number, _| number % 4 == 1;
     let result = found(&question(), &mut server);
     let Found::Capacity { per_s, .. } = result.found else {
@@ -393,10 +394,10 @@ fn a_rate_that_stays_noisy_is_undecided_and_widens_the_interval() {
     assert_eq!(result.ended, Ended::Complete);
     assert!(
         result.curve.is_empty(),
-        "there is no capacity to draw it from"
+        "without a capacity there is no curve"
     );
-    let in_vain = count(&result, |attempt| attempt.run == MOST_RUNS);
-    assert!(in_vain > 1 && result.attempts.len() < 120, "{in_vain}");
+    let given_up = count(&result, |attempt| attempt.run == MOST_RUNS);
+    assert!(given_up > 1 && result.attempts.len() < 120, "{given_up}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn is_plain(ended: &Ended) {
 }
 
 #[test]
-fn without_latency_only_main_percentiles_are_shown() {
+fn without_the_latency_flag_only_the_main_percentiles_are_shown() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let ended = run(load(folder.path(), &["-n", "10", "-c1", &server.url()])).with(0);
     assert!(!ended.stdout.contains("99.99 %"), "{}", ended.stdout);
@@ -69,14 +69,11 @@ fn without_latency_only_main_percentiles_are_shown() {
 #[test]
 fn exactly_n_requests_are_sent() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
-    // Neither the connections nor the threads divide it.
-    let flags = ["-n", "1k", "-c7", "-t2", "--json", "result.json"];
+    // 1000 is a multiple of neither the connections nor the threads.
+    let flags = ["-n", "1k", "-c7", "-t3", "--json", "result.json"];
     let mut command = load(folder.path(), &flags);
-    run({
-        command.arg(server.url());
-        command
-    })
-    .with(0);
+    command.arg(server.url());
+    run(command).with(0);
     assert_eq!(server.count(), 1000);
     let result = result(folder.path(), "result.json");
     assert_eq!(result["requests"], 1000);
@@ -135,7 +132,7 @@ fn a_warm_up_is_reported_and_not_counted() {
 #[test]
 fn requests_without_a_response_time_out() {
     let folder = tempfile::tempdir().unwrap();
-    // The kernel accepts connections for it, and nobody reads.
+    // The kernel accepts connections, but nothing reads from them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let flags = [
@@ -226,7 +223,7 @@ fn only_the_complete_json_is_on_standard_output() {
 }
 
 #[test]
-fn the_reference_server_is_loaded_as_any_other() {
+fn the_reference_server_is_loaded_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let ceiling = Ceiling::start();
     let page = fs::metadata(repository().join("workloads/assets/page-100k.html")).unwrap();
@@ -244,7 +241,7 @@ fn the_reference_server_is_loaded_as_any_other() {
 }
 
 #[test]
-fn a_load_that_cannot_run_is_reported_and_ends_with_1() {
+fn a_load_that_cannot_run_is_reported_with_exit_status_1() {
     let folder = tempfile::tempdir().unwrap();
     // Bound and released, so nothing listens there.
     let port = {

@@ -70,7 +70,7 @@ impl Script {
 pub struct Timeline {
     freeze: Option<Freeze>,
     times: ServiceTimes,
-    /// When each worker has served what has arrived so far; the first one to be free is on top.
+    /// When each worker will be free; the earliest is on top.
     free_at: BinaryHeap<Reverse<Duration>>,
 }
 
@@ -97,11 +97,11 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// The smallest latency that at least the share `quantile` (0 to 1) of all does not exceed: exact, not interpolated.
-    /// Zero if there is none.
+    /// The smallest latency that at least the share `quantile` (0 to 1) of all latencies do not exceed. It is exact,
+    /// not interpolated; zero if there are none.
     pub fn at(&self, quantile: f64) -> Duration {
         let count = self.ascending.len();
-        // In floating point 0.9 × 10 is slightly above 9.
+        // In floating point 0.55 × 100 is slightly above 55.
         let rank = (quantile * count as f64 - 1e-6).ceil() as usize;
         let index = rank.clamp(1, count.max(1)) - 1;
         self.ascending.get(index).copied().unwrap_or_default()

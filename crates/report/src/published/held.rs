@@ -7,19 +7,17 @@ use super::document::{DocumentRow, DocumentTable, Held};
 use super::measured::{Gathering, Measured, gathering};
 use crate::table::ResultTable;
 
-/// Whether the published order held, for every figure that has one. The comparisons of a figure are corrected for all its pairs;
-/// the rates of a closed loop are ordered as they are ranked.
+/// Whether the published order held, for every figure that has one. Rates of a closed loop have the order of their
+/// ranking; the comparisons of any other figure are corrected for the number of its pairs.
 pub(super) fn held(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Held> {
-    let figures = table.source.columns.iter();
-    figures
-        .flat_map(|&figure| {
-            groups(table, figure)
-                .into_iter()
-                .filter_map(move |(workload, rows)| {
-                    Group::of(table, figure, &rows, tables)?.held(workload)
-                })
-        })
-        .collect()
+    let mut all = Vec::new();
+    for &figure in &table.source.columns {
+        for (workload, rows) in groups(table, figure) {
+            let group = Group::of(table, figure, &rows, tables);
+            all.extend(group.and_then(|group| group.held(workload)));
+        }
+    }
+    all
 }
 
 /// The rows of the document that can be compared with each other: those of one workload.
@@ -51,7 +49,7 @@ struct Group<'a> {
     more_is_better: bool,
     rows: &'a [&'a DocumentRow],
     entries: Vec<Entry<'a>>,
-    /// What the rounds tell about the rows.
+    /// The order that the rounds show.
     order: Order,
     /// The table that ranks its rows by this figure, if one does.
     ranking: Option<&'a ResultTable>,
@@ -76,7 +74,7 @@ impl<'a> Group<'a> {
         let more_is_better = figure.more_is_better()?;
         let mut entries: Vec<Entry> = Vec::new();
         for row in rows {
-            // A server that occurs twice with the same figure gives each pair once.
+            // A server with the same figure twice is entered once, so that each pair counts once.
             let again = |value: f64| {
                 entries
                     .iter()
@@ -115,13 +113,13 @@ impl<'a> Group<'a> {
             untold: 0,
             not_measured: 0,
         };
-        for (i, (one, published)) in self.entries.iter().enumerate() {
-            for (j, (other, others)) in self.entries.iter().enumerate().skip(i + 1) {
+        for (i, (first, first_value)) in self.entries.iter().enumerate() {
+            for (j, (second, second_value)) in self.entries.iter().enumerate().skip(i + 1) {
                 // Two rows of the same server share one measurement, so they cannot differ here.
-                if one.server == other.server || published == others {
+                if first.server == second.server || first_value == second_value {
                     continue;
                 }
-                let first_is_better = (published > others) == self.more_is_better;
+                let first_is_better = (first_value > second_value) == self.more_is_better;
                 let (better, worse) = if first_is_better { (i, j) } else { (j, i) };
                 match self.pair(better, worse) {
                     PairOrder::NotMeasured => held.not_measured += 1,
@@ -136,7 +134,7 @@ impl<'a> Group<'a> {
         (held.pairs() + held.not_measured > 0).then_some(held)
     }
 
-    /// How two rows compare here; the document has `one` before the other.
+    /// How two rows compare here; in the document, `one` is better than the other.
     fn pair(&self, one: usize, other: usize) -> PairOrder {
         let row = |place: usize| self.entries[place].0;
         let measured = |place| row(place).measured.get(&self.figure);
@@ -156,18 +154,22 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The figures themselves must have the same order as their rounds, because a figure of all rounds may be outside the
-    /// interval of most. A figure without rounds, or that is 0 in one, has only its interval.
+    /// Whether `one` is better than the other; `None` if that is open. The figures must have the same order as their
+    /// rounds, because a figure over all rounds, such as a maximum, may contradict most of them. Figures whose rounds
+    /// cannot be compared (there are none, or one is 0) are compared by their intervals.
     fn by_figures(&self, one: usize, other: usize, a: &Measured, b: &Measured) -> Option<bool> {
         let by_value = (a.value > b.value) == self.more_is_better;
         if self.order.compares(one, other) {
             let by_rounds = self.order.better(one, other)? == one;
             return (by_rounds == by_value && a.value != b.value).then_some(by_rounds);
         }
-        let better = by_intervals(self.more_is_better, a, b)?;
-        let known = |place: usize| known(self.entries[place].0, self.figure);
-        let (first, second) = if better { (one, other) } else { (other, one) };
-        stands(known(first), known(second)).then_some(better)
+        let is_better = by_intervals(self.more_is_better, a, b)?;
+        let (better, worse) = match is_better {
+            true => (one, other),
+            false => (other, one),
+        };
+        let known_of = |place: usize| known(self.entries[place].0, self.figure);
+        stands(known_of(better), known_of(worse)).then_some(is_better)
     }
 
     /// The document's name for a row, with the server if two rows have the same name.
@@ -181,7 +183,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A row as it competes in a figure, transformed so that larger is better.
+/// A row as a competitor, with its values transformed so that larger is better.
 fn competitor(row: &DocumentRow, figure: PublishedFigure, more_is_better: bool) -> Competitor {
     let better = |value: f64| if more_is_better { value } else { 1.0 / value };
     let rounds = row

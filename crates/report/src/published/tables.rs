@@ -19,9 +19,9 @@ enum Source {
 /// The document's table with the figures measured here.
 pub fn measured_here(table: &DocumentTable) -> Vec<Table> {
     let mut tables = tables(table, Source::Measured);
-    // Only the first table of several has the flags.
-    for later in tables.iter_mut().skip(1).flat_map(|table| &mut table.rows) {
-        later.flags.clear();
+    // Of several tables, only the first shows the flags.
+    for row in tables.iter_mut().skip(1).flat_map(|table| &mut table.rows) {
+        row.flags.clear();
     }
     tables
 }
@@ -31,7 +31,7 @@ pub fn as_published(table: &DocumentTable) -> Vec<Table> {
     tables(table, Source::Published)
 }
 
-/// All columns of the measured figures in one table, without the rounds.
+/// The measured figures in one table: every column's summary, without the single rounds.
 pub fn summaries(table: &DocumentTable) -> Table {
     summary(table, Source::Measured, &table.source.columns)
 }
@@ -124,7 +124,7 @@ fn summary(table: &DocumentTable, source: Source, columns: &[PublishedFigure]) -
     })
 }
 
-/// The rows of a table; published figures exist only for the document's own rows.
+/// A table with these columns of figures. With published figures it has only the document's own rows.
 fn set(
     table: &DocumentTable,
     source: Source,
@@ -181,7 +181,8 @@ fn set(
     }
 }
 
-/// The document's name for the system, and the server that represents it here; that server has no published figures.
+/// The document's name for the system and, below it, the server that represents it here: with its language and
+/// framework beside measured figures.
 fn name(row: &DocumentRow, source: Source) -> Cell {
     let here = match (source, row.in_document, row.made_with.as_str()) {
         (Source::Published, ..) | (_, true, "") => row.server.clone(),
@@ -230,7 +231,8 @@ fn figure_cell(
     Cell::text(words::tick(figure)(measured.value)).with(Some(details.join("; ")))
 }
 
-/// `0.79 → 0.81`: published, and measured here. A figure that is a share already is shown as it is.
+/// `0.79 → 0.81`: the published ratio to the best row, then the measured one; `?` marks one that is not exact. A figure
+/// that already is a share is shown as it is.
 fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Cell {
     let Some(published) = table.published(row, figure) else {
         return Cell::default();
@@ -274,7 +276,7 @@ struct Base {
     is_exact: bool,
 }
 
-/// The first row of the document, on the same workload, that was measured here.
+/// The best row of the document (by its published figure) on the same workload, of those that were measured here.
 fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<Base> {
     let more_is_better = figure.more_is_better()?;
     let groups = held::groups(table, figure);

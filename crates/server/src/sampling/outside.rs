@@ -5,24 +5,25 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use prony_model::{CpuAssignment, Outside, OutsideServer};
+use prony_system::{allowed_cpus, parse_cpu_list};
 
 use super::noise::NoiseMeter;
 use super::process::{CpuTime, Stat, value_of_line};
 use super::process_tree::descendants;
 use super::scheduling::ThreadFigures;
 use crate::port::listeners_on;
-use prony_system::{allowed_cpus, parse_cpu_list};
 
 /// Measures the noise during a load on a server that somebody else started.
 ///
-/// If the server runs on this machine, Prony finds its processes by the listening socket: what they use is not noise.
+/// If the server runs on this machine, Prony finds its processes by their listening socket, and does not count their
+/// CPU time as noise.
 #[derive(Debug)]
 pub struct OutsideMeter {
     server: Server,
     noise: NoiseMeter,
 }
 
-/// Where the server of a load is.
+/// Where the server is, with its processes if Prony can see them.
 #[derive(Debug)]
 enum Server {
     Elsewhere,
@@ -60,8 +61,8 @@ impl Processes {
 }
 
 impl OutsideMeter {
-    /// Starts measuring during a load from this process on the server at `address` (`None` if it has no address).
-    /// `cpus` are those of the load; if empty, all that this process may use.
+    /// Starts measuring, just before this process loads the server at `address` (`None` for a Unix socket). `load_cpus`
+    /// are the CPUs of the load; if empty, all that this process may use.
     ///
     /// # Errors
     /// If the system does not report CPU times.
@@ -87,24 +88,24 @@ impl OutsideMeter {
     pub fn finish(self) -> io::Result<Outside> {
         let before = match self.server {
             Server::Seen(before) => before,
-            Server::Elsewhere => return self.noise.seen(0.0, OutsideServer::Elsewhere),
-            Server::Unseen => return self.noise.seen(0.0, OutsideServer::Unseen),
+            Server::Elsewhere => return self.noise.outside(0.0, OutsideServer::Elsewhere),
+            Server::Unseen => return self.noise.outside(0.0, OutsideServer::Unseen),
         };
         let after = Processes::now(with_descendants(before.pids));
-        // If the server has ended or was restarted, nothing is known.
+        // If the server has ended or was restarted, its usage is unknown.
         let Some(after) = after.filter(|after| after.cpu_s >= before.cpu_s) else {
-            return self.noise.seen(before.cpu_s, OutsideServer::Unseen);
+            return self.noise.outside(before.cpu_s, OutsideServer::Unseen);
         };
         let used_s = after.cpu_s - before.cpu_s;
         let figures = after.figures.zip(before.figures);
         let scheduling = figures.and_then(|(after, before)| after.since(&before, used_s));
         self.noise
-            .seen(after.cpu_s, OutsideServer::Seen(scheduling))
+            .outside(after.cpu_s, OutsideServer::Seen(scheduling))
     }
 }
 
 impl NoiseMeter {
-    fn seen(self, server_cpu_s: f64, server: OutsideServer) -> io::Result<Outside> {
+    fn outside(self, server_cpu_s: f64, server: OutsideServer) -> io::Result<Outside> {
         let noise = self.finish(server_cpu_s)?;
         Ok(Outside { noise, server })
     }
@@ -122,13 +123,13 @@ fn find(address: SocketAddr) -> Server {
 /// These processes and all their descendants, each once, without those that have ended.
 fn with_descendants(pids: Vec<i32>) -> Vec<i32> {
     let mut all = pids.clone();
-    // Every process descends from process 1, which holds sockets for others.
+    // Process 1 may hold the socket for the server (systemd), but every process is its descendant.
     for pid in pids.into_iter().filter(|&pid| pid != FIRST_PROCESS) {
         all.extend(descendants(pid).unwrap_or_default());
     }
     all.sort_unstable();
     all.dedup();
-    // This process may load itself.
+    // What this process uses is the load's, even if it is the server too.
     all.retain(|&pid| pid != own_pid() && Stat::read(pid).is_ok());
     all
 }
@@ -141,7 +142,7 @@ fn own_pid() -> i32 {
 
 /// CPU time of processes and of their ended children, in seconds.
 fn cpu_s(pids: &[i32]) -> f64 {
-    // If one has just ended, its parent's ended children include its time.
+    // The time of a process that has just ended is in that of its parent's ended children.
     let cpu = pids
         .iter()
         .filter_map(|&pid| Stat::cpu_with_children(pid).ok());
@@ -191,7 +192,7 @@ mod tests {
 
     #[test]
     fn an_address_of_another_machine_is_elsewhere() {
-        // Reserved for documentation (RFC 5737): no machine has it.
+        // This address is reserved for documentation (RFC 5737), so no machine has it.
         let server = find("192.0.2.1:80".parse().unwrap());
         assert!(matches!(server, Server::Elsewhere), "{server:?}");
     }
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usage_of_a_servers_children_is_the_servers() {
+    fn a_servers_usage_includes_its_children() {
         let busy = Busy::start();
         let give_up = Instant::now() + Duration::from_secs(20);
         let pids = loop {

@@ -1,4 +1,4 @@
-//! What every start of a server needs: the bench, and a workload with its expected response.
+//! What Prony needs to start and check any server: the bench, and workloads with their expected responses.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// The workload with its expected response, whose content is in `assets`.
+    /// Reads the workload's expected response, whose body may be a file in the layout's `assets`.
     ///
     /// # Errors
     /// If a file of the response cannot be read.
@@ -31,7 +31,7 @@ impl Task {
     }
 }
 
-/// What is the same for every server.
+/// Where and how servers run: the same for every server of a run.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// Where the project's files are.

@@ -11,9 +11,10 @@ use prony_model::{
 
 use crate::workload::{Request, Workload};
 
-/// Above this share of its time a generator's thread may have been the bottleneck, as in the load engine.
+/// A tool that was busy for more than this share of its threads' time may have been the bottleneck; the load engine has
+/// the same rule.
 const BUSY: f64 = 0.9;
-/// A timeout that is never reached; tools require one.
+/// The longest timeout passed to a tool. No response takes this long, and tools require a timeout.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Why `tool` cannot generate the load `spec` of `workload`; `None` if it can.
@@ -138,7 +139,7 @@ impl Drive<'_> {
     /// If the tool fails or `interrupt` is set.
     pub fn run(&self, interrupt: &AtomicBool) -> Result<LoadResult, DriveError> {
         let load = load(self.workload, self.spec, &self.host);
-        // Loads that it cannot generate are not planned.
+        // This does not happen: loads that the tool cannot generate are not planned.
         let load = load.map_err(|what| DriveError::Unsupported(what.into()))?;
         let limits = Resources {
             cpus: self.cpus.to_vec(),

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use prony_load::Progress;
 use prony_model::{ServerRecord, Trial, TrialRecord};
-
 use prony_server::Logs;
 
 use crate::plan::{Planned, TrialAttempt};
@@ -12,11 +11,11 @@ use crate::plan::{Planned, TrialAttempt};
 /// An event in a run.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
-    /// A toolchain is being installed, or a server built.
+    /// Prony is installing a server's toolchain or building the server.
     Preparing {
         /// The server.
         server: &'a str,
-        /// What Prony does.
+        /// What Prony is doing: `building`.
         step: &'a str,
     },
     /// A server was built or skipped, or its build failed.
@@ -33,11 +32,11 @@ pub enum RunEvent<'a> {
     Verified {
         /// The server, with the result.
         server: &'a ServerRecord,
-        /// Its logs, which are kept if a response was wrong.
+        /// Its logs; `None` if every response was as expected.
         logs: Option<&'a Logs>,
     },
-    /// The trials are planned: all, or if rounds are added as needed, those of the least number of rounds. A budget may
-    /// end them sooner.
+    /// The trials are planned: all of them or, if Prony adds rounds as needed, those of the least number of rounds. If
+    /// the budget runs out, not all of them run.
     Planned {
         /// The trials, in order.
         trials: &'a [Trial],
@@ -52,7 +51,7 @@ pub enum RunEvent<'a> {
         /// Which attempt at which trial.
         attempt: &'a TrialAttempt,
     },
-    /// A server is being warmed up until it is steady; reported several times per second.
+    /// Prony is warming a server up until it is steady; reported several times per second.
     WarmingUp {
         /// The trial that it is warmed up for.
         attempt: &'a TrialAttempt,
@@ -73,7 +72,7 @@ pub enum RunEvent<'a> {
         /// Its progress.
         progress: &'a Progress,
     },
-    /// A trial is over.
+    /// A trial is over; it may have failed.
     Measured {
         /// Its result.
         record: &'a TrialRecord,
@@ -82,8 +81,8 @@ pub enum RunEvent<'a> {
     },
     /// A round is over, and more may be added.
     Compared {
-        /// How far the ends of the widest interval that is not yet precise enough are from its ratio, as a share of it;
-        /// `None` if all are precise enough, or nothing can be compared.
+        /// Half the width of the widest interval that is still too wide, as a share of its ratio; `None` if none is too
+        /// wide, or nothing can be compared.
         widest: Option<f64>,
         /// What is left of the budget.
         time_left: Duration,

@@ -91,7 +91,8 @@ impl Kept {
 /// A ready server, with the history of its process.
 pub struct Running {
     pub server: RunningServer,
-    /// From the spawn of its process to its first expected response; the trial that started it takes it.
+    /// From the exec of its command to its first expected response, in nanoseconds; only the trial that started it
+    /// reports this, so it is `None` from then on.
     pub startup_ns: Option<u64>,
     /// How long it has been under load, in seconds.
     pub loaded_s: f64,
@@ -116,7 +117,7 @@ impl Running {
         }
     }
 
-    /// How many lines it has logged, once those of its last load are complete.
+    /// How many lines it has logged; waits first until those of its last load are complete.
     pub fn settled_lines(&mut self) -> io::Result<u64> {
         if self.in_flight > 0 {
             settle_quiet(&mut self.server);

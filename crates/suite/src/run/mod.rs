@@ -49,7 +49,7 @@ pub use verify::{Verification, verify_server};
 pub struct RunRequest<'a> {
     /// The bench.
     pub bench: Bench,
-    /// The suite, for its name and notes.
+    /// The suite, for its name, notes and published tables.
     pub suite: &'a Suite,
     /// The servers.
     pub servers: Vec<&'a Server>,
@@ -59,7 +59,8 @@ pub struct RunRequest<'a> {
     pub measures: Vec<Measure>,
     /// How rounds are added as needed; `None` for a fixed number.
     pub adaptive: Option<AdaptiveRounds>,
-    /// The server that the others are compared with; `None` for the ceiling, or else the first.
+    /// The server that the others are compared with; `None` for the ceiling (reference server), or the first one
+    /// without it.
     pub baseline: Option<String>,
     /// Servers that are compared with each other: if one of them is kept running because it takes long to warm up, so
     /// are the others.
@@ -92,7 +93,7 @@ pub struct Finished {
     pub run: Run,
     /// Its trials.
     pub trials: Vec<TrialRecord>,
-    /// Why it could no longer be recorded, if so: then the last of `trials` are only here.
+    /// Why the run could not be stored to its end, if so; the last of `trials` may then be missing from the store.
     pub unsaved: Option<StoreError>,
 }
 
@@ -115,7 +116,7 @@ pub fn run(
     let pinned = Pinned::to(&request.bench.cpus.load);
     if let Err(error) = &pinned {
         run.notes
-            .push(format!("Prony could not keep to its CPUs: {error}."));
+            .push(format!("Prony could not be pinned to its CPUs: {error}."));
     }
     let built = ready(prepared);
     verify_all(&mut request, &mut run, &built, interrupt, observe);
@@ -148,7 +149,8 @@ pub fn run(
     })
 }
 
-/// Pins the current thread to some CPUs, and restores the earlier ones when dropped: the next run's builds need them.
+/// Pins the current thread to some CPUs; when dropped, restores its earlier CPUs, which the next run needs for its
+/// builds.
 struct Pinned {
     before: Vec<usize>,
 }
@@ -163,7 +165,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // If this fails, the next run's builds are slower, and it records the CPUs that it had.
+        // If this fails, the next run builds more slowly, and its record lists the CPUs that it had.
         let _ = pin_current_thread(&self.before);
     }
 }
@@ -194,7 +196,7 @@ fn new_run(request: &RunRequest<'_>) -> Run {
     }
 }
 
-/// The suite's notes, and that on the driver.
+/// The suite's notes, and the note on the driver.
 fn notes(request: &RunRequest<'_>) -> Vec<String> {
     let driver = request.driver.as_ref().map(driven::note);
     request.suite.notes.iter().cloned().chain(driver).collect()

@@ -18,7 +18,8 @@
 use prony_model::{Measurement, NoiseCause, noisy};
 use prony_stats::warm_up_rise;
 
-/// What may have disturbed a trial, if anything. The server's other trials decide whether a rise is its warm-up.
+/// What may have disturbed a trial, if anything. A rising rate is only a suspicion here: `rounds` checks it against the
+/// server's other trials.
 pub fn noise_causes(measurement: &Measurement) -> Vec<NoiseCause> {
     let machine = by_the_machine(measurement);
     machine.into_iter().chain(by_warm_up(measurement)).collect()
@@ -117,7 +118,8 @@ mod tests {
             by_the_machine(&beside),
             [NoiseCause::OtherPrograms { share: 0.2 }]
         );
-        // A generator whose wait is unknown is left out; a server counts with what its CPUs lost.
+        // If the generator's wait is unknown, its loss is ignored; if the server's is unknown, all that its CPUs lost
+        // counts.
         beside.load.generator.scheduling = None;
         assert_eq!(by_the_machine(&beside), []);
         beside.load.generator.scheduling = waited(0.02);
@@ -128,7 +130,7 @@ mod tests {
         );
     }
 
-    /// A rate that doubles in the first third of the measured part.
+    /// A rate that doubles after the first third of the measured part.
     fn rising() -> Measurement {
         let mut rising = measurement(1000.0);
         rising.load.load.warmup_s = 0.2;

@@ -16,7 +16,7 @@ use super::rounds::Rig;
 use super::trial::{TrialEvent, TrialSetup};
 use crate::plan::{Planned, TrialAttempt, Warming};
 
-/// The servers, the loads, and the store that keeps the results.
+/// Starts servers, loads them, and stores the results.
 pub struct Servers<'a> {
     pub bench: &'a Bench,
     pub built: &'a BTreeMap<String, Built>,
@@ -114,11 +114,9 @@ impl Rig for Servers<'_> {
     }
 
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        let stored = self.store.add_trial(self.run, &record);
         self.trials.push(record);
-        match self.trials.last() {
-            Some(record) => self.store.add_trial(self.run, record),
-            None => Ok(()),
-        }
+        stored
     }
 
     fn clock(&self) -> Duration {

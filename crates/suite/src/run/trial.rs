@@ -62,8 +62,8 @@ fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
 }
 
 impl TrialSetup<'_> {
-    /// Runs the trial, with the kept server or a new one; `observe` gets its progress. Returns its server unless the
-    /// trial failed; `None` if it was interrupted.
+    /// Runs the trial, with the kept server or a new one; `observe` gets its progress. Returns the record and, unless
+    /// the trial failed, the running server; `None` if the trial was interrupted.
     pub fn run(
         &self,
         kept: Option<Running>,
@@ -109,7 +109,7 @@ impl TrialSetup<'_> {
             .then(|| self.reconcile(&mut running, lines_before, &load))
             .transpose()?;
         if let Some(searched) = &searched {
-            // Only after the lines are counted, which include those of these requests.
+            // After `reconcile`, which must not count these responses: their lines are already in `lines_before`.
             searched.add_wrong_to(&mut load);
         }
         let mut sampled = sampled.map_err(failed(FailureKind::Load))?;
@@ -128,7 +128,7 @@ impl TrialSetup<'_> {
         Ok((measurement, running))
     }
 
-    /// Warms a new process up until it is steady, if that is wanted.
+    /// Warms a new process up until it is steady, if the trial asks for that.
     fn warm_up(
         &self,
         running: &mut Running,
@@ -151,7 +151,7 @@ impl TrialSetup<'_> {
         if each > 0 {
             let Requests { sent, responded } = Requests::of(&searched.load);
             settle_log(&mut running.server, lines_before + each * responded);
-            // Streams are not counted in a warm-up, and the server may log their end.
+            // A warm-up does not count streams, but the server may log a line when one ends.
             running.in_flight = sent - responded + self.load.streams as u64;
         }
         Ok(Some(searched))
@@ -178,7 +178,7 @@ impl TrialSetup<'_> {
         })
     }
 
-    /// Starts the server, and waits for the log lines of the responses that showed it to be ready.
+    /// Starts the server and waits until it is ready, and until it has logged the requests of the probes.
     fn bring_up(&self, ports: &mut dyn PortSource) -> Result<Running, Stop> {
         let mut responded = 0;
         let mut probe = |address: SocketAddr| match ask(address, self.task, RESPONSE_TIMEOUT) {
@@ -318,7 +318,7 @@ impl TrialSetup<'_> {
         }
     }
 
-    /// Compares the server's own count, its log, with the client's.
+    /// Compares the number of lines in the server's log with the requests and responses that the generator counted.
     fn reconcile(
         &self,
         running: &mut Running,
@@ -342,7 +342,7 @@ impl TrialSetup<'_> {
         Err(Stop::Failed(
             FailureKind::NotReconciled,
             format!(
-                "the server logged {} lines, but {} whole responses came and {} requests were sent",
+                "the server logged {} lines for {} full responses to {} requests",
                 lines.written, responded, sent
             ),
         ))
@@ -377,7 +377,7 @@ impl Requests {
     }
 }
 
-/// A load without one ok response has nothing to compare.
+/// Fails a load without a single ok response: it has no figure to compare.
 fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
     if load.outcomes[Outcome::Ok] > 0 {
         return Ok(());

@@ -23,7 +23,7 @@ use crate::workload;
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server may take from SIGTERM to its end.
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
-/// How long log lines may take from the response to the log.
+/// How long after a response Prony waits for its log lines.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
 /// How long Prony waits for the end of a server that closed or refused a connection.
 const END_TIME: Duration = Duration::from_secs(1);
@@ -193,7 +193,7 @@ pub(super) fn ask(address: SocketAddr, task: &Task, timeout: Duration) -> Result
     exchange(address, &request, timeout).map_err(|error| error.to_string())
 }
 
-/// The requests of a workload's verification, all with the expected response.
+/// What verifying a workload took: all requests had the expected response.
 struct Asked {
     requests: usize,
     /// Whether every connection stayed open from response to response.
@@ -235,8 +235,9 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked,
     })
 }
 
-/// Sends many requests over several connections, and tests what was drawn. If the server keeps the first one open, the
-/// others run in parallel: some servers take 40 ms per response on a connection (Nagle's algorithm).
+/// Sends many requests over several connections, and tests which lines were drawn. If the server keeps the first
+/// connection open, the others run in parallel: some servers take 40 ms per response on a connection (Nagle's
+/// algorithm).
 fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
     task: &Task,

@@ -19,9 +19,9 @@ pub fn pace(shape: &LoadShape) -> Pace {
     }
 }
 
-/// A warm-up until the server was steady, or until the limit.
+/// The result of warming a server up until it was steady, or until the limit.
 pub struct Searched {
-    /// How long it was, in seconds.
+    /// How long that took, in seconds.
     pub searched_s: f64,
     /// After how long the server was warm; `None` if it still improved, or sent no ok response.
     pub time_to_warm_s: Option<f64>,
@@ -80,7 +80,8 @@ struct Watch {
     begun: Instant,
     tree: ProcessTree,
     cpu_before_s: f64,
-    /// When the CPU time was last read, and its value.
+    /// When the CPU time was last read, in seconds since `begun`, and how much of it the load had cost by then, in
+    /// seconds.
     last: (f64, f64),
     course: Course,
     warmth: Warmth,

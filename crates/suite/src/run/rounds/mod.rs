@@ -31,7 +31,7 @@ pub trait Rig {
     /// Runs a trial. `None` if the run was stopped.
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
-    /// A round begins; kept servers of measures that are not in it are no longer needed.
+    /// A round begins with these trials; kept servers that none of them uses are no longer needed.
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
     /// Stores its result durably.
@@ -64,14 +64,14 @@ pub struct Rule<'a> {
 pub struct Done {
     /// How many began.
     pub rounds: u32,
-    /// Why each measure had no more, if they were added as needed.
+    /// If rounds were added as needed, why each measure got no more of them.
     pub ends: Vec<RoundsEnd>,
 }
 
 /// Runs all rounds of a plan.
 ///
 /// # Errors
-/// If a trial could not be stored: then no more run. `done` has how the rounds went until then.
+/// If a trial cannot be stored. No further trial runs then, and `done` describes the rounds so far.
 pub fn run(
     plan: Plan,
     rule: &Rule<'_>,
@@ -99,7 +99,7 @@ pub fn run(
     };
     let ended = rounds.run(rig, done);
     if let Some(stopping) = &mut rounds.stopping {
-        // If a trial could not be stored, that stopped the remaining measures.
+        // Measures that still go on were stopped: by the user, or because a trial could not be stored.
         stopping.interrupted();
         done.ends = stopping.ends();
     }
@@ -142,9 +142,6 @@ impl RoundRunner<'_> {
             }
             done.rounds += 1;
             if self.round(round, rig)? == RoundEnd::Stopped {
-                if let Some(stopping) = &mut self.stopping {
-                    stopping.interrupted();
-                }
                 return Ok(());
             }
             if let Some(stopping) = &mut self.stopping {
@@ -224,7 +221,7 @@ impl RoundRunner<'_> {
 
     /// What disturbed a trial. A rising rate counts only if it is the server's own warm-up.
     fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
-        // A rate may also rise because another program leaves.
+        // If the machine was disturbed too, the rate may have risen because the disturbance ended.
         if !causes.iter().any(NoiseCause::is_from_outside) {
             let Planned { trial, measure } = &queued.planned;
             let rose = !causes.is_empty();

@@ -30,7 +30,7 @@ struct Watched {
     figures: Figures,
     /// How long its trials have taken.
     spent: Duration,
-    /// How much of that was the search for the end of warm-ups, which later rounds do not repeat.
+    /// How much of that went into finding how long servers take to warm up, which later rounds do not repeat.
     searched: Duration,
     widest: Option<f64>,
     state: State,
@@ -84,7 +84,8 @@ impl<'a> Stopping<'a> {
         }
     }
 
-    /// A round is over. Returns how far the ends of the widest interval of the measures that go on are from its ratio.
+    /// A round is over. Returns the half-width of the widest interval, as a share of its ratio, of the measures that go
+    /// on.
     pub fn round_over(&mut self) -> Option<f64> {
         self.rounds += 1;
         let (rounds, least) = (self.rounds, LEAST_ROUNDS as u32);
@@ -115,8 +116,8 @@ impl<'a> Stopping<'a> {
         self.rule.budget.saturating_sub(self.spent())
     }
 
-    /// Why each measure had no more rounds, in the order of the measures, without those that no server takes part in
-    /// and those that still go on.
+    /// Why each measure got no more rounds, in the order of the measures; without measures that still go on or that no
+    /// server takes part in.
     pub fn ends(&self) -> Vec<RoundsEnd> {
         let end = |watched: &Watched| match watched.state {
             State::Ended(rounds, reason) => Some(RoundsEnd {
@@ -181,9 +182,9 @@ impl Figures {
         };
     }
 
-    /// The ratio of each server to the baseline, over those of the `rounds` that both have. Servers with fewer than
-    /// two, or with less than half of them, are left out, also as the baseline: Prony does not wait for what mostly
-    /// fails.
+    /// The ratio of each server to the baseline over the rounds that both have. Servers that share fewer than two
+    /// rounds, or fewer than half of `rounds`, with the baseline are left out, and no such server becomes the baseline:
+    /// Prony does not add rounds for servers that mostly fail.
     pub fn ratios(&self, chosen: Option<&str>, servers: &[String], rounds: u32) -> Vec<Ratio> {
         let is_enough = |count: usize| count * 2 >= rounds as usize;
         let measured = |id: &str| {

@@ -1,12 +1,13 @@
 //! How each server is warmed up before each load.
 //!
-//! Unless the load's own warm-up is exact, the first trial of a server under a measure searches for the end of its
-//! warm-up. A server that warms up quickly is restarted for each later trial, with a warm-up of that length. One that
-//! takes long is kept running from round to round, and its rounds are watched: if they still improve, it is not warm
-//! yet, whatever the search found.
+//! The first trial of a server in a measure finds out how long the server takes to warm up, unless the suite asks for
+//! exactly the load's own warm-up (`warmup_limit = "0s"`). A server that warms up quickly is restarted for each later
+//! trial, with a warm-up of that length. A slow one is kept running from round to round, and its rounds are watched: if
+//! they still improve, it is not warm yet, whatever the first trial found.
 //!
-//! A server that needs to warm up shows a rise in trial after trial; a machine that was slow for a moment, only in one.
-//! So a rise counts if at least two trials, and more than half of those with the current warm-up, showed one.
+//! The rate of a server that needs a longer warm-up rises in trial after trial. If the machine was slow for a moment,
+//! it rises in one trial only. So a rise counts if at least two trials, and more than half of those with the current
+//! warm-up, show one.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use prony_stats::{Pace, Round, improved, improves_over_rounds};
 use crate::plan::Warming;
 use crate::run::warming::pace;
 
-/// The longest that a load's own warm-up may grow, in seconds, or as long as the measured part if that is longer.
+/// A load's own warm-up grows up to this many seconds, or to the length of the measured part if that is longer.
 const LONGEST_S: f64 = 10.0;
 /// The factor by which a warm-up that was too short grows.
 const GROWTH: f64 = 4.0;
@@ -98,7 +99,7 @@ impl WarmUps {
 
     /// Learns from a trial, and records in it whether a kept process still gets faster from round to round.
     pub fn learn(&mut self, server: &str, measure: usize, measurement: &mut Measurement) {
-        let round = measurement.per_response(measurement.server.cpu_s());
+        let cpu_per_ok_s = measurement.per_response(measurement.server.cpu_s());
         let pace = pace(&measurement.load.load.shape);
         let rate_per_s = measurement.load.rate_per_s;
         let Some(warm_up) = &mut measurement.warm_up else {
@@ -109,7 +110,7 @@ impl WarmUps {
             known.rounds.clear();
             known.is_warm = !warm_up.still_improving;
         }
-        if let Some(cpu_per_ok_s) = round {
+        if let Some(cpu_per_ok_s) = cpu_per_ok_s {
             known.rounds.push(Round {
                 rate_per_s,
                 cpu_per_ok_s,
@@ -152,7 +153,8 @@ impl WarmUps {
 }
 
 impl WarmUp {
-    /// Whether the process still gets faster: over its latest rounds if it was warm, else in the last one.
+    /// Whether the process still gets faster: judged by the trend of its latest rounds if it has been warm, otherwise
+    /// by the last two rounds.
     fn still_improves(&self, pace: Pace) -> bool {
         let latest = &self.rounds[self.rounds.len().saturating_sub(ROUNDS_WATCHED)..];
         match latest {

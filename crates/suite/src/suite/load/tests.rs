@@ -4,7 +4,7 @@ use prony_model::Arrivals;
 
 use super::*;
 
-/// The fields for the end and the times of every load here.
+/// Fields that every load here has.
 const TIMES: &str = "warmup = \"0s\", timeout = \"5s\"";
 
 fn load(fields: &str) -> Result<SuiteLoad, String> {
@@ -31,7 +31,7 @@ fn schedule(fields: &str) -> Schedule {
 const RATE: &str = r#"shape = "rate", rate = "20k/s", connections = 64, duration = "10s""#;
 
 #[test]
-fn only_a_load_with_a_warm_up_has_a_limit() {
+fn only_a_load_with_a_warm_up_has_a_warm_up_limit() {
     let read = |fields: &str| {
         let fields = format!("{RATE}, {fields}, timeout = \"5s\"");
         #[derive(Deserialize)]
@@ -96,7 +96,7 @@ fn every_field_of_a_rate_is_read() {
 }
 
 #[test]
-fn stages_end_the_load_if_all_of_them_have_a_time() {
+fn stages_end_the_load_if_all_of_them_have_a_duration() {
     let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
     assert_eq!(schedule(staged).stages_text(), "1k/s:10s, 1k/s..5k/s:30s");
     assert_eq!(spec(staged).duration_s, Some(40.0));
@@ -112,7 +112,7 @@ fn stages_end_the_load_if_all_of_them_have_a_time() {
 }
 
 #[test]
-fn users_may_wait_for_their_responses() {
+fn users_are_read_as_closed_or_open() {
     let users = r#"users = 500, think_time = "2s", requests = 10000"#;
     let closed = spec(&format!("shape = \"users-closed\", {users}"));
     assert_eq!(closed.shape, LoadShape::UsersClosed { think_time_s: 2.0 });
@@ -234,7 +234,7 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
 }
 
 #[test]
-fn a_shorter_load_goes_through_the_same_rates() {
+fn a_shortened_load_keeps_its_stages_in_proportion() {
     let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
     let mut short = load(staged).unwrap();
     short.shorten_to(Duration::from_secs(4));
