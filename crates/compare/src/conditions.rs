@@ -20,9 +20,12 @@ pub fn unfinished(side: &str, run: &Run) -> Option<String> {
     Some(format!("{side}: the run {} {how}", run.id))
 }
 
+/// The name of a condition, and its value in a run.
+type Condition = (&'static str, fn(&Run) -> String);
+
 /// How the conditions of two runs differ, a line each.
 pub fn differences(base: &Run, new: &Run) -> Vec<String> {
-    let fields: [(&str, fn(&Run) -> String); 9] = [
+    let fields: [Condition; 9] = [
         ("Prony", |run| run.prony_version.clone()),
         ("CPU", |run| run.machine.cpu_model.clone()),
         ("number of CPUs", |run| run.machine.cpus.to_string()),
