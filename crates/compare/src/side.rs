@@ -48,7 +48,7 @@ impl<'a> Side<'a> {
     }
 }
 
-pub(crate) fn is_reference(server: &ServerRecord) -> bool {
+pub(crate) fn is_ceiling(server: &ServerRecord) -> bool {
     server.id == CEILING
 }
 
