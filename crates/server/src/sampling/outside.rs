@@ -62,9 +62,6 @@ impl Processes {
 impl OutsideMeter {
     /// Starts measuring during a load from this process on the server at `address` (`None` if it has no address).
     /// `cpus` are those of the load; if empty, all that this process may use.
-    ///
-    /// # Errors
-    /// If the system does not report CPU times.
     pub fn start(address: Option<SocketAddr>, load_cpus: &[usize]) -> io::Result<OutsideMeter> {
         let load = match load_cpus {
             [] => allowed_cpus()?,
@@ -81,9 +78,6 @@ impl OutsideMeter {
     }
 
     /// The noise since the start.
-    ///
-    /// # Errors
-    /// If the system does not report CPU times.
     pub fn finish(self) -> io::Result<Outside> {
         let before = match self.server {
             Server::Seen(before) => before,

@@ -20,9 +20,6 @@ pub struct Task {
 
 impl Task {
     /// The workload with its expected response, whose content is in `assets`.
-    ///
-    /// # Errors
-    /// If a file of the response cannot be read.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
         Ok(Self {
             right: ExpectedResponse::new(workload, &layout.assets())?.into(),
