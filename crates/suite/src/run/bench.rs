@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use prony_model::CpuAssignment;
@@ -43,6 +44,14 @@ pub struct Bench {
     pub ready_timeout: Duration,
     /// Whether an earlier build of a server may be used again.
     pub freshness: Freshness,
+    /// Once set, whatever goes on ends early.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Bench {
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Relaxed)
+    }
 }
 
 /// The current time, RFC 3339, UTC.
