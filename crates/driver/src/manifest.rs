@@ -306,9 +306,6 @@ impl Catalogue {
     }
 
     /// The driver with this id.
-    ///
-    /// # Errors
-    /// If there is none.
     pub fn get(&self, id: &str) -> Result<&Manifest, CatalogueError> {
         match self.drivers.iter().find(|(known, _)| known == id) {
             Some((_, manifest)) => Ok(manifest),

@@ -247,9 +247,6 @@ pub(crate) struct Group {
 
 impl Group {
     /// A group that contains only its watcher, which already waits.
-    ///
-    /// # Errors
-    /// If the watcher cannot be started.
     pub(crate) fn new() -> io::Result<Group> {
         let mut watcher = Command::new("/bin/sh")
             .args(["-c", WATCH])

@@ -1,10 +1,10 @@
 //! How the command ends: its exit codes, its error messages, and Ctrl-C.
 
 use std::error::Error;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::{fmt, io};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -44,20 +44,9 @@ pub fn failure_if(failed: bool) -> ExitCode {
 }
 
 /// An error in the command line that clap cannot see, such as an unknown name or an invalid URL.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub struct Usage(Box<dyn Error>);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Error for Usage {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
-    }
-}
 
 /// Blames the command line for an error; for `map_err`.
 pub fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {

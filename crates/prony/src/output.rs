@@ -2,8 +2,7 @@
 //! that nobody watches must still write its reports. Any other failure to write standard output loses a result: it is
 //! remembered, and [`check`] returns it at the end.
 
-use std::error::Error;
-use std::fmt::{self, Arguments};
+use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
@@ -13,16 +12,9 @@ use nix::errno::Errno;
 static FAILURE: OnceLock<LostOutput> = OnceLock::new();
 
 /// Standard output could not be written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("cannot write to standard output: {0}")]
 pub struct LostOutput(String);
-
-impl fmt::Display for LostOutput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write to standard output: {}", self.0)
-    }
-}
-
-impl Error for LostOutput {}
 
 /// Whether standard output received everything, or its reader went away.
 pub fn check() -> Result<(), LostOutput> {

@@ -77,9 +77,6 @@ impl Layout {
     }
 
     /// Creates [`Self::state`], the only folder that Prony creates unasked, and makes Git ignore it.
-    ///
-    /// # Errors
-    /// If it cannot be created or written.
     pub fn make_state(&self) -> Result<(), LayoutError> {
         let state = self.state();
         ignored_folder(&state).map_err(|source| LayoutError::State { state, source })

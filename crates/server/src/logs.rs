@@ -138,9 +138,6 @@ fn cut(line: &str) -> String {
 }
 
 /// The last `lines` lines of a file, from its last 64 KiB.
-///
-/// # Errors
-/// If the file cannot be read.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

@@ -13,9 +13,6 @@ use crate::sampling::process;
 /// A source of ports for servers.
 pub trait PortSource {
     /// A port of `host` that should be free.
-    ///
-    /// # Errors
-    /// If there is none.
     fn next_port(&mut self, host: IpAddr) -> io::Result<u16>;
 }
 

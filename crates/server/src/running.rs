@@ -139,17 +139,11 @@ impl RunningServer {
     }
 
     /// How many lines it has written to standard output so far.
-    ///
-    /// # Errors
-    /// If the log cannot be read.
     pub fn log_lines(&mut self) -> io::Result<u64> {
         self.output.count()
     }
 
     /// How many lines it has written to standard error so far.
-    ///
-    /// # Errors
-    /// If the log cannot be read.
     pub fn error_lines(&mut self) -> io::Result<u64> {
         self.errors.count()
     }
@@ -219,9 +213,6 @@ pub struct Contract {
 
 impl Contract {
     /// What `built` gets to listen on `address`.
-    ///
-    /// # Errors
-    /// If the folder for `{tmp}` cannot be created.
     pub fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
         let cpus = match launch.cpus.len() {
             0 => allowed_cpus().map_or(1, |cpus| cpus.len()),

@@ -103,9 +103,6 @@ impl Server {
     }
 
     /// The same server under another name, so that one folder can be measured twice.
-    ///
-    /// # Errors
-    /// If the name is not valid for a server.
     pub fn named(self, name: &str) -> Result<Server, ServerError> {
         if !is_id(name) {
             return Err(ServerError::BadName(name.to_owned()));

@@ -2,6 +2,8 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
@@ -104,6 +106,7 @@ impl BuildFlags {
         layout: &Layout,
         cpus: CpuAssignment,
         run: &str,
+        interrupt: &Arc<AtomicBool>,
     ) -> Result<Bench, Box<dyn Error>> {
         Ok(Bench {
             layout: layout.clone(),
@@ -115,6 +118,7 @@ impl BuildFlags {
                 true => Freshness::Rebuild,
                 false => Freshness::IfUnchanged,
             },
+            interrupt: interrupt.clone(),
         })
     }
 }

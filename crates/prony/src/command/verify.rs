@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
@@ -74,9 +73,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
     // Each process has its own folder of logs.
     let id = project::run_id("verify");
-    let bench = arguments.build.bench(&layout, default_assignment()?, &id)?;
-    let say = &mut run_progress::say_what_is_built;
-    let prepared = prepare(&bench, &servers, &interrupt, say);
+    let bench = arguments
+        .build
+        .bench(&layout, default_assignment()?, &id, &interrupt)?;
+    let prepared = prepare(&bench, &servers, &mut run_progress::say_what_is_built);
     let mut verdicts = Vec::new();
     // A broken manifest is a failure if all servers are verified.
     if arguments.servers.is_empty() {
@@ -86,7 +86,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         }
     }
     for (server, prepared) in servers.iter().zip(&prepared) {
-        verdicts.push(verify_one(&bench, server, prepared, &tasks, &interrupt));
+        verdicts.push(verify_one(&bench, server, prepared, &tasks));
     }
     // Removes the folders only if they are empty, which they are if every response was right.
     let _ = [&bench.logs, &layout.runs().join(id)].map(std::fs::remove_dir);
@@ -121,13 +121,12 @@ fn verify_one(
     server: &Server,
     prepared: &Prepared,
     tasks: &[Task],
-    interrupt: &AtomicBool,
 ) -> ServerVerdict {
     let id = &server.id;
     let Some(built) = &prepared.built else {
         return not_verified(id, &prepared.record.status);
     };
-    match verify_server(bench, server, built, tasks, &mut FreePorts, interrupt) {
+    match verify_server(bench, server, built, tasks, &mut FreePorts) {
         Verification::Interrupted => ServerVerdict::Interrupted,
         Verification::NotStarted(reason) => not_verified(id, &ServerStatus::StartFailed { reason }),
         Verification::Ended { verified, reason } => {

@@ -20,18 +20,13 @@ pub struct LoadProgress {
     /// When measuring began, as far as is known: at the start, or when the end of the warm-up was seen.
     measuring_since: Instant,
     warms_up: bool,
-    end: LoadEnd,
-    rate: Rate,
+    /// What ends the load, if not its duration.
+    requests: u64,
+    duration: Option<Duration>,
+    /// A schedule, with which the current rate is compared; without one the mean rate so far is shown.
+    scheduled: Option<Scheduled>,
     next_line: Instant,
     pause: Duration,
-}
-
-/// How the rate is shown.
-enum Rate {
-    /// The mean so far.
-    Mean,
-    /// The current rate beside the scheduled one.
-    Scheduled(Scheduled),
 }
 
 /// A schedule, and the responses of the last second.
@@ -43,29 +38,19 @@ struct Scheduled {
     responses: VecDeque<(Duration, u64)>,
 }
 
-/// What ends the load.
-enum LoadEnd {
-    Duration(Duration),
-    Requests(u64),
-}
-
 impl LoadProgress {
     pub fn start(plan: &LoadPlan) -> Self {
         Self::on(LiveLine::start(), plan, Instant::now())
     }
 
     pub(super) fn on(line: LiveLine, plan: &LoadPlan, now: Instant) -> Self {
-        let end = match (plan.duration, plan.requests) {
-            (Some(duration), _) => LoadEnd::Duration(duration),
-            (None, requests) => LoadEnd::Requests(requests.unwrap_or(0)),
-        };
-        let rate = match &plan.shape {
-            LoadShape::Rate(schedule) => Rate::Scheduled(Scheduled {
+        let scheduled = match &plan.shape {
+            LoadShape::Rate(schedule) => Some(Scheduled {
                 stages: schedule.stages.clone(),
                 ends: plan.duration,
                 responses: VecDeque::from([(Duration::ZERO, 0)]),
             }),
-            _ => Rate::Mean,
+            _ => None,
         };
         // About ten lines without a terminal, however long the load takes.
         let pause = plan.duration.map_or(PAUSE, |whole| whole / 10).max(PAUSE);
@@ -73,8 +58,9 @@ impl LoadProgress {
             line,
             measuring_since: now,
             warms_up: !plan.warmup.is_zero(),
-            end,
-            rate,
+            requests: plan.requests.unwrap_or(0),
+            duration: plan.duration,
+            scheduled,
             next_line: now + pause,
             pause,
         }
@@ -95,7 +81,7 @@ impl LoadProgress {
         }
         let elapsed = now - self.measuring_since;
         self.line.move_to(self.done(progress, elapsed));
-        let parts = parts(progress, self.rate.now(progress.ok, elapsed));
+        let parts = parts(progress, self.rate(progress.ok, elapsed));
         if !self.line.is_on_terminal() && now >= self.next_line {
             self.next_line = now + self.pause;
             errln!("  {:>5.1} s  {}", elapsed.as_secs_f64(), parts.join("  "));
@@ -109,19 +95,17 @@ impl LoadProgress {
     }
 
     fn done(&self, progress: &Progress, elapsed: Duration) -> f64 {
-        match self.end {
-            LoadEnd::Duration(whole) => elapsed.as_secs_f64() / whole.as_secs_f64(),
-            LoadEnd::Requests(whole) => (progress.ok + progress.errors) as f64 / whole as f64,
+        match self.duration {
+            Some(whole) => elapsed.as_secs_f64() / whole.as_secs_f64(),
+            None => (progress.ok + progress.errors) as f64 / self.requests as f64,
         }
     }
-}
 
-impl Rate {
     /// The rate in words, with `ok` responses after `elapsed`.
-    fn now(&mut self, ok: u64, elapsed: Duration) -> String {
-        match self {
-            Rate::Mean => number::rate(per_second(ok as f64, elapsed)),
-            Rate::Scheduled(scheduled) => {
+    fn rate(&mut self, ok: u64, elapsed: Duration) -> String {
+        match &mut self.scheduled {
+            None => number::rate(per_second(ok as f64, elapsed)),
+            Some(scheduled) => {
                 let (due, ok) = scheduled.now(ok, elapsed);
                 format!("{} of {}", number::count(ok), number::rate(due))
             }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use prony_load::Progress;
@@ -24,13 +23,9 @@ use super::time_left::{TimeLeft, minutes};
 const MOST_NOISY_LINES: usize = 10;
 
 /// Runs a suite with the live view.
-pub fn run(
-    request: RunRequest<'_>,
-    store: &Store,
-    interrupt: &AtomicBool,
-) -> Result<Finished, Box<dyn Error>> {
+pub fn run(request: RunRequest<'_>, store: &Store) -> Result<Finished, Box<dyn Error>> {
     let mut view = RunProgress::start(LiveLine::start(), &request);
-    let finished = run_suite(request, store, interrupt, &mut |event| view.show(&event))?;
+    let finished = run_suite(request, store, &mut |event| view.show(&event))?;
     view.finish();
     Ok(finished)
 }

@@ -1,6 +1,7 @@
 //! Golden tests: what Prony shows while a load, a search or a run goes on.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{InMemoryTerm, ProgressBar, ProgressDrawTarget};
@@ -255,6 +256,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         logs: "logs".into(),
         ready_timeout: Duration::from_secs(30),
         freshness: Freshness::IfUnchanged,
+        interrupt: Arc::default(),
     };
     let request = RunRequest {
         bench,

@@ -80,9 +80,6 @@ enum Workspaces {
 }
 
 /// The folders, or archive files, outside `folder` that its package depends on, directly or not.
-///
-/// # Errors
-/// If the folders of a workspace cannot be read.
 pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
     let mut found = BTreeSet::new();
     if read(folder).is_none() {

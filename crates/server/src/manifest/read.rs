@@ -125,8 +125,8 @@ impl Checker<'_> {
             needs,
             inputs: self.inputs(&raw.inputs)?,
             build: self.build(&raw.build)?,
-            artefacts: self.words(&raw.artefacts)?,
-            run: self.run(&raw.run)?,
+            artefacts: self.words(&raw.artefacts, Place::OF_BUILD)?,
+            run: self.command(&raw.run, &Place::ALL)?,
             env: self.env(&raw.env)?,
             variants: self.variants(&raw.variant)?,
             notes: raw.notes,
@@ -214,10 +214,6 @@ impl Checker<'_> {
             .collect()
     }
 
-    fn run(&self, words: &RawCommand) -> Result<Vec<Word>, FileError> {
-        self.command(words, &Place::ALL)
-    }
-
     fn env(&self, env: &RawEnv) -> Result<BTreeMap<String, Word>, FileError> {
         env.iter()
             .map(|(name, value)| Ok((name.clone(), self.word(value, &Place::ALL)?)))
@@ -243,10 +239,13 @@ impl Checker<'_> {
                 ));
             }
             let build = raw.build.as_deref();
+            let run = raw.run.as_ref();
             variants.push(Variant {
                 name: name.clone(),
                 env: self.env(&raw.env)?,
-                run: raw.run.as_ref().map(|words| self.run(words)).transpose()?,
+                run: run
+                    .map(|words| self.command(words, &Place::ALL))
+                    .transpose()?,
                 build: build.map(|commands| self.build(commands)).transpose()?,
             });
         }
@@ -254,22 +253,16 @@ impl Checker<'_> {
     }
 
     fn command(&self, words: &RawCommand, allowed: &[Place]) -> Result<Vec<Word>, FileError> {
-        let empty = words
-            .get_ref()
-            .first()
-            .is_none_or(|program| program.get_ref().trim().is_empty());
-        if empty {
+        let program = words.get_ref().first();
+        if program.is_none_or(|program| program.get_ref().trim().is_empty()) {
             return Err(self.0.fault(words.span(), EMPTY));
         }
-        let words = words.get_ref().iter();
-        words.map(|word| self.word(word, allowed)).collect()
+        self.words(words.get_ref(), allowed)
     }
 
-    fn words(&self, words: &[Spanned<String>]) -> Result<Vec<Word>, FileError> {
-        words
-            .iter()
-            .map(|word| self.word(word, Place::OF_BUILD))
-            .collect()
+    fn words(&self, words: &[Spanned<String>], allowed: &[Place]) -> Result<Vec<Word>, FileError> {
+        let words = words.iter();
+        words.map(|word| self.word(word, allowed)).collect()
     }
 
     fn inputs(&self, words: &[Spanned<String>]) -> Result<Vec<Input>, FileError> {
@@ -285,16 +278,14 @@ impl Checker<'_> {
 
     fn word(&self, word: &Spanned<String>, allowed: &[Place]) -> Result<Word, FileError> {
         Word::new(word.get_ref(), allowed).map_err(|unknown| {
-            match Place::ALL.iter().any(|place| place.name() == unknown.name) {
-                true => self.0.fault(
-                    word.span(),
-                    format!(
-                        "`{{{}}}` is known only when the server starts: use it in `run` or `env`",
-                        unknown.name
-                    ),
+            let name = &unknown.name;
+            let message = match Place::from_name(name) {
+                Some(_) => format!(
+                    "`{{{name}}}` is known only when the server starts: use it in `run` or `env`"
                 ),
-                false => self.0.fault(word.span(), unknown),
-            }
+                None => unknown.to_string(),
+            };
+            self.0.fault(word.span(), message)
         })
     }
 }

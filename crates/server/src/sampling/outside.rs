@@ -63,9 +63,6 @@ impl Processes {
 impl OutsideMeter {
     /// Starts measuring, just before this process loads the server at `address` (`None` for a Unix socket). `load_cpus`
     /// are the CPUs of the load; if empty, all that this process may use.
-    ///
-    /// # Errors
-    /// If the system does not report CPU times.
     pub fn start(address: Option<SocketAddr>, load_cpus: &[usize]) -> io::Result<OutsideMeter> {
         let load = match load_cpus {
             [] => allowed_cpus()?,
@@ -82,9 +79,6 @@ impl OutsideMeter {
     }
 
     /// The noise since the start.
-    ///
-    /// # Errors
-    /// If the system does not report CPU times.
     pub fn finish(self) -> io::Result<Outside> {
         let before = match self.server {
             Server::Seen(before) => before,

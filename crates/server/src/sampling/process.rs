@@ -186,9 +186,6 @@ fn sees_all() -> bool {
 }
 
 /// The ids of all processes that Prony can see.
-///
-/// # Errors
-/// If the system does not list them.
 pub fn ids() -> io::Result<Vec<i32>> {
     numbers_in("/proc")
 }

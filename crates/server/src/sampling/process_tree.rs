@@ -37,9 +37,6 @@ impl ProcessTree {
     }
 
     /// The ids of its processes.
-    ///
-    /// # Errors
-    /// If the system does not list processes.
     pub fn pids(&self) -> io::Result<Vec<i32>> {
         descendants(self.supervisor)
     }
@@ -69,17 +66,11 @@ impl ProcessTree {
 
     /// Its peak memory as far as the kernel knows it, in bytes: the peak of a single process; for several, their
     /// current memory.
-    ///
-    /// # Errors
-    /// If the system does not list processes.
     pub fn peak_bytes(&self) -> io::Result<u64> {
         Ok(peak_memory_of(&self.pids()?))
     }
 
     /// The ids of its threads.
-    ///
-    /// # Errors
-    /// If the system does not list processes.
     pub fn threads(&self) -> io::Result<BTreeSet<i32>> {
         Ok(self.pids()?.into_iter().flat_map(threads_of).collect())
     }
@@ -115,9 +106,6 @@ pub fn peak_memory_of(pids: &[i32]) -> u64 {
 }
 
 /// Every descendant of `root`, parents before their children, without `root`.
-///
-/// # Errors
-/// If the system does not list processes.
 pub fn descendants(root: i32) -> io::Result<Vec<i32>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for pid in ids()? {

@@ -34,9 +34,6 @@ impl SupervisorProgram {
     }
 
     /// The current program.
-    ///
-    /// # Errors
-    /// If the system does not report its path.
     pub fn current() -> std::io::Result<SupervisorProgram> {
         std::env::current_exe().map(SupervisorProgram)
     }
@@ -176,9 +173,6 @@ impl SupervisorProgram {
     }
 
     /// Runs a command to its end. If `interrupt` is set, its whole tree is killed.
-    ///
-    /// # Errors
-    /// If it cannot be started or is interrupted.
     pub fn run(&self, task: &Task, interrupt: &AtomicBool) -> Result<Exit, RunError> {
         let mut supervised = self.spawn(task)?;
         loop {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use globset::Glob;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use prony_system::{is_program, on_path};
 
 use super::need::Version;
 use super::table::{COMPLETE, Source, Toolchain};
-use crate::manifest::Pattern;
 
 /// Those on `PATH`, in its order, each once even if several links lead to it.
 pub fn first(tool: &Toolchain) -> Vec<PathBuf> {
@@ -94,10 +94,10 @@ fn expand(start: &Path, pattern: &Path) -> Vec<PathBuf> {
 
 /// The entries of `folder` whose names match `pattern`; a leading dot must be written out.
 fn entries_like(folder: &Path, pattern: &str) -> Vec<PathBuf> {
-    let Ok(pattern) = Pattern::new(pattern) else {
+    let Ok(pattern) = Glob::new(pattern) else {
         return Vec::new();
     };
-    let matcher = pattern.matcher();
+    let matcher = pattern.compile_matcher();
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
         .flatten()

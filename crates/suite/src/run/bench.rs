@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
 use prony_model::CpuAssignment;
@@ -20,9 +21,6 @@ pub struct Task {
 
 impl Task {
     /// Reads the workload's expected response, whose body may be a file in the layout's `assets`.
-    ///
-    /// # Errors
-    /// If a file of the response cannot be read.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
         Ok(Self {
             right: ExpectedResponse::new(workload, &layout.assets())?.into(),
@@ -46,6 +44,14 @@ pub struct Bench {
     pub ready_timeout: Duration,
     /// Whether an earlier build of a server may be used again.
     pub freshness: Freshness,
+    /// Once set, whatever goes on ends early.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Bench {
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.interrupt.load(Relaxed)
+    }
 }
 
 /// The current time, RFC 3339, UTC.

@@ -19,7 +19,6 @@ mod warming;
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use prony_driver::Tool;
@@ -97,20 +96,19 @@ pub struct Finished {
     pub unsaved: Option<StoreError>,
 }
 
-/// Runs the suite. Every trial is in `store` as soon as it is over. If `interrupt` is set, the current trial is dropped
-/// and the run ends.
+/// Runs the suite. Every trial is in `store` as soon as it is over. After an interrupt, the current trial is
+/// dropped and the run ends.
 ///
 /// # Errors
 /// If the run cannot be stored. Later errors of the store are in [`Finished`].
 pub fn run(
     mut request: RunRequest<'_>,
     store: &Store,
-    interrupt: &AtomicBool,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Finished, StoreError> {
     let mut run = new_run(&request);
     store.begin_run(&run)?;
-    let prepared = prepare(&request.bench, &request.servers, interrupt, observe);
+    let prepared = prepare(&request.bench, &request.servers, observe);
     run.servers = prepared.iter().map(|one| one.record.clone()).collect();
     // From here on this process stays on the load's CPUs, where it does not disturb the server.
     let pinned = Pinned::to(&request.bench.cpus.load);
@@ -119,22 +117,14 @@ pub fn run(
             .push(format!("Prony could not be pinned to its CPUs: {error}."));
     }
     let built = ready(prepared);
-    verify_all(&mut request, &mut run, &built, interrupt, observe);
+    verify_all(&mut request, &mut run, &built, observe);
     let mut trials = Vec::new();
     let mut unsaved = store.update_run(&run).err();
     if unsaved.is_none() {
-        let measured = measure(
-            &mut request,
-            &mut run,
-            &built,
-            &mut trials,
-            store,
-            interrupt,
-            observe,
-        );
+        let measured = measure(&mut request, &mut run, &built, &mut trials, store, observe);
         unsaved = measured.and_then(|()| store.update_run(&run)).err();
     }
-    run.end = match (&unsaved, interrupt.load(Relaxed)) {
+    run.end = match (&unsaved, request.bench.is_interrupted()) {
         (Some(_), _) => RunEnd::Failed,
         (None, true) => RunEnd::Interrupted,
         (None, false) => RunEnd::Complete,
@@ -229,7 +219,6 @@ fn verify_all(
     request: &mut RunRequest<'_>,
     run: &mut Run,
     built: &BTreeMap<String, Built>,
-    interrupt: &AtomicBool,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) {
     for record in &mut run.servers {
@@ -237,13 +226,13 @@ fn verify_all(
         let (Some(server), Some(built)) = (server, built.get(&record.id)) else {
             continue;
         };
-        if interrupt.load(Relaxed) {
+        if request.bench.is_interrupted() {
             return;
         }
         observe(RunEvent::Verifying { server: &record.id });
         let mut logs = None;
         let (bench, ports) = (&request.bench, request.ports.as_mut());
-        match verify_server(bench, server, built, &request.tasks, ports, interrupt) {
+        match verify_server(bench, server, built, &request.tasks, ports) {
             Verification::Responded {
                 verified,
                 logs: kept,
@@ -273,7 +262,6 @@ fn measure(
     built: &BTreeMap<String, Built>,
     trials: &mut Vec<TrialRecord>,
     store: &Store,
-    interrupt: &AtomicBool,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<(), StoreError> {
     let plan = plan(request, run);
@@ -296,12 +284,11 @@ fn measure(
         kept: Kept::default(),
         machine_bytes: run.machine.memory_bytes,
         begun: Instant::now(),
-        interrupt,
         observe,
     };
     let mut done = rounds::Done::default();
     let ended = rounds::run(plan, &rule, &mut rig, &mut done);
-    if !interrupt.load(Relaxed) {
+    if !rig.bench.is_interrupted() {
         // After an interrupt the user does not want to wait: dropping them kills them.
         rig.kept.retain(|_| false);
     }

@@ -1,11 +1,11 @@
 //! Installs the toolchains that servers need, and builds the servers: as many at a time as there are CPUs.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use prony_model::{ServerRecord, ServerStatus};
-use prony_server::{BuildError, Built, Found, ProvideError, Server, Toolbox, build};
+use prony_server::{BuildError, Built, ProvideError, Server, Toolbox, build};
 
 use super::bench::Bench;
 use super::event::RunEvent;
@@ -31,11 +31,10 @@ enum Reported {
     },
 }
 
-/// Prepares every server; the result has the order of `servers`. If `interrupt` is set, unfinished ones are left out.
+/// Prepares every server; the result has the order of `servers`. After an interrupt, unfinished ones are left out.
 pub fn prepare(
     bench: &Bench,
     servers: &[&Server],
-    interrupt: &AtomicBool,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Prepared> {
     let toolbox = Toolbox::new(&bench.layout, &bench.supervisor);
@@ -52,8 +51,7 @@ pub fn prepare(
                     let Some(server) = servers.get(index) else {
                         return;
                     };
-                    if let Some(prepared) = prepare_one(bench, toolbox, server, interrupt, &sender)
-                    {
+                    if let Some(prepared) = prepare_one(bench, toolbox, server, &sender) {
                         let prepared = Box::new(prepared);
                         // The observer outlives every builder.
                         let _ = sender.send(Reported::Done { index, prepared });
@@ -86,7 +84,6 @@ fn prepare_one(
     bench: &Bench,
     toolbox: &Toolbox,
     server: &Server,
-    interrupt: &AtomicBool,
     sender: &Sender<Reported>,
 ) -> Option<Prepared> {
     let step = |step| {
@@ -95,7 +92,9 @@ fn prepare_one(
         let _ = sender.send(Reported::Step { server, step });
     };
     step("looking for its toolchain");
-    let found = match provide_all(toolbox, server, interrupt) {
+    let needs = server.manifest.needs.iter();
+    let found = needs.map(|need| toolbox.provide(need, &bench.interrupt));
+    let found = match found.collect::<Result<Vec<_>, _>>() {
         Ok(found) => found,
         Err(ProvideError::Missing(missing)) => {
             let status = ServerStatus::Skipped {
@@ -114,7 +113,7 @@ fn prepare_one(
         &found,
         supervisor,
         bench.freshness,
-        interrupt,
+        &bench.interrupt,
     ) {
         Ok(built) => Some(Prepared {
             record: record(server, Some(&built), ServerStatus::Ready),
@@ -126,18 +125,6 @@ fn prepare_one(
             Some(unbuilt(server, ServerStatus::BuildFailed { output }))
         }
     }
-}
-
-fn provide_all(
-    toolbox: &Toolbox,
-    server: &Server,
-    interrupt: &AtomicBool,
-) -> Result<Vec<Found>, ProvideError> {
-    let needs = &server.manifest.needs;
-    needs
-        .iter()
-        .map(|need| toolbox.provide(need, interrupt))
-        .collect()
 }
 
 fn unbuilt(server: &Server, status: ServerStatus) -> Prepared {

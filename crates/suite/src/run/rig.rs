@@ -1,7 +1,6 @@
 //! Runs the trials of a run: starts servers and loads them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
@@ -32,7 +31,6 @@ pub struct Servers<'a> {
     /// The machine's memory, in bytes.
     pub machine_bytes: u64,
     pub begun: Instant,
-    pub interrupt: &'a AtomicBool,
     pub observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
@@ -73,7 +71,7 @@ impl Servers<'_> {
 
 impl Rig for Servers<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
-        if self.interrupt.load(Relaxed) {
+        if self.bench.is_interrupted() {
             return None;
         }
         let trial = &attempt.trial;
@@ -90,7 +88,6 @@ impl Rig for Servers<'_> {
             load: &load,
             driver: self.driver,
             process,
-            interrupt: self.interrupt,
         };
         let observe = &mut self.observe;
         let report = &mut |event: TrialEvent<'_>| {

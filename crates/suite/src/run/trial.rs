@@ -39,8 +39,6 @@ pub struct TrialSetup<'a> {
     pub driver: Option<&'a Tool>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
-    /// Stops it.
-    pub interrupt: &'a AtomicBool,
 }
 
 /// What a trial reports while it is in progress.
@@ -143,7 +141,13 @@ impl TrialSetup<'_> {
         let plan = self.plan(running.server.address(), self.task.right.clone())?;
         let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
         let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
-        let searched = search(&plan, limit, &mut running.server, self.interrupt, report);
+        let searched = search(
+            &plan,
+            limit,
+            &mut running.server,
+            &self.bench.interrupt,
+            report,
+        );
         self.fail_if_stopped(&mut running.server)?;
         let searched = searched.map_err(failed(FailureKind::Load))?;
         running.loaded_s = searched.searched_s;
@@ -193,14 +197,7 @@ impl TrialSetup<'_> {
         };
         let trial = &self.attempt.trial;
         let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
-        let started = start(
-            self.bench,
-            &name,
-            self.built,
-            ports,
-            &mut probe,
-            self.interrupt,
-        );
+        let started = start(self.bench, &name, self.built, ports, &mut probe);
         match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.response.log_lines);
@@ -230,7 +227,7 @@ impl TrialSetup<'_> {
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
             observe(TrialEvent::Loading(&progress));
-            if self.interrupt.load(Relaxed) || server.exited().is_some() {
+            if self.bench.is_interrupted() || server.exited().is_some() {
                 stop.store(true, Relaxed);
             }
         });
@@ -252,7 +249,7 @@ impl TrialSetup<'_> {
             host: server.address().to_string(),
             cpus: &self.bench.cpus.load,
         };
-        let result = drive.run(self.interrupt);
+        let result = drive.run(&self.bench.interrupt);
         self.fail_if_stopped(server)?;
         let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
         result.map_err(failed(FailureKind::Load))
@@ -299,7 +296,7 @@ impl TrialSetup<'_> {
 
     /// After a load, which ends early if the user stops it or the server ends.
     fn fail_if_stopped(&self, server: &mut RunningServer) -> Result<(), Stop> {
-        match self.interrupt.load(Relaxed) {
+        match self.bench.is_interrupted() {
             true => Err(Stop::Interrupted),
             false => self.fail_if_exited(server),
         }

@@ -1,7 +1,6 @@
 //! Checks a server's responses to every workload, before any load.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -67,7 +66,6 @@ pub fn verify_server(
     built: &Built,
     tasks: &[Task],
     ports: &mut dyn PortSource,
-    interrupt: &AtomicBool,
 ) -> Verification {
     // Only workloads that the manifest lists must be served.
     let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
@@ -89,7 +87,6 @@ pub fn verify_server(
         built,
         ports,
         &mut probe,
-        interrupt,
     );
     let (mut running, _) = match started {
         Ok(started) => started,
@@ -100,7 +97,7 @@ pub fn verify_server(
     let keep_alive = manifest.wire == Wire::Http11 && manifest.keep_alive;
     let mut verified = Vec::with_capacity(tasks.len());
     for task in tasks {
-        if interrupt.load(Relaxed) {
+        if bench.is_interrupted() {
             return Verification::Interrupted;
         }
         let verdict = match verify_task(&mut running, task, keep_alive) {
@@ -151,7 +148,6 @@ pub(super) fn start(
     built: &Built,
     ports: &mut dyn PortSource,
     probe: &mut dyn FnMut(SocketAddr) -> Probe,
-    interrupt: &AtomicBool,
 ) -> Result<(RunningServer, Ready), BringUpError> {
     let launch = Launch {
         supervisor: bench.supervisor.clone(),
@@ -160,7 +156,8 @@ pub(super) fn start(
         assets: bench.layout.assets(),
         log: bench.logs.join(format!("{name}.log")),
     };
-    bring_up(built, &launch, ports, probe, bench.ready_timeout, interrupt)
+    let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
+    bring_up(built, &launch, ports, probe, timeout, interrupt)
 }
 
 /// The URL and request of a workload on a server.

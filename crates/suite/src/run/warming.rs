@@ -46,9 +46,6 @@ impl Searched {
 
 /// Runs `plan` on a server until it is steady or `limit` is over; `observe` gets the time so far. The load also ends if
 /// the server ends or `interrupt` is set.
-///
-/// # Errors
-/// If the load cannot be run.
 pub fn search(
     plan: &LoadPlan,
     limit: Duration,

@@ -112,8 +112,13 @@ fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         .into_iter()
         .map(|measure| measure.check(source, raw.rounds, quick))
         .collect::<Result<Vec<_>, _>>()?;
+    let names = measures.iter();
+    let names: Vec<_> = names
+        .map(|one| (one.id.as_deref(), &*one.workloads))
+        .collect();
     let document = raw.published;
-    let document = document.map(|document| document.check(source, &raw.servers, &measures));
+    let document = document.map(|document| document.check(source, &raw.servers, &names));
+    let document = document.transpose()?;
     Ok(Suite {
         id: id.to_owned(),
         title: raw.title,
@@ -122,7 +127,7 @@ fn suite(id: &str, source: &Source) -> Result<Suite, FileError> {
         servers: raw.servers,
         measures,
         adaptive,
-        document: document.transpose()?,
+        document,
     })
 }
 

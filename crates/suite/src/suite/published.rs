@@ -9,8 +9,6 @@ use prony_model::{
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::MeasureSpec;
-
 /// A checked document. The loads of its tables are resolved later, when the measures are final.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Document {
@@ -29,6 +27,9 @@ impl Document {
         published
     }
 }
+
+/// What a table's checks need to know about its measure: its id, if it has one, and the ids of its workloads.
+pub(super) type MeasureNames<'a> = (Option<&'a str>, &'a [String]);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +68,7 @@ impl RawDocument {
         self,
         source: &Source,
         servers: &[String],
-        measures: &[MeasureSpec],
+        measures: &[MeasureNames<'_>],
     ) -> Result<Document, FileError> {
         let checked = self.table.into_iter();
         let checked = checked.map(|table| table.check(source, servers, measures));
@@ -91,13 +92,13 @@ impl RawTable {
         self,
         source: &Source,
         servers: &[String],
-        measures: &[MeasureSpec],
+        measures: &[MeasureNames<'_>],
     ) -> Result<(usize, PublishedTable), FileError> {
-        let ids = || measures.iter().map(|measure| measure.id.as_deref());
+        let ids = || measures.iter().map(|(id, _)| *id);
         let index = ids().position(|id| id == Some(self.measure.get_ref()));
         let index = index
             .ok_or_else(|| source.unknown(&self.measure, "measure with the id", ids().flatten()))?;
-        let workloads = &measures[index].workloads;
+        let (_, workloads) = measures[index];
         self.check_columns(source)?;
         if let Some(share_of) = &self.share_of {
             among(source, share_of, "workload in its measure", workloads)?;

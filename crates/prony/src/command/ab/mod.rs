@@ -7,6 +7,7 @@ mod revision;
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::SystemTime;
 
@@ -97,7 +98,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 fn compare_revisions(
     project: Option<&Path>,
     arguments: &Arguments,
-    interrupt: &AtomicBool,
+    interrupt: &Arc<AtomicBool>,
 ) -> Outcome {
     // Errors in the command line are reported before anything is checked out.
     let files = arguments.judging.open()?;
@@ -157,7 +158,7 @@ enum Measured {
 struct RevisionSession<'a> {
     layout: &'a Layout,
     arguments: &'a Arguments,
-    interrupt: &'a AtomicBool,
+    interrupt: &'a Arc<AtomicBool>,
     /// BASE and NEW.
     pair: [&'a Server; 2],
     ceiling: Option<&'a Server>,
@@ -175,7 +176,9 @@ impl RevisionSession<'_> {
             .filter(|one| project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
-        let bench = arguments.build.bench(self.layout, cpus, &id)?;
+        let bench = arguments
+            .build
+            .bench(self.layout, cpus, &id, self.interrupt)?;
         if let Some(end) = self.build(&bench, &id, &chosen)? {
             return Ok(end);
         }
@@ -200,7 +203,7 @@ impl RevisionSession<'_> {
             ports: Box::new(FreePorts),
             driver: None,
         };
-        let finished = run_progress::run(request, &store, self.interrupt)?;
+        let finished = run_progress::run(request, &store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(self.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));
@@ -215,12 +218,7 @@ impl RevisionSession<'_> {
         run: &str,
         measures: &Measures,
     ) -> Result<Option<Measured>, Box<dyn Error>> {
-        let prepared = prepare(
-            bench,
-            &self.pair,
-            self.interrupt,
-            &mut run_progress::say_what_is_built,
-        );
+        let prepared = prepare(bench, &self.pair, &mut run_progress::say_what_is_built);
         let [base, new] = prepared.as_slice() else {
             return Ok(Some(Measured::Interrupted));
         };

@@ -150,7 +150,9 @@ impl<'a> SuiteSession<'a> {
         let id = project::run_id(&chosen.suite.id);
         let cpus = ground.cpus.clone();
         let request = RunRequest {
-            bench: arguments.build.bench(ground.layout, cpus, &id)?,
+            bench: arguments
+                .build
+                .bench(ground.layout, cpus, &id, &self.interrupt)?,
             suite: &chosen.suite,
             servers: chosen.servers,
             tasks: chosen.tasks,
@@ -165,7 +167,7 @@ impl<'a> SuiteSession<'a> {
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
         };
-        let finished = run_progress::run(request, &self.store, &self.interrupt)?;
+        let finished = run_progress::run(request, &self.store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(ground.layout, &finished, &comparison);
         if let Ok(files) = &files {

@@ -35,9 +35,6 @@ pub trait Rig {
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
     /// Stores its result durably.
-    ///
-    /// # Errors
-    /// If it cannot be stored.
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
     /// The time since some fixed instant.
