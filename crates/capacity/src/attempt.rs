@@ -52,7 +52,7 @@ pub struct RateAttempt {
 }
 
 /// An attempt before it is judged.
-pub(crate) struct Made<'a> {
+pub(crate) struct Unjudged<'a> {
     /// Why the search runs it.
     pub(crate) purpose: Purpose,
     /// Which run of this rate it was, from 1.
@@ -69,17 +69,17 @@ impl RateAttempt {
     /// Judges a load; `resolution` is the search's.
     pub(crate) fn of(
         load: &LoadResult,
-        made: &Made<'_>,
+        unjudged: &Unjudged<'_>,
         slo: &Slo,
         resolution: f64,
     ) -> Result<Self, HistogramError> {
         Ok(Self {
-            purpose: made.purpose,
-            run: made.run,
-            rate_per_s: made.rate_per_s,
+            purpose: unjudged.purpose,
+            run: unjudged.run,
+            rate_per_s: unjudged.rate_per_s,
             seed: load.load.seed,
             duration_s: load.duration_s,
-            cut_short: made.cut_short,
+            cut_short: unjudged.cut_short,
             judgement: judge(load, slo, resolution)?,
             requests: load.requests,
             ok: load.outcomes[Outcome::Ok],
@@ -88,7 +88,9 @@ impl RateAttempt {
             latency_ns: load.latency_ns.clone(),
             histogram: load.histogram.clone(),
             generator_busy: load.generator.busy_max,
-            noise: made.outside.map(|outside| AttemptNoise::of(outside, load)),
+            noise: unjudged
+                .outside
+                .map(|outside| AttemptNoise::of(outside, load)),
             tcp: load.tcp,
             slow_because: load.slow_because.clone(),
         })

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prony_model::{HistogramError, LoadResult, Outcome, Outside};
 
-use crate::attempt::{Made, RateAttempt};
+use crate::attempt::{RateAttempt, Unjudged};
 use crate::curve;
 use crate::length::Lengths;
 use crate::result::{CapacityResult, Ended};
@@ -103,7 +103,7 @@ pub enum Event<'a> {
     /// The rate of the closed loop, in expected responses per second.
     Guessed(f64),
     /// A load begins.
-    Tries(&'a Planned),
+    Trying(&'a Planned),
     /// A load has ended.
     Tried(&'a RateAttempt),
     /// The server does not respond correctly any more; this is what came instead.
@@ -137,7 +137,7 @@ pub fn find<G: Generator>(
         return Ok(None);
     };
     if closed.outcomes[Outcome::Ok] == 0 {
-        return Err(FindError::NoResponse(what_came(&closed)));
+        return Err(FindError::NoResponse(received_instead(&closed)));
     }
     let guess_per_s = closed.rate_per_s;
     watch(Event::Guessed(guess_per_s));
@@ -219,7 +219,7 @@ impl<G: Generator> Finder<'_, G> {
         Ok((attempts, Ended::Complete))
     }
 
-    /// Tries a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
+    /// Trying a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
     fn try_rate(
         &mut self,
         rate: f64,
@@ -314,7 +314,7 @@ impl<G: Generator> Finder<'_, G> {
         planned: &Planned,
         run: u32,
     ) -> Result<ControlFlow<Ended, RateAttempt>, FindError<G::Error>> {
-        (self.watch)(Event::Tries(planned));
+        (self.watch)(Event::Trying(planned));
         let began = self.generator.elapsed();
         let (observed, cut_short) =
             match self.generator.open_loop(planned).map_err(FindError::Load)? {
@@ -328,7 +328,7 @@ impl<G: Generator> Finder<'_, G> {
         let extra = took.saturating_sub(planned.warmup + planned.measured);
         self.longest_extra = self.longest_extra.max(extra);
         let Observed { load, outside } = *observed;
-        let made = Made {
+        let unjudged = Unjudged {
             purpose: planned.purpose,
             run,
             rate_per_s: planned.rate_per_s,
@@ -336,7 +336,7 @@ impl<G: Generator> Finder<'_, G> {
             outside: outside.as_ref(),
         };
         let resolution = self.question.precision.resolution();
-        let attempt = RateAttempt::of(&load, &made, &self.question.slo, resolution)?;
+        let attempt = RateAttempt::of(&load, &unjudged, &self.question.slo, resolution)?;
         self.first_load.get_or_insert(load.load);
         (self.watch)(Event::Tried(&attempt));
         Ok(Continue(attempt))
@@ -348,17 +348,17 @@ impl<G: Generator> Finder<'_, G> {
         &mut self,
         load: &LoadResult,
     ) -> Result<ControlFlow<Ended, RateAttempt>, FindError<G::Error>> {
-        let came = what_came(load);
+        let received = received_instead(load);
         if self.first_load.is_none() {
-            return Err(FindError::NoResponse(came));
+            return Err(FindError::NoResponse(received));
         }
-        (self.watch)(Event::Unsettled(&came));
+        (self.watch)(Event::Unsettled(&received));
         Ok(Break(Ended::Unsettled))
     }
 }
 
 /// The responses and errors of a load without an expected response.
-fn what_came(load: &LoadResult) -> String {
+fn received_instead(load: &LoadResult) -> String {
     if let Some(wrong) = &load.first_wrong {
         return wrong.detail.clone();
     }

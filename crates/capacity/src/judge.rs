@@ -80,7 +80,7 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
 
 /// The evidence against the generator, if it left requests unsent although connections were free.
 fn not_sent(load: &LoadResult, open: &OpenLoop) -> Option<String> {
-    if open.asked == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
+    if open.due == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
         return None;
     }
     let by = load.generator.client_limited_by.as_deref();
@@ -93,7 +93,7 @@ fn not_sent(load: &LoadResult, open: &OpenLoop) -> Option<String> {
 
 /// The evidence against the server, if requests were left unsent because every connection waited for a response.
 fn all_connections_busy(open: &OpenLoop) -> Option<String> {
-    (open.asked > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
+    (open.due > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
         format!(
             "only {:.1} % of the due requests could be sent: all {} connections waited for responses",
             open.rate_ratio * 100.0,

@@ -34,7 +34,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         resent: 0,
         port_waits: 0,
         open: Some(OpenLoop {
-            asked: outcomes.total(),
+            due: outcomes.total(),
             sent: outcomes.total(),
             rate_ratio: 1.0,
             ..OpenLoop::default()

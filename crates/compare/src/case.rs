@@ -4,7 +4,7 @@ use prony_model::CountedRounds;
 use prony_present::number::{share, short};
 use prony_stats::{Ratio, common_rounds, judge};
 
-use crate::ceiling::{Ceilings, Held};
+use crate::ceiling::{Ceilings, Usable};
 use crate::failures;
 use crate::finding::Finding;
 use crate::limit::SideLimits;
@@ -79,7 +79,9 @@ impl<'a> CaseRounds<'a> {
             (_, None) => vec!["each side needs at least two rounds".to_owned()],
             _ => Vec::new(),
         };
-        if basis == Basis::Unpaired && self.ceilings.hold(metric) == Held::OfGenerator {
+        if basis == Basis::Unpaired
+            && self.ceilings.usable_for(metric) == Usable::LimitedByGenerator
+        {
             notes.push(
                 "not compared with the ceiling (reference server), which the generator limited"
                     .to_owned(),
@@ -105,7 +107,7 @@ impl<'a> CaseRounds<'a> {
         if sessions == Sessions::One {
             return (Ratio::paired(&common_rounds(new, base)), Basis::Paired);
         }
-        if self.ceilings.hold(metric) == Held::Yes {
+        if self.ceilings.usable_for(metric) == Usable::Yes {
             let values = |rounds: &CountedRounds<'_>| rounds.by_round(|one| metric.of(one));
             let base = relative(base, &values(&self.ceilings.base));
             let new = relative(new, &values(&self.ceilings.new));

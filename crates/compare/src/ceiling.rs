@@ -12,18 +12,18 @@ pub struct Ceilings<'a> {
     pub base: CountedRounds<'a>,
     pub new: CountedRounds<'a>,
     /// How the two ceilings differ: `Prony: 0.4.0 → 0.5.0`.
-    unlike: Option<String>,
+    differ_by: Option<String>,
 }
 
 /// Whether a metric of two sessions may be compared relative to their ceilings.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum Usable {
     /// The ceilings differ only by what the machine did.
     Yes,
     /// They are not the same ceiling, or have no figures of this metric.
     No,
     /// The generator limited them: their latency is the wait for the generator, not for a server.
-    OfGenerator,
+    LimitedByGenerator,
 }
 
 impl<'a> Ceilings<'a> {
@@ -36,26 +36,26 @@ impl<'a> Ceilings<'a> {
         let mut ceilings = Self {
             base: rounds(base, &case.base),
             new: rounds(new, &case.new),
-            unlike: None,
+            differ_by: None,
         };
         if !ceilings.base.is_empty() && !ceilings.new.is_empty() {
-            ceilings.unlike = ceilings.difference(base, new);
+            ceilings.differ_by = ceilings.find_difference(base, new);
         }
         ceilings
     }
 
     /// How the ceilings of two sessions differ, if both have one.
-    pub fn unlike(&self) -> Option<&str> {
-        self.unlike.as_deref()
+    pub fn differ_by(&self) -> Option<&str> {
+        self.differ_by.as_deref()
     }
 
     /// Whether rounds of two sessions can be taken as ratios to these ceilings.
     ///
     /// A ceiling that the generator limits still serves for rates and costs: the generator does the same work for each
     /// response, so its speed shows the machine's speed as well as the ceiling's would.
-    pub fn hold(&self, metric: Metric) -> Held {
-        if self.unlike.is_some() || !metric.follows_the_machine() {
-            return Held::No;
+    pub fn usable_for(&self, metric: Metric) -> Usable {
+        if self.differ_by.is_some() || !metric.follows_the_machine() {
+            return Usable::No;
         }
         let limited = |rounds: &CountedRounds<'_>| {
             let bounds = Bound::of_rounds(&rounds.measurements());
@@ -63,13 +63,13 @@ impl<'a> Ceilings<'a> {
         };
         match metric {
             Metric::P50 | Metric::P99 if limited(&self.base) || limited(&self.new) => {
-                Held::OfGenerator
+                Usable::LimitedByGenerator
             }
-            _ => Held::Yes,
+            _ => Usable::Yes,
         }
     }
 
-    fn difference(&self, base: &Side<'a>, new: &Side<'a>) -> Option<String> {
+    fn find_difference(&self, base: &Side<'a>, new: &Side<'a>) -> Option<String> {
         let (then, now) = (base.run, new.run);
         let source = |side: &Side<'a>| side.run.server(CEILING).map(|one| &one.source_hash);
         // Servers gain differently from more CPUs, so how the ceiling changed does not show how they would.
@@ -77,7 +77,7 @@ impl<'a> Ceilings<'a> {
             let cpus = &side.run.cpus;
             format!("{} and {}", cpus.server.len(), cpus.load.len())
         };
-        let (then_loop, now_loop) = (made_by(&self.base), made_by(&self.new));
+        let (then_loop, now_loop) = (event_loop(&self.base), event_loop(&self.new));
         let differ = |what, then: &str, now: &str| Some(format!("{what}: {then} → {now}"));
         if then.prony_version != now.prony_version {
             differ("Prony", &then.prony_version, &now.prony_version)
@@ -100,7 +100,7 @@ impl<'a> Ceilings<'a> {
 }
 
 /// The event loop of the generator.
-pub fn made_by<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
+pub fn event_loop<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
     let (_, round) = rounds.measured().next()?;
     Some(&round.load.generator.event_loop)
 }

@@ -385,7 +385,7 @@ impl<'a> Comparer<'a> {
     fn other_ceilings(&self, cases: &[Case]) -> Vec<String> {
         let why = |case| {
             let rounds = self.rounds(case);
-            let why = rounds.ceilings.unlike()?;
+            let why = rounds.ceilings.differ_by()?;
             Some(format!(
                 "the ceilings (reference servers) of NEW and BASE differ ({why}), so Prony compares the raw figures, and a \
                  change may be the machine's"

@@ -4,7 +4,7 @@ use prony_model::{CountedRounds, Machine, Run, RunEnd};
 use prony_present::number::{NONE, change};
 use prony_stats::Ratio;
 
-use crate::ceiling::{Ceilings, made_by};
+use crate::ceiling::{Ceilings, event_loop};
 use crate::metric::Metric;
 use crate::row::Case;
 use crate::side::list;
@@ -71,7 +71,7 @@ fn memory(machine: &Machine) -> String {
 
 /// The event loops that sent the load, if they differ.
 pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<String> {
-    match (made_by(base), made_by(new)) {
+    match (event_loop(base), event_loop(new)) {
         (Some(then), Some(now)) if then != now => Some(format!("event loop: {then} → {now}")),
         _ => None,
     }
@@ -79,7 +79,7 @@ pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<S
 
 /// By how much the rate of the ceiling itself differs between the sessions, if it is the same ceiling: the effect of the machine.
 pub fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
-    if case.load.shape.is_open() || ceilings.unlike().is_some() {
+    if case.load.shape.is_open() || ceilings.differ_by().is_some() {
         return None;
     }
     let rates = |rounds: &CountedRounds<'_>| list(&rounds.by_round(|one| Metric::Rate.of(one)));
@@ -89,6 +89,6 @@ pub fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
         change(ratio.ratio),
         change(ratio.low),
         change(ratio.high),
-        case.load_words()
+        case.workload_and_load()
     ))
 }

@@ -215,7 +215,7 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
 fn case_name(comparison: &Comparison, case: &Case) -> String {
     match comparison.new.server {
         None => case.place(&case.new),
-        Some(_) => case.load_words(),
+        Some(_) => case.workload_and_load(),
     }
 }
 

@@ -40,13 +40,13 @@ impl Case {
     }
 
     /// The workload and the load: `hello, 64 connections`.
-    pub(crate) fn load_words(&self) -> String {
+    pub(crate) fn workload_and_load(&self) -> String {
         format!("{}, {}", self.workload, short(&self.load))
     }
 
     /// The same with a server: `go × hello, 64 connections`.
     pub(crate) fn place(&self, server: &str) -> String {
-        format!("{server} × {}", self.load_words())
+        format!("{server} × {}", self.workload_and_load())
     }
 }
 

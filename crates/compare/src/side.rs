@@ -68,10 +68,10 @@ pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
     let result = verified.find(|result| result.workload == workload)?;
     match &result.verdict {
         VerifyVerdict::Right => None,
-        VerifyVerdict::Wrong { expected, came } => Some(format!(
+        VerifyVerdict::Wrong { expected, received } => Some(format!(
             "its response is wrong: expected {}; received {}",
             first_line(expected),
-            first_line(came)
+            first_line(received)
         )),
     }
 }

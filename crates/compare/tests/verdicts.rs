@@ -281,7 +281,7 @@ fn a_server_that_is_broken_or_wrong_only_in_new_is_worse() {
     wrong.server("x", "framework", ServerStatus::Ready).verified[0].verdict =
         VerifyVerdict::Wrong {
             expected: "hello".into(),
-            came: "bye".into(),
+            received: "bye".into(),
         };
     assert!(between(&base, &wrong).is_worse());
 }

@@ -18,7 +18,7 @@ use wait4::{ResUse, Wait4};
 
 /// How often Prony checks whether the process has ended. The tool reports its own duration, so this does not affect the
 /// result.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How many of a tool's last lines are shown when it fails.
 const TAIL_LINES: usize = 8;
@@ -125,7 +125,7 @@ fn run_in_group(
         group,
     };
     let used = loop {
-        if let Some(used) = running.look()? {
+        if let Some(used) = running.poll()? {
             break used;
         }
         if interrupt.load(Relaxed) {
@@ -136,7 +136,7 @@ fn run_in_group(
             let tail = tail(&mut stdout, &mut stderr)?;
             return Ok(Err(RunError::TimeLimit { limit, tail }));
         }
-        thread::sleep(LOOK_EVERY);
+        thread::sleep(POLL_INTERVAL);
     };
     let wall_s = begin.elapsed().as_secs_f64();
     // Before the group is killed: the watcher's switches are not the tool's.
@@ -191,7 +191,7 @@ struct Running {
 
 impl Running {
     /// What it used, if it has ended.
-    fn look(&mut self) -> io::Result<Option<ResUse>> {
+    fn poll(&mut self) -> io::Result<Option<ResUse>> {
         let Some(tool) = &mut self.tool else {
             return Ok(None);
         };

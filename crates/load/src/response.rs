@@ -26,12 +26,12 @@ impl Response {
 
 /// What was expected, and what was received instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected}, got {came}")]
+#[error("expected {expected}, got {received}")]
 pub struct Mismatch {
     /// What was expected.
     pub expected: String,
     /// What was received.
-    pub came: String,
+    pub received: String,
 }
 
 /// Compares responses with the expected one.
@@ -87,7 +87,7 @@ impl ResponseCheck for Expectation {
         match self.length {
             Some(length) if response.body.len() as u64 != length => Err(Mismatch {
                 expected: format!("a body of {length} bytes"),
-                came: format!("{} bytes", response.body.len()),
+                received: format!("{} bytes", response.body.len()),
             }),
             _ => Ok(()),
         }
@@ -121,7 +121,7 @@ impl Expectation {
         };
         Err(Mismatch {
             expected,
-            came: actual.to_string(),
+            received: actual.to_string(),
         })
     }
 }
@@ -143,7 +143,7 @@ pub fn same_bytes(expected: &[u8], actual: &[u8]) -> Result<(), Mismatch> {
     let describe = |bytes: &[u8]| format!("{} bytes, {}", bytes.len(), difference_at(bytes, at));
     Err(Mismatch {
         expected: describe(expected),
-        came: describe(actual),
+        received: describe(actual),
     })
 }
 
@@ -259,15 +259,15 @@ mod tests {
         let mismatch = same_bytes(&expected, &actual).unwrap_err();
         assert!(
             mismatch
-                .came
+                .received
                 .starts_with("3000 bytes, at byte 2000: `\\raaa"),
             "{}",
-            mismatch.came
+            mismatch.received
         );
         let after = format!(", after `…{}`", "a".repeat(SHOWN_BEFORE));
         assert!(mismatch.expected.ends_with(&after), "{}", mismatch.expected);
         let short = same_bytes(b"hello", b"hel").unwrap_err();
         assert_eq!(short.expected, "5 bytes, at byte 3: `lo`");
-        assert_eq!(short.came, "3 bytes, at byte 3: its end");
+        assert_eq!(short.received, "3 bytes, at byte 3: its end");
     }
 }

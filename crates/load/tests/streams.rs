@@ -204,7 +204,7 @@ fn streams_are_held_open_to_the_end_beside_the_load() {
         );
         let streams = result.streams.unwrap();
         assert_eq!(
-            (streams.asked, streams.open_at_end, streams.requests),
+            (streams.planned, streams.open_at_end, streams.requests),
             (5, 5, 5)
         );
         assert_eq!(streams.outcomes[Outcome::Unfinished], 5);

@@ -258,7 +258,7 @@ impl Timeline {
 pub struct OpenLoop {
     /// Requests due in the measured part.
     #[serde(default)]
-    pub asked: u64,
+    pub due: u64,
     /// How many of these were sent.
     #[serde(default)]
     pub sent: u64,
@@ -298,7 +298,7 @@ pub struct Events {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldStreams {
     /// How many were to be held.
-    pub asked: u64,
+    pub planned: u64,
     /// How many were open when the load ended.
     pub open_at_end: u64,
     /// Requests for them, warm-up included: the sum of `outcomes`. The load's own requests do not include them.

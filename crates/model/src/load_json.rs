@@ -134,7 +134,7 @@ fn a_trial_recorded_before_rates_existed_is_read() {
         &mut old,
         "/result/load/open",
         &[
-            "asked",
+            "due",
             "sent",
             "rate_ratio",
             "schedule_lag_histogram",
@@ -159,7 +159,7 @@ fn a_trial_recorded_before_rates_existed_is_read() {
         panic!("it was measured");
     };
     let open = measured.load.open.unwrap();
-    assert_eq!((open.asked, open.queued), (0, 7));
+    assert_eq!((open.due, open.queued), (0, 7));
     assert_eq!(measured.load.events, None);
     assert_eq!(measured.load.generator.cycles, None);
     let TrialResult::Measured(new) = new.result else {

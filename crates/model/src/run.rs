@@ -251,7 +251,7 @@ pub enum VerifyVerdict {
         /// What was expected.
         expected: String,
         /// What was received.
-        came: String,
+        received: String,
     },
 }
 

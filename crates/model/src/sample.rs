@@ -108,7 +108,7 @@ fn server(id: &str, status: ServerStatus) -> ServerRecord {
                 workload: "sse".into(),
                 verdict: VerifyVerdict::Wrong {
                     expected: "a".into(),
-                    came: "b".into(),
+                    received: "b".into(),
                 },
             },
         ],
@@ -237,7 +237,7 @@ pub fn load_result() -> LoadResult {
         resent: 0,
         port_waits: 0,
         open: Some(OpenLoop {
-            asked: 110,
+            due: 110,
             sent: 99,
             rate_ratio: 0.9,
             queued: 7,
@@ -249,7 +249,7 @@ pub fn load_result() -> LoadResult {
         first_byte_ns: histogram.summary(),
         events: Some(events(&histogram, 300)),
         streams: Some(HeldStreams {
-            asked: 10,
+            planned: 10,
             open_at_end: 9,
             requests: 11,
             outcomes: held,

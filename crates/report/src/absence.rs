@@ -27,7 +27,7 @@ pub enum Why {
         /// The expected response.
         expected: String,
         /// The response.
-        came: String,
+        received: String,
     },
     /// All its trials of a workload failed.
     Failed {
@@ -101,7 +101,9 @@ impl Why {
             Why::NotReady(
                 ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason },
             ) => reason.clone(),
-            Why::Wrong { expected, came, .. } => format!("expected {expected}; received {came}"),
+            Why::Wrong {
+                expected, received, ..
+            } => format!("expected {expected}; received {received}"),
             Why::Failed {
                 kind,
                 message,
@@ -180,10 +182,10 @@ fn wrong(server: &ServerRecord) -> impl Iterator<Item = Why> {
         .iter()
         .filter_map(|verified| match &verified.verdict {
             VerifyVerdict::Right => None,
-            VerifyVerdict::Wrong { expected, came } => Some(Why::Wrong {
+            VerifyVerdict::Wrong { expected, received } => Some(Why::Wrong {
                 workload: verified.workload.clone(),
                 expected: expected.clone(),
-                came: came.clone(),
+                received: received.clone(),
             }),
         })
 }

@@ -229,7 +229,7 @@ fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
                 "the rate was not reached: in one round only {sent} of the due requests were sent"
             ));
         }
-        let busy = kept.bound_hits as f64 / kept.asked as f64;
+        let busy = kept.bound_hits as f64 / kept.due as f64;
         if busy > MOST_BUSY {
             flags.push(format!(
                 "{} of requests found every connection busy",
@@ -259,8 +259,8 @@ impl Kept {
 }
 
 fn lost_streams(held: HeldFigures) -> Option<String> {
-    (held.open_at_end < held.asked).then(|| {
-        let (open, all) = (exact(held.open_at_end), exact(held.asked));
+    (held.open_at_end < held.planned).then(|| {
+        let (open, all) = (exact(held.open_at_end), exact(held.planned));
         format!("{open} of {all} held streams were open at the end")
     })
 }

@@ -159,7 +159,7 @@ fn port_waits(row: &ServerRow) -> Option<String> {
 /// What the streams delivered that were held beside the load.
 fn held(row: &ServerRow) -> Option<String> {
     let held = row.figures.held?;
-    let streams = counted(held.asked, "stream", "streams");
+    let streams = counted(held.planned, "stream", "streams");
     let events = match held.events.per_s.median {
         1.0 => "1 event".to_owned(),
         rate => format!("{} events", count(rate)),

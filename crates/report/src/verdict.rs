@@ -22,8 +22,8 @@ pub fn verdict(table: &ResultTable) -> String {
         ),
         _ => fastest(table),
     };
-    let untold = untold(table).into_iter().chain(limited(table));
-    let sentences: Vec<String> = std::iter::once(first).chain(untold).collect();
+    let open = open(table).into_iter().chain(limited(table));
+    let sentences: Vec<String> = std::iter::once(first).chain(open).collect();
     format!("{}: {}", table.name(), sentences.join(" "))
 }
 
@@ -108,7 +108,7 @@ fn lowest_latency(table: &ResultTable, why: &str) -> String {
 }
 
 /// How many pairs the rounds order, if more are open than those of the leading servers, which the first sentence names.
-fn untold(table: &ResultTable) -> Option<String> {
+fn open(table: &ResultTable) -> Option<String> {
     if table.rounds == 1 || thinking_sets_the_pace(table) {
         return None;
     }

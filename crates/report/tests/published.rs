@@ -216,7 +216,7 @@ fn the_order_is_counted_in_pairs() {
     let records = (run, trials);
     let rate = held(&table(&records, 1), Rate).clone();
     assert_eq!(
-        (rate.in_order, rate.untold, rate.not_measured, rate.pairs()),
+        (rate.in_order, rate.open, rate.not_measured, rate.pairs()),
         (3, 1, 0, 6)
     );
     let pair = |first: &str, then: &str| (first.to_owned(), then.to_owned());
@@ -271,7 +271,7 @@ fn one_round_tells_nothing_apart() {
     trials.retain(|record| record.trial.round == 1);
     let table = table(&(run, trials), 1);
     let rate = held(&table, Rate);
-    assert_eq!((rate.untold, rate.pairs()), (6, 6));
+    assert_eq!((rate.open, rate.pairs()), (6, 6));
     assert_eq!(
         row(&table, "go-nethttp", "hello").measured[&Rate].spread,
         None
@@ -293,7 +293,7 @@ fn with_limited(limited: &str) -> (Records, Held) {
 fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
     // The fastest row leads despite its limit.
     let (records, rate) = with_limited("zig-epoll");
-    assert_eq!((rate.in_order, rate.reversed.len(), rate.untold), (5, 1, 0));
+    assert_eq!((rate.in_order, rate.reversed.len(), rate.open), (5, 1, 0));
     assert!(
         texts(&records)
             .iter()
@@ -301,7 +301,7 @@ fn a_lower_bound_is_ahead_of_what_it_leads_and_nothing_is_ahead_of_it() {
     );
     // The slowest row may be faster than any other.
     let (_, rate) = with_limited("python-httpserver");
-    assert_eq!((rate.pairs(), rate.untold), (6, 3));
+    assert_eq!((rate.pairs(), rate.open), (6, 3));
 }
 
 #[test]
@@ -322,14 +322,14 @@ fn the_published_order_of_rates_is_that_of_the_ranks() {
                 apart += usize::from(order.faster(one, other).is_some());
             }
         }
-        assert_eq!(rate.pairs() - rate.untold, apart, "{limited}");
+        assert_eq!(rate.pairs() - rate.open, apart, "{limited}");
     }
 }
 
 #[test]
 fn a_row_that_did_not_reach_its_rate_cannot_be_told_apart() {
     let (run, mut trials) = documents::hydragen();
-    let before = held(&table(&(run.clone(), trials.clone()), 2), LatencyMax).untold;
+    let before = held(&table(&(run.clone(), trials.clone()), 2), LatencyMax).open;
     each(&mut trials, |server, round, measured| {
         if let Some(open) = &mut measured.load.open
             && (server, round) == ("go-fasthttp", 2)
@@ -341,7 +341,7 @@ fn a_row_that_did_not_reach_its_rate_cannot_be_told_apart() {
     let known = |server| row(&table, server, "byte").known[&LatencyMax];
     assert_eq!(known("go-fasthttp"), Known::Nothing);
     assert_eq!(known("go-nethttp"), Known::Exactly);
-    assert!(held(&table, LatencyMax).untold > before);
+    assert!(held(&table, LatencyMax).open > before);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_missed_rate_and_a_connection_limit_are_flagged() {
     let bun = row(table, "bun");
     let kept = bun.figures.open.unwrap().kept.unwrap();
     assert!((kept.rate_ratio - 0.973).abs() < 1e-9);
-    assert_eq!((kept.asked, kept.bound_hits), (5 * 40_000, 20_000));
+    assert_eq!((kept.due, kept.bound_hits), (5 * 40_000, 20_000));
     assert_eq!(kept.most_connections, 500);
     let flags = bun.flags();
     let has = |text: &str| flags.iter().any(|flag| flag.contains(text));
@@ -114,7 +114,7 @@ fn records_without_counts_of_due_requests_are_not_flagged() {
         if let TrialResult::Measured(measured) = &mut record.result
             && let Some(open) = &mut measured.load.open
         {
-            (open.asked, open.sent, open.rate_ratio) = (0, 0, 0.0);
+            (open.due, open.sent, open.rate_ratio) = (0, 0, 0.0);
         }
     }
     let comparison = RunSummary::of(&run, &trials);
@@ -160,7 +160,7 @@ fn events_and_held_streams_have_their_figures() {
     assert_eq!(events.per_s.n, 5);
     assert!(events.first.unwrap().p50_ns > events.gap.unwrap().p50_ns);
     let held = bun.held.unwrap();
-    assert_eq!((held.asked, held.open_at_end), (1_000, 993));
+    assert_eq!((held.planned, held.open_at_end), (1_000, 993));
     let flags = row(table, "bun").flags();
     assert!(flags.contains(&"993 of 1,000 held streams were open at the end".to_owned()));
     assert!(row(table, "go-nethttp").flags().is_empty());

@@ -11,26 +11,26 @@ use crate::supervisor::Exit;
 use prony_system::monotonic_ns;
 
 /// Prony pauses for one part in this many of the time so far, which bounds the error of a startup time.
-const PAUSE_PART: u32 = 20;
+const PAUSE_DIVISOR: u32 = 20;
 
 /// The shortest and the longest pause.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 /// A server may respond wrongly while it starts, but no longer than this.
-const WRONG_TIME: Duration = Duration::from_secs(2);
+const WRONG_GRACE: Duration = Duration::from_secs(2);
 
 /// How long a server that did not respond may take to flush its output.
-const LAST_WORDS_TIME: Duration = Duration::from_secs(1);
+const FLUSH_GRACE: Duration = Duration::from_secs(1);
 
 /// How long a server that is about to end may take to stop its whole tree.
-const END_TIME: Duration = Duration::from_millis(500);
+const EXIT_WAIT: Duration = Duration::from_millis(500);
 
 /// Prony looks for a message about a taken port in this many last lines of the logs.
 const PORT_TAIL_LINES: usize = 100;
 
 /// How many ports are tried.
-const PORTS: u32 = 3;
+const MOST_PORTS: u32 = 3;
 
 /// The result of one try.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,14 +160,14 @@ pub fn wait_ready(
         }
         let late = begin.elapsed() >= timeout;
         match wrong {
-            Some((since, mismatch)) if late || since.elapsed() >= WRONG_TIME => {
+            Some((since, mismatch)) if late || since.elapsed() >= WRONG_GRACE => {
                 let output = server.logs().shown();
                 return Err(NotReady::WrongResponse { mismatch, output });
             }
             None if late => return Err(never_responded(server, timeout, last)),
             _ => {}
         }
-        let pause = begin.elapsed() / PAUSE_PART;
+        let pause = begin.elapsed() / PAUSE_DIVISOR;
         std::thread::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
     }
 }
@@ -192,7 +192,9 @@ pub fn bring_up(
         match wait_ready(&mut server, probe, timeout, interrupt) {
             Ok(ready) => return Ok((server, ready)),
             Err(error) if !error.is_taken_port(&server) => return Err(error.into()),
-            Err(last) if tries == PORTS => return Err(BringUpError::PortsTaken { tries, last }),
+            Err(last) if tries == MOST_PORTS => {
+                return Err(BringUpError::PortsTaken { tries, last });
+            }
             Err(_) => {}
         }
     }
@@ -206,7 +208,7 @@ fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
     match listener_of(port, &pids) {
         Listener::Foreign => {
             // A server that is about to end has already closed its port.
-            fail_if_exits_within(server, END_TIME)?;
+            fail_if_exits_within(server, EXIT_WAIT)?;
             Err(NotReady::PortTaken { port })
         }
         Listener::Ours | Listener::Unknown => Ok(()),
@@ -231,7 +233,7 @@ fn fail_if_exits_within(server: &mut RunningServer, time: Duration) -> Result<()
 fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) -> NotReady {
     let pids = server.tree().pids().unwrap_or_default();
     let why = why_silent(server.address(), &addresses_of(&pids), &last);
-    server.stop(LAST_WORDS_TIME);
+    server.stop(FLUSH_GRACE);
     NotReady::NeverResponded {
         timeout,
         why,

@@ -15,7 +15,7 @@ const LEAST_CPU_S: f64 = 1.0;
 const LONG_S: f64 = 4.0 * LEAST_S;
 
 /// From one look to the next, the load's duration grows at least by this factor.
-const NEXT_LOOK: f64 = 1.125;
+const LOOK_SPACING: f64 = 1.125;
 
 /// This many looks in a row must find no improvement: one may be luck.
 const LEVEL_LOOKS: u32 = 2;
@@ -24,17 +24,17 @@ const LEVEL_LOOKS: u32 = 2;
 const LEAST_GAIN: f64 = 0.04;
 
 /// A server counts as warm once it is this close to its final level, as a share.
-const NEARLY: f64 = 0.08;
+const WARM_MARGIN: f64 = 0.08;
 
 /// From this share on, a difference in rate is attributed to the server. A smaller one may come from other programs,
 /// which hardly affect the CPU time per response, so it only prolongs the search.
-const OWN_RATE: f64 = 0.25;
+const CLEAR_RATE_CHANGE: f64 = 0.25;
 
 /// Fewer rounds show no trend.
 const LEAST_TREND: usize = 5;
 
 /// The significance level: how often rounds that only fluctuate may pass for rounds that improve.
-const FALSE_TREND: f64 = 0.02;
+const SIGNIFICANCE: f64 = 0.02;
 
 /// The progress of a load: counts since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -103,10 +103,10 @@ impl Course {
 
     fn look(&mut self) {
         let now = self.end_s();
-        if now < self.next_look_s || !self.has_worked() {
+        if now < self.next_look_s || !self.has_run_long_enough() {
             return;
         }
-        self.next_look_s = now * NEXT_LOOK;
+        self.next_look_s = now * LOOK_SPACING;
         self.level_looks = match self.has_gained(LEAST_GAIN) {
             true => 0,
             false => self.level_looks + 1,
@@ -114,7 +114,7 @@ impl Course {
     }
 
     /// Whether the load has run long enough to show whether the server gets faster.
-    fn has_worked(&self) -> bool {
+    fn has_run_long_enough(&self) -> bool {
         let last = self.readings[self.readings.len() - 1];
         let is_enough = self.pace == Pace::Schedule || last.cpu_s >= LEAST_CPU_S;
         last.at_s >= LEAST_S && (is_enough || last.at_s >= LONG_S)
@@ -124,7 +124,7 @@ impl Course {
     /// is known to be steady. As it is a single look, the rate must have risen by 25 %, more than another program that
     /// stops is likely to cause.
     pub fn improves(&self) -> bool {
-        self.has_gained(OWN_RATE)
+        self.has_gained(CLEAR_RATE_CHANGE)
     }
 
     fn has_gained(&self, least_rise: f64) -> bool {
@@ -135,7 +135,7 @@ impl Course {
     }
 
     fn warmth(&self) -> Warmth {
-        if !self.has_worked() {
+        if !self.has_run_long_enough() {
             Warmth::TooEarly
         } else if self.level_looks >= LEVEL_LOOKS {
             Warmth::Steady
@@ -235,8 +235,8 @@ impl Span {
             return false;
         }
         let chance = self.chance(level);
-        let is_fast = self.rate() >= level.rate() * (1.0 - OWN_RATE - chance);
-        let is_cheap = self.cost() <= level.cost() * (1.0 + NEARLY + chance);
+        let is_fast = self.rate() >= level.rate() * (1.0 - CLEAR_RATE_CHANGE - chance);
+        let is_cheap = self.cost() <= level.cost() * (1.0 + WARM_MARGIN + chance);
         is_cheap && (pace == Pace::Schedule || is_fast)
     }
 }
@@ -284,7 +284,7 @@ fn grows(values: &[f64]) -> bool {
         _ => 0.0,
     };
     // The p-value is two-sided, and only one side is an improvement.
-    correlation > 0.0 && p / 2.0 < FALSE_TREND && gain >= LEAST_GAIN
+    correlation > 0.0 && p / 2.0 < SIGNIFICANCE && gain >= LEAST_GAIN
 }
 
 #[cfg(test)]

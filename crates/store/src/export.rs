@@ -69,7 +69,7 @@ fn document(run: &Run, record: &TrialRecord) -> Value {
     };
     let noisy: Vec<&str> = record.noisy.iter().map(NoiseCause::name).collect();
     // Older records have neither.
-    let kept = load.and_then(|load| load.open.as_ref().filter(|open| open.asked > 0));
+    let kept = load.and_then(|load| load.open.as_ref().filter(|open| open.due > 0));
     let calls = load.map(|load| load.generator.system_calls);
     json!({
         "run": run.id,
@@ -196,7 +196,7 @@ mod tests {
             ("seed", "18446744073709551615"),
             ("spin", "true"),
             ("streams", "10"),
-            ("asked", "110"),
+            ("due", "110"),
             ("sent", "99"),
             ("rate_ratio", "0.9"),
             ("bound_hits", "3"),
@@ -226,7 +226,7 @@ mod tests {
         let TrialResult::Measured(measured) = &mut record.result else {
             panic!("it was measured");
         };
-        measured.load.open.as_mut().unwrap().asked = 0;
+        measured.load.open.as_mut().unwrap().due = 0;
         measured.load.generator.system_calls = 0;
         (measured.load.events, measured.load.streams) = (None, None);
         (measured.server.instructions, measured.server.scheduling) = (None, None);

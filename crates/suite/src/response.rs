@@ -85,7 +85,7 @@ impl ExpectedResponse {
         }
         Err(Mismatch {
             expected: format!("status {}", self.status),
-            came: format!(
+            received: format!(
                 "status {} with {}",
                 response.status,
                 excerpt(&response.body, 0)
@@ -94,35 +94,35 @@ impl ExpectedResponse {
     }
 
     fn check_content_type(&self, response: &Response) -> Result<(), Mismatch> {
-        let came = response.header("content-type");
-        let media_type = came.and_then(|value| value.split(';').next());
+        let received = response.header("content-type");
+        let media_type = received.and_then(|value| value.split(';').next());
         if media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(&self.content_type)) {
             return Ok(());
         }
         Err(Mismatch {
             expected: format!("content-type {}", self.content_type),
-            came: came.map_or("no content-type".into(), |came| {
-                format!("content-type {came}")
+            received: received.map_or("no content-type".into(), |received| {
+                format!("content-type {received}")
             }),
         })
     }
 
     fn check_headers(&self, response: &Response) -> Result<(), Mismatch> {
         for (name, expected) in &self.headers {
-            let came: Vec<_> = response
+            let received: Vec<_> = response
                 .headers
                 .iter()
                 .filter(|(field, _)| field == name)
                 .map(|(_, value)| value.trim_ascii())
                 .collect();
             let is_right = |value: &&[u8]| value.eq_ignore_ascii_case(expected.as_bytes());
-            if !came.iter().any(is_right) {
-                let came = match came.first() {
+            if !received.iter().any(is_right) {
+                let received = match received.first() {
                     None => format!("no {name}"),
                     Some(value) => format!("{name}: {}", value.escape_ascii()),
                 };
                 let expected = format!("{name}: {expected}");
-                return Err(Mismatch { expected, came });
+                return Err(Mismatch { expected, received });
             }
         }
         Ok(())
@@ -266,7 +266,7 @@ impl LineOf {
         }
         Err(Mismatch {
             expected: format!("one of the {} lines of {}", self.lines.len(), self.file),
-            came: format!("{} bytes: {}", body.len(), excerpt(body, 0)),
+            received: format!("{} bytes: {}", body.len(), excerpt(body, 0)),
         })
     }
 }
@@ -311,22 +311,27 @@ impl Patch {
         if event.name != NAME {
             return Err(Mismatch {
                 expected: format!("an event named {NAME}"),
-                came: format!("an event named {}", event.name),
+                received: format!("an event named {}", event.name),
             });
         }
         self.check_data(&event.data)
     }
 
     fn check_data(&self, data: &str) -> Result<(), Mismatch> {
-        let came: Vec<&str> = data.split('\n').collect();
-        let lines = self.data.len().max(came.len());
-        let differs = |&i: &usize| self.data.get(i).map(String::as_str) != came.get(i).copied();
+        let received: Vec<&str> = data.split('\n').collect();
+        let lines = self.data.len().max(received.len());
+        let differs = |&i: &usize| self.data.get(i).map(String::as_str) != received.get(i).copied();
         let Some(i) = (0..lines).find(differs) else {
             return Ok(());
         };
-        let pair = (self.data.get(i).map(String::as_str), came.get(i).copied());
+        let pair = (
+            self.data.get(i).map(String::as_str),
+            received.get(i).copied(),
+        );
         let at = match pair {
-            (Some(expected), Some(came)) => first_difference(expected.as_bytes(), came.as_bytes()),
+            (Some(expected), Some(received)) => {
+                first_difference(expected.as_bytes(), received.as_bytes())
+            }
             _ => 0,
         };
         let shown = |count: usize, line: Option<&str>| {
@@ -339,14 +344,14 @@ impl Patch {
         };
         Err(Mismatch {
             expected: shown(self.data.len(), pair.0),
-            came: shown(came.len(), pair.1),
+            received: shown(received.len(), pair.1),
         })
     }
 }
 
 fn only_event(body: &[u8]) -> Result<ServerSentEvent, Mismatch> {
     let mut events = events(body);
-    let came = match (events.pop(), events.len()) {
+    let received = match (events.pop(), events.len()) {
         (Some(only), 0) => return Ok(only),
         (Some(_), others) => format!("{} events", others + 1),
         (None, _) if body.is_empty() => "nothing".to_owned(),
@@ -358,6 +363,6 @@ fn only_event(body: &[u8]) -> Result<ServerSentEvent, Mismatch> {
     };
     Err(Mismatch {
         expected: "one event".to_owned(),
-        came,
+        received,
     })
 }

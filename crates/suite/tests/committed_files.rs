@@ -178,10 +178,10 @@ fn published_figures_are_those_of_the_documents() {
         assert!((mean(rates) - rate).abs() < 0.001, "{server}");
     }
     let mebibytes = |count: f64| count * 1024.0 * 1024.0;
-    let near = |came: f64, expected: f64| {
+    let near = |received: f64, expected: f64| {
         assert!(
-            (came - expected).abs() <= expected * 1e-9,
-            "{came}, not {expected}"
+            (received - expected).abs() <= expected * 1e-9,
+            "{received}, not {expected}"
         );
     };
     let figure = |published: &Published, table, server, figure| {

@@ -76,7 +76,7 @@ fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64
 fn open_loop(plan: &LoadPlan, tally: &Tally, workers: &[WorkerResult]) -> Option<OpenLoop> {
     let schedule = &tally.schedule;
     plan.shape.is_open().then(|| OpenLoop {
-        asked: schedule.due,
+        due: schedule.due,
         sent: schedule.sent,
         rate_ratio: per(schedule.sent as f64, schedule.due as f64),
         queued: schedule.queued,
@@ -99,7 +99,7 @@ fn events(tally: &EventTally, duration_s: f64) -> Events {
 fn held_streams(plan: &LoadPlan, merged: &Merged, workers: &[WorkerResult]) -> Option<HeldStreams> {
     let streams = &merged.tally.streams;
     (plan.streams > 0).then(|| HeldStreams {
-        asked: plan.streams as u64,
+        planned: plan.streams as u64,
         open_at_end: count(workers, |counts| counts.streams_at_end),
         requests: streams.outcomes.total(),
         outcomes: streams.outcomes,

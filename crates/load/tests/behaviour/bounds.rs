@@ -100,7 +100,7 @@ fn unsent_requests_are_counted_when_the_time_is_up() {
         let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
         assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         assert_eq!(result.ended, Ended::Duration);
-        let due = result.open.as_ref().unwrap().asked;
+        let due = result.open.as_ref().unwrap().due;
         let off = due.abs_diff(500_000_000);
         match arrivals {
             Arrivals::Even => assert_eq!(off, 0),

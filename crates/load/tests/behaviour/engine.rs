@@ -298,7 +298,7 @@ impl ResponseCheck for Exactly {
         } else {
             Err(Mismatch {
                 expected: self.0.into(),
-                came: actual,
+                received: actual,
             })
         }
     }

@@ -53,7 +53,7 @@ fn the_budget_is_spent_at_the_rate_of_the_schedule() {
     assert_eq!(server.requests(), 500);
     assert_eq!(result.ended, Ended::Requests);
     let open = result.open.unwrap();
-    assert_eq!((open.asked, open.sent, open.rate_ratio), (500, 500, 1.0));
+    assert_eq!((open.due, open.sent, open.rate_ratio), (500, 500, 1.0));
     let lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram).unwrap();
     assert_eq!(lag.count(), 500);
     // The load ends with the response to the last arrival, whose latency runs from its due time. So however busy the

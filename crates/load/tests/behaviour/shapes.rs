@@ -63,7 +63,7 @@ fn a_rate_sends_requests_when_they_are_due() {
         assert_eq!(server.requests() - before, 300);
         assert_eq!(result.ended, Ended::Requests);
         let open = result.open.unwrap();
-        assert_eq!((open.asked, open.sent, open.rate_ratio), (300, 300, 1.0));
+        assert_eq!((open.due, open.sent, open.rate_ratio), (300, 300, 1.0));
         assert!(open.schedule_lag_ns.is_some());
         if arrivals == Arrivals::Even {
             assert!(result.duration_s > 0.298, "{}", result.duration_s);
@@ -96,10 +96,10 @@ fn a_rate_goes_through_its_stages() {
     let result = load(&plan);
     assert_eq!(result.ended, Ended::Duration);
     let open = result.open.unwrap();
-    assert!((70..=71).contains(&open.asked), "{}", open.asked);
-    assert_eq!(open.sent, open.asked);
-    assert_eq!(result.outcomes[Outcome::Ok], open.asked);
-    assert_eq!(server.requests(), open.asked);
+    assert!((70..=71).contains(&open.due), "{}", open.due);
+    assert_eq!(open.sent, open.due);
+    assert_eq!(result.outcomes[Outcome::Ok], open.due);
+    assert_eq!(server.requests(), open.due);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn requests_that_cannot_be_sent_in_time_are_shed() {
     assert!(ok > 0 && shed > 20, "{:?}", result.outcomes);
     assert_eq!(ok + shed + timed_out, 60);
     let open = result.open.unwrap();
-    assert_eq!((open.asked, open.asked - open.sent), (60, shed));
+    assert_eq!((open.due, open.due - open.sent), (60, shed));
     assert!(open.rate_ratio < 0.7, "{}", open.rate_ratio);
     assert!(server.requests() <= 60 - shed);
 }

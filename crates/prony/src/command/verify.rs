@@ -149,8 +149,8 @@ fn show(id: &str, results: Vec<VerifyResult>) -> ServerVerdict {
         let workload = &result.workload;
         match result.verdict {
             VerifyVerdict::Right => outln!("verified {id} × {workload}"),
-            VerifyVerdict::Wrong { expected, came } => {
-                outln!("WRONG    {id} × {workload}\n  expected {expected}\n  received {came}");
+            VerifyVerdict::Wrong { expected, received } => {
+                outln!("WRONG    {id} × {workload}\n  expected {expected}\n  received {received}");
                 verdict = ServerVerdict::Wrong;
             }
         }

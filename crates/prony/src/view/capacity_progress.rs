@@ -45,7 +45,7 @@ impl CapacityProgress {
 
     /// Shows an event.
     pub fn show_event(&mut self, event: &Event<'_>) {
-        if let Event::Tries(planned) = event {
+        if let Event::Trying(planned) = event {
             self.doing = self.tries(planned);
         }
         if let Some(line) = self.event_text(event) {
@@ -55,7 +55,7 @@ impl CapacityProgress {
 
     fn event_text(&self, event: &Event<'_>) -> Option<String> {
         match event {
-            Event::Tries(_) => None,
+            Event::Trying(_) => None,
             Event::Guessed(rate) => Some(format!("closed loop  {:>12}", per_second(*rate))),
             Event::Tried(attempt) => Some(format!(
                 "{:<12} {:>12}  {}",
@@ -63,9 +63,9 @@ impl CapacityProgress {
                 per_second(attempt.rate_per_s),
                 outcome(attempt)
             )),
-            Event::Unsettled(came) => {
-                Some(format!("the server sends no ok responses any more: {came}"))
-            }
+            Event::Unsettled(received) => Some(format!(
+                "the server sends no ok responses any more: {received}"
+            )),
         }
     }
 

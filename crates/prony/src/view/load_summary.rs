@@ -154,7 +154,7 @@ fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
 /// How well an open loop kept its schedule, and how the limit on connections affected it.
 fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     let queued = format!("{} queued", exact(open.queued));
-    let sent = match open.sent == open.asked {
+    let sent = match open.sent == open.due {
         true => "all sent".to_owned(),
         false => {
             // Rounded down: 99.999 % must not look like 100 %.
@@ -162,7 +162,7 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
             format!("{} sent ({percent:.2} %)", exact(open.sent))
         }
     };
-    let mut lines = vec![match open.asked {
+    let mut lines = vec![match open.due {
         0 => format!("  Schedule: {queued}"),
         due => format!(
             "  Schedule: {} due, {sent}, {queued}",
@@ -282,7 +282,7 @@ fn held_streams(held: &HeldStreams) -> Vec<String> {
         true => String::new(),
         false => format!("; ended: {}", ended.join(", ")),
     };
-    let (open, all) = (exact(held.open_at_end), counted(held.asked, "stream"));
+    let (open, all) = (exact(held.open_at_end), counted(held.planned, "stream"));
     let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];
     lines.extend(events("    ", &held.events));
     lines

@@ -382,8 +382,8 @@ fn verified(server: &ServerRecord) -> Vec<String> {
         .iter()
         .filter_map(|result| match &result.verdict {
             VerifyVerdict::Right => None,
-            VerifyVerdict::Wrong { expected, came } => Some(format!(
-                "WRONG    {} × {}: expected {expected}; received {came}",
+            VerifyVerdict::Wrong { expected, received } => Some(format!(
+                "WRONG    {} × {}: expected {expected}; received {received}",
                 server.id, result.workload
             )),
         });

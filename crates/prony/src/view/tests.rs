@@ -186,7 +186,7 @@ fn a_search_for_a_capacity() {
     for event in events {
         view.show_event(&event);
     }
-    view.show_event(&Found::Tries(&Rate {
+    view.show_event(&Found::Trying(&Rate {
         purpose: finding(2),
         rate_per_s: 12_345.6,
         warmup: Duration::from_secs(1),
@@ -377,7 +377,7 @@ fn servers() -> Vec<ServerRecord> {
     let output = "main.go:4: no such package\nmore".to_owned();
     let wrong = VerifyVerdict::Wrong {
         expected: "the body `hello from prony`".into(),
-        came: "the body `hello`".into(),
+        received: "the body `hello`".into(),
     };
     vec![
         server("ready", ServerStatus::Ready),

@@ -31,7 +31,7 @@ fn a_rate_sends_what_is_due() {
     assert_eq!(result["load"]["arrivals"], "even");
     assert_eq!(result["load"]["max_connections"], 1000);
     assert_eq!((outcome(&result, "ok"), server.count()), (300, 300));
-    assert_eq!(result["open"]["asked"], 300);
+    assert_eq!(result["open"]["due"], 300);
     assert_eq!(result["open"]["sent"], 300);
     assert_eq!(result["open"]["rate_ratio"], 1.0);
     // The last of them is due 299 ms after the first.
@@ -79,8 +79,8 @@ fn stages_last_as_long_as_their_sum() {
     assert!((seconds(&result["load"]["duration_s"]) - 0.6).abs() < 1e-9);
     assert_eq!(result["ended"], "duration");
     // 40 in the first stage, 240 below the ramp.
-    let asked = result["open"]["asked"].as_u64().unwrap();
-    assert!((279..=282).contains(&asked), "{asked}");
+    let due = result["open"]["due"].as_u64().unwrap();
+    assert!((279..=282).contains(&due), "{due}");
 
     // If something else ends the load, the last rate continues.
     let stages = [

@@ -39,7 +39,7 @@ fn streams_are_held_open_beside_the_load() {
         "{shown}"
     );
     let streams = &result["streams"];
-    assert_eq!(streams["asked"], 5);
+    assert_eq!(streams["planned"], 5);
     assert_eq!(streams["open_at_end"], 5);
     assert!(
         streams["events"]["count"].as_u64().unwrap() >= 10,

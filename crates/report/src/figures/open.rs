@@ -31,7 +31,7 @@ pub struct Lag {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
     /// Requests that were due in the measured part of all rounds.
-    pub asked: u64,
+    pub due: u64,
     /// The share (0 to 1) of them that were sent, in the round with the least.
     pub rate_ratio: f64,
     /// Requests of all rounds that were due while every connection was busy and no more could be opened.
@@ -51,7 +51,7 @@ impl OpenFigures {
         Some(Self {
             queued: open.clone().map(|open| open.queued).sum(),
             lag: Lag::of(rounds),
-            kept: Kept::of(open.filter(|open| open.asked > 0)),
+            kept: Kept::of(open.filter(|open| open.due > 0)),
         })
     }
 
@@ -86,7 +86,7 @@ impl Kept {
     fn of<'a>(open: impl Iterator<Item = &'a OpenLoop> + Clone) -> Option<Self> {
         let least = open.clone().map(|open| open.rate_ratio).reduce(f64::min)?;
         Some(Self {
-            asked: open.clone().map(|open| open.asked).sum(),
+            due: open.clone().map(|open| open.due).sum(),
             rate_ratio: least,
             bound_hits: open.clone().map(|open| open.bound_hits).sum(),
             most_connections: open.map(|open| open.most_connections).max().unwrap_or(0),
@@ -111,7 +111,7 @@ pub struct EventFigures {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldFigures {
     /// The requested number.
-    pub asked: u64,
+    pub planned: u64,
     /// How many were open when the load ended, in the round with the fewest.
     pub open_at_end: u64,
     /// What they brought.
@@ -142,7 +142,7 @@ impl HeldFigures {
             .iter()
             .filter_map(|round| round.load.streams.as_ref());
         Some(Self {
-            asked: held.clone().map(|held| held.asked).max()?,
+            planned: held.clone().map(|held| held.planned).max()?,
             open_at_end: held.map(|held| held.open_at_end).min()?,
             events: EventFigures::among(rounds, |load| {
                 load.streams.as_ref().map(|held| &held.events)

@@ -76,7 +76,7 @@ pub struct Held {
     /// The pairs in the opposite order: the name of the one that is better here, then of the one that was better in the document.
     pub reversed: Vec<(String, String)>,
     /// The number of pairs that cannot be told apart here.
-    pub untold: usize,
+    pub open: usize,
     /// The number of pairs with a row that was not measured.
     pub not_measured: usize,
 }
@@ -84,7 +84,7 @@ pub struct Held {
 impl Held {
     /// The number of pairs that were measured.
     pub fn pairs(&self) -> usize {
-        self.in_order + self.reversed.len() + self.untold
+        self.in_order + self.reversed.len() + self.open
     }
 }
 

@@ -58,7 +58,7 @@ struct Group<'a> {
 /// How two rows that differ in the document compare here.
 enum PairOrder {
     NotMeasured,
-    Untold,
+    Open,
     AsPublished,
     Reversed,
 }
@@ -110,7 +110,7 @@ impl<'a> Group<'a> {
             workload: workload.map(str::to_owned),
             in_order: 0,
             reversed: Vec::new(),
-            untold: 0,
+            open: 0,
             not_measured: 0,
         };
         for (i, (first, first_value)) in self.entries.iter().enumerate() {
@@ -123,7 +123,7 @@ impl<'a> Group<'a> {
                 let (better, worse) = if first_is_better { (i, j) } else { (j, i) };
                 match self.pair(better, worse) {
                     PairOrder::NotMeasured => held.not_measured += 1,
-                    PairOrder::Untold => held.untold += 1,
+                    PairOrder::Open => held.open += 1,
                     PairOrder::AsPublished => held.in_order += 1,
                     PairOrder::Reversed => {
                         held.reversed.push((self.name(worse), self.name(better)))
@@ -148,7 +148,7 @@ impl<'a> Group<'a> {
             None => self.by_figures(one, other, a, b),
         };
         match is_better {
-            None => PairOrder::Untold,
+            None => PairOrder::Open,
             Some(true) => PairOrder::AsPublished,
             Some(false) => PairOrder::Reversed,
         }

@@ -142,7 +142,7 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
         plural(counts.pairs, "pair"),
         counts.reversed,
         reversed(&held),
-        counts.untold,
+        counts.open,
     ))
 }
 
@@ -190,7 +190,7 @@ pub fn overall(table: &DocumentTable) -> Option<String> {
         plural(counts.pairs, "pair"),
         counted(counts.in_order as u64, "is", "are"),
         counted(counts.reversed as u64, "is", "are"),
-        counts.untold,
+        counts.open,
     ))
 }
 
@@ -199,7 +199,7 @@ struct Counts {
     pairs: usize,
     in_order: usize,
     reversed: usize,
-    untold: usize,
+    open: usize,
     not_measured: usize,
 }
 
@@ -210,7 +210,7 @@ impl Counts {
             counts.pairs += held.pairs();
             counts.in_order += held.in_order;
             counts.reversed += held.reversed.len();
-            counts.untold += held.untold;
+            counts.open += held.open;
             counts.not_measured += held.not_measured;
         }
         counts

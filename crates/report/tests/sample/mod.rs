@@ -99,7 +99,7 @@ pub fn run() -> Run {
     let mut servers: Vec<ServerRecord> = SERVERS.iter().map(server).collect();
     servers[4].verified[2].verdict = VerifyVerdict::Wrong {
         expected: "one `datastar-patch-elements` event with 1,503 `elements` lines".into(),
-        came: "1,502 lines; line 1,503 is missing".into(),
+        received: "1,502 lines; line 1,503 is missing".into(),
     };
     servers.push(ServerRecord {
         status: ServerStatus::Skipped {
@@ -298,7 +298,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             open: shape.is_open().then(|| {
                 let lag = lag(noise);
                 OpenLoop {
-                    asked: (rate * seconds).round() as u64,
+                    due: (rate * seconds).round() as u64,
                     sent: (rate * seconds).round() as u64,
                     rate_ratio: 1.0,
                     queued: (3.0 / kind.5) as u64 + u64::from(trial.round),
@@ -397,7 +397,7 @@ fn held(trial: &Trial, kind: &Kind) -> HeldStreams {
     let mut outcomes = Outcomes::default();
     (outcomes[Outcome::Unfinished], outcomes[Outcome::Reset]) = (held - lost, lost);
     HeldStreams {
-        asked: held,
+        planned: held,
         open_at_end: held - lost,
         requests: held,
         outcomes,

@@ -70,9 +70,9 @@ fn lose_requests(record: &mut TrialRecord) {
     };
     match trial.server.as_str() {
         "bun" => {
-            open.sent = open.asked * 973 / 1000;
-            open.rate_ratio = open.sent as f64 / open.asked as f64;
-            open.bound_hits = open.asked / 2;
+            open.sent = open.due * 973 / 1000;
+            open.rate_ratio = open.sent as f64 / open.due as f64;
+            open.bound_hits = open.due / 2;
             open.queued += open.bound_hits;
             open.most_connections = 500;
         }

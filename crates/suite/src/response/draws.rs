@@ -51,7 +51,7 @@ impl<'a> Draws<'a> {
             .or_else(|| self.dependent());
         match found {
             None => Ok(()),
-            Some(came) => Err(not_drawn(self.lines, came)),
+            Some(received) => Err(not_drawn(self.lines, received)),
         }
     }
 
@@ -167,12 +167,12 @@ fn uneven(lines: &LineOf, counts: &[u64], level: f64) -> Option<String> {
     ))
 }
 
-fn not_drawn(lines: &LineOf, came: String) -> Mismatch {
+fn not_drawn(lines: &LineOf, received: String) -> Mismatch {
     let expected = format!(
         "a line of {} drawn uniformly and independently for each request",
         lines.file()
     );
-    Mismatch { expected, came }
+    Mismatch { expected, received }
 }
 
 /// The expected response under load, which counts the lines that the compared responses drew.
@@ -199,7 +199,7 @@ impl CountedDraws {
         let uneven = |lines| Some((lines, uneven(lines, &counts, LEVEL_UNDER_LOAD)?));
         match lines.and_then(uneven) {
             None => Ok(()),
-            Some((lines, came)) => Err(not_drawn(lines, came)),
+            Some((lines, received)) => Err(not_drawn(lines, received)),
         }
     }
 }

@@ -42,11 +42,14 @@ fn response(body: &str) -> Response {
 
 /// How a wrong response is reported: what was expected and what came.
 fn mismatch(right: &ExpectedResponse, response: &Response) -> Option<(String, String)> {
-    right.check(response).err().map(|m| (m.expected, m.came))
+    right
+        .check(response)
+        .err()
+        .map(|m| (m.expected, m.received))
 }
 
-fn pair(expected: &str, came: &str) -> Option<(String, String)> {
-    Some((expected.into(), came.into()))
+fn pair(expected: &str, received: &str) -> Option<(String, String)> {
+    Some((expected.into(), received.into()))
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn a_text_or_an_asset_must_match_byte_for_byte() {
     let page = right(ExpectedBody::Asset("page.html".into()));
     assert_eq!(page.body_length(), Some(16));
     assert_eq!(mismatch(&page, &response("<p>\n\n  one\n</p>\n")), None);
-    for (body, expected, came) in [
+    for (body, expected, received) in [
         (
             "<p>\n\n  One\n</p>\n",
             r"16 bytes, at byte 7: `one\n</p>\n`",
@@ -112,11 +115,11 @@ fn a_text_or_an_asset_must_match_byte_for_byte() {
             "0 bytes, at byte 0: nothing",
         ),
     ] {
-        assert_eq!(mismatch(&page, &response(body)), pair(expected, came));
+        assert_eq!(mismatch(&page, &response(body)), pair(expected, received));
     }
     let long = response(&"x".repeat(99));
-    let came = format!("99 bytes, at byte 0: `{}…`", "x".repeat(40));
-    assert_eq!(mismatch(&page, &long).unwrap().1, came);
+    let received = format!("99 bytes, at byte 0: `{}…`", "x".repeat(40));
+    assert_eq!(mismatch(&page, &long).unwrap().1, received);
 }
 
 #[test]
@@ -128,11 +131,11 @@ fn a_line_must_be_one_of_the_lines() {
         assert_eq!(mismatch(&quote, &response(body)), None, "{body:?}");
     }
     for body in ["", "\n", "haste\n\n", "hast", "haste\nwaste\n", " haste"] {
-        let (expected, came) = mismatch(&quote, &response(body)).unwrap();
+        let (expected, received) = mismatch(&quote, &response(body)).unwrap();
         assert_eq!(expected, "one of the 2 lines of quotes.txt");
         assert!(
-            came.starts_with(&format!("{} bytes: ", body.len())),
-            "{came}"
+            received.starts_with(&format!("{} bytes: ", body.len())),
+            "{received}"
         );
     }
 }
@@ -151,7 +154,7 @@ fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
     ] {
         assert_eq!(mismatch(&patch, &response(&framed)), None, "{framed:?}");
     }
-    for (body, expected, came) in [
+    for (body, expected, received) in [
         (
             good.replace("patch-elements", "merge-fragments"),
             "an event named datastar-patch-elements",
@@ -182,7 +185,7 @@ fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
     ] {
         assert_eq!(
             mismatch(&patch, &response(&body)),
-            pair(expected, came),
+            pair(expected, received),
             "{body:?}"
         );
     }
@@ -203,7 +206,7 @@ fn the_draws_of_a_load_are_counted() {
     };
     assert_eq!(verdict(["haste", "waste\n"]), Ok(()));
     let one = verdict(["haste", "haste\n"]).unwrap_err();
-    assert_eq!(one.came, "drew only 1 of 2 lines in 100 responses");
+    assert_eq!(one.received, "drew only 1 of 2 lines in 100 responses");
     assert!(
         one.expected
             .starts_with("a line of quotes.txt drawn uniformly and independently for each request")
@@ -257,8 +260,11 @@ fn a_wrong_byte_late_in_a_long_line_is_shown_with_its_position() {
         "{mismatch:?}"
     );
     assert!(
-        mismatch.came.starts_with(&format!("{place}\\taa")),
+        mismatch.received.starts_with(&format!("{place}\\taa")),
         "{mismatch:?}"
     );
-    assert!(mismatch.came.contains("…`, after `…aaa"), "{mismatch:?}");
+    assert!(
+        mismatch.received.contains("…`, after `…aaa"),
+        "{mismatch:?}"
+    );
 }

@@ -110,8 +110,8 @@ pub fn verify_server(
                 if let Some(reason) = ended(&mut running, task, time) {
                     return Verification::Ended { verified, reason };
                 }
-                let Mismatch { expected, came } = mismatch;
-                VerifyVerdict::Wrong { expected, came }
+                let Mismatch { expected, received } = mismatch;
+                VerifyVerdict::Wrong { expected, received }
             }
         };
         verified.push(VerifyResult {
@@ -295,10 +295,10 @@ fn draw(
     })
 }
 
-fn no_response(came: impl ToString) -> Mismatch {
+fn no_response(received: impl ToString) -> Mismatch {
     Mismatch {
         expected: A_RESPONSE.to_owned(),
-        came: came.to_string(),
+        received: received.to_string(),
     }
 }
 
@@ -306,7 +306,7 @@ fn not_kept_open() -> Mismatch {
     Mismatch {
         expected: "a connection kept open for the next request (`wire = \"http/1.1\"`)"
             .to_owned(),
-        came: "the server closed it after a response; if that is intended, add `keep_alive = false` to its manifest"
+        received: "the server closed it after a response; if that is intended, add `keep_alive = false` to its manifest"
             .to_owned(),
     }
 }
@@ -329,7 +329,7 @@ fn verify_log(
     }
     Err(Mismatch {
         expected: format!("{expected} lines on standard output for {times} requests"),
-        came: match errors {
+        received: match errors {
             0 => format!("{written} lines"),
             _ => format!("{written} lines, and {errors} on standard error, which are not counted"),
         },
@@ -376,6 +376,6 @@ pub(super) fn settle_quiet(server: &mut RunningServer) {
 fn log_unreadable(error: &std::io::Error) -> Mismatch {
     Mismatch {
         expected: "a log that can be read".to_owned(),
-        came: error.to_string(),
+        received: error.to_string(),
     }
 }

@@ -82,7 +82,7 @@ fn rate() -> LoadResult {
             ..closed().load
         },
         open: Some(OpenLoop {
-            asked: 1000,
+            due: 1000,
             sent: 1000,
             rate_ratio: 1.0,
             ..OpenLoop::default()
@@ -107,7 +107,7 @@ fn missed() -> LoadResult {
             ..rate().load
         },
         open: Some(OpenLoop {
-            asked: 1_000_000,
+            due: 1_000_000,
             sent: 999_999,
             rate_ratio: 0.999_999,
             queued: 1234,
@@ -187,7 +187,7 @@ fn streams() -> LoadResult {
             gap_ns: None,
         }),
         streams: Some(HeldStreams {
-            asked: 50,
+            planned: 50,
             open_at_end: 48,
             requests: 53,
             outcomes: outcomes(&[(Outcome::Unfinished, 48), (Outcome::Reset, 5)]),

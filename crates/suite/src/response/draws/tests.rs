@@ -19,7 +19,7 @@ fn verdict(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize
     let draws = Draws::new(&lines, sequences.collect(), kept_open);
     draws
         .check()
-        .map_or_else(|mismatch| mismatch.came, |()| "right".to_owned())
+        .map_or_else(|mismatch| mismatch.received, |()| "right".to_owned())
 }
 
 #[test]
