@@ -149,7 +149,7 @@ pub enum Warming {
     /// A new process, with only the load's own warm-up.
     Fixed,
     /// A new process, warmed up until it is steady, to learn how long that takes.
-    Search,
+    UntilSteady,
     /// The process kept for this server and measure. If there is none, a new one is warmed up until it is steady, and
     /// kept.
     Keep,

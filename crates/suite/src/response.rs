@@ -14,7 +14,7 @@ use prony_load::{
 
 use crate::workload::{ExpectedBody, Workload};
 
-pub use draws::{CONNECTIONS, CountedDraws, DRAWS_A_CONNECTION, Draws};
+pub use draws::{CONNECTIONS, CountedDraws, DRAWS_PER_CONNECTION, Draws};
 
 /// Why there is no expected response.
 #[derive(Debug, thiserror::Error)]

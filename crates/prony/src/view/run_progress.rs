@@ -138,8 +138,10 @@ impl RunProgress {
                 self.line.print(&kept_ended(&attempt.trial, exit));
             }
             RunEvent::Loading { attempt, progress } => self.loading(attempt, progress),
-            RunEvent::Measured { record, again } => self.measured(record, *again),
-            RunEvent::Compared { widest, time_left } => self.compared = Some((*widest, *time_left)),
+            RunEvent::TrialOver { record, again } => self.measured(record, *again),
+            RunEvent::RoundOver { widest, time_left } => {
+                self.compared = Some((*widest, *time_left))
+            }
         }
     }
 

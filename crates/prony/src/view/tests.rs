@@ -284,7 +284,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         trial: trials[0].clone(),
         number: 1,
         measure: 0,
-        warming: Warming::Search,
+        warming: Warming::UntilSteady,
         warmup_limit_s: 20.0,
         warmup_s: 0.5,
     };
@@ -330,13 +330,13 @@ fn run(width: u16, precision: Option<&str>) -> String {
         exit: "ended with exit code 3",
     });
     for (again, record) in records.iter().enumerate() {
-        show(Event::Measured {
+        show(Event::TrialOver {
             record,
             again: again == 1,
         });
     }
     for widest in [Some(2.0), Some(0.051), None] {
-        show(Event::Compared {
+        show(Event::RoundOver {
             widest,
             time_left: Duration::from_secs(425),
         });
@@ -344,7 +344,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
     }
     // Later ones are not shown one by one.
     (0..9).for_each(|_| {
-        show(Event::Measured {
+        show(Event::TrialOver {
             record: &records[1],
             again: false,
         })

@@ -8,10 +8,10 @@ use prony_stats::{binomial, goodness_of_fit, independence};
 
 use super::{ExpectedResponse, LineOf};
 
-/// Verification draws [`DRAWS_A_CONNECTION`] times over each of this many connections.
+/// Verification draws [`DRAWS_PER_CONNECTION`] times over each of this many connections.
 pub const CONNECTIONS: usize = 8;
 /// See [`CONNECTIONS`].
-pub const DRAWS_A_CONNECTION: usize = 50;
+pub const DRAWS_PER_CONNECTION: usize = 50;
 /// A server that draws correctly fails one test of its verification by chance once in a hundred million times.
 const LEVEL: f64 = 1e-8;
 /// The same for one load: there may be hundreds in a run.

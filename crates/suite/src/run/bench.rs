@@ -16,14 +16,14 @@ pub struct Task {
     /// The workload.
     pub workload: Workload,
     /// Its expected response.
-    pub right: Arc<ExpectedResponse>,
+    pub expected: Arc<ExpectedResponse>,
 }
 
 impl Task {
     /// Reads the workload's expected response, whose body may be a file in the layout's `assets`.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
         Ok(Self {
-            right: ExpectedResponse::new(workload, &layout.assets())?.into(),
+            expected: ExpectedResponse::new(workload, &layout.assets())?.into(),
             workload: workload.clone(),
         })
     }

@@ -73,14 +73,14 @@ pub enum RunEvent<'a> {
         progress: &'a Progress,
     },
     /// A trial is over; it may have failed.
-    Measured {
+    TrialOver {
         /// Its result.
         record: &'a TrialRecord,
         /// Whether Prony re-runs it at the end of its round.
         again: bool,
     },
     /// A round is over, and more may be added.
-    Compared {
+    RoundOver {
         /// Half the width of the widest interval that is still too wide, as a share of its ratio; `None` if none is too
         /// wide, or nothing can be compared.
         widest: Option<f64>,

@@ -22,12 +22,12 @@ pub type Key = (String, usize);
 /// those already kept stay warm.
 #[derive(Default)]
 pub struct Kept {
-    running: Vec<One>,
+    running: Vec<KeptServer>,
     /// Every process that was ever kept.
     known: BTreeSet<Key>,
 }
 
-struct One {
+struct KeptServer {
     key: Key,
     held_bytes: u64,
     running: Running,
@@ -47,35 +47,36 @@ impl Kept {
     }
 
     /// Whether a new process of `key` is the first or a restart.
-    pub fn next_start(&self, key: &Key) -> ProcessStart {
+    pub fn process_start(&self, key: &Key) -> ProcessStart {
         match self.known.contains(key) {
             true => ProcessStart::Restarted,
             false => ProcessStart::New,
         }
     }
 
-    /// Keeps a server, or stops it if there is no room; `machine_bytes` is the machine's memory.
-    pub fn put(&mut self, key: Key, running: Running, machine_bytes: u64) {
+    /// Keeps a server, or stops it if there is no room; `machine_memory_bytes` is the machine's memory.
+    pub fn put(&mut self, key: Key, running: Running, machine_memory_bytes: u64) {
         let held_bytes = running
             .server
             .usage()
             .map_or(0, |usage| usage.resident_bytes);
         self.known.insert(key.clone());
-        self.running.push(One {
+        self.running.push(KeptServer {
             key,
             held_bytes,
             running,
         });
-        if self.is_too_much(machine_bytes)
+        if self.exceeds_limits(machine_memory_bytes)
             && let Some(one) = self.running.pop()
         {
             one.running.stop();
         }
     }
 
-    fn is_too_much(&self, machine_bytes: u64) -> bool {
+    fn exceeds_limits(&self, machine_memory_bytes: u64) -> bool {
         let held: u64 = self.running.iter().map(|one| one.held_bytes).sum();
-        let too_large = machine_bytes > 0 && held as f64 > MOST_MEMORY * machine_bytes as f64;
+        let too_large =
+            machine_memory_bytes > 0 && held as f64 > MOST_MEMORY * machine_memory_bytes as f64;
         // A single one is kept however large it is.
         self.running.len() > MOST_KEPT || (self.running.len() > 1 && too_large)
     }
@@ -97,7 +98,7 @@ pub struct Running {
     /// How long it has been under load, in seconds.
     pub loaded_s: f64,
     /// Whether it was warmed up until it was steady.
-    pub is_searched: bool,
+    pub is_warmed_up: bool,
     /// Its memory before its first load, in bytes; `None` before that, or if the system did not report it.
     pub memory_before_bytes: Option<u64>,
     /// Requests in flight when its last load ended. The server may still log them.
@@ -111,7 +112,7 @@ impl Running {
             server,
             startup_ns: Some(startup_ns),
             loaded_s: 0.0,
-            is_searched: false,
+            is_warmed_up: false,
             memory_before_bytes: None,
             in_flight: 0,
         }

@@ -282,7 +282,7 @@ fn measure(
         store,
         trials,
         kept: Kept::default(),
-        machine_bytes: run.machine.memory_bytes,
+        machine_memory_bytes: run.machine.memory_bytes,
         begun: Instant::now(),
         observe,
     };

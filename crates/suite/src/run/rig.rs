@@ -29,7 +29,7 @@ pub struct Servers<'a> {
     /// The processes that are kept running.
     pub kept: Kept,
     /// The machine's memory, in bytes.
-    pub machine_bytes: u64,
+    pub machine_memory_bytes: u64,
     pub begun: Instant,
     pub observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
@@ -48,11 +48,11 @@ impl Servers<'_> {
             }),
             (None, None) => {}
         }
-        (None, self.kept.next_start(key))
+        (None, self.kept.process_start(key))
     }
 
     /// Keeps the server of a trial that is over, or stops it.
-    fn put_back(
+    fn keep_or_stop(
         &mut self,
         attempt: &TrialAttempt,
         key: Key,
@@ -62,7 +62,7 @@ impl Servers<'_> {
         let warm_up = record.measurement().and_then(|one| one.warm_up);
         let showed_slow = warm_up.is_some_and(|warm_up| warm_up.is_slow());
         if attempt.warming == Warming::Keep || showed_slow {
-            self.kept.put(key, running, self.machine_bytes);
+            self.kept.put(key, running, self.machine_memory_bytes);
         } else {
             running.stop();
         }
@@ -77,13 +77,13 @@ impl Rig for Servers<'_> {
         let trial = &attempt.trial;
         let key = (trial.server.clone(), attempt.measure);
         let (kept, process) = self.take_kept(attempt, &key);
-        let is_its = |task: &&Task| task.workload.id == trial.workload;
+        let has_workload = |task: &&Task| task.workload.id == trial.workload;
         let load = attempt.load();
         let setup = TrialSetup {
             bench: self.bench,
             // Only servers that were built and verified are planned.
             built: &self.built[&trial.server],
-            task: self.tasks.iter().find(is_its)?,
+            task: self.tasks.iter().find(has_workload)?,
             attempt,
             load: &load,
             driver: self.driver,
@@ -98,7 +98,7 @@ impl Rig for Servers<'_> {
         };
         let (record, running) = setup.run(kept, self.ports, report)?;
         if let Some(running) = running {
-            self.put_back(attempt, key, &record, running);
+            self.keep_or_stop(attempt, key, &record, running);
         }
         Some(record)
     }

@@ -18,8 +18,8 @@ use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServ
 use super::bench::{Bench, Task, now};
 use super::driven::Drive;
 use super::kept::Running;
-use super::verify::{RESPONSE_TIMEOUT, ask, request, settle_log, start};
-use super::warming::{Searched, search};
+use super::verify::{RESPONSE_TIMEOUT, request, request_once, settle_log, start};
+use super::warming::{WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
@@ -131,14 +131,14 @@ impl TrialSetup<'_> {
         &self,
         running: &mut Running,
         observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<Option<Searched>, Stop> {
-        if self.attempt.warming == Warming::Fixed || running.is_searched {
+    ) -> Result<Option<WarmedUp>, Stop> {
+        if self.attempt.warming == Warming::Fixed || running.is_warmed_up {
             return Ok(None);
         }
-        running.is_searched = true;
+        running.is_warmed_up = true;
         running.memory_before_bytes = running.server.tree().peak_bytes().ok();
         let lines_before = running.server.log_lines().map_err(unreadable)?;
-        let plan = self.plan(running.server.address(), self.task.right.clone())?;
+        let plan = self.plan(running.server.address(), self.task.expected.clone())?;
         let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
         let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
         let searched = search(
@@ -166,7 +166,7 @@ impl TrialSetup<'_> {
         &self,
         running: &Running,
         load: &LoadResult,
-        searched: Option<&Searched>,
+        searched: Option<&WarmedUp>,
     ) -> Option<WarmUp> {
         if self.load.warmup_s <= 0.0 {
             return None;
@@ -185,16 +185,17 @@ impl TrialSetup<'_> {
     /// Starts the server and waits until it is ready, and until it has logged the requests of the probes.
     fn bring_up(&self, ports: &mut dyn PortSource) -> Result<Running, Stop> {
         let mut responded = 0;
-        let mut probe = |address: SocketAddr| match ask(address, self.task, RESPONSE_TIMEOUT) {
-            Err(reason) => Probe::NotYet(reason),
-            Ok(response) => match self.task.right.check(&response) {
-                Ok(()) => {
-                    responded += 1;
-                    Probe::Right
-                }
-                Err(mismatch) => Probe::Wrong(mismatch.to_string()),
-            },
-        };
+        let mut probe =
+            |address: SocketAddr| match request_once(address, self.task, RESPONSE_TIMEOUT) {
+                Err(reason) => Probe::NotYet(reason),
+                Ok(response) => match self.task.expected.check(&response) {
+                    Ok(()) => {
+                        responded += 1;
+                        Probe::Right
+                    }
+                    Err(mismatch) => Probe::Wrong(mismatch.to_string()),
+                },
+            };
         let trial = &self.attempt.trial;
         let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
         let started = start(self.bench, &name, self.built, ports, &mut probe);
@@ -218,10 +219,10 @@ impl TrialSetup<'_> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server);
         }
-        let counted = CountedDraws::of(&self.task.right).map(Arc::new);
+        let counted = CountedDraws::of(&self.task.expected).map(Arc::new);
         let check: Arc<dyn ResponseCheck> = match &counted {
             Some(counted) => counted.clone(),
-            None => self.task.right.clone(),
+            None => self.task.expected.clone(),
         };
         let plan = self.plan(server.address(), check)?;
         let stop = AtomicBool::new(false);

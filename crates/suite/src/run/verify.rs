@@ -15,7 +15,7 @@ use prony_server::{
 };
 
 use super::bench::{Bench, Task};
-use crate::response::{CONNECTIONS, DRAWS_A_CONNECTION, Draws, LineOf};
+use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, LineOf};
 use crate::workload;
 
 /// How long one response may take while there is no load.
@@ -77,7 +77,7 @@ pub fn verify_server(
         };
     };
     // Any response counts as ready here: wrong ones are reported workload by workload.
-    let mut probe = |address| match ask(address, first, Duration::from_secs(1)) {
+    let mut probe = |address| match request_once(address, first, Duration::from_secs(1)) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
     };
@@ -185,13 +185,17 @@ fn http_request(
 }
 
 /// Sends one request, over its own connection.
-pub(super) fn ask(address: SocketAddr, task: &Task, timeout: Duration) -> Result<Response, String> {
+pub(super) fn request_once(
+    address: SocketAddr,
+    task: &Task,
+    timeout: Duration,
+) -> Result<Response, String> {
     let (_, request) = request(address, task)?;
     exchange(address, &request, timeout).map_err(|error| error.to_string())
 }
 
 /// What verifying a workload took: all requests had the expected response.
-struct Asked {
+struct Verified {
     requests: usize,
     /// Whether every connection stayed open from response to response.
     kept_open: bool,
@@ -202,31 +206,31 @@ fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Res
     let before = (log_lines > 0).then(|| Lines::of(server));
     let (_, request) = request(server.address(), task).map_err(no_response)?;
     let converse = || Conversation::new(server.address(), &request, RESPONSE_TIMEOUT);
-    let asked = match task.right.drawn_lines() {
+    let verified = match task.expected.drawn_lines() {
         Some(lines) => verify_draws(&converse, task, lines)?,
         None => verify_some(converse(), task)?,
     };
-    if keep_alive && !asked.kept_open {
+    if keep_alive && !verified.kept_open {
         return Err(not_kept_open());
     }
     match before {
-        Some(Ok(before)) => verify_log(server, before, log_lines, asked.requests),
+        Some(Ok(before)) => verify_log(server, before, log_lines, verified.requests),
         Some(Err(error)) => Err(log_unreadable(&error)),
         None => Ok(()),
     }
 }
 
 /// Sends a few requests over one connection.
-fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Asked, Mismatch> {
+fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verified, Mismatch> {
     let requests = match task.workload.response.log_lines {
         0 => REQUESTS,
         _ => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
         let response = conversation.ask().map_err(no_response)?;
-        task.right.check(&response)?;
+        task.expected.check(&response)?;
     }
-    Ok(Asked {
+    Ok(Verified {
         requests,
         kept_open: conversation.connections() == 1,
     })
@@ -239,9 +243,9 @@ fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
     task: &Task,
     lines: &LineOf,
-) -> Result<Asked, Mismatch> {
-    let give_up = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), task, lines, give_up);
+) -> Result<Verified, Mismatch> {
+    let deadline = Instant::now() + LONGEST_DRAWING;
+    let draw = || draw(converse(), task, lines, deadline);
     let mut drawn = vec![draw()?];
     let others = CONNECTIONS - 1;
     if drawn[0].kept_open {
@@ -265,7 +269,7 @@ fn verify_draws<'a>(
     let sequences: Vec<Vec<usize>> = drawn.into_iter().map(|one| one.lines).collect();
     let requests = sequences.iter().map(Vec::len).sum();
     Draws::new(lines, sequences, kept_open).check()?;
-    Ok(Asked {
+    Ok(Verified {
         requests,
         kept_open,
     })
@@ -281,12 +285,12 @@ fn draw(
     mut conversation: Conversation<'_>,
     task: &Task,
     lines: &LineOf,
-    give_up: Instant,
+    deadline: Instant,
 ) -> Result<Drawn, Mismatch> {
-    let mut drawn = Vec::with_capacity(DRAWS_A_CONNECTION);
-    while drawn.len() < DRAWS_A_CONNECTION && Instant::now() < give_up {
+    let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
+    while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
         let response = conversation.ask().map_err(no_response)?;
-        task.right.check(&response)?;
+        task.expected.check(&response)?;
         drawn.extend(lines.number(&response.body));
     }
     Ok(Drawn {

@@ -20,7 +20,7 @@ pub fn pace(shape: &LoadShape) -> Pace {
 }
 
 /// The result of warming a server up until it was steady, or until the limit.
-pub struct Searched {
+pub struct WarmedUp {
     /// How long that took, in seconds.
     pub searched_s: f64,
     /// After how long the server was warm; `None` if it still improved, or sent no ok response.
@@ -31,7 +31,7 @@ pub struct Searched {
     pub load: LoadResult,
 }
 
-impl Searched {
+impl WarmedUp {
     /// Adds its wrong responses to those of the next load's warm-up: a server that sends them did not do the intended
     /// work.
     pub fn add_wrong_to(&self, load: &mut LoadResult) {
@@ -52,7 +52,7 @@ pub fn search(
     server: &mut RunningServer,
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Duration),
-) -> Result<Searched, prony_load::LoadError> {
+) -> Result<WarmedUp, prony_load::LoadError> {
     let plan = LoadPlan {
         warmup: NEVER,
         overtime: false,
@@ -119,12 +119,12 @@ impl Watch {
         self.warmth
     }
 
-    fn end(self, load: LoadResult) -> Searched {
+    fn end(self, load: LoadResult) -> WarmedUp {
         let outcomes = load.warmup.as_ref().map(|warmup| warmup.outcomes);
         let gave_any = outcomes.is_some_and(|outcomes| outcomes[Outcome::Ok] > 0);
         let still_improving = self.warmth != Warmth::Steady && gave_any && self.course.improves();
         let warm = gave_any && !still_improving;
-        Searched {
+        WarmedUp {
             searched_s: self.begun.elapsed().as_secs_f64(),
             time_to_warm_s: self.course.time_to_warm_s().filter(|_| warm),
             still_improving,
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_wrong_responses_of_the_search_are_added_to_the_warm_up() {
-        let searched = Searched {
+        let searched = WarmedUp {
             searched_s: 1.0,
             time_to_warm_s: None,
             still_improving: false,

@@ -76,10 +76,7 @@ fn waits(calibration: &Calibration) -> Option<Table> {
     {
         let asked = duration(asked_ns as f64);
         rows.push(times(format!("wake-up delay after {asked}"), sleeping));
-        rows.push(times(
-            "  the same, spinning for the last 200 µs".into(),
-            spinning,
-        ));
+        rows.push(times("  the last 200 µs spinning".into(), spinning));
     }
     if let Some(RoundTrips { two_cpus, one_cpu }) = calibration.round_trips {
         rows.push(times("round trip, two CPUs".into(), two_cpus));

@@ -10,7 +10,7 @@ fn verdict(kept_open: bool, mut draw: impl FnMut((usize, usize, usize)) -> usize
     let lines = lines();
     let mut all = 0;
     let sequences = (0..CONNECTIONS).map(|connection| {
-        let draws = (0..DRAWS_A_CONNECTION).map(|place| {
+        let draws = (0..DRAWS_PER_CONNECTION).map(|place| {
             all += 1;
             draw((connection, place, all - 1))
         });

@@ -12,7 +12,7 @@ use prony_model::{NoiseCause, RoundsEnd, TrialRecord, TrialResult};
 use prony_store::StoreError;
 
 use self::stopping::Stopping;
-use self::warm_ups::{Asked, WarmUps};
+use self::warm_ups::{Configured, WarmUps};
 use super::event::RunEvent;
 use super::noisy::noise_causes;
 use crate::adaptive::AdaptiveRounds;
@@ -21,10 +21,10 @@ use prony_stats::LEAST_ROUNDS;
 
 /// The most attempts at a trial.
 const MOST_ATTEMPTS: u32 = 3;
-/// Prony re-runs at most this many trials, and one more for every [`PLANNED_FOR_ONE_AGAIN`] planned ones, so that a noisy
+/// Prony re-runs at most this many trials, and one more for every [`TRIALS_PER_RE_RUN`] planned ones, so that a noisy
 /// machine does not double the run.
-const ALWAYS_AGAIN: usize = 2;
-const PLANNED_FOR_ONE_AGAIN: usize = 3;
+const FREE_RE_RUNS: usize = 2;
+const TRIALS_PER_RE_RUN: usize = 3;
 
 /// Runs trials. In tests, servers and loads are made up.
 pub trait Rig {
@@ -143,7 +143,7 @@ impl RoundRunner<'_> {
             }
             if let Some(stopping) = &mut self.stopping {
                 let widest = stopping.round_over();
-                rig.report(RunEvent::Compared {
+                rig.report(RunEvent::RoundOver {
                     widest,
                     time_left: stopping.time_left(),
                 });
@@ -170,7 +170,7 @@ impl RoundRunner<'_> {
                 TrialResult::Measured(measurement) => {
                     let Planned { trial, measure } = &queued.planned;
                     self.warm_ups.learn(&trial.server, *measure, measurement);
-                    self.believed(&queued, noise_causes(measurement))
+                    self.confirmed(&queued, noise_causes(measurement))
                 }
                 TrialResult::Failed { .. } => Vec::new(),
             };
@@ -179,7 +179,7 @@ impl RoundRunner<'_> {
                 stopping.take(queued.planned.measure, &record, took);
             }
             let again = self.is_re_run(&queued, &attempt, &record);
-            rig.report(RunEvent::Measured {
+            rig.report(RunEvent::TrialOver {
                 record: &record,
                 again,
             });
@@ -199,11 +199,11 @@ impl RoundRunner<'_> {
     fn attempt(&self, queued: &Queued) -> TrialAttempt {
         let Planned { trial, measure } = &queued.planned;
         let limit_s = self.plan.measures()[*measure].warmup_limit_s;
-        let asked = Asked {
+        let configured = Configured {
             warmup_s: trial.load.warmup_s,
             limit_s,
         };
-        let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, asked);
+        let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, configured);
         let mut trial = trial.clone();
         trial.sequence = self.attempts;
         TrialAttempt {
@@ -217,12 +217,12 @@ impl RoundRunner<'_> {
     }
 
     /// What disturbed a trial. A rising rate counts only if it is the server's own warm-up.
-    fn believed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
+    fn confirmed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
         // If the machine was disturbed too, the rate may have risen because the disturbance ended.
         if !causes.iter().any(NoiseCause::is_from_outside) {
             let Planned { trial, measure } = &queued.planned;
             let rose = !causes.is_empty();
-            if !self.warm_ups.saw(&trial.server, *measure, rose) {
+            if !self.warm_ups.count_rise(&trial.server, *measure, rose) {
                 causes.clear();
             }
         }
@@ -242,7 +242,7 @@ impl RoundRunner<'_> {
                 attempt.warmup_s,
                 measurement.load.duration_s,
             );
-        let most_again = ALWAYS_AGAIN + self.planned / PLANNED_FOR_ONE_AGAIN;
+        let most_again = FREE_RE_RUNS + self.planned / TRIALS_PER_RE_RUN;
         is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_again
     }
 }

@@ -31,20 +31,20 @@ const ROUNDS_WATCHED: usize = 8;
 /// The warm-ups of each server and measure, learned from its trials.
 #[derive(Debug, Default)]
 pub struct WarmUps {
-    known: BTreeMap<(String, usize), WarmUp>,
+    known: BTreeMap<(String, usize), Learned>,
     /// Servers that are compared with each other: if one is kept running, so are the others.
     alike: Vec<String>,
 }
 
 /// The configured warm-up of a load, and its limit, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct Configured {
     pub warmup_s: f64,
     pub limit_s: f64,
 }
 
 #[derive(Clone, Debug, Default)]
-struct WarmUp {
+struct Learned {
     /// How long a new process takes to warm up, in seconds; `None` until a trial has measured it.
     learned_s: Option<f64>,
     kept: bool,
@@ -71,18 +71,18 @@ impl WarmUps {
 
     /// Which process the next trial of `server` in `measure` uses, and its load's warm-up in seconds: as configured, or
     /// longer.
-    pub fn of(&self, server: &str, measure: usize, asked: Asked) -> (Warming, f64) {
+    pub fn of(&self, server: &str, measure: usize, configured: Configured) -> (Warming, f64) {
         let known = self.known.get(&(server.to_owned(), measure));
         let grown_s = known.and_then(|known| known.grown_s);
         let learned_s = known.and_then(|known| known.learned_s);
-        let warmup_s = grown_s.unwrap_or(asked.warmup_s);
-        if asked.limit_s <= 0.0 {
+        let warmup_s = grown_s.unwrap_or(configured.warmup_s);
+        if configured.limit_s <= 0.0 {
             (Warming::Fixed, warmup_s)
         } else if self.is_kept(server, measure) {
             (Warming::Keep, warmup_s)
         } else {
             match learned_s {
-                None => (Warming::Search, warmup_s),
+                None => (Warming::UntilSteady, warmup_s),
                 Some(learned_s) => (Warming::Fixed, warmup_s.max(learned_s)),
             }
         }
@@ -130,7 +130,7 @@ impl WarmUps {
     }
 
     /// Records whether a trial's rate still rose, and tells whether the server's warm-up explains it.
-    pub fn saw(&mut self, server: &str, measure: usize, rose: bool) -> bool {
+    pub fn count_rise(&mut self, server: &str, measure: usize, rose: bool) -> bool {
         let seen = self.known.entry((server.to_owned(), measure)).or_default();
         seen.trials += 1;
         seen.rises += u32::from(rose);
@@ -152,7 +152,7 @@ impl WarmUps {
     }
 }
 
-impl WarmUp {
+impl Learned {
     /// Whether the process still gets faster: judged by the trend of its latest rounds if it has been warm, otherwise
     /// by the last two rounds.
     fn still_improves(&self, pace: Pace) -> bool {
@@ -169,8 +169,8 @@ impl WarmUp {
 mod tests {
     use super::*;
 
-    fn fixed(warmup_s: f64) -> Asked {
-        Asked {
+    fn fixed(warmup_s: f64) -> Configured {
+        Configured {
             warmup_s,
             limit_s: 0.0,
         }
@@ -205,27 +205,27 @@ mod tests {
     }
 
     /// Which trials count as the server's warm-up, given whether their rates rose.
-    fn believed(rises: &[bool]) -> Vec<bool> {
+    fn confirmed(rises: &[bool]) -> Vec<bool> {
         let mut warm_ups = WarmUps::default();
-        let saw = |&rose: &bool| warm_ups.saw("java", 0, rose);
+        let saw = |&rose: &bool| warm_ups.count_rise("java", 0, rose);
         rises.iter().map(saw).collect()
     }
 
     #[test]
     fn a_rise_counts_if_most_trials_show_it() {
         let (yes, no) = (true, false);
-        assert_eq!(believed(&[yes, yes, no, yes]), [no, yes, no, yes]);
-        assert_eq!(believed(&[no, yes, no, yes, no, no, yes]), [no; 7]);
+        assert_eq!(confirmed(&[yes, yes, no, yes]), [no, yes, no, yes]);
+        assert_eq!(confirmed(&[no, yes, no, yes, no, no, yes]), [no; 7]);
         let mut seldom = [no; 60];
         seldom.iter_mut().step_by(8).for_each(|rose| *rose = yes);
-        assert_eq!(believed(&seldom), [no; 60]);
+        assert_eq!(confirmed(&seldom), [no; 60]);
     }
 
     #[test]
     fn a_longer_warm_up_is_judged_afresh() {
         let mut warm_ups = WarmUps::default();
-        assert!(!warm_ups.saw("java", 0, true) && warm_ups.saw("java", 0, true));
+        assert!(!warm_ups.count_rise("java", 0, true) && warm_ups.count_rise("java", 0, true));
         assert!(warm_ups.lengthen("java", 0, 1.0, 1.0));
-        assert!(!warm_ups.saw("java", 0, true) && warm_ups.saw("java", 0, true));
+        assert!(!warm_ups.count_rise("java", 0, true) && warm_ups.count_rise("java", 0, true));
     }
 }

@@ -12,7 +12,7 @@ use crate::plan::Measure;
 use crate::run::testing;
 
 /// Trials of a second each.
-struct MadeUp<'a> {
+struct FakeRig<'a> {
     rate: &'a mut dyn FnMut(&TrialAttempt) -> f64,
     /// The share of the server's CPUs that another program uses.
     foreign: &'a dyn Fn(&TrialAttempt) -> f64,
@@ -30,8 +30,8 @@ struct MadeUp<'a> {
     re_run: usize,
 }
 
-fn made_up<'a>(rate: &'a mut dyn FnMut(&TrialAttempt) -> f64) -> MadeUp<'a> {
-    MadeUp {
+fn made_up<'a>(rate: &'a mut dyn FnMut(&TrialAttempt) -> f64) -> FakeRig<'a> {
+    FakeRig {
         rate,
         foreign: &|_| 0.0,
         is_cold: &|_| false,
@@ -45,7 +45,7 @@ fn made_up<'a>(rate: &'a mut dyn FnMut(&TrialAttempt) -> f64) -> MadeUp<'a> {
     }
 }
 
-impl Rig for MadeUp<'_> {
+impl Rig for FakeRig<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         if self.kept.len() == self.stopped_after {
             return None;
@@ -78,8 +78,8 @@ impl Rig for MadeUp<'_> {
     fn report(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Planned { trials } => self.sure = trials.len(),
-            RunEvent::Compared { widest, .. } => self.widest.push(widest),
-            RunEvent::Measured { again, .. } => self.re_run += usize::from(again),
+            RunEvent::RoundOver { widest, .. } => self.widest.push(widest),
+            RunEvent::TrialOver { again, .. } => self.re_run += usize::from(again),
             _ => {}
         }
     }
@@ -120,7 +120,7 @@ fn plan(rounds: &[u32]) -> Plan {
 }
 
 /// Runs the rounds and returns how they went.
-fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut MadeUp<'_>) -> Done {
+fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut FakeRig<'_>) -> Done {
     let servers = servers();
     let rule = Rule {
         adaptive,

@@ -126,19 +126,19 @@ impl Processes<'_> {
 fn the_first_trial_searches_and_later_ones_use_its_result() {
     let mut rig = processes();
     rig.go(3, 20.0, &[]);
-    use Warming::{Fixed, Keep, Search};
+    use Warming::{Fixed, Keep, UntilSteady};
     // The load's own warm-up is longer than it needs.
     assert_eq!(
         rig.warmings("ceiling"),
-        [(Search, 0.5), (Fixed, 0.5), (Fixed, 0.5)]
+        [(UntilSteady, 0.5), (Fixed, 0.5), (Fixed, 0.5)]
     );
     assert_eq!(
         rig.warmings("go"),
-        [(Search, 0.5), (Fixed, 0.7), (Fixed, 0.7)]
+        [(UntilSteady, 0.5), (Fixed, 0.7), (Fixed, 0.7)]
     );
     assert_eq!(
         rig.warmings("bun"),
-        [(Search, 0.5), (Keep, 0.5), (Keep, 0.5)]
+        [(UntilSteady, 0.5), (Keep, 0.5), (Keep, 0.5)]
     );
     assert_eq!(rig.needed, [3, 3, 3]);
 }

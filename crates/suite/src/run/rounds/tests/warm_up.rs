@@ -48,5 +48,5 @@ fn a_rise_under_another_program_does_not_lengthen_the_warm_up() {
     rig.foreign = &|attempt| f64::from(attempt.number == 1);
     go(plan(&[2]), None, &mut rig);
     assert!(rig.warm_ups.iter().all(|&used_s| used_s == 0.5));
-    assert_eq!(rig.re_run, ALWAYS_AGAIN + 6 / PLANNED_FOR_ONE_AGAIN);
+    assert_eq!(rig.re_run, FREE_RE_RUNS + 6 / TRIALS_PER_RE_RUN);
 }
