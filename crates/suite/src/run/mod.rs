@@ -110,7 +110,7 @@ pub fn run(
     store.begin_run(&run)?;
     let prepared = prepare(&request.bench, &request.servers, observe);
     run.servers = prepared.iter().map(|one| one.record.clone()).collect();
-    // From here on this process stays on the load's CPUs, where it does not disturb the server.
+    // From here on this process stays on the load's CPUs, so that it does not disturb the server.
     let pinned = Pinned::to(&request.bench.cpus.load);
     if let Err(error) = &pinned {
         run.notes

@@ -120,7 +120,7 @@ impl WarmUps {
             warm_up.still_improving = known.still_improves(pace);
             if !warm_up.still_improving && !known.is_warm {
                 known.is_warm = true;
-                // The rounds before it was warm say nothing about the warm process.
+                // The rounds before it was warm show nothing about the warm process.
                 known.rounds.drain(..known.rounds.len().saturating_sub(1));
                 warm_up.time_to_warm_s = Some(warm_up.loaded_s);
             }
