@@ -142,26 +142,25 @@ const LEAST_INTERVALS: usize = 6;
 /// second, the server serves 1 % less than arrives. Such a rate is not sustained, however low the latency still is at
 /// the end of the trial.
 fn growth(timeline: &Timeline, least: f64) -> Option<f64> {
-    let latency_s: Vec<f64> = timeline
+    let (at_s, latency_s): (Vec<f64>, Vec<f64>) = timeline
         .measured()
         .filter(|&interval| timeline.ok.get(interval).is_some_and(|&ok| ok > 0))
-        .filter_map(|interval| timeline.latency_mean_ns.get(interval))
-        .map(|ns| ns / 1e9)
-        .collect();
+        .filter_map(|interval| Some((interval, timeline.latency_mean_ns.get(interval)? / 1e9)))
+        .map(|(interval, latency_s)| (interval as f64 * timeline.interval_s, latency_s))
+        .unzip();
     if latency_s.len() < LEAST_INTERVALS {
         return None;
     }
-    let rise = rise(&latency_s, timeline.interval_s);
+    // Intervals without responses are missing, so their number does not show how much time passed.
+    let rise = rise(&latency_s) / rise(&at_s);
     (rise >= least && grows(&latency_s)).then_some(rise)
 }
 
-/// The rise of the mean from the first half to the second, per second between the middles of the two halves.
-fn rise(values: &[f64], interval_s: f64) -> f64 {
+/// The rise of the mean from the first half to the second; of an odd number of values the middle one is left out.
+fn rise(values: &[f64]) -> f64 {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let half = values.len() / 2;
-    let (first, second) = (&values[..half], &values[values.len() - half..]);
-    let apart = (values.len() - half) as f64 * interval_s;
-    (mean(second) - mean(first)) / apart
+    mean(&values[values.len() - half..]) - mean(&values[..half])
 }
 
 #[cfg(test)]
@@ -327,6 +326,14 @@ mod tests {
         let rise = growth(&growing, 0.01).unwrap();
         assert!((rise - 0.02).abs() < 1e-9, "{rise}");
         assert_eq!(growth(&growing, 0.03), None, "it grows by 2 %, not 3 %");
+    }
+
+    #[test]
+    fn intervals_without_responses_count_as_time() {
+        let mut growing = timeline((0..60).map(|interval| 5.0 + 2.0 * f64::from(interval)));
+        growing.ok[25..45].fill(0);
+        let rise = growth(&growing, 0.01).unwrap();
+        assert!((rise - 0.02).abs() < 1e-9, "{rise}");
     }
 
     #[test]

@@ -101,15 +101,18 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     }
     if !summary.tables.is_empty() {
         let ranks = if summary.has_closed() { RANK } else { "" };
-        let about = [
+        let mut about = vec![
             reading::intervals(summary).join(" "),
             format!("{ranks} {}", reading::latency(summary)),
-            notes::quiet(&summary.quiet).join(" "),
         ];
+        // The callout about a noisy machine would repeat it.
+        if notes::noisy(&summary.quiet).is_none() {
+            about.push(notes::quiet(&summary.quiet).join(" "));
+        }
         sections.push(Section {
             blocks: about
-                .map(Block::Caption)
                 .into_iter()
+                .map(Block::Caption)
                 .chain(callouts(summary))
                 .collect(),
             ..Section::default()

@@ -68,6 +68,15 @@ fn fastest(table: &ResultTable) -> String {
             highest.server.id,
             rate(highest)
         ),
+        // A lower bound far behind may be the fastest too, but that is all that is known of it.
+        [highest, others @ ..] if !others.iter().any(|row| row.is_sound()) => {
+            let least = if highest.is_sound() { "" } else { "at least " };
+            format!(
+                "{} has the highest rate, {least}{}.",
+                highest.server.id,
+                rate(highest)
+            )
+        }
         several => {
             let names: Vec<&str> = several.iter().map(|row| row.server.id.as_str()).collect();
             let rates = several.iter().map(|row| row.figures.rate.median);
@@ -77,9 +86,12 @@ fn fastest(table: &ResultTable) -> String {
             );
             let rates = number::interval(low, high, count);
             let rates = format!("{rates} requests per second");
-            match several.len() == ranked {
-                true => format!("{} cannot be told apart, at {rates}.", list(&names)),
-                false => format!("any of {} may be the fastest ({rates}).", list(&names)),
+            match names.as_slice() {
+                all if all.len() == ranked => {
+                    format!("{} cannot be told apart, at {rates}.", list(all))
+                }
+                [one, other] => format!("{one} or {other} may be the fastest ({rates})."),
+                any => format!("any of {} may be the fastest ({rates}).", list(any)),
             }
         }
     }

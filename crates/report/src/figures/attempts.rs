@@ -18,7 +18,7 @@ pub struct Attempts {
     pub rounds_on_noisy: usize,
     /// What disturbed these rounds, without duplicates.
     pub causes: Vec<&'static str>,
-    /// The longest warm-up of any attempt, if it was longer than the suite's.
+    /// The longest warm-up of any attempt, if it was clearly longer than the suite's.
     pub longer_warmup: Option<Duration>,
 }
 
@@ -47,10 +47,11 @@ impl Attempts {
     }
 }
 
-/// The warm-up of a trial, if its server needed a longer one than the suite's.
+/// The warm-up of a trial, if its server needed a clearly longer one than the suite's: what was learnt from a first trial
+/// is never exactly the suite's.
 fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
     let used_s = record.measurement()?.load.load.warmup_s;
-    (used_s > record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
+    (used_s > 1.1 * record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
 }
 
 /// What disturbed a trial, in a few words.
