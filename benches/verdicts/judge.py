@@ -233,7 +233,13 @@ def table(evidence: Evidence) -> str:
 def row(server: str, metric: str, tally: Tally) -> str:
     counts = [
         str(tally.called(verdict))
-        for verdict in ("worse", "improved", "no-change-seen", "inconclusive", "limited")
+        for verdict in (
+            "worse",
+            "improved",
+            "no-change-seen",
+            "inconclusive",
+            "limited",
+        )
     ]
     different = share(tally.called(*DIFFERENT), tally.count)
     middle, covered = "", ""

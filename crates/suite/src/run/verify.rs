@@ -1,6 +1,7 @@
 //! Checks a server's responses to every workload, before any load.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,8 +27,6 @@ pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 const LOG_SETTLE: Duration = Duration::from_secs(2);
 /// How long Prony waits for the end of a server that closed or refused a connection.
 const END_TIME: Duration = Duration::from_secs(1);
-/// What was expected, if no complete response arrives.
-const A_RESPONSE: &str = "a response";
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
 /// A log that does not grow for this long counts as complete.
@@ -102,15 +101,15 @@ pub fn verify_server(
         }
         let verdict = match verify_task(&mut running, task, keep_alive) {
             Ok(()) => VerifyVerdict::Right,
-            Err(mismatch) => {
-                let time = match mismatch.expected == A_RESPONSE {
-                    true => END_TIME,
-                    false => Duration::ZERO,
+            Err(fault) => {
+                let time = match fault {
+                    Fault::NoResponse(_) => END_TIME,
+                    Fault::Wrong(_) => Duration::ZERO,
                 };
                 if let Some(reason) = ended(&mut running, task, time) {
                     return Verification::Ended { verified, reason };
                 }
-                let Mismatch { expected, received } = mismatch;
+                let Mismatch { expected, received } = fault.into();
                 VerifyVerdict::Wrong { expected, received }
             }
         };
@@ -201,7 +200,32 @@ struct Verified {
     kept_open: bool,
 }
 
-fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Result<(), Mismatch> {
+/// Why a workload is not verified.
+enum Fault {
+    /// No complete response was received; what was received instead.
+    NoResponse(String),
+    Wrong(Mismatch),
+}
+
+impl From<Mismatch> for Fault {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Wrong(mismatch)
+    }
+}
+
+impl From<Fault> for Mismatch {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::NoResponse(received) => Self {
+                expected: "a response".to_owned(),
+                received,
+            },
+            Fault::Wrong(mismatch) => mismatch,
+        }
+    }
+}
+
+fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Result<(), Fault> {
     let log_lines = task.workload.response.log_lines;
     let before = (log_lines > 0).then(|| Lines::of(server));
     let (_, request) = request(server.address(), task).map_err(no_response)?;
@@ -211,17 +235,17 @@ fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Res
         None => verify_some(converse(), task)?,
     };
     if keep_alive && !verified.kept_open {
-        return Err(not_kept_open());
+        return Err(not_kept_open().into());
     }
     match before {
-        Some(Ok(before)) => verify_log(server, before, log_lines, verified.requests),
-        Some(Err(error)) => Err(log_unreadable(&error)),
+        Some(Ok(before)) => Ok(verify_log(server, before, log_lines, verified.requests)?),
+        Some(Err(error)) => Err(log_unreadable(&error).into()),
         None => Ok(()),
     }
 }
 
 /// Sends a few requests over one connection.
-fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verified, Mismatch> {
+fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verified, Fault> {
     let requests = match task.workload.response.log_lines {
         0 => REQUESTS,
         _ => LOGGED_REQUESTS,
@@ -243,7 +267,7 @@ fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
     task: &Task,
     lines: &LineOf,
-) -> Result<Verified, Mismatch> {
+) -> Result<Verified, Fault> {
     let deadline = Instant::now() + LONGEST_DRAWING;
     let draw = || draw(converse(), task, lines, deadline);
     let mut drawn = vec![draw()?];
@@ -252,13 +276,9 @@ fn verify_draws<'a>(
         thread::scope(|scope| {
             let threads: Vec<_> = (0..others).map(|_| scope.spawn(draw)).collect();
             for thread in threads {
-                drawn.push(
-                    thread
-                        .join()
-                        .map_err(|_| no_response("a thread panicked"))??,
-                );
+                drawn.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
             }
-            Ok(())
+            Ok::<(), Fault>(())
         })?;
     } else {
         for _ in 0..others {
@@ -286,7 +306,7 @@ fn draw(
     task: &Task,
     lines: &LineOf,
     deadline: Instant,
-) -> Result<Drawn, Mismatch> {
+) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
         let response = conversation.ask().map_err(no_response)?;
@@ -299,11 +319,8 @@ fn draw(
     })
 }
 
-fn no_response(received: impl ToString) -> Mismatch {
-    Mismatch {
-        expected: A_RESPONSE.to_owned(),
-        received: received.to_string(),
-    }
+fn no_response(received: impl ToString) -> Fault {
+    Fault::NoResponse(received.to_string())
 }
 
 fn not_kept_open() -> Mismatch {
