@@ -219,7 +219,7 @@ impl<G: Generator> Finder<'_, G> {
         Ok((attempts, Ended::Complete))
     }
 
-    /// Trying a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
+    /// Tries a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
     fn try_rate(
         &mut self,
         rate: f64,

@@ -234,7 +234,7 @@ mod tests {
     fn a_busy_generator_makes_a_failure_inconclusive_but_not_a_success() {
         let busy = |mut load: LoadResult| {
             load.generator.client_limited = true;
-            load.generator.client_limited_by = Some("a worker was 99 % busy".into());
+            load.generator.client_limited_by = Some("a thread was 99 % busy".into());
             load
         };
         assert_eq!(verdict(&busy(fast())), Judgement::Held);

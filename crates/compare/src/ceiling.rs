@@ -59,7 +59,7 @@ impl<'a> Ceilings<'a> {
         }
         let limited = |rounds: &CountedRounds<'_>| {
             let bounds = Bound::of_rounds(&rounds.measurements());
-            bounds.iter().any(|bound| bound.hides(FigureKind::Latency))
+            Bound::any_hides(&bounds, FigureKind::Latency)
         };
         match metric {
             Metric::P50 | Metric::P99 if limited(&self.base) || limited(&self.new) => {

@@ -78,7 +78,7 @@ impl Side {
     fn known(&self, kind: FigureKind) -> Known {
         match self.is_wrong {
             true => Known::Nothing,
-            false if self.bounds.iter().any(|bound| bound.hides(kind)) => Known::AtLeast,
+            false if Bound::any_hides(&self.bounds, kind) => Known::AtLeast,
             false => Known::Exactly,
         }
     }

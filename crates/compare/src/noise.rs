@@ -23,8 +23,8 @@ pub struct Noise {
     disturbance: Disturbance,
 }
 
-/// A trial that lost at least this share of its CPU time counts as disturbed.
-const WORTH_TELLING: f64 = 0.02;
+/// A trial that lost more than this share of its CPU time counts as disturbed.
+const DISTURBED_ABOVE: f64 = 0.02;
 
 impl Noise {
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a TrialRecord> + Clone) -> Self {
@@ -64,7 +64,7 @@ impl Noise {
             (false, noisy) => format!("only {noisy} of {trials} {were} noisy"),
         };
         let more = if self.noisy > 0 { " more" } else { "" };
-        let least = short(&share(WORTH_TELLING));
+        let least = short(&share(DISTURBED_ABOVE));
         let disturbed = match self.disturbed {
             0 => String::new(),
             count => format!("; {count}{more} lost over {least} of the CPU time"),
@@ -94,7 +94,7 @@ impl Noise {
         self.attempts += 1;
         if record.noisy.iter().any(NoiseCause::is_from_outside) {
             self.noisy += 1;
-        } else if lost.max(steal).max(foreign.unwrap_or(0.0)) > WORTH_TELLING {
+        } else if lost.max(steal).max(foreign.unwrap_or(0.0)) > DISTURBED_ABOVE {
             self.disturbed += 1;
         }
         self.steal_share = self.steal_share.max(steal);

@@ -87,6 +87,11 @@ impl Bound {
         hides && self.binds()
     }
 
+    /// Whether any of these bounds makes figures of a kind a lower bound.
+    pub fn any_hides(bounds: &[Self], kind: FigureKind) -> bool {
+        bounds.iter().any(|bound| bound.hides(kind))
+    }
+
     /// Its name.
     pub const fn name(&self) -> &'static str {
         match self.cause {

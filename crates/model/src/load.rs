@@ -207,7 +207,7 @@ pub struct GeneratorCost {
     pub event_loop: String,
     /// Whether the generator may have been the bottleneck. Whether the server was busy too is not known here.
     pub client_limited: bool,
-    /// The evidence for that: a worker was more than 90 % busy, or the generator fell further and further behind its
+    /// The evidence for that: a thread was more than 90 % busy, or the generator fell further and further behind its
     /// schedule.
     #[serde(default)]
     pub client_limited_by: Option<String>,

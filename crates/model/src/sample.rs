@@ -279,7 +279,7 @@ pub fn load_result() -> LoadResult {
             instructions: Some(2_000_000),
             event_loop: "epoll".into(),
             client_limited: false,
-            client_limited_by: Some("a worker was 91 % busy".into()),
+            client_limited_by: Some("a thread was 91 % busy".into()),
             cpus: vec![1],
             scheduling: Some(scheduling()),
         },

@@ -137,7 +137,7 @@ impl Measurement {
         self.warm_up.is_some_and(|warm_up| warm_up.still_improving)
     }
 
-    /// Whether the generator, not the server, was the bottleneck: a worker was nearly always busy and the server was
+    /// Whether the generator, not the server, was the bottleneck: a thread was more than 90 % busy and the server was
     /// not. If both were busy, the server was at its limit.
     pub fn client_limited(&self) -> bool {
         self.load.generator.client_limited && self.server.busy_share < SATURATED

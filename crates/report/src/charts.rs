@@ -218,7 +218,7 @@ fn rate_note(row: &ServerRow) -> String {
         Standing::Offered => String::new(),
         Standing::Reference => "reference".to_owned(),
         Standing::AtLeast(_) => {
-            let bound = row.bounds.iter().find(|bound| bound.binds());
+            let bound = row.shown_bounds().find(|bound| bound.binds());
             bound.map_or_else(interval, |bound| bound.name().to_owned())
         }
         Standing::WrongResponses => "wrong responses".to_owned(),

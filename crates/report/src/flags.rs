@@ -1,6 +1,6 @@
 //! Flags: what the reader must know about a row besides its figures, a few words each.
 
-use prony_model::Outcome;
+use prony_model::{Bound, Outcome};
 use prony_present::number::{self, exact, share};
 use prony_present::table::{Flag, Weight};
 use prony_present::words::{self, counted, plural};
@@ -52,16 +52,17 @@ impl ServerRow {
             })),
             _ => None,
         };
-        let mut bounds: Vec<Flag> = self.bounds.iter().map(words::bound).map(warning).collect();
-        let last = self.bounds.last().map(|bound| bound.name());
-        if self.thinks && last == Some("at the ceiling") {
-            bounds.pop();
-            bounds.push(note("the users' think time set the pace".to_owned()));
-        } else if let (Standing::AtLeast(Some(_)), Some(last)) = (self.standing, bounds.last_mut())
-        {
+        let mut bounds: Vec<Flag> = self.shown_bounds().map(words::bound).map(warning).collect();
+        if let (Standing::AtLeast(Some(_)), true, Some(last)) = (
+            self.standing,
+            self.shown_bounds().any(Bound::binds),
+            bounds.last_mut(),
+        ) {
             last.text += &format!(": at least {}", number::rate(rate));
         }
-        standing.into_iter().chain(bounds).collect()
+        let is_paced = self.shown_bounds().count() < self.bounds.len();
+        let pace = is_paced.then(|| note("the users' think time set the pace".to_owned()));
+        standing.into_iter().chain(bounds).chain(pace).collect()
     }
 }
 

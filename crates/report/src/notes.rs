@@ -30,9 +30,12 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
 /// A note if a table has too few rounds to be ranked, and how many would suffice; `None` if its rounds tell apart at least half
 /// of the pairs that nothing else keeps open.
 pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
-    let rate_order = table.order.as_ref()?;
+    let rate_order = table
+        .order
+        .as_ref()
+        .filter(|_| !table.is_paced_by_users())?;
     let order = &rate_order.order;
-    let (pairs, ordered) = (order.pairs(), order.told());
+    let (pairs, ordered) = (order.pairs(), order.separated());
     let wanted = pairs.div_ceil(2);
     if ordered >= wanted {
         return None;
@@ -177,7 +180,9 @@ fn held(row: &ServerRow) -> Option<String> {
 /// Which servers sent wrong responses under load, and how many; `None` if none did.
 pub fn wrong(summary: &RunSummary) -> Option<String> {
     let servers = summary.wrong_servers();
-    let all: BTreeSet<&str> = summary.rows().map(|row| row.server.id.as_str()).collect();
+    let counts = |row: &&ServerRow| !row.is_reference() || row.figures.wrong.is_some();
+    let rows = summary.rows().filter(counts);
+    let all: BTreeSet<&str> = rows.map(|row| row.server.id.as_str()).collect();
     let listed: Vec<String> = servers
         .iter()
         .map(|id| wrong_of_server(summary, id))
@@ -188,9 +193,7 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
             "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}. Prony compares samples of \
              the bodies, so more may be wrong.",
             servers.len(),
-            all.iter()
-                .filter(|id| **id != prony_model::CEILING || servers.contains(*id))
-                .count(),
+            all.len(),
             listed.join(", ")
         )
     })
@@ -210,7 +213,7 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
 pub fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
-        let trials = match quiet.disturbance.noisy {
+        let trials = match quiet.noisy {
             0 => "No single trial lost enough to be re-run.".to_owned(),
             _ => noisy_trials(quiet),
         };
@@ -231,25 +234,36 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
             "None of {} was noisy enough to be re-run.",
             plural(quiet.disturbance.trials, "trial")
         ),
-        _ => format!(
-            "{} Figures rest on trials that were not noisy; if every attempt at a round was, they rest on the last one, and the row \
-             says so.",
-            noisy_trials(quiet)
-        ),
+        _ => noisy_trials(quiet),
     };
     let loss = format!(
         "On average other programs and the hypervisor took {} of the CPU time of the server or the generator, whichever lost \
          more.",
         share(quiet.disturbance.mean_loss)
     );
-    let frequency = match quiet.frequency_mhz {
+    let about = [noisy].into_iter().chain(basis(quiet));
+    about.chain([loss, frequency(quiet)]).collect()
+}
+
+/// What [`noisy`] does not say of the trials, a sentence each.
+pub fn beside_noisy(quiet: &Quiet) -> Vec<String> {
+    basis(quiet).into_iter().chain([frequency(quiet)]).collect()
+}
+
+fn basis(quiet: &Quiet) -> Option<String> {
+    let basis = "Figures rest on trials that were not noisy; if every attempt at a round was, they rest on the last one, and the \
+                 row says so.";
+    (quiet.noisy > 0).then(|| basis.to_owned())
+}
+
+fn frequency(quiet: &Quiet) -> String {
+    match quiet.frequency_mhz {
         Some((low, high)) => {
             let range = number::interval(low, high, |mhz| format!("{mhz:.0} MHz"));
             format!("The CPUs ran at {range}.")
         }
         None => "The frequency of the CPUs is not visible here.".to_owned(),
-    };
-    vec![noisy, loss, frequency]
+    }
 }
 
 /// `21 of 146 trials, re-runs counted, were noisy (20 were re-run): 12 lost CPU to the hypervisor, 8 to other programs, 3 were

@@ -105,10 +105,11 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             reading::intervals(summary).join(" "),
             format!("{ranks} {}", reading::latency(summary)),
         ];
-        // The callout about a noisy machine would repeat it.
-        if notes::noisy(&summary.quiet).is_none() {
-            about.push(notes::quiet(&summary.quiet).join(" "));
-        }
+        about.push(match notes::noisy(&summary.quiet) {
+            // The callout about it follows.
+            Some(_) => notes::beside_noisy(&summary.quiet).join(" "),
+            None => notes::quiet(&summary.quiet).join(" "),
+        });
         sections.push(Section {
             blocks: about
                 .into_iter()

@@ -23,7 +23,7 @@ pub fn assess(rows: &mut [ServerRow], open: bool) {
 fn standing(row: &ServerRow, open: bool) -> Standing {
     if row.figures.wrong.is_some() {
         Standing::WrongResponses
-    } else if row.bounds.iter().any(|bound| bound.hides(FigureKind::Pace)) {
+    } else if Bound::any_hides(&row.bounds, FigureKind::Pace) {
         Standing::AtLeast(None)
     } else if row.is_reference() {
         Standing::Reference

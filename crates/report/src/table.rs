@@ -1,6 +1,6 @@
 //! The results on one workload under one load: a table with a row for each server.
 
-use prony_model::{Bound, EnoughRounds, FigureKind, LoadSpec, Run, ServerRecord};
+use prony_model::{Bound, Cause, EnoughRounds, FigureKind, LoadShape, LoadSpec, Run, ServerRecord};
 use prony_stats::{Band, Known, Order};
 
 use crate::course::CourseTrial;
@@ -133,6 +133,14 @@ impl ResultTable {
         }
     }
 
+    /// Whether users think between their requests, and so make the rates of all servers alike.
+    pub fn is_paced_by_users(&self) -> bool {
+        let ranked = || self.rows.iter().filter(|row| row.band().is_some());
+        matches!(self.load.shape, LoadShape::UsersClosed { .. })
+            && ranked().count() > 1
+            && ranked().all(ServerRow::may_be_first)
+    }
+
     /// Whether its load is an open loop: the rate is the offered one and no server is ranked.
     pub fn is_open(&self) -> bool {
         self.load.shape.is_open()
@@ -188,11 +196,18 @@ impl ServerRow {
         matches!(self.standing, Standing::Ranked(_) | Standing::Offered)
     }
 
+    /// The bounds that a report names. If users think between their requests, the pace is theirs: the machine then did
+    /// not limit it, although the ceiling has the same rate.
+    pub fn shown_bounds(&self) -> impl Iterator<Item = &Bound> {
+        let of_users = |bound: &Bound| self.thinks && matches!(bound.cause, Cause::Ceiling(_));
+        self.bounds.iter().filter(move |bound| !of_users(bound))
+    }
+
     /// What its figures of a kind say about the server.
     pub fn known(&self, kind: FigureKind) -> Known {
         match self.standing {
             Standing::WrongResponses => Known::Nothing,
-            _ if self.bounds.iter().any(|bound| bound.hides(kind)) => Known::AtLeast,
+            _ if Bound::any_hides(&self.bounds, kind) => Known::AtLeast,
             _ => Known::Exactly,
         }
     }

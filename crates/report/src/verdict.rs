@@ -1,8 +1,9 @@
 //! The verdict in sentences: which server is fastest, what cannot be told apart, and what was limited.
 
-use prony_model::LoadShape;
+use prony_model::{Bound, FigureKind};
 use prony_present::number::{self, count, duration};
 use prony_present::words::list;
+use prony_stats::Known;
 
 use crate::figures::Percentile;
 use crate::notes::{exact_pairs, too_few_rounds};
@@ -11,7 +12,7 @@ use crate::table::{ResultTable, ServerRow};
 
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
 pub fn verdict(table: &ResultTable) -> String {
-    let first = match (table.is_open(), thinking_sets_the_pace(table)) {
+    let first = match (table.is_open(), table.is_paced_by_users()) {
         (true, _) => lowest_latency(
             table,
             "No server is ranked by rate, because the load sets it.",
@@ -22,7 +23,7 @@ pub fn verdict(table: &ResultTable) -> String {
         ),
         _ => fastest(table),
     };
-    let open = open(table).into_iter().chain(limited(table));
+    let open = open_pairs(table).into_iter().chain(limited(table));
     let sentences: Vec<String> = std::iter::once(first).chain(open).collect();
     format!("{}: {}", table.name(), sentences.join(" "))
 }
@@ -58,7 +59,13 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
 fn fastest(table: &ResultTable) -> String {
     let ranked = table.rows.iter().filter(|row| row.band().is_some()).count();
     let first: Vec<&ServerRow> = table.rows.iter().filter(|row| row.may_be_first()).collect();
-    let rate = |row: &ServerRow| format!("{} requests per second", count(row.figures.rate.median));
+    let rate = |row: &ServerRow| {
+        let more = if row.is_sound() { "" } else { " or more" };
+        format!(
+            "{} requests per second{more}",
+            count(row.figures.rate.median)
+        )
+    };
     match first.as_slice() {
         [] => "no server could be ranked.".to_owned(),
         [only] if ranked == 1 => format!("only {} was ranked, at {}.", only.server.id, rate(only)),
@@ -70,9 +77,8 @@ fn fastest(table: &ResultTable) -> String {
         ),
         // A lower bound far behind may be the fastest too, but that is all that is known of it.
         [highest, others @ ..] if !others.iter().any(|row| row.is_sound()) => {
-            let least = if highest.is_sound() { "" } else { "at least " };
             format!(
-                "{} has the highest rate, {least}{}.",
+                "{} has the highest rate, {}.",
                 highest.server.id,
                 rate(highest)
             )
@@ -97,17 +103,11 @@ fn fastest(table: &ResultTable) -> String {
     }
 }
 
-/// Whether users think between their requests, and so make the rates of all servers alike.
-fn thinking_sets_the_pace(table: &ResultTable) -> bool {
-    let mut ranked = table.rows.iter().filter(|row| row.band().is_some());
-    matches!(table.load.shape, LoadShape::UsersClosed { .. }) && ranked.all(ServerRow::may_be_first)
-}
-
-/// `why` says why no server is ranked.
+/// `why` says why the rates do not decide.
 fn lowest_latency(table: &ResultTable, why: &str) -> String {
-    let rows = table.rows.iter().filter(|row| {
-        !row.is_reference() && (row.is_sound() || row.thinks && row.band().is_some())
-    });
+    let is_known = |row: &&ServerRow| row.known(FigureKind::Latency) == Known::Exactly;
+    let rows = table.rows.iter().filter(|row| !row.is_reference());
+    let rows = rows.filter(is_known);
     let latencies = rows.filter_map(|row| Some((row, row.figures.percentile(Percentile::P50)?)));
     match latencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
         Some((row, latency)) => format!(
@@ -120,15 +120,18 @@ fn lowest_latency(table: &ResultTable, why: &str) -> String {
 }
 
 /// How many pairs the rounds order, if more are open than those of the leading servers, which the first sentence names.
-fn open(table: &ResultTable) -> Option<String> {
-    if table.rounds == 1 || thinking_sets_the_pace(table) {
+fn open_pairs(table: &ResultTable) -> Option<String> {
+    if table.rounds == 1 {
         return None;
     }
     if too_few_rounds(table).is_some() {
         return Some("There are too few rounds to rank them all.".to_owned());
     }
-    let order = table.order.as_ref()?;
-    let (pairs, ordered) = (order.order.pairs(), order.order.told());
+    let order = table
+        .order
+        .as_ref()
+        .filter(|_| !table.is_paced_by_users())?;
+    let (pairs, ordered) = (order.order.pairs(), order.order.separated());
     let leading = table.rows.iter();
     let leading = leading.filter(|row| row.may_be_first() && row.is_sound());
     let leading = leading.count();
@@ -145,11 +148,8 @@ fn limited(table: &ResultTable) -> Vec<String> {
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in table.rows.iter().filter(|row| !row.is_reference()) {
         let wrong = row.figures.wrong.map(|_| "wrong");
-        let bounds = row
-            .bounds
-            .iter()
-            .filter(|bound| bound.binds() && !(row.thinks && bound.name() == "at the ceiling"))
-            .map(|bound| bound.name());
+        let bounds = row.shown_bounds().filter(|bound| bound.binds());
+        let bounds = bounds.map(Bound::name);
         for cause in bounds.chain(wrong) {
             match causes.iter_mut().find(|(known, _)| *known == cause) {
                 Some((_, rows)) => rows.push(&row.server.id),

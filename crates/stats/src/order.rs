@@ -125,7 +125,7 @@ impl Order {
     }
 
     /// How many of these pairs are told apart.
-    pub fn told(&self) -> usize {
+    pub fn separated(&self) -> usize {
         self.free().filter(|pair| self.is_told(pair)).count()
     }
 

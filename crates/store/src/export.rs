@@ -213,7 +213,7 @@ mod tests {
             ("generator_system_calls", "204"),
             ("generator_cycles", "3000000"),
             ("generator_instructions", "2000000"),
-            ("client_limited_by", "a worker was 91 % busy"),
+            ("client_limited_by", "a thread was 91 % busy"),
             ("think_time_s", ""),
         ] {
             assert_eq!(field(record.clone(), name), value, "{name}");

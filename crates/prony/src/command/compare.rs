@@ -72,8 +72,8 @@ pub struct Judging {
     /// Compare these metrics, separated by commas: rate, cpu, instructions, p50, p99, memory
     #[arg(long, value_delimiter = ',', value_name = "METRICS")]
     metrics: Vec<Metric>,
-    /// Ignore smaller changes: one share for all metrics (2%) or one each (rate=2%,cpu=1%); defaults:
-    /// see `prony compare --help`
+    /// Ignore smaller changes: one share for all metrics (2%) or one each (rate=2%,cpu=1%); the
+    /// table in `prony compare --help` has the defaults
     #[arg(long, value_name = "SHARES")]
     threshold: Option<Thresholds>,
     /// Exit with status 3 if nothing is worse but a comparison is inconclusive, not comparable or

@@ -20,8 +20,9 @@ pub struct LoadProgress {
     /// When measuring began, as far as is known: at the start, or when the end of the warm-up was seen.
     measuring_since: Instant,
     warms_up: bool,
-    /// What ends the load, if not its duration.
+    /// How many requests end the load; 0 if only its duration does.
     requests: u64,
+    /// How long the load is measured; `None` if only `requests` ends it.
     duration: Option<Duration>,
     /// A schedule, with which the current rate is compared; without one the mean rate so far is shown.
     scheduled: Option<Scheduled>,

@@ -51,8 +51,8 @@ pub fn show(run: &Run, comparison: &RunSummary) {
     }
 }
 
-/// Writes the reports of a run that has just ended into its own folder. If the record could not be kept, they are all that is left of it,
-/// so they go to a temporary folder if necessary.
+/// Writes the reports of a run that has just ended into the run's own folder. If the record could not be kept, they are
+/// all that is left of it, so they go to a temporary folder if necessary.
 pub fn write_finished(
     layout: &Layout,
     finished: &Finished,

@@ -420,8 +420,8 @@ fn trial_text(trial: &Trial) -> String {
     format!("{server} × {workload}, round {round}")
 }
 
-/// `noisy    go-nethttp × hello, round 2: other programs used 23 % of its CPUs; Prony re-runs it …`; `None` if
-/// nothing disturbed it.
+/// `noisy    go-nethttp × hello, round 2: other programs used 23 % of the CPU time; Prony
+/// re-runs it …`; `None` if nothing disturbed it.
 fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
     let by: Vec<String> = record.noisy.iter().map(noise_text).collect();
     let then = match again {
@@ -440,12 +440,14 @@ fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
 /// What disturbed a trial or an attempt.
 pub fn noise_text(cause: &NoiseCause) -> String {
     match cause {
-        NoiseCause::Steal { share } => {
-            format!("the hypervisor took {} of its CPUs", number::share(*share))
-        }
-        NoiseCause::OtherPrograms { share } => {
-            format!("other programs used {} of its CPUs", number::share(*share))
-        }
+        NoiseCause::Steal { share } => format!(
+            "the hypervisor took {} of the CPU time",
+            number::share(*share)
+        ),
+        NoiseCause::OtherPrograms { share } => format!(
+            "other programs used {} of the CPU time",
+            number::share(*share)
+        ),
         NoiseCause::WarmUp { rise } => format!(
             "its rate rose by {} while it was measured",
             number::share(*rise)

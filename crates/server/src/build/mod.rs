@@ -301,7 +301,9 @@ impl<'a> Build<'a> {
         let is_incremental = inputs::is_incremental(&self.commands);
         let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
         match freshness {
-            Freshness::Rebuild => gone(fs::remove_dir_all(&self.places.out), &self.places.out)?,
+            Freshness::Rebuild => {
+                unless_missing(fs::remove_dir_all(&self.places.out), &self.places.out)?
+            }
             Freshness::IfUnchanged if !is_incremental && is_current() => return Ok(None),
             Freshness::IfUnchanged => {}
         }
@@ -320,7 +322,7 @@ impl<'a> Build<'a> {
 
     fn run_all(&self) -> Result<(f64, Stamp), BuildError> {
         // No stamp may outlive its build.
-        gone(fs::remove_file(&self.stamp), &self.stamp)?;
+        unless_missing(fs::remove_file(&self.stamp), &self.stamp)?;
         new_log(&self.log).map_err(|source| io_error(&self.log, source))?;
         let _alone = self.alone_with_folder()?;
         let _alone_too = self.alone_with_packages()?;
@@ -452,7 +454,7 @@ impl<'a> Build<'a> {
 }
 
 /// The result of removing a file or folder, which need not have existed.
-fn gone(removed: io::Result<()>, path: &Path) -> Result<(), BuildError> {
+fn unless_missing(removed: io::Result<()>, path: &Path) -> Result<(), BuildError> {
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(path, error)),
         _ => Ok(()),

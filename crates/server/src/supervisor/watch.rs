@@ -34,7 +34,7 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
     let _ = nix::sys::prctl::set_name(c"server-supervisor");
     let event = match Supervisor::start(&args) {
         Ok((mut supervisor, started)) => {
-            tell(&started);
+            report(&started);
             supervisor.watch();
             let exit = supervisor.exit_seen();
             supervisor.kill_all();
@@ -46,12 +46,12 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
         // No process is left that could use it; if it cannot be removed, that does no harm.
         let _ = std::fs::remove_dir_all(scratch);
     }
-    tell(&event);
+    report(&event);
     ExitCode::SUCCESS
 }
 
 /// Prony may have ended and no longer listen: that is no reason to stop.
-fn tell(event: &SupervisorMessage) {
+fn report(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
     let _ = serde_json::to_writer(&mut out, event);
     let _ = writeln!(out).and_then(|()| out.flush());

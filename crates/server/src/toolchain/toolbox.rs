@@ -137,10 +137,11 @@ impl Toolbox {
             usual
         });
         let source = toolchain.source.as_ref();
-        let made = source.map(|source| programs::installed(source, &self.folder_of(toolchain)));
+        let installed =
+            source.map(|source| programs::installed(source, &self.folder_of(toolchain)));
         on_path
             .chain(newest_first.flatten())
-            .chain(made.into_iter().flatten().filter_map(ask))
+            .chain(installed.into_iter().flatten().filter_map(ask))
     }
 
     /// What is known of a program. One that prints no version may be in the middle of its installation, so it is run

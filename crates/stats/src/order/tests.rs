@@ -45,9 +45,9 @@ fn two_or_three_rounds_show_a_factor_of_ten() {
 fn a_few_rounds_predict_how_many_are_needed() {
     let order = Order::of(&ladder(8, 1.08, 0.08, 3, 5));
     assert!(
-        order.told() < order.pairs() / 2,
+        order.separated() < order.pairs() / 2,
         "{} of {}",
-        order.told(),
+        order.separated(),
         order.pairs()
     );
     let least = order.least_ratio().unwrap();
@@ -56,13 +56,20 @@ fn a_few_rounds_predict_how_many_are_needed() {
     assert!((4..60).contains(&rounds), "{rounds}");
     // Twice as many are indeed enough.
     let more = Order::of(&ladder(8, 1.08, 0.08, 2 * rounds, 6));
-    assert!(more.told() >= more.pairs() / 2, "{rounds}: {}", more.told());
+    assert!(
+        more.separated() >= more.pairs() / 2,
+        "{rounds}: {}",
+        more.separated()
+    );
     // No number of rounds would tell most equals apart.
     let equal = Order::of(&vec![competitor(&[1.0, 1.1, 0.9, 1.0]); 4]);
     assert_eq!(equal.rounds_for(equal.pairs()), None);
     // One round tells nothing.
     let one = Order::of(&ladder(5, 10.0, 0.01, 1, 1));
-    assert_eq!((one.pairs(), one.told(), one.least_ratio()), (10, 0, None));
+    assert_eq!(
+        (one.pairs(), one.separated(), one.least_ratio()),
+        (10, 0, None)
+    );
     assert_eq!(one.rounds_for(5), None);
 }
 
@@ -76,7 +83,7 @@ fn nothing_is_certainly_ahead_of_a_lower_bound() {
     assert_eq!(order.better(2, 1), None);
     assert_eq!(order.better(0, 2), Some(2));
     assert_eq!(
-        (order.pairs(), order.told()),
+        (order.pairs(), order.separated()),
         (1, 1),
         "a limit is no lack of rounds"
     );

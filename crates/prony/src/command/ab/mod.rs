@@ -38,10 +38,10 @@ Examples:
   prony ab HEAD HEAD --server bun           the same twice, to see the noise
   prony ab main --server bun --markdown pr.md --budget 10m
 
-Prony checks out both revisions below .prony/ab (without submodules), builds and \
-verifies them, and measures them interleaved with the ceiling (reference server) in \
-one run, which it records and reports like any other. Then it compares the two as \
-`prony compare` does.
+Prony checks out the revisions below .prony/ab (without submodules), but uses the \
+working tree in place. It builds and verifies both, and measures them interleaved with \
+the ceiling (reference server) in one run, which it records and reports like any other. \
+Then it compares the two as `prony compare` does.
 
 By default Prony measures the first three HTTP workloads that both revisions serve, \
 each after a warm-up of 500 ms once the server has stopped getting faster.

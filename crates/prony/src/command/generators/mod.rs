@@ -34,7 +34,7 @@ use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony generators                                all installed tools, all cases
+  prony generators                                all installed tools
   prony generators --tools wrk,prony --rounds 9   these two tools
   prony generators --cases hello:64,page:32       over 64 and 32 connections
   prony generators --cases rate:20k,frozen:1k:64  a rate; a server that freezes

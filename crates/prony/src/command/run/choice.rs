@@ -27,7 +27,7 @@ Examples:
   prony run ./my-suite.toml                    a suite of your own
   prony run tour --server ../my-server         a server of your own, in addition
   prony run zap --server ../my-server --only ceiling,go-nethttp
-                                               the same beside only these two
+                                               your server beside only these two
   prony run zap --server old=../old/my-server --server new=../my-server
                                                two versions under two names
   prony run tour --workloads hello --rounds 12 one workload, more rounds
@@ -79,7 +79,7 @@ pub struct Arguments {
     #[arg(long, value_name = "PERCENT")]
     precision: Option<Precision>,
     /// Start no round that would make the trials take longer than this in total; runs at least two
-    /// rounds; needs --precision [default: 30m]
+    /// rounds; needs --precision, here or in the suite [default: 30m]
     #[arg(long, value_parser = arguments::some_duration, value_name = "DURATION")]
     budget: Option<Duration>,
     /// Measure each trial for this long instead of the suite's duration; a load that also has a
