@@ -352,6 +352,16 @@ mod tests {
     }
 
     #[test]
+    fn a_noisy_machine_does_not_hide_trials_that_only_warmed_up() {
+        let mut all = Quiet::default();
+        (all.disturbance.trials, all.disturbance.mean_loss) = (27, 0.03);
+        (all.noisy, all.by_warm_up, all.again) = (2, 2, 2);
+        let trials = "2 of 27 trials, re-runs counted, were noisy (all were re-run): 2 were still warming up.";
+        assert!(noisy(&all).unwrap().ends_with(trials));
+        assert!(beside_noisy(&all)[0].starts_with("Figures rest on trials"));
+    }
+
+    #[test]
     fn every_reason_for_the_last_round_is_a_sentence() {
         let sentence = |reason, widest| {
             rounds_reached(&RoundsReached {
