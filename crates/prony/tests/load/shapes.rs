@@ -122,7 +122,7 @@ fn requests_past_their_deadline_are_dropped() {
         .with(1)
         .prints("deadline 0.1 s")
         .prints("shed (not sent within 0.1 s of their scheduled arrival)")
-        .prints("due while all of them were busy");
+        .prints("due while all connections were busy");
     let result = result(folder.path(), "result.json");
     assert_eq!(result["load"]["deadline_s"], 0.1);
     let (shed, timed_out) = (outcome(&result, "shed"), outcome(&result, "timed_out"));
