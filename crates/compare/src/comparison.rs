@@ -12,7 +12,7 @@ use crate::metric::Metric;
 use crate::noise::Noise;
 use crate::question::{Question, Sessions};
 use crate::row::Case;
-use crate::side::{Named, Side, fault, is_ceiling, is_wrong};
+use crate::side::{Named, Side, fault, is_wrong};
 
 /// The result of comparing a new measurement with an old one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -168,7 +168,7 @@ fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incom
     let both = base.run.servers.iter();
     let both = both.filter(|server| new.run.server(&server.id).is_some());
     // The ceiling is what the others are compared with.
-    let (ceilings, others): (Vec<_>, Vec<_>) = both.partition(|server| is_ceiling(server));
+    let (ceilings, others): (Vec<_>, Vec<_>) = both.partition(|server| server.is_ceiling());
     let compared = if others.is_empty() { ceilings } else { others };
     let pair = |id: &String| (id.clone(), id.clone());
     Ok(compared.iter().map(|server| pair(&server.id)).collect())
@@ -188,7 +188,7 @@ fn known(side: &Side<'_>, id: &str) -> Result<String, Incomparable> {
 /// The servers of a side that the other lacks, apart from the ceiling.
 fn lacking<'a>(side: &Side<'a>, other: &Side<'a>) -> impl Iterator<Item = &'a str> {
     let servers = side.run.servers.iter();
-    let gone = servers.filter(|one| !is_ceiling(one) && other.run.server(&one.id).is_none());
+    let gone = servers.filter(|one| !one.is_ceiling() && other.run.server(&one.id).is_none());
     gone.map(|server| server.id.as_str())
 }
 

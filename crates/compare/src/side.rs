@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::{
-    CEILING, CountedRounds, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict,
-};
+use prony_model::{CountedRounds, Run, ServerRecord, ServerStatus, TrialRecord, VerifyVerdict};
 use prony_stats::median;
 use serde::Serialize;
 
@@ -46,10 +44,6 @@ impl<'a> Side<'a> {
             started_at: self.run.started_at.clone(),
         }
     }
-}
-
-pub(crate) fn is_ceiling(server: &ServerRecord) -> bool {
-    server.id == CEILING
 }
 
 /// Why a server cannot serve a workload, in a few words, if that is the server's own fault.

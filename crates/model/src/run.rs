@@ -188,6 +188,11 @@ impl ServerRecord {
         self.class == "reference"
     }
 
+    /// Whether it is the ceiling: the built-in reference server, which the others are compared with.
+    pub fn is_ceiling(&self) -> bool {
+        self.id == CEILING
+    }
+
     /// Language, framework and version in one line, without repetitions.
     pub fn title(&self) -> String {
         let mut words = vec![self.language.as_str()];

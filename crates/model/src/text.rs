@@ -223,6 +223,13 @@ pub fn parse_percent(text: &str) -> Option<f64> {
     percent.is_finite().then_some(percent / 100.0)
 }
 
+/// A share as the percentage that a person would write: `2 %` for 0.02. [`parse_percent`] reads it again.
+pub fn percentage(share: f64) -> String {
+    // Rounded to a billionth, because 0.07 × 100 is not exactly 7.
+    let percent = (share * 100.0 * 1e9).round() / 1e9;
+    format!("{percent} %")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,8 @@ use crate::table::{Table, Weight};
 use crate::terminal::{Paint, wrapped};
 
 const STYLE: &str = include_str!("page/style.css");
+/// The least width of a terminal, in characters.
+pub const LEAST_WIDTH: usize = 40;
 
 fn style() -> String {
     format!("{}{STYLE}{}", colours::variables(), chart::STYLE)
@@ -151,9 +153,9 @@ impl Page {
         parts.join("\n\n") + "\n"
     }
 
-    /// The page as text with lines of at most `width` characters (at least 40). Charts are left out.
+    /// The page as text with lines of at most `width` characters (at least [`LEAST_WIDTH`]). Charts are left out.
     pub fn terminal(&self, width: usize, paint: Paint) -> String {
-        let width = width.max(40);
+        let width = width.max(LEAST_WIDTH);
         let mut lines: Vec<String> = Vec::new();
         for block in &self.intro {
             lines.extend(block.terminal(width, paint));

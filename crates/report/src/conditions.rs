@@ -1,6 +1,6 @@
 //! The conditions under which a run was measured.
 
-use prony_model::{Adaptive, Run, RunEnd};
+use prony_model::{Adaptive, Run, RunEnd, percentage};
 use prony_present::number::{bytes, seconds};
 use prony_present::words::plural;
 
@@ -65,15 +65,10 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
 /// How the number of rounds was decided.
 fn adaptive(adaptive: &Adaptive) -> String {
     format!(
-        "added until every comparison is within {}, for at most {}",
-        precision(adaptive.precision),
+        "added until every comparison is within ±{}, for at most {}",
+        percentage(adaptive.precision),
         time(adaptive.budget_s)
     )
-}
-
-/// A precision as the user wrote it: `±3 %`.
-pub fn precision(precision: f64) -> String {
-    format!("±{} %", (precision * 1e5).round() / 1e3)
 }
 
 /// `10 min`, or seconds if it is not a whole number of minutes.

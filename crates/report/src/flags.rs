@@ -53,14 +53,14 @@ impl ServerRow {
             _ => None,
         };
         let mut bounds: Vec<Flag> = self.shown_bounds().map(words::bound).map(warning).collect();
-        if let (Standing::AtLeast(Some(_)), true, Some(last)) = (
-            self.standing,
-            self.shown_bounds().any(Bound::binds),
-            bounds.last_mut(),
-        ) {
+        let is_least = matches!(self.standing, Standing::AtLeast(Some(_)));
+        if let Some(last) = bounds.last_mut()
+            && is_least
+            && self.shown_bounds().any(Bound::binds)
+        {
             last.text += &format!(": at least {}", number::rate(rate));
         }
-        let is_paced = self.shown_bounds().count() < self.bounds.len();
+        let is_paced = bounds.len() < self.bounds.len();
         let pace = is_paced.then(|| note("the users' think time set the pace".to_owned()));
         standing.into_iter().chain(bounds).chain(pace).collect()
     }

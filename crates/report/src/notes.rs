@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use prony_model::EnoughRounds;
+use prony_model::{EnoughRounds, percentage};
 use prony_present::number::{self, count, duration, exact, ratio, share};
 use prony_present::words::{counted, plural};
 
-use crate::conditions::{precision, time};
+use crate::conditions::time;
 use crate::flags::wrong_of;
 use crate::quiet::Quiet;
 use crate::summary::RunSummary;
@@ -80,7 +80,7 @@ fn factor(least: f64) -> String {
 /// Why a table has no more rounds: `every comparison is within ±3 % after 12 rounds`.
 fn rounds_reached(enough: &RoundsReached) -> String {
     let rounds = plural(enough.rounds as usize, "round");
-    let precision = precision(enough.precision);
+    let precision = format!("±{}", percentage(enough.precision));
     let widest = match enough.widest {
         Some(widest) => format!("the widest interval is ±{}", share(widest)),
         None => "there was nothing to compare".to_owned(),

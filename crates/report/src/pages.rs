@@ -3,7 +3,7 @@
 use prony_model::{Run, ServerRecord, ServerStatus};
 use prony_present::load;
 use prony_present::number::{count, duration};
-use prony_present::page::{Block, Page, Section};
+use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
 use prony_present::table::{Cell, Head, Row, Table, Tone, Weight};
 use prony_present::terminal::{Paint, ends};
 use prony_present::words::plural;
@@ -57,7 +57,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     sections.extend(summary.tables.iter().map(|table| {
         let all = columns::all(table);
         let ratio = columns::baseline_title(table)
-            .filter(|_| shows_ratio(&all, width.max(40)))
+            .filter(|_| all.shows("ratio", width.max(LEAST_WIDTH)))
             .map(|title| {
                 format!(
                     "ratio: {}, round by round.",
@@ -128,13 +128,6 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         ..Page::default()
     };
     page.terminal(width, Paint { colour })
-}
-
-/// Whether a terminal of this width has room for the column of ratios.
-fn shows_ratio(table: &Table, width: usize) -> bool {
-    let lines = table.terminal(width, Paint { colour: false });
-    let mut words = lines.iter().flat_map(|line| line.split_whitespace());
-    words.any(|word| word == "ratio")
 }
 
 fn page(run: &Run, summary: &RunSummary) -> Page {

@@ -43,8 +43,6 @@ pub struct ServerRow {
     pub figures: Figures,
     /// What limited its figures besides the server, even if in too few rounds to matter.
     pub bounds: Vec<Bound>,
-    /// Whether it is the built-in reference server, which the others are compared with.
-    pub is_ceiling: bool,
     /// Ok responses per second as a share of the reference server's, over the rounds that both have; `None` if there
     /// is none, in an open loop, and for itself.
     pub share_of_ceiling: Option<Relative>,
@@ -172,7 +170,7 @@ impl ResultTable {
 
     /// The row of the reference server that the others are compared with, if it took part.
     pub fn ceiling(&self) -> Option<&ServerRow> {
-        self.rows.iter().find(|row| row.is_ceiling)
+        self.rows.iter().find(|row| row.server.is_ceiling())
     }
 }
 

@@ -22,8 +22,7 @@ pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
                     record.trial.workload == workload && record.trial.load.same_load(&load)
                 })
                 .collect();
-            let open = load.shape.is_open();
-            let (rows, order) = rows(run, &here, open);
+            let (rows, order) = rows(run, &here, &load.shape);
             ResultTable {
                 baseline: baseline(run, &rows),
                 rows,
@@ -108,7 +107,12 @@ fn workloads(run: &Run) -> Vec<&str> {
     order
 }
 
-fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<ServerRow>, Option<RateOrder>) {
+fn rows(
+    run: &Run,
+    trials: &[&TrialRecord],
+    shape: &LoadShape,
+) -> (Vec<ServerRow>, Option<RateOrder>) {
+    let open = shape.is_open();
     let mut rows: Vec<ServerRow> = run
         .servers
         .iter()
@@ -118,14 +122,11 @@ fn rows(run: &Run, trials: &[&TrialRecord], open: bool) -> (Vec<ServerRow>, Opti
             Some(ServerRow {
                 standing: Standing::Offered,
                 bounds: Vec::new(),
-                is_ceiling: server.id == CEILING,
                 server: server.clone(),
                 figures,
                 share_of_ceiling: None,
                 of_baseline: None,
-                thinks: trials
-                    .iter()
-                    .any(|record| matches!(record.trial.load.shape, LoadShape::UsersClosed { .. })),
+                thinks: matches!(shape, LoadShape::UsersClosed { .. }),
                 cpu_band: None,
             })
         })
@@ -166,7 +167,7 @@ fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
     let by_round = |row: &ServerRow| row.figures.headline.clone();
     let ceiling = rows
         .iter()
-        .find(|row| row.is_ceiling && !open)
+        .find(|row| row.server.is_ceiling() && !open)
         .map(by_round);
     let baseline = baseline(run, rows);
     let base = rows
@@ -175,7 +176,7 @@ fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
     let base = base.map(by_round);
     for row in rows {
         let to = |base: &_| Relative::of(&row.figures.headline, base);
-        if !row.is_ceiling {
+        if !row.server.is_ceiling() {
             row.share_of_ceiling = ceiling.as_ref().and_then(to);
         }
         if Some(&row.server.id) != baseline.as_ref() {

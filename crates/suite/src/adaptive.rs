@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_model::parse_percent;
+use prony_model::{parse_percent, percentage};
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// When no more rounds are added.
@@ -38,8 +38,7 @@ impl Precision {
 
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Written in percent as it was read: 0.07 × 100 is not exactly 7.
-        write!(f, "{} %", (self.0 * 1e8).round() / 1e6)
+        f.write_str(&percentage(self.0))
     }
 }
 

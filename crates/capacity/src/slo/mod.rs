@@ -7,7 +7,7 @@ pub use text::SloError;
 use std::fmt;
 use std::time::Duration;
 
-use prony_model::{LatencyHistogram, LoadResult, Outcome};
+use prony_model::{LatencyHistogram, LoadResult, Outcome, percentage};
 use prony_present::number;
 use serde::{Serialize, Serializer};
 
@@ -175,8 +175,8 @@ impl fmt::Display for Broken {
                 write!(f, "{statistic} was {was}, not below {}", duration(below))
             }
             Clause::Errors { below } => {
-                let was = percent((self.was * 1e5).ceil() / 1e5);
-                write!(f, "errors were {was}, not below {}", percent(below))
+                let was = percentage((self.was * 1e5).ceil() / 1e5);
+                write!(f, "errors were {was}, not below {}", percentage(below))
             }
         }
     }
@@ -217,7 +217,7 @@ impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Latency { statistic, below } => write!(f, "{statistic}<{}", duration(*below)),
-            Self::Errors { below } => write!(f, "errors<{}", percent(*below).replace(' ', "")),
+            Self::Errors { below } => write!(f, "errors<{}", percentage(*below).replace(' ', "")),
         }
     }
 }
@@ -238,12 +238,6 @@ fn duration(duration: Duration) -> String {
 }
 
 /// `0.1 %`.
-fn percent(share: f64) -> String {
-    // Rounded to a billionth, which hides that 0.1 % has no exact binary fraction.
-    let percent = (share * 100.0 * 1e9).round() / 1e9;
-    format!("{percent} %")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,15 +23,7 @@ impl Table {
     /// The table in lines of at most `width` characters. If there is no room for all columns, those that may be dropped are; if
     /// the others still do not fit, the rest go into a second block below, which repeats the names.
     pub fn terminal(&self, width: usize, paint: Paint) -> Vec<String> {
-        let mut columns: Vec<Set> = (0..self.heads.len())
-            .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
-            .collect();
-        while whole_width(&columns) > width {
-            let Some(least) = least_important(columns.iter().map(|column| column.drop)) else {
-                break;
-            };
-            columns.remove(least);
-        }
+        let columns = self.columns_that_fit(width);
         let mut lines = Vec::new();
         if !self.caption.is_empty() {
             lines.extend(
@@ -67,6 +59,25 @@ impl Table {
                 return lines;
             }
         }
+    }
+
+    /// Whether a terminal of this width shows the column with this title.
+    pub fn shows(&self, title: &str, width: usize) -> bool {
+        let mut columns = self.columns_that_fit(width).into_iter();
+        columns.any(|column| self.heads[column.of].title == title)
+    }
+
+    fn columns_that_fit(&self, width: usize) -> Vec<Set> {
+        let mut columns: Vec<Set> = (0..self.heads.len())
+            .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
+            .collect();
+        while whole_width(&columns) > width {
+            let Some(least) = least_important(columns.iter().map(|column| column.drop)) else {
+                break;
+            };
+            columns.remove(least);
+        }
+        columns
     }
 
     fn block(

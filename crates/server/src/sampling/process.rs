@@ -187,21 +187,21 @@ fn sees_all() -> bool {
 
 /// The ids of all processes that Prony can see.
 pub fn ids() -> io::Result<Vec<i32>> {
-    numbers_in("/proc")
+    numbers_in("/proc")?.collect()
 }
 
 /// The ids of a process's threads; none if it has ended.
 pub fn threads_of(pid: i32) -> Vec<i32> {
-    numbers_in(&format!("/proc/{pid}/task")).unwrap_or_default()
+    let threads = numbers_in(&format!("/proc/{pid}/task"));
+    threads.into_iter().flatten().flatten().collect()
 }
 
 /// The names in a folder that are numbers.
-fn numbers_in(folder: &str) -> io::Result<Vec<i32>> {
+fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = io::Result<i32>> + use<>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
-    let numbers = names.filter_map(|name: io::Result<OsString>| {
+    Ok(names.filter_map(|name: io::Result<OsString>| {
         name.map(|name| name.to_str()?.parse().ok()).transpose()
-    });
-    numbers.collect()
+    }))
 }
 
 #[cfg(test)]
