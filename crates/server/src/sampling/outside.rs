@@ -226,8 +226,9 @@ mod tests {
     fn this_process_is_found_by_the_port_that_it_listens_on() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        assert_eq!(listeners_on(port), [own_pid()]);
+        // A child that another test starts has the socket too until it executes its program.
+        assert!(listeners_on(port).contains(&own_pid()));
         drop(listener);
-        assert_eq!(listeners_on(port), [0_i32; 0]);
+        assert!(!listeners_on(port).contains(&own_pid()));
     }
 }
