@@ -73,7 +73,7 @@ fn document(run: &Run, record: &TrialRecord) -> Value {
     let calls = load.map(|load| load.generator.system_calls);
     json!({
         "run": run.id,
-        "server": run.servers.iter().find(|server| server.id == trial.server),
+        "server": run.server(&trial.server),
         "record": record,
         "trial": trial,
         "measured": measured,

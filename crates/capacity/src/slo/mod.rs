@@ -237,7 +237,6 @@ fn duration(duration: Duration) -> String {
         .replace(' ', "")
 }
 
-/// `0.1 %`.
 #[cfg(test)]
 mod tests {
     use super::*;
