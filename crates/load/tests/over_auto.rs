@@ -5,9 +5,9 @@ mod behaviour;
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use behaviour::plans::plan_to;
 use behaviour::scripted::{After, ScriptedServer};
@@ -84,17 +84,27 @@ fn a_given_loop_or_length_needs_no_response() {
 /// Requests are partly sent, and responses have partly arrived, when the event loop changes.
 #[test]
 fn exchanges_survive_a_change_of_the_loop() {
-    let first = AtomicBool::new(true);
-    let server = ScriptedServer::start(move |stream, _| {
-        if first.swap(false, std::sync::atomic::Ordering::SeqCst) {
+    let (is_first, has_changed) = (AtomicBool::new(true), AtomicBool::new(false));
+    let server = ScriptedServer::start(move |stream, number| {
+        if is_first.swap(false, SeqCst) {
             let _ = stream.write_all(&response(5));
             return After::Keep;
         }
+        // The first response has chosen the loop before the whole second request on its connection is sent. Until then no
+        // other response may be long.
+        if number > 0 {
+            has_changed.store(true, SeqCst);
+        }
         // Head, body and end arrive separately.
         let response = response(60_000);
-        for piece in [&response[..10], &response[10..30_000], &response[30_000..]] {
-            let _ = stream.write_all(piece);
+        let _ = stream.write_all(&response[..10]);
+        let give_up = Instant::now() + Duration::from_secs(10);
+        while !has_changed.load(SeqCst) && Instant::now() < give_up {
+            thread::sleep(Duration::from_millis(1));
+        }
+        for piece in [&response[10..30_000], &response[30_000..]] {
             thread::sleep(Duration::from_millis(3));
+            let _ = stream.write_all(piece);
         }
         After::Keep
     });
