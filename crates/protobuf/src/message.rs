@@ -1,0 +1,346 @@
+//! Messages from and to JSON.
+
+use std::fmt;
+
+use prony_manifest::{did_you_mean, nearest};
+use prost::Message;
+use prost_reflect::{
+    DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value,
+};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_path_to_error::{Path, Segment, Track};
+
+/// The most bytes of JSON that [`encode`] takes.
+pub const MAX_JSON: usize = 16 << 20;
+
+/// The most messages that [`encode`] makes.
+pub const MAX_MESSAGES: usize = 100_000;
+
+/// The most bytes that [`decode`] takes: the limit of most gRPC libraries.
+pub const MAX_MESSAGE: usize = 4 << 20;
+
+/// The most messages within each other that [`decode`] shows.
+pub const MAX_NESTING: usize = 100;
+
+/// Encodes `json` as messages of the type `input`, in the [JSON mapping of protobuf][mapping].
+///
+/// If the method does not stream its requests, `json` is one value; nothing (or only whitespace) stands for the message
+/// with no field set. If it streams them, `json` is an array of values, or any number of values one after the other;
+/// nothing stands for no message. (An array is one message if `input` is `google.protobuf.ListValue` or
+/// `google.protobuf.Value`, whose JSON may be an array; several are values one after the other.)
+///
+/// [mapping]: https://protobuf.dev/programming-guides/json/
+///
+/// # Errors
+/// If `json` is too long, not JSON, or no message of this type. The error names the field, the line and the column.
+pub fn encode(
+    input: &MessageDescriptor,
+    json: &str,
+    streams: bool,
+) -> Result<Vec<Vec<u8>>, MessageError> {
+    let messages = parse(input, json, streams)?;
+    for (index, message) in messages.iter().enumerate() {
+        if let Some(field) = missing_field(message) {
+            let message = streams.then_some(index);
+            return Err(MessageError::MissingField { message, field });
+        }
+    }
+    Ok(messages.iter().map(Message::encode_to_vec).collect())
+}
+
+fn parse(
+    input: &MessageDescriptor,
+    json: &str,
+    streams: bool,
+) -> Result<Vec<DynamicMessage>, MessageError> {
+    if json.len() > MAX_JSON {
+        return Err(MessageError::LongJson);
+    }
+    let begin = json.trim_start();
+    if begin.is_empty() {
+        return Ok(match streams {
+            true => Vec::new(),
+            false => vec![DynamicMessage::new(input.clone())],
+        });
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    if streams && begin.starts_with('[') && !may_be_array(input) {
+        let messages = located(input, &mut deserializer, Messages(input))?;
+        ended(&mut deserializer)?;
+        return Ok(messages);
+    }
+    if !streams {
+        let message = located(input, &mut deserializer, input.clone())?;
+        ended(&mut deserializer)?;
+        return Ok(vec![message]);
+    }
+    let (count, fault) = count_values(json)?;
+    let mut messages = Vec::with_capacity(count);
+    for _ in 0..count {
+        messages.push(located(input, &mut deserializer, input.clone())?);
+    }
+    fault.map_or(Ok(messages), |error| Err(MessageError::json(&error, None)))
+}
+
+/// The number of values in a row, up to the first that is not JSON, and what is wrong with that.
+///
+/// To look for the end after each value instead would take quadratic time: each error counts the lines from the begin.
+fn count_values(json: &str) -> Result<(usize, Option<serde_json::Error>), MessageError> {
+    let mut count = 0;
+    for value in serde_json::Deserializer::from_str(json).into_iter::<IgnoredAny>() {
+        if count == MAX_MESSAGES {
+            return Err(MessageError::TooMany);
+        }
+        count += 1;
+        if let Err(error) = value {
+            return Ok((count, Some(error)));
+        }
+    }
+    Ok((count, None))
+}
+
+/// Whether the JSON of a message of this type may be an array.
+fn may_be_array(message: &MessageDescriptor) -> bool {
+    let name = message.full_name();
+    name == "google.protobuf.ListValue" || name == "google.protobuf.Value"
+}
+
+/// An array of messages of a type.
+#[derive(Clone, Copy)]
+struct Messages<'a>(&'a MessageDescriptor);
+
+impl<'de> DeserializeSeed<'de> for Messages<'_> {
+    type Value = Vec<DynamicMessage>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Messages<'_> {
+    type Value = Vec<DynamicMessage>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self::Value, A::Error> {
+        let mut messages = Vec::new();
+        while let Some(message) = values.next_element_seed(self.0.clone())? {
+            if messages.len() == MAX_MESSAGES {
+                return Err(serde::de::Error::custom(MessageError::TooMany));
+            }
+            messages.push(message);
+        }
+        Ok(messages)
+    }
+}
+
+type JsonText<'a> = serde_json::Deserializer<serde_json::de::StrRead<'a>>;
+
+/// Reads one value. An error names its field.
+fn located<'a, S: DeserializeSeed<'a>>(
+    input: &MessageDescriptor,
+    json: &mut JsonText<'a>,
+    seed: S,
+) -> Result<S::Value, MessageError> {
+    let mut track = Track::new();
+    let deserializer = serde_path_to_error::Deserializer::new(json, &mut track);
+    seed.deserialize(deserializer)
+        .map_err(|error| MessageError::json(&error, Some((input, &track.path()))))
+}
+
+fn ended(json: &mut JsonText<'_>) -> Result<(), MessageError> {
+    json.end().map_err(|error| MessageError::json(&error, None))
+}
+
+/// The path of a required field that is not set.
+fn missing_field(message: &DynamicMessage) -> Option<String> {
+    let descriptor = message.descriptor();
+    let mut fields = descriptor.fields();
+    if let Some(field) = fields.find(|field| field.is_required() && !message.has_field(field)) {
+        return Some(field.name().to_owned());
+    }
+    message.fields().find_map(|(field, value)| {
+        let mut nested = messages_in(value).into_iter();
+        let missing = nested.find_map(missing_field)?;
+        Some(format!("{}.{missing}", field.name()))
+    })
+}
+
+/// The messages that a field holds.
+fn messages_in(value: &Value) -> Vec<&DynamicMessage> {
+    match value {
+        Value::Message(message) => vec![message],
+        Value::List(values) => values.iter().filter_map(Value::as_message).collect(),
+        Value::Map(values) => values.values().filter_map(Value::as_message).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Shows a message of the type `output` as indented JSON. Fields that have their default value, and those that the type
+/// does not have, are not shown.
+///
+/// # Errors
+/// If `bytes` is not a message of this type, too long or too deeply nested, or has no JSON form: a `google.protobuf.Any` of an
+/// unknown type, a time out of range.
+pub fn decode(output: &MessageDescriptor, bytes: &[u8]) -> Result<String, MessageError> {
+    if bytes.len() > MAX_MESSAGE {
+        return Err(MessageError::LongMessage);
+    }
+    let message = DynamicMessage::decode(output.clone(), bytes).map_err(|error| {
+        let name = output.full_name().to_owned();
+        MessageError::Decode { name, error }
+    })?;
+    if !nests_at_most(&message, MAX_NESTING) {
+        return Err(MessageError::Nesting);
+    }
+    serde_json::to_string_pretty(&message).map_err(|error| MessageError::NoJson(error.to_string()))
+}
+
+/// Whether at most `levels` messages are within each other, including those in a `google.protobuf.Any`. The decoder
+/// limits only the messages between one `Any` and the next.
+fn nests_at_most(message: &DynamicMessage, levels: usize) -> bool {
+    let Some(levels) = levels.checked_sub(1) else {
+        return false;
+    };
+    let packed = unpack(message);
+    packed.is_none_or(|message| nests_at_most(&message, levels))
+        && message.fields().all(|(_, value)| {
+            let mut nested = messages_in(value).into_iter();
+            nested.all(|message| nests_at_most(message, levels))
+        })
+}
+
+/// The message in a `google.protobuf.Any`.
+fn unpack(message: &DynamicMessage) -> Option<DynamicMessage> {
+    let descriptor = message.descriptor();
+    if descriptor.full_name() != "google.protobuf.Any" {
+        return None;
+    }
+    let any: prost_reflect::prost_types::Any = message.transcode_to().ok()?;
+    let (_, name) = any.type_url.rsplit_once('/')?;
+    let packed = descriptor.parent_pool().get_message_by_name(name)?;
+    DynamicMessage::decode(packed, any.value.as_slice()).ok()
+}
+
+/// Why JSON is not a message, or a message has no JSON form.
+#[derive(Debug, thiserror::Error)]
+pub enum MessageError {
+    /// The JSON has more than [`MAX_JSON`] bytes.
+    #[error("the JSON is larger than {} MiB", MAX_JSON >> 20)]
+    LongJson,
+    /// There are more than [`MAX_MESSAGES`].
+    #[error("there are more than {MAX_MESSAGES} messages")]
+    TooMany,
+    /// The JSON is not a message of its type.
+    #[error("line {line}, column {column}: {message}")]
+    Json {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong with which field.
+        message: String,
+    },
+    /// A required field of proto2 is not set.
+    #[error("{}field `{field}` is required", of_message(*message))]
+    MissingField {
+        /// Which message of a stream lacks it, from 0.
+        message: Option<usize>,
+        /// The path of the field.
+        field: String,
+    },
+    /// The message has more than [`MAX_MESSAGE`] bytes.
+    #[error("the message is larger than {} MiB", MAX_MESSAGE >> 20)]
+    LongMessage,
+    /// There are more than [`MAX_NESTING`] messages within each other.
+    #[error("the message is nested more than {MAX_NESTING} levels deep")]
+    Nesting,
+    /// The bytes are not a message of the type.
+    #[error("the bytes are not a `{name}`: {error}")]
+    Decode {
+        /// The full name of the type.
+        name: String,
+        /// What is wrong.
+        error: prost::DecodeError,
+    },
+    /// The message cannot be written as JSON.
+    #[error("the message has no JSON form: {0}")]
+    NoJson(String),
+}
+
+fn of_message(index: Option<usize>) -> String {
+    index.map_or_else(String::new, |index| format!("message {}: ", index + 1))
+}
+
+impl MessageError {
+    /// An error of the JSON parser in the field at a path of a message.
+    fn json(error: &serde_json::Error, place: Option<(&MessageDescriptor, &Path)>) -> Self {
+        let (line, column) = (error.line(), error.column());
+        let text = error.to_string();
+        let position = format!(" at line {line} column {column}");
+        let mut message = text.strip_suffix(&position).unwrap_or(&text).to_owned();
+        // The parser has read nothing if the first character is wrong.
+        let column = column.max(1);
+        if let Some((input, path)) = place {
+            message += &suggestion(input, path, &message);
+            if path.iter().next().is_some() {
+                message = format!("field `{path}`: {message}");
+            }
+        }
+        Self::Json {
+            line,
+            column,
+            message,
+        }
+    }
+}
+
+/// `; did you mean X?` if the message is about an unknown field or enum value.
+fn suggestion(input: &MessageDescriptor, path: &Path, message: &str) -> String {
+    let Some(name) = message.split('\'').nth(1) else {
+        return String::new();
+    };
+    let place = type_at(input, path);
+    did_you_mean(&match place {
+        Some(Kind::Message(at)) if message.starts_with("unrecognized field") => {
+            nearest_field(name, &at)
+        }
+        Some(Kind::Enum(at)) if message.starts_with("unrecognized enum") => {
+            nearest_value(name, &at)
+        }
+        _ => None,
+    })
+}
+
+fn nearest_field(name: &str, message: &MessageDescriptor) -> Option<String> {
+    let fields: Vec<FieldDescriptor> = message.fields().collect();
+    nearest(name, fields.iter().map(FieldDescriptor::name))
+}
+
+fn nearest_value(name: &str, values: &EnumDescriptor) -> Option<String> {
+    let names: Vec<_> = values.values().map(|v| v.name().to_owned()).collect();
+    nearest(name, names.iter().map(String::as_str))
+}
+
+/// The type of what is at `path` in a message, or in an array of messages.
+fn type_at(message: &MessageDescriptor, path: &Path) -> Option<Kind> {
+    let mut kind = Kind::Message(message.clone());
+    for segment in path {
+        let Segment::Map { key } = segment else {
+            continue;
+        };
+        let Kind::Message(message) = kind else {
+            return None;
+        };
+        kind = match message.is_map_entry() {
+            true => message.map_entry_value_field().kind(),
+            false => message
+                .get_field_by_json_name(key)
+                .or_else(|| message.get_field_by_name(key))?
+                .kind(),
+        };
+    }
+    Some(kind)
+}

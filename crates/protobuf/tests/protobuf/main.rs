@@ -1,0 +1,27 @@
+//! Schemas, messages, descriptions and reflection, and what hostile input makes of them.
+
+mod describe;
+mod hostile;
+mod message;
+mod reflection;
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use prony_protobuf::Schema;
+
+/// The folder of the `.proto` files.
+fn protos() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/protos")
+}
+
+/// The schema of the catalog, which has every kind of field.
+fn shop() -> Schema {
+    static SHOP: LazyLock<Schema> = LazyLock::new(|| compile("shop/catalog.proto"));
+    SHOP.clone()
+}
+
+fn compile(file: &str) -> Schema {
+    Schema::from_proto_files(&[protos().join(file)], &[protos()]).unwrap()
+}
