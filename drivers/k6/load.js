@@ -1,38 +1,10 @@
-// One request over and over, as the environment says; the summary as JSON on standard output.
+// One request over and over, as the environment says.
 import http from "k6/http";
+import exec from "k6/execution";
+import { given, inStreams, options, streams } from "./scenario.js";
+import { summary } from "./summary.js";
 
-const given = __ENV;
-const connections = Number(given.PRONY_CONNECTIONS);
-
-function scenario() {
-  const duration = `${given.PRONY_SECONDS}s`;
-  if (given.PRONY_RATE) {
-    const vus = { preAllocatedVUs: connections, maxVUs: connections };
-    // Rates are whole numbers, so the unit of time is what takes the fraction.
-    const rate = {
-      rate: Math.round(Number(given.PRONY_RATE) * 1000),
-      timeUnit: "1000s",
-    };
-    return { executor: "constant-arrival-rate", duration, ...rate, ...vus };
-  }
-  if (given.PRONY_REQUESTS) {
-    const iterations = Number(given.PRONY_REQUESTS);
-    return {
-      executor: "shared-iterations",
-      vus: connections,
-      iterations,
-      maxDuration: "1h",
-    };
-  }
-  return { executor: "constant-vus", vus: connections, duration };
-}
-
-export const options = {
-  scenarios: { load: { ...scenario(), gracefulStop: "0s" } },
-  discardResponseBodies: true,
-  noConnectionReuse: given.PRONY_CLOSE === "1",
-  summaryTrendStats: ["avg", "med", "p(90)", "p(99)", "p(99.9)", "max"],
-};
+export { options };
 
 const method = given.PRONY_METHOD || "GET";
 const body = given.PRONY_BODY_FILE ? open(given.PRONY_BODY_FILE, "b") : null;
@@ -41,10 +13,45 @@ const parameters = {
   timeout: `${given.PRONY_TIMEOUT_S}s`,
 };
 
-export default function () {
-  http.request(method, given.PRONY_URL, body, parameters);
+// k6 takes what the server chooses, so a server without HTTP/2 would otherwise be loaded over HTTP/1.1.
+function checkProtocol(response) {
+  if (
+    given.PRONY_PROTOCOL === "h2" &&
+    !response.error &&
+    response.proto !== "HTTP/2.0"
+  ) {
+    exec.test.abort(`the server chose ${response.proto} instead of HTTP/2`);
+  }
 }
 
+// One request after the other.
+function inTurn() {
+  const response = http.request(method, given.PRONY_URL, body, parameters);
+  if (exec.vu.iterationInScenario === 0) {
+    checkProtocol(response);
+  }
+}
+
+// Several at a time. The first one opens the connection that all of them use.
+async function multiplexed() {
+  let first = null;
+  await inStreams(async () => {
+    if (first === null) {
+      first = http.request(method, given.PRONY_URL, body, parameters);
+      checkProtocol(first);
+    } else {
+      await http.asyncRequest(method, given.PRONY_URL, body, parameters);
+    }
+  });
+}
+
+export default streams > 1 ? multiplexed : inTurn;
+
 export function handleSummary(data) {
-  return { stdout: JSON.stringify(data) };
+  const { http_req_failed: failed } = data.metrics;
+  return summary(data, {
+    ok: failed ? failed.values.fails : 0,
+    failed: failed ? failed.values.passes : 0,
+    latency: "http_req_duration{expected_response:true}",
+  });
 }

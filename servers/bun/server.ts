@@ -1,6 +1,6 @@
 // Serves Prony's workloads with Bun.serve.
 
-const { HOST, PORT, CPUS, ASSETS, WORKER } = process.env;
+const { HOST, PORT, CPUS, ASSETS, TLS_CERT, TLS_KEY, WORKER } = process.env;
 
 // Bun runs JavaScript on one thread, so each further CPU gets its own process.
 if (!WORKER) {
@@ -46,6 +46,10 @@ Bun.serve({
   hostname: HOST,
   port: Number(PORT),
   reusePort: Number(CPUS) > 1,
+  tls: TLS_CERT
+    ? { cert: Bun.file(TLS_CERT), key: Bun.file(TLS_KEY!) }
+    : undefined,
+  http2: Boolean(TLS_CERT),
   routes: {
     "/hello": () => text("hello from prony\n"),
     "/byte": () => text("r"),

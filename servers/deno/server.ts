@@ -47,6 +47,13 @@ const routes: Record<string, () => Response> = {
     text(quotes[Math.floor(Math.random() * quotes.length)]),
 };
 
+// With a certificate, Deno offers HTTP/2 and HTTP/1.1 over TLS.
+const certificate = Deno.env.get("TLS_CERT");
+const tls = certificate && {
+  cert: await Deno.readTextFile(certificate),
+  key: await Deno.readTextFile(Deno.env.get("TLS_KEY")!),
+};
+
 const notFound = () => new Response("Not Found", { status: 404 });
 
 Deno.serve(
@@ -55,6 +62,7 @@ Deno.serve(
     port: Number(Deno.env.get("PORT")),
     reusePort: Number(Deno.env.get("CPUS")) > 1,
     tcpBacklog: 1024,
+    ...tls,
     // Otherwise every thread prints where it listens.
     onListen() {},
   },

@@ -54,6 +54,10 @@ func main() {
 	})
 
 	address := net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT"))
+	if certificate := os.Getenv("TLS_CERT"); certificate != "" {
+		// With HTTP/2 and HTTP/1.1.
+		log.Fatal(http.ListenAndServeTLS(address, certificate, os.Getenv("TLS_KEY"), mux))
+	}
 	log.Fatal(http.ListenAndServe(address, mux))
 }
 

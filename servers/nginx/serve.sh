@@ -12,7 +12,15 @@ json() {
   printf '"'
 }
 
-sed "s|@HOST@|$HOST|; s|@PORT@|$PORT|; s|@CPUS@|$CPUS|; s|@ASSETS@|$ASSETS|; s|@OUT@|$out|; s|@HERE@|$PWD|" \
+if [ -n "${TLS_CERT:-}" ]; then
+  ssl="ssl http2"
+  certificate="ssl_certificate $TLS_CERT; ssl_certificate_key $TLS_KEY;"
+else
+  ssl=
+  certificate=
+fi
+
+sed "s|@HOST@|$HOST|; s|@PORT@|$PORT|; s|@CPUS@|$CPUS|; s|@ASSETS@|$ASSETS|; s|@OUT@|$out|; s|@HERE@|$PWD|; s|@SSL@|$ssl|; s|@CERTIFICATE@|$certificate|" \
   nginx.conf >"$out/$PORT.conf"
 printf '{ "page": %s, "smallPage": %s, "quotes": %s }\n' \
   "$(json page-100k.html)" "$(json page-20k.html)" "$(json quotes.txt)" >"$out/$PORT.json"

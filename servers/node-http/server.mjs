@@ -1,10 +1,11 @@
-// Serves Prony's workloads with Node's own http.
+// Serves Prony's workloads with Node's own http, or with its http2 if there is a certificate.
 
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { createSecureServer } from "node:http2";
 
-const { HOST, PORT, CPUS, ASSETS } = process.env;
+const { HOST, PORT, CPUS, ASSETS, TLS_CERT, TLS_KEY } = process.env;
 
 // Node runs JavaScript on one thread, so each CPU gets its own process.
 if (cluster.isPrimary && Number(CPUS) > 1) {
@@ -47,7 +48,7 @@ function serve() {
       ),
   };
 
-  createServer((request, response) => {
+  const respond = (request, response) => {
     const route = request.method === "GET" && routes[request.url];
     if (route) {
       route(response);
@@ -55,7 +56,19 @@ function serve() {
       response.statusCode = 404;
       response.end();
     }
-  }).listen({ host: HOST, port: Number(PORT), backlog: 1024 });
+  };
+
+  const server = TLS_CERT
+    ? createSecureServer(
+        {
+          cert: readFileSync(TLS_CERT),
+          key: readFileSync(TLS_KEY),
+          allowHTTP1: true,
+        },
+        respond,
+      )
+    : createServer(respond);
+  server.listen({ host: HOST, port: Number(PORT), backlog: 1024 });
 }
 
 function send(response, contentType, body) {

@@ -12,6 +12,7 @@ from granian.log import LogLevels
 ASSETS = Path(os.environ["ASSETS"])
 PAGE = (ASSETS / "page-100k.html").read_bytes()
 SMALL_PAGE = (ASSETS / "page-20k.html").read_bytes()
+CERTIFICATE = os.environ.get("TLS_CERT")
 QUOTES = (ASSETS / "quotes.txt").read_bytes().splitlines()
 
 
@@ -63,6 +64,8 @@ if __name__ == "__main__":
         "server:app",
         address=os.environ["HOST"],
         port=int(os.environ["PORT"]),
+        ssl_cert=CERTIFICATE and Path(CERTIFICATE),
+        ssl_key=CERTIFICATE and Path(os.environ["TLS_KEY"]),
         interface=Interfaces.RSGI,
         workers=int(os.environ["CPUS"]),
         # Per worker; the default is divided among them, and idle connections count.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prony_model::{
     Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
-    Target,
+    Protocol, Target,
 };
 
 /// A load at its full rate, with ok responses of these latencies in nanoseconds, and this many errors.
@@ -18,6 +18,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         target: Target {
             url: "http://127.0.0.1:8080/".into(),
             method: "GET".into(),
+            protocol: Protocol::Http11,
             address: "127.0.0.1:8080".into(),
         },
         load: LoadSpec::default(),
@@ -45,6 +46,8 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         events: None,
         streams: None,
         connect_ns: None,
+        tls: None,
+        rpc_statuses: BTreeMap::new(),
         histogram: histogram.to_base64(),
         within_stdev: 0.0,
         first_wrong: None,

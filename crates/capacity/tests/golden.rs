@@ -5,7 +5,7 @@
 
 use insta::{Settings, assert_snapshot};
 use prony_capacity::{CapacityResult, Ended, Found, Judgement, Purpose, RateAttempt, chart_svg};
-use prony_model::{LatencyHistogram, LoadSpec, Target};
+use prony_model::{LatencyHistogram, LoadSpec, Protocol, Target};
 
 #[test]
 fn latency_against_rate() {
@@ -64,6 +64,7 @@ fn result(found: Found, slo: &str) -> CapacityResult {
         target: Target {
             url: "http://localhost:8080/".into(),
             method: "GET".into(),
+            protocol: Protocol::Http11,
             address: "127.0.0.1:8080".into(),
         },
         load: LoadSpec::default(),

@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use prony_model::Protocol;
 use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
 use crate::manifest::Placeholder::{self, *};
-use crate::manifest::{Manifest, Word};
+use crate::manifest::{Manifest, ProtocolPart, Word};
 
 /// One request over and over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// The URL.
+    /// The URL; its path is `/package.Service/Method` if the protocol is gRPC.
     pub url: String,
+    /// What its connections speak. Tools accept any certificate.
+    pub protocol: Protocol,
+    /// The call, if the protocol is gRPC.
+    pub call: Option<Call>,
     /// When its requests are sent.
     pub arrivals: Arrivals,
     /// How many connections, over all threads.
@@ -26,6 +31,8 @@ pub struct Load {
     pub end: End,
     /// How many requests are in flight over one connection at a time; 1 for no pipelining.
     pub pipeline: usize,
+    /// How many requests are in flight over one HTTP/2 connection at a time.
+    pub streams: usize,
     /// Whether every request has a connection of its own.
     pub close: bool,
     /// The request's method; `None` for GET.
@@ -36,6 +43,28 @@ pub struct Load {
     pub body: Vec<u8>,
     /// How long a response may take.
     pub timeout: Duration,
+}
+
+/// A unary gRPC call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// `package.Service/Method`.
+    pub method: String,
+    /// The file that declares the method.
+    pub proto: PathBuf,
+    /// The message as JSON.
+    pub json: String,
+    /// The message as it is encoded.
+    pub message: Vec<u8>,
+}
+
+impl Call {
+    /// The message as gRPC sends it: uncompressed, behind its length.
+    fn framed(&self) -> io::Result<Vec<u8>> {
+        let length = u32::try_from(self.message.len());
+        let length = length.map_err(|_| io::Error::other("the message is longer than 4 GiB"))?;
+        Ok([&[0], &length.to_be_bytes()[..], &self.message].concat())
+    }
 }
 
 /// When requests are sent.
@@ -57,15 +86,18 @@ pub enum End {
 }
 
 impl Load {
-    /// GET in a closed loop over one connection of one thread, for a second.
+    /// GET over HTTP/1.1 in a closed loop over one connection of one thread, for a second.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
+            protocol: Protocol::Http11,
+            call: None,
             arrivals: Arrivals::Closed,
             connections: 1,
             threads: 1,
             end: End::After(Duration::from_secs(1)),
             pipeline: 1,
+            streams: 1,
             close: false,
             method: None,
             headers: Vec::new(),
@@ -85,8 +117,8 @@ pub struct Invocation {
     pub arguments: Vec<String>,
     /// Variables in addition to Prony's own.
     pub environment: Vec<(String, String)>,
-    /// The file with the request's body, removed when this is dropped.
-    _body: Option<NamedTempFile>,
+    /// The files with the request's body and message, removed when this is dropped.
+    _files: [Option<NamedTempFile>; 2],
 }
 
 /// Why a tool cannot generate a load.
@@ -98,7 +130,13 @@ pub enum Unsupported {
     /// It only takes whole seconds.
     #[error("it only takes durations in whole seconds")]
     WholeSeconds,
-    /// The file with the body could not be written.
+    /// It only takes whole rates.
+    #[error("it only takes a whole number of requests per second")]
+    WholeRate,
+    /// It opens only one connection.
+    #[error("it opens only one connection for {0}")]
+    OneConnection(&'static str),
+    /// The file with the body or the message could not be written.
     #[error("cannot write the request's body for it: {0}")]
     Body(#[from] io::Error),
 }
@@ -116,19 +154,37 @@ impl Manifest {
     /// # Errors
     /// If the tool cannot generate that load.
     pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, Unsupported> {
-        let body = (!load.body.is_empty())
-            .then(|| file_with(&load.body))
-            .transpose()?;
-        let body_file = body.as_ref().map(NamedTempFile::path);
-        let values = self.values(load, prony, body_file);
-        let environment = self.environment.iter();
+        check(load)?;
+        let part = self.protocol_part(load)?;
+        let body = (!load.body.is_empty()).then_some(&load.body);
+        let body = body.map(|body| file_with(body)).transpose()?;
+        let message = load.call.as_ref();
+        let message = message.map(|call| file_with(&call.framed()?)).transpose()?;
+        let mut values = self.values(load, prony);
+        let files = [(BodyFile, &body), (MessageFile, &message)];
+        for (placeholder, file) in files {
+            let path = file.as_ref().map(|file| file.path().display().to_string());
+            values.extend(path.map(|path| (placeholder, path)));
+        }
+        let environment = self.environment.iter().chain(&part.environment);
         Ok(Invocation {
-            arguments: self.words(load, &values)?,
+            arguments: self.words(load, part, &values)?,
             environment: environment
                 .filter_map(|(name, value)| Some((name.clone(), value.fill(value_of(&values))?)))
                 .collect(),
-            _body: body,
+            _files: [body, message],
         })
+    }
+
+    fn protocol_part(&self, load: &Load) -> Result<&ProtocolPart, Unsupported> {
+        let words = in_words(load.protocol);
+        match self.protocols.get(&load.protocol) {
+            None => Err(Unsupported::Property(words)),
+            Some(part) if part.one_connection && load.connections > 1 => {
+                Err(Unsupported::OneConnection(words))
+            }
+            Some(part) => Ok(part),
+        }
     }
 
     /// The program that it runs, if it is not looked for in `PATH`.
@@ -146,11 +202,17 @@ impl Manifest {
         ])
     }
 
-    fn values(&self, load: &Load, prony: &Path, body: Option<&Path>) -> Values {
+    fn values(&self, load: &Load, prony: &Path) -> Values {
         let mut values = self.places(prony);
         let mut set = |placeholder, value: String| values.insert(placeholder, value);
+        let (origin, host) = origin_and_host(&load.url);
         set(Url, load.url.clone());
+        set(Origin, origin.to_owned());
+        set(Host, host.to_owned());
+        set(Placeholder::Protocol, load.protocol.name().to_owned());
         set(Connections, load.connections.to_string());
+        let concurrency = load.connections.saturating_mul(load.streams);
+        set(Concurrency, concurrency.to_string());
         set(Threads, load.threads.to_string());
         set(
             TimeoutS,
@@ -158,13 +220,18 @@ impl Manifest {
         );
         if let Arrivals::Rate(rate) = load.arrivals {
             set(Rate, rate.to_string());
-            set(
-                RatePerConnection,
-                (rate / load.connections as f64).to_string(),
-            );
+            if rate.fract() == 0.0 {
+                set(WholeRate, rate.to_string());
+            }
+            let rate_of = |parts: usize| (rate / parts as f64).to_string();
+            set(RatePerConnection, rate_of(load.connections));
+            set(RatePerStream, rate_of(concurrency));
         }
         if load.pipeline > 1 {
             set(Pipeline, load.pipeline.to_string());
+        }
+        if load.streams > 1 {
+            set(Streams, load.streams.to_string());
         }
         if load.close {
             set(Close, "1".to_owned());
@@ -186,19 +253,30 @@ impl Manifest {
         if let Some(method) = &load.method {
             set(Method, method.clone());
         }
-        if let Some(body) = body {
-            set(BodyFile, body.display().to_string());
+        if let Some(call) = &load.call {
+            set(GrpcMethod, call.method.clone());
+            set(ProtoFile, call.proto.display().to_string());
+            set(MessageJson, call.json.clone());
         }
         values
     }
 
-    fn words(&self, load: &Load, values: &Values) -> Result<Vec<String>, Unsupported> {
+    fn words(
+        &self,
+        load: &Load,
+        protocol: &ProtocolPart,
+        values: &Values,
+    ) -> Result<Vec<String>, Unsupported> {
         let all = &self.arguments;
         let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(Unsupported::Property(what));
-        let mut parts = all.before.clone();
+        let mut parts = [&all.before[..], &protocol.arguments].concat();
         parts.extend(match load.arrivals {
             Arrivals::Closed => need(&all.closed, "a closed loop")?,
-            Arrivals::Rate(_) => need(&all.rate, "a fixed rate")?,
+            Arrivals::Rate(_) => {
+                let rate = need(&all.rate, "a fixed rate")?;
+                filled(&rate, values).ok_or(Unsupported::WholeRate)?;
+                rate
+            }
         });
         parts.extend(match load.close {
             true => need(&all.close, "a new connection for every request")?,
@@ -206,6 +284,9 @@ impl Manifest {
         });
         if load.pipeline > 1 {
             parts.extend(need(&all.pipeline, "pipelining")?);
+        }
+        if load.streams > 1 {
+            parts.extend(need(&all.streams, "several streams per connection")?);
         }
         parts.extend(match load.end {
             End::After(_) => need(&all.duration, "a fixed duration")?,
@@ -217,29 +298,76 @@ impl Manifest {
         if !load.body.is_empty() {
             parts.extend(need(&all.body, "a request body")?);
         }
+        // All but a whole rate and a duration in whole seconds have a value by now.
+        let filled = |parts: &[Word], values: &Values| {
+            filled(parts, values).ok_or(Unsupported::WholeSeconds)
+        };
         let mut words = filled(&parts, values)?;
         for header in &load.headers {
             let mut values = values.clone();
             values.insert(Placeholder::Header, header.clone());
             words.extend(filled(&need(&all.header, "request headers")?, &values)?);
         }
-        words.extend(filled(&all.after, values)?);
+        let after = protocol.after.as_ref().unwrap_or(&all.after);
+        words.extend(filled(after, values)?);
         Ok(words)
     }
+}
+
+/// Refuses what no tool can do.
+fn check(load: &Load) -> Result<(), Unsupported> {
+    let is_http2 = !load.protocol.is_http1();
+    let is_grpc = load.protocol.is_grpc();
+    let unsupported = [
+        (!is_http2 && load.streams > 1, "streams over HTTP/1.1"),
+        (is_http2 && load.pipeline > 1, "pipelining over HTTP/2"),
+        (
+            is_http2 && load.close,
+            "a new connection for every request over HTTP/2",
+        ),
+        (
+            is_grpc && load.call.is_none(),
+            "gRPC without a method and its message",
+        ),
+        (
+            is_grpc && (load.method.is_some() || !load.body.is_empty()),
+            "a method of HTTP or a body over gRPC",
+        ),
+    ];
+    match unsupported.into_iter().find(|(applies, _)| *applies) {
+        Some((_, property)) => Err(property.into()),
+        None => Ok(()),
+    }
+}
+
+/// A protocol as sentences name it.
+fn in_words(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http11 => "HTTP/1.1 without TLS",
+        Protocol::Https11 => "HTTP/1.1 over TLS",
+        Protocol::H2c => "HTTP/2 without TLS",
+        Protocol::H2 => "HTTP/2 over TLS",
+        Protocol::Grpc => "gRPC without TLS",
+        Protocol::GrpcTls => "gRPC over TLS",
+    }
+}
+
+/// `http://127.0.0.1:80` and `127.0.0.1:80` of `http://127.0.0.1:80/path`.
+fn origin_and_host(url: &str) -> (&str, &str) {
+    let host_start = url.find("://").map_or(0, |at| at + "://".len());
+    let path_start = url[host_start..].find(['/', '?', '#']);
+    let end = path_start.map_or(url.len(), |at| host_start + at);
+    (&url[..end], &url[host_start..end])
 }
 
 fn value_of(values: &Values) -> impl Fn(Placeholder) -> Option<String> {
     |placeholder| values.get(&placeholder).cloned()
 }
 
-/// Only a duration in whole seconds may lack a value.
-fn filled(templates: &[Word], values: &Values) -> Result<Vec<String>, Unsupported> {
-    let word = |template: &Word| {
-        template
-            .fill(value_of(values))
-            .ok_or(Unsupported::WholeSeconds)
-    };
-    templates.iter().map(word).collect()
+/// The words with their values; `None` if a placeholder has no value.
+fn filled(templates: &[Word], values: &Values) -> Option<Vec<String>> {
+    let words = templates.iter();
+    words.map(|word| word.fill(value_of(values))).collect()
 }
 
 fn headers_json(headers: &[String]) -> String {

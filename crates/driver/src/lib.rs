@@ -14,7 +14,7 @@ mod output;
 mod process;
 mod tool;
 
-pub use command::{Arrivals, End, Invocation, Load, Unsupported};
+pub use command::{Arrivals, Call, End, Invocation, Load, Unsupported};
 pub use manifest::{Catalogue, CatalogueError, MANIFEST_FILE, Manifest};
 pub use output::{Latency, RateLatency, ReadError, Reported};
 pub use process::{RunError, Usage};

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use prony_manifest::{FileError, Source, Template, UnknownName};
+use prony_model::Protocol;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -19,7 +20,15 @@ prony_model::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Placeholder {
         Url = "url",
+        /// The URL without its path: `https://127.0.0.1:8080`.
+        Origin = "origin",
+        /// The address in the URL: `127.0.0.1:8080`.
+        Host = "host",
+        /// The name of the protocol.
+        Protocol = "protocol",
         Connections = "connections",
+        /// Requests in flight over all connections: connections × streams.
+        Concurrency = "concurrency",
         Threads = "threads",
         /// The timeout in whole seconds.
         TimeoutS = "timeout_s",
@@ -29,9 +38,15 @@ prony_model::named! {
         Prony = "prony",
         /// Requests per second over all connections.
         Rate = "rate",
+        /// The same, if it is a whole number.
+        WholeRate = "whole_rate",
         /// Requests per second over one connection.
         RatePerConnection = "rate_per_connection",
+        /// Requests per second over one stream of a connection.
+        RatePerStream = "rate_per_stream",
         Pipeline = "pipeline",
+        /// Requests in flight over one HTTP/2 connection.
+        Streams = "streams",
         /// 1 if every request has a connection of its own.
         Close = "close",
         /// The duration in whole seconds.
@@ -46,6 +61,14 @@ prony_model::named! {
         Method = "method",
         /// A file with the body.
         BodyFile = "body_file",
+        /// The gRPC method, `package.Service/Method`.
+        GrpcMethod = "grpc_method",
+        /// The `.proto` file that declares the gRPC method.
+        ProtoFile = "proto_file",
+        /// The gRPC message as JSON.
+        MessageJson = "message_json",
+        /// A file with the gRPC message as it is sent, behind its length.
+        MessageFile = "message_file",
     }
 }
 
@@ -53,7 +76,21 @@ use Placeholder::*;
 
 impl Placeholder {
     /// The placeholders that have a value in every load.
-    pub const COMMON: &[Placeholder] = &[Url, Connections, Threads, TimeoutS, Driver, Prony];
+    pub const COMMON: &[Placeholder] = &[
+        Url,
+        Origin,
+        Host,
+        Placeholder::Protocol,
+        Connections,
+        Concurrency,
+        Threads,
+        TimeoutS,
+        Driver,
+        Prony,
+    ];
+    /// The placeholders that also have a value in every gRPC load.
+    const GRPC: &[Placeholder] = &[GrpcMethod, ProtoFile, MessageJson, MessageFile];
+
     /// The placeholders allowed in variables: all but [`Header`], which may have several values. A variable is not set
     /// if a placeholder has no value.
     pub fn of_variables() -> Vec<Placeholder> {
@@ -85,8 +122,23 @@ pub struct Manifest {
     pub(crate) program: Word,
     pub(crate) version: Option<VersionCommand>,
     pub(crate) arguments: Arguments<Word>,
-    pub(crate) environment: Vec<(String, Word)>,
+    pub(crate) protocols: BTreeMap<Protocol, ProtocolPart>,
+    pub(crate) environment: Environment,
     pub(crate) output: Output,
+}
+
+/// Variables and their values.
+pub(crate) type Environment = Vec<(String, Word)>;
+
+/// What a protocol adds to the command.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProtocolPart {
+    pub arguments: Vec<Word>,
+    /// Replaces `after` of the arguments.
+    pub after: Option<Vec<Word>>,
+    pub environment: Environment,
+    /// Whether the tool opens only one connection, even if more are requested.
+    pub one_connection: bool,
 }
 
 /// How Prony asks a tool for its version.
@@ -111,6 +163,8 @@ pub(crate) struct Arguments<W> {
     /// For a new connection per request.
     pub close: Option<Vec<W>>,
     pub pipeline: Option<Vec<W>>,
+    /// For several requests at a time over each HTTP/2 connection.
+    pub streams: Option<Vec<W>>,
     pub duration: Option<Vec<W>>,
     pub requests: Option<Vec<W>>,
     /// For each header.
@@ -131,9 +185,29 @@ struct RawManifest {
     notes: Option<String>,
     version: Option<VersionCommand>,
     arguments: Spanned<Arguments<Spanned<String>>>,
+    #[serde(default = "only_http11")]
+    protocols: BTreeMap<Protocol, RawProtocolPart>,
     #[serde(default)]
-    environment: BTreeMap<String, Spanned<String>>,
+    environment: RawEnvironment,
     output: Spanned<Output>,
+}
+
+type RawEnvironment = BTreeMap<String, Spanned<String>>;
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProtocolPart {
+    #[serde(default)]
+    arguments: Vec<Spanned<String>>,
+    after: Option<Vec<Spanned<String>>>,
+    #[serde(default)]
+    environment: RawEnvironment,
+    #[serde(default)]
+    one_connection: bool,
+}
+
+fn only_http11() -> BTreeMap<Protocol, RawProtocolPart> {
+    [(Protocol::Http11, RawProtocolPart::default())].into()
 }
 
 impl Manifest {
@@ -174,9 +248,10 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
         return Err(source.fault(output.span(), message));
     }
     let program = [Placeholder::Prony, Placeholder::Driver];
-    let environment = raw.environment.iter().map(|(name, value)| {
-        let value = word(source, value, &Placeholder::of_variables())?;
-        Ok((name.clone(), value))
+    let protocols = raw.protocols.iter();
+    let protocols = protocols.map(|(protocol, raw)| {
+        let part = protocol_part(source, *protocol, raw)?;
+        Ok((*protocol, part))
     });
     Ok(Manifest {
         folder: folder.to_owned(),
@@ -186,7 +261,8 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
         notes: raw.notes,
         version: raw.version,
         arguments,
-        environment: environment.collect::<Result<_, _>>()?,
+        protocols: protocols.collect::<Result<_, _>>()?,
+        environment: environment(source, &raw.environment)?,
         output: output.into_inner(),
     })
 }
@@ -206,17 +282,49 @@ fn word(
     Word::new(text.get_ref(), allowed).map_err(|unknown| source.fault(text.span(), unknown))
 }
 
+fn words(
+    source: &Source,
+    words: &[Spanned<String>],
+    own: &[Placeholder],
+) -> Result<Vec<Word>, FileError> {
+    let allowed = [Placeholder::COMMON, own].concat();
+    let words = words.iter().map(|text| word(source, text, &allowed));
+    words.collect()
+}
+
+fn environment(source: &Source, raw: &RawEnvironment) -> Result<Environment, FileError> {
+    let variables = raw.iter().map(|(name, value)| {
+        let value = word(source, value, &Placeholder::of_variables())?;
+        Ok((name.clone(), value))
+    });
+    variables.collect()
+}
+
+fn protocol_part(
+    source: &Source,
+    protocol: Protocol,
+    raw: &RawProtocolPart,
+) -> Result<ProtocolPart, FileError> {
+    let own = match protocol.is_grpc() {
+        true => Placeholder::GRPC,
+        false => &[],
+    };
+    let after = raw.after.as_ref();
+    Ok(ProtocolPart {
+        arguments: words(source, &raw.arguments, own)?,
+        after: after.map(|after| words(source, after, own)).transpose()?,
+        environment: environment(source, &raw.environment)?,
+        one_connection: raw.one_connection,
+    })
+}
+
 fn arguments(
     source: &Source,
     raw: &Spanned<Arguments<Spanned<String>>>,
 ) -> Result<Arguments<Word>, FileError> {
-    let words = |words: &Vec<Spanned<String>>, own: &[Placeholder]| {
-        let allowed = [Placeholder::COMMON, own].concat();
-        let words = words.iter().map(|text| word(source, text, &allowed));
-        words.collect::<Result<Vec<_>, _>>()
-    };
     let maybe = |part: &Option<Vec<Spanned<String>>>, own: &[Placeholder]| {
-        part.as_ref().map(|part| words(part, own)).transpose()
+        let part = part.as_ref();
+        part.map(|part| words(source, part, own)).transpose()
     };
     let (span, raw) = (raw.span(), raw.get_ref());
     let either = |one: bool, other: bool, names: &str| match one || other {
@@ -235,18 +343,22 @@ fn arguments(
     let ends = (raw.duration.is_some(), raw.requests.is_some());
     either(ends.0, ends.1, "`duration` or `requests`")?;
     Ok(Arguments {
-        before: words(&raw.before, &[])?,
+        before: words(source, &raw.before, &[])?,
         closed: maybe(&raw.closed, &[])?,
-        rate: maybe(&raw.rate, &[Rate, RatePerConnection])?,
-        keep: words(&raw.keep, &[])?,
+        rate: maybe(
+            &raw.rate,
+            &[Rate, WholeRate, RatePerConnection, RatePerStream],
+        )?,
+        keep: words(source, &raw.keep, &[])?,
         close: maybe(&raw.close, &[])?,
         pipeline: maybe(&raw.pipeline, &[Pipeline])?,
+        streams: maybe(&raw.streams, &[Streams])?,
         duration: maybe(&raw.duration, &[Seconds, Milliseconds])?,
         requests: maybe(&raw.requests, &[Requests])?,
         header: maybe(&raw.header, &[Header])?,
         method: maybe(&raw.method, &[Method])?,
         body: maybe(&raw.body, &[BodyFile])?,
-        after: words(&raw.after, &[])?,
+        after: words(source, &raw.after, &[])?,
     })
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prony_driver::{Arrivals, Catalogue, Latency, Load, Reported};
+use prony_driver::{Arrivals, Call, Catalogue, Latency, Load, Reported};
+use prony_model::Protocol;
 
 fn drivers() -> Catalogue {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
@@ -150,21 +151,97 @@ fn oha() {
 #[test]
 fn k6() {
     let good = told("k6.json");
-    assert_eq!((good.ok, good.failures()), (9307, 0));
-    assert!((good.duration_s - 1.003_516_85).abs() < 1e-9);
+    assert_eq!((good.ok, good.failures()), (14_642, 0));
+    assert!((good.duration_s - 1.000506324).abs() < 1e-9);
     assert_eq!(
         micros(&good.latency),
         [
-            Some(396),
-            Some(227),
-            Some(632),
-            Some(4488),
-            Some(6088),
-            Some(8093)
+            Some(241),
+            Some(197),
+            Some(457),
+            Some(1197),
+            Some(3520),
+            Some(6504)
         ]
     );
     let wrong = told("k6-wrong-status.json");
-    assert_eq!((wrong.ok, errors(&wrong)), (0, [("failed", 4883)].into()));
+    assert_eq!((wrong.ok, errors(&wrong)), (0, [("failed", 13_391)].into()));
+    let failed = told("k6-grpc-failed.json");
+    assert_eq!(
+        (failed.ok, errors(&failed)),
+        (0, [("failed", 12_406)].into())
+    );
+    assert_eq!(failed.latency, Latency::default());
+    let refused = told("k6-grpc-refused.json");
+    assert_eq!(
+        (refused.ok, errors(&refused)),
+        (0, [("failed", 7_131)].into())
+    );
+}
+
+/// Every tool over every protocol that it can do: ok responses, failures, and the mean and median in microseconds.
+#[test]
+fn output_over_tls_http2_and_grpc_is_read() {
+    let cases = [
+        ("wrk-https.txt", 37_555, 0, Some(10_400), Some(146)),
+        ("ab-https.txt", 34_181, 0, Some(234), Some(0)),
+        ("h2load-https.txt", 41_634, 0, Some(190), None),
+        ("h2load-h2c.txt", 79_331, 0, Some(376), None),
+        ("h2load-h2.txt", 58_170, 0, Some(514), None),
+        ("h2load-grpc.txt", 54_039, 0, Some(571), None),
+        ("h2load-grpc-tls.txt", 1_000, 0, Some(567), None),
+        ("hey-https.txt", 25_215, 0, Some(300), Some(200)),
+        ("hey-h2.txt", 28_354, 0, Some(300), Some(200)),
+        ("oha-https.json", 36_551, 0, Some(218), Some(135)),
+        ("oha-h2c.json", 64_591, 0, Some(495), Some(449)),
+        ("oha-h2.json", 58_673, 0, Some(520), Some(508)),
+        ("k6-https.json", 11_382, 0, Some(316), Some(224)),
+        ("k6-h2.json", 13_739, 0, Some(2_275), Some(1_902)),
+        ("k6-grpc.json", 12_826, 0, Some(2_422), Some(1_635)),
+        ("k6-grpc-tls.json", 12_903, 0, Some(2_411), Some(1_830)),
+        ("ghz.json", 100, 0, Some(2_543), Some(1_520)),
+        ("ghz-tls.json", 100, 0, Some(3_250), Some(2_779)),
+        ("prony-h2.json", 32_640, 0, Some(948), Some(863)),
+    ];
+    let read = cases.map(|(file, ..)| {
+        let told = told(file);
+        let [mean, p50, ..] = micros(&told.latency);
+        (file, told.ok, told.failures(), mean, p50)
+    });
+    assert_eq!(read, cases);
+}
+
+#[test]
+fn a_server_without_http2_gives_errors() {
+    let refused = told("h2load-no-h2.txt");
+    assert_eq!(
+        (refused.ok, errors(&refused)),
+        (0, [("errored", 40)].into())
+    );
+    let refused = told("oha-no-h2.json");
+    assert_eq!(
+        (refused.ok, errors(&refused)),
+        (0, [("failed", 9504)].into())
+    );
+}
+
+#[test]
+fn ghz() {
+    let good = told("ghz.json");
+    assert!((good.duration_s - 0.010_366_797).abs() < 1e-9);
+    assert_eq!(
+        micros(&good.latency),
+        [
+            Some(2543),
+            Some(1520),
+            Some(5558),
+            Some(5890),
+            None,
+            Some(5977)
+        ]
+    );
+    let late = told("ghz-timeouts.json");
+    assert_eq!((late.ok, errors(&late)), (23, [("timeout", 77)].into()));
 }
 
 #[test]
@@ -188,6 +265,15 @@ fn prony() {
     );
 }
 
+/// Prony and ghz count by `grpc-status`.
+#[test]
+fn failed_calls_are_wrong_statuses() {
+    let failed = told("prony-grpc-failed.json");
+    assert_eq!((failed.ok, failed.wrong_status), (0, Some(65_324)));
+    let failed = told("ghz-failed.json");
+    assert_eq!((failed.ok, failed.wrong_status), (0, Some(40)));
+}
+
 #[test]
 fn other_output_is_rejected() {
     let drivers = drivers();
@@ -199,14 +285,34 @@ fn other_output_is_rejected() {
     }
 }
 
+/// A call over gRPC.
+fn grpc() -> Load {
+    Load {
+        protocol: Protocol::Grpc,
+        call: Some(Call {
+            method: "a.B/C".into(),
+            proto: "a.proto".into(),
+            json: "{}".into(),
+            message: Vec::new(),
+        }),
+        ..Load::new("http://127.0.0.1:1/a.B/C")
+    }
+}
+
 #[test]
 fn every_driver_has_a_closed_loop_and_says_where_latency_at_a_rate_begins() {
     let drivers = drivers();
     let ids: Vec<&str> = drivers.ids().collect();
-    assert_eq!(ids, ["ab", "h2load", "hey", "k6", "oha", "prony", "wrk"]);
+    assert_eq!(
+        ids,
+        ["ab", "ghz", "h2load", "hey", "k6", "oha", "prony", "wrk"]
+    );
     for id in ids {
         let manifest = drivers.get(id).unwrap();
-        let load = Load::new("http://127.0.0.1:1/");
+        let load = match id {
+            "ghz" => grpc(),
+            _ => Load::new("http://127.0.0.1:1/"),
+        };
         manifest.invocation(&load, Path::new("prony")).unwrap();
         let rate = Load {
             arrivals: Arrivals::Rate(10.0),

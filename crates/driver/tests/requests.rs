@@ -82,11 +82,11 @@ fn respond(stream: &TcpStream, seen: &Shared, responded: u64) -> Option<()> {
 }
 
 /// Checks what each installed tool sends for the load that `change` gives; only tools in `cannot` may be unable to
-/// generate it. Other tests cover Prony itself.
+/// generate it. Other tests cover Prony itself; ghz does not speak HTTP/1.1.
 fn each_tool(change: impl Fn(Load) -> Load, cannot: &[&str], check: impl Fn(&str, &Seen)) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
     let drivers = Catalogue::read(&folder).unwrap();
-    for id in drivers.ids().filter(|id| *id != "prony") {
+    for id in drivers.ids().filter(|id| !["ghz", "prony"].contains(id)) {
         let manifest = drivers.get(id).unwrap();
         let tool = match Tool::find(id, manifest, Path::new("prony")) {
             Ok(tool) => tool,

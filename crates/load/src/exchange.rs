@@ -2,22 +2,28 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
+use prony_model::Outcome;
+use socket2::Socket;
+
+use crate::engine::{Mode, socket_for};
 use crate::request::WireRequest;
 use crate::response::{Response, excerpt};
-use crate::wire::grpc::CallWire;
-use crate::wire::h1::{Collect, H1Wire};
-use crate::wire::{Fault, OnClose, Which, Wire};
+use crate::target::Endpoint;
+use crate::tls::{HttpVersion, TlsClient};
+use crate::wire::h1::{Collect, H1Wire, Ignore};
+use crate::wire::h2::H2Wire;
+use crate::wire::tls::Channel;
+use crate::wire::{Eaten, End, Fault, OnClose, Responses, Which, Wire};
 
 /// Why there was no whole response.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "documented by the messages")]
 pub enum ExchangeError {
-    #[error("cannot connect to {address}: {source}")]
+    #[error("cannot connect to {endpoint}: {source}")]
     Connect {
-        address: SocketAddr,
+        endpoint: Endpoint,
         source: io::Error,
     },
     #[error("the connection failed ({source}) {received}")]
@@ -25,8 +31,10 @@ pub enum ExchangeError {
         source: io::Error,
         received: Received,
     },
-    #[error("malformed response: {0}")]
-    Malformed(#[from] Fault),
+    #[error("{}{}", introduction(.0), .0)]
+    Fault(#[from] Fault),
+    #[error("{0}")]
+    Unprocessed(Fault),
     #[error("the server closed the connection {0}")]
     Closed(Received),
     #[error("timed out after {timeout:?} {received}")]
@@ -39,6 +47,8 @@ pub enum ExchangeError {
 /// How much of a response arrived before it was cut short.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
+    /// Not even the end of the TLS handshake.
+    PartOfHandshake,
     /// Nothing.
     Nothing,
     /// A part of its head.
@@ -53,13 +63,14 @@ pub enum Received {
 }
 
 impl Received {
-    fn of(partial: Collect, bytes: usize) -> Self {
+    fn of(partial: Collect, wire: &mut dyn Wire) -> Self {
         match partial.into_response() {
             response if response.status != 0 => Self::Head {
                 status: response.status,
                 body: response.body,
             },
-            _ if bytes > 0 => Self::PartOfHead,
+            _ if !wire.is_ready() => Self::PartOfHandshake,
+            _ if wire.close() == OnClose::Truncated => Self::PartOfHead,
             _ => Self::Nothing,
         }
     }
@@ -68,6 +79,7 @@ impl Received {
 impl fmt::Display for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::PartOfHandshake => f.write_str("during the TLS handshake"),
             Self::Nothing => f.write_str("before any byte of a response"),
             Self::PartOfHead => f.write_str("in the middle of the response's head"),
             Self::Head { status, body } => write!(
@@ -80,127 +92,339 @@ impl fmt::Display for Received {
     }
 }
 
-/// Sends the first request of `request` over a new connection and reads the whole response.
+/// Sends the first request of `request` over a new connection, encrypted with `tls` if given, and reads the whole
+/// response.
 pub fn exchange(
-    address: SocketAddr,
+    endpoint: &Endpoint,
     request: &WireRequest,
+    tls: Option<&TlsClient>,
     timeout: Duration,
 ) -> Result<Response, ExchangeError> {
-    Conversation::new(address, request, timeout).ask()
+    Conversation::new(endpoint, request, tls, timeout).request()
+}
+
+/// Lets the server choose one of the versions of HTTP that `tls` offers; one that does not choose speaks HTTP/1.1.
+///
+/// # Errors
+///
+/// If there is no connection, or the handshake fails.
+pub fn negotiate(
+    endpoint: &Endpoint,
+    tls: &TlsClient,
+    timeout: Duration,
+) -> Result<HttpVersion, ExchangeError> {
+    let mut link = Link::connect(endpoint, timeout)?;
+    let mut channel = Channel::new(Silence, tls, None);
+    channel.open();
+    if let Some(fault) = channel.fault() {
+        return Err(fault.into());
+    }
+    loop {
+        let received = match link.turn(&mut channel) {
+            Ok(0) => {
+                return Err(match channel.close() {
+                    OnClose::Failed(fault) => fault.into(),
+                    _ => ExchangeError::Closed(Received::PartOfHandshake),
+                });
+            }
+            Ok(_) => channel.eat(link.received(), &mut Ignore),
+            Err(error) => return Err(link.error(error, Received::PartOfHandshake)),
+        };
+        if let Some(handshake) = channel.handshake() {
+            return Ok(handshake.agreement.http.unwrap_or(HttpVersion::Http1));
+        }
+        if let Err(fault) = received {
+            link.tell(&mut channel);
+            return Err(fault.into());
+        }
+    }
 }
 
 /// Sends the same request repeatedly, over one connection for as long as the server keeps it open.
 pub struct Conversation<'a> {
-    address: SocketAddr,
+    endpoint: Endpoint,
     timeout: Duration,
     wire: Box<dyn Wire + 'a>,
-    /// Whether the request may be resent over a new connection.
-    repeatable: bool,
-    stream: Option<TcpStream>,
+    /// Whether it does no harm if the server processes the request twice.
+    is_idempotent: bool,
+    link: Option<Link>,
     connections: u64,
 }
 
 impl<'a> Conversation<'a> {
     /// Does not connect yet. `timeout` is for each response.
-    pub fn new(address: SocketAddr, request: &'a WireRequest, timeout: Duration) -> Self {
-        let wire: Box<dyn Wire> = match request {
-            WireRequest::Http1(requests) => Box::new(H1Wire::new(requests, false)),
-            WireRequest::Grpc(call) => Box::new(CallWire::new(call)),
+    pub fn new(
+        endpoint: &Endpoint,
+        request: &'a WireRequest,
+        tls: Option<&TlsClient>,
+        timeout: Duration,
+    ) -> Self {
+        let wire = match request {
+            WireRequest::Http1(requests) => {
+                over(H1Wire::new(requests, false), tls, HttpVersion::Http1)
+            }
+            WireRequest::Http2(requests) => {
+                let wire = H2Wire::new(requests.requests(), false);
+                over(wire, tls, HttpVersion::Http2)
+            }
+            WireRequest::Grpc(call) => {
+                let wire = H2Wire::new(std::slice::from_ref(call), false);
+                over(wire, tls, HttpVersion::Http2)
+            }
         };
         Self {
-            address,
+            endpoint: endpoint.clone(),
             timeout,
             wire,
-            repeatable: request.is_idempotent(0),
-            stream: None,
+            is_idempotent: request.is_idempotent(0),
+            link: None,
             connections: 0,
         }
     }
 
-    /// How many connections were opened: more than one if the server closed one after a response.
+    /// How many connections were opened: more than one if the server closed one after a response, or did not process a
+    /// request.
     pub fn connections(&self) -> u64 {
         self.connections
     }
 
     /// Sends the first request of the set and reads the whole response. If the server closed the connection after the
-    /// last response, the request goes over a new one.
+    /// last response, or has certainly not processed the request, the request goes once more, over a new one.
     ///
     /// # Errors
     ///
     /// If no whole response arrives; the next request goes over a new connection.
-    pub fn ask(&mut self) -> Result<Response, ExchangeError> {
-        let until = Instant::now() + self.timeout;
-        let kept = self.stream.take();
+    pub fn request(&mut self) -> Result<Response, ExchangeError> {
+        let kept = self.link.take().filter(|_| !self.wire.is_finished());
         let is_kept = kept.is_some();
-        let mut stream = kept.map_or_else(|| self.connect(), Ok)?;
-        let mut result = self.converse(&mut stream, until);
-        let may_repeat = is_kept && self.repeatable;
-        if may_repeat
-            && result.as_ref().is_err_and(is_close)
-            && self.wire.close() == OnClose::BeforeResponse
+        let mut link = match kept {
+            Some(mut link) => {
+                link.restart(self.timeout);
+                link
+            }
+            None => self.connect(self.timeout)?,
+        };
+        let mut result = self.converse(&mut link);
+        if let Err(error) = &result
+            && self.may_repeat(error, is_kept)
         {
-            stream = self.connect()?;
-            result = self.converse(&mut stream, until);
+            link = self.connect(link.left())?;
+            result = self.converse(&mut link);
         }
         let (response, stays_open) = result?;
-        self.stream = stays_open.then_some(stream);
+        self.link = stays_open.then_some(link);
         Ok(response)
     }
 
-    fn connect(&mut self) -> Result<TcpStream, ExchangeError> {
-        let address = self.address;
-        let no_connection = |source| ExchangeError::Connect { address, source };
-        let stream = TcpStream::connect_timeout(&address, self.timeout).map_err(no_connection)?;
-        stream.set_nodelay(true).map_err(no_connection)?;
-        stream
-            .set_write_timeout(Some(self.timeout))
-            .map_err(no_connection)?;
+    /// Whether the request may be sent once more, if the exchange failed with `error` over a connection that was new or
+    /// kept.
+    fn may_repeat(&mut self, error: &ExchangeError, is_kept: bool) -> bool {
+        match error {
+            ExchangeError::Unprocessed(_) => true,
+            _ if !(is_kept && self.is_idempotent && is_close(error)) => false,
+            _ => self.wire.close() == OnClose::BeforeResponse,
+        }
+    }
+
+    fn connect(&mut self, timeout: Duration) -> Result<Link, ExchangeError> {
+        let link = Link::connect(&self.endpoint, timeout)?;
         self.wire.open();
         self.connections += 1;
-        Ok(stream)
+        Ok(link)
     }
 
     /// One request and its response, and whether the connection may be reused.
-    fn converse(
-        &mut self,
-        stream: &mut TcpStream,
-        until: Instant,
-    ) -> Result<(Response, bool), ExchangeError> {
-        let timeout = self.timeout;
-        let wire = &mut self.wire;
-        let (mut collect, mut received) = (Collect::default(), 0);
-        let mut buffer = vec![0; 64 * 1024];
-        wire.request(Which::default());
+    fn converse(&mut self, link: &mut Link) -> Result<(Response, bool), ExchangeError> {
+        let wire = &mut *self.wire;
+        let mut collect = Collect::default();
+        let mut is_requested = false;
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                let received = Received::of(collect, received);
-                return Err(ExchangeError::TimedOut { timeout, received });
+            if !is_requested && wire.is_ready() && wire.room() > 0 {
+                wire.request(Which::default());
+                is_requested = true;
             }
-            let read = stream
-                .write_all(wire.unsent())
-                .and_then(|()| stream.set_read_timeout(Some(left)));
-            wire.sent(wire.unsent().len());
-            let length = match read.and_then(|()| stream.read(&mut buffer)) {
-                Ok(0) => {
-                    return match wire.close() {
-                        OnClose::Whole(_) => Ok((collect.into_response(), false)),
-                        _ => Err(ExchangeError::Closed(Received::of(collect, received))),
-                    };
+            if link.received().is_empty() && !wire.has_more() {
+                match link.turn(wire) {
+                    Ok(0) => return closed(wire, collect),
+                    Ok(_) => {}
+                    Err(error) => return Err(link.error(error, Received::of(collect, wire))),
                 }
-                Ok(length) => length,
-                Err(error) if is_transient(&error) => continue,
-                Err(source) => {
-                    let received = Received::of(collect, received);
-                    return Err(ExchangeError::Io { source, received });
+            }
+            let eaten = wire.eat(link.received(), &mut collect);
+            link.eaten += eaten.as_ref().map_or(0, |eaten| eaten.bytes);
+            match eaten.map(|eaten| eaten.ended.map(|ended| ended.end)) {
+                Ok(None) if wire.is_closed() => {
+                    link.tell(wire);
+                    return closed(wire, collect);
                 }
-            };
-            received += length;
-            let eaten = wire.eat(&buffer[..length], Some(&mut collect))?;
-            if let Some(whole) = eaten.whole {
-                return Ok((collect.into_response(), whole.keep_alive));
+                Ok(None) => {}
+                Ok(Some(End::Whole(whole))) => {
+                    return Ok((collect.into_response(), whole.keep_alive));
+                }
+                Ok(Some(End::Unprocessed(fault))) => {
+                    link.tell(wire);
+                    return Err(ExchangeError::Unprocessed(fault));
+                }
+                Ok(Some(End::Failed(fault))) | Err(fault) => {
+                    link.tell(wire);
+                    return Err(fault.into());
+                }
             }
         }
+    }
+}
+
+/// What has arrived when the server closes the connection.
+fn closed(wire: &mut dyn Wire, collect: Collect) -> Result<(Response, bool), ExchangeError> {
+    match wire.close() {
+        OnClose::Whole(_) => Ok((collect.into_response(), false)),
+        OnClose::Failed(fault) => Err(fault.into()),
+        OnClose::BeforeResponse | OnClose::Truncated => {
+            Err(ExchangeError::Closed(Received::of(collect, wire)))
+        }
+    }
+}
+
+/// The wire itself, or TLS around it.
+fn over<'a>(
+    wire: impl Wire + 'a,
+    tls: Option<&TlsClient>,
+    http: HttpVersion,
+) -> Box<dyn Wire + 'a> {
+    match tls {
+        None => Box::new(wire),
+        Some(tls) => Box::new(Channel::new(wire, tls, Some(http))),
+    }
+}
+
+/// A connected socket, for a limited time.
+struct Link {
+    socket: Socket,
+    timeout: Duration,
+    until: Instant,
+    buffer: Vec<u8>,
+    /// How many bytes of the buffer the last turn received.
+    received: usize,
+    /// How many of these a wire has eaten: it stops at the end of a response.
+    eaten: usize,
+}
+
+impl Link {
+    fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ExchangeError> {
+        let no_connection = |source| ExchangeError::Connect {
+            endpoint: endpoint.clone(),
+            source,
+        };
+        let (socket, address) =
+            socket_for(endpoint, None, Mode::Blocking).map_err(no_connection)?;
+        socket
+            .connect_timeout(&address, timeout)
+            .and_then(|()| socket.set_write_timeout(Some(timeout)))
+            .map_err(no_connection)?;
+        Ok(Self {
+            socket,
+            timeout,
+            until: Instant::now() + timeout,
+            buffer: vec![0; 64 * 1024],
+            received: 0,
+            eaten: 0,
+        })
+    }
+
+    /// Starts the time for another response.
+    fn restart(&mut self, timeout: Duration) {
+        (self.timeout, self.until) = (timeout, Instant::now() + timeout);
+    }
+
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// Sends what the wire has to send, and waits for bytes from the server. Returns how many there are; 0 if the
+    /// server closed the connection.
+    fn turn(&mut self, wire: &mut dyn Wire) -> io::Result<usize> {
+        loop {
+            let left = self.left();
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.send(wire)?;
+            self.socket.set_read_timeout(Some(left))?;
+            match self.socket.read(&mut self.buffer) {
+                Err(error) if is_transient(&error) => {}
+                result => {
+                    self.received = *result.as_ref().unwrap_or(&0);
+                    self.eaten = 0;
+                    return result;
+                }
+            }
+        }
+    }
+
+    /// What the last turn received and nobody has eaten.
+    fn received(&self) -> &[u8] {
+        &self.buffer[self.eaten..self.received]
+    }
+
+    fn send(&mut self, wire: &mut dyn Wire) -> io::Result<()> {
+        loop {
+            let unsent = wire.unsent();
+            if unsent.is_empty() {
+                return Ok(());
+            }
+            let length = self.socket.write(unsent)?;
+            wire.sent(length);
+        }
+    }
+
+    /// Tells the server why the connection ends, if the wire has something to say. Whether it arrives makes no
+    /// difference here.
+    fn tell(&mut self, wire: &mut dyn Wire) {
+        let _ = self.send(wire);
+    }
+
+    fn error(&self, source: io::Error, received: Received) -> ExchangeError {
+        match source.kind() {
+            io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => ExchangeError::TimedOut {
+                timeout: self.timeout,
+                received,
+            },
+            _ => ExchangeError::Io { source, received },
+        }
+    }
+}
+
+/// A wire that sends nothing, and takes whatever arrives.
+struct Silence;
+
+impl Wire for Silence {
+    fn open(&mut self) {}
+
+    fn request(&mut self, _: Which) {}
+
+    fn unsent(&mut self) -> &[u8] {
+        &[]
+    }
+
+    fn sent(&mut self, _: usize) {}
+
+    fn eat(&mut self, bytes: &[u8], _: &mut dyn Responses) -> Result<Eaten, Fault> {
+        Ok(Eaten {
+            bytes: bytes.len(),
+            ended: None,
+        })
+    }
+
+    fn close(&mut self) -> OnClose {
+        OnClose::BeforeResponse
+    }
+}
+
+/// What to say before a fault that does not say it itself.
+fn introduction(fault: &Fault) -> &'static str {
+    match fault.outcome() {
+        Outcome::Malformed => "malformed response: ",
+        _ => "",
     }
 }
 

@@ -11,17 +11,20 @@ mod request;
 mod request_file;
 mod response;
 mod target;
+pub mod tls;
 pub mod wire;
 
 pub use engine::{LoadError, Progress, connections_allowed, run};
-pub use exchange::{Conversation, ExchangeError, Received, exchange};
+pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
 };
-pub use request::{Order, Request, RequestError, RequestSet, WireRequest};
+pub use request::{
+    Order, Request, RequestError, RequestParts, RequestSet, WireRequest, header_field,
+};
 pub use request_file::{LONGEST_REQUEST_FILE, RequestFile, RequestFileError};
 pub use response::{
     Expectation, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
     first_difference, same_bytes,
 };
-pub use target::{Endpoint, HttpUrl, TargetError};
+pub use target::{Endpoint, HttpUrl, Scheme, TargetError};

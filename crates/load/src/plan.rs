@@ -6,11 +6,12 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_model::{LoadShape, LoadSpec, Schedule, Stage, Target};
+use prony_model::{LoadShape, LoadSpec, Protocol, Schedule, Stage, Target};
 
 use crate::request::WireRequest;
 use crate::response::ResponseCheck;
 use crate::target::Endpoint;
+use crate::tls::TlsClient;
 
 /// A load on one target: everything that [`crate::run`] needs.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub struct LoadPlan {
     pub url: String,
     /// What to send.
     pub request: WireRequest,
+    /// How to set up TLS; `None` to send in the clear.
+    pub tls: Option<TlsClient>,
     /// When requests are due.
     pub shape: LoadShape,
     /// How many connections, over all threads; or users, with a connection each. A closed loop opens no more than it
@@ -40,8 +43,8 @@ pub struct LoadPlan {
     /// connection, at most as long as a response may take. Otherwise a machine that stands still for the whole time
     /// would leave no result.
     pub overtime: bool,
-    /// The most requests to measure. Requests in flight when the warm-up ends are always measured, even if they are
-    /// more.
+    /// The most requests to measure. If more are in flight when the time of the warm-up is up, those that end first still
+    /// belong to it.
     pub requests: Option<u64>,
     /// How long to send requests before measuring.
     pub warmup: Duration,
@@ -129,7 +132,7 @@ pub enum PlanError {
     ThreadsWithoutConnections { threads: usize, connections: usize },
     #[error("a load ends by a duration, by a number of requests, or by both: give at least one")]
     Endless,
-    #[error("{what} must be longer than zero")]
+    #[error("{what} must be more than zero")]
     Zero { what: &'static str },
     #[error("{0}")]
     Schedule(&'static str),
@@ -145,12 +148,12 @@ pub enum PlanError {
         most: u64,
     },
     #[error(
-        "{connections} connections with {pipeline} requests of {bytes} bytes in flight over each need more memory than the {} MiB that a pipeline may take: use fewer connections, a shallower pipeline or shorter requests",
-        MOST_PIPELINED_BYTES / (1024 * 1024)
+        "{connections} connections with {in_flight} requests of {bytes} bytes in flight over each need more memory than the {} MiB that requests in flight may take: use fewer connections, fewer requests in flight or shorter requests",
+        MOST_BYTES_IN_FLIGHT / (1024 * 1024)
     )]
-    PipelinedBytes {
+    BytesInFlight {
         connections: usize,
-        pipeline: usize,
+        in_flight: usize,
         bytes: u64,
     },
     #[error(
@@ -163,8 +166,8 @@ pub enum PlanError {
 pub const MOST_THREADS: usize = 1024;
 /// The most requests in flight over one connection.
 pub const MOST_PIPELINE: usize = 1000;
-/// The most bytes that pipelined requests may take over all connections.
-const MOST_PIPELINED_BYTES: u64 = 512 * 1024 * 1024;
+/// The most bytes that requests in flight may take over all connections.
+const MOST_BYTES_IN_FLIGHT: u64 = 512 * 1024 * 1024;
 /// Roughly the memory per request in flight beside its bytes.
 const KEPT_OF_REQUEST: u64 = 160;
 
@@ -179,6 +182,7 @@ impl LoadPlan {
             endpoint,
             url: url.into(),
             request: request.into(),
+            tls: None,
             shape: LoadShape::Closed,
             connections: 1,
             max_connections: 1,
@@ -218,7 +222,7 @@ impl LoadPlan {
             (_, Some(0)) => Err(zero("the number of requests")),
             _ if self.timeout.is_zero() => Err(zero("the timeout")),
             _ if self.deadline == Some(Duration::ZERO) => Err(zero("the deadline")),
-            _ if self.pipeline == 0 => Err(zero("the pipeline's depth")),
+            _ if self.pipeline == 0 => Err(zero(self.in_flight_words().depth)),
             _ => self
                 .validate_sizes()
                 .and_then(|()| self.validate_shape())
@@ -228,15 +232,19 @@ impl LoadPlan {
 
     fn validate_sizes(&self) -> Result<(), PlanError> {
         at_most("threads", self.threads as u64, MOST_THREADS as u64)?;
-        let pipeline = self.pipeline as u64;
-        at_most("requests in a pipeline", pipeline, MOST_PIPELINE as u64)?;
+        let in_flight = self.pipeline as u64;
+        at_most(
+            self.in_flight_words().requests,
+            in_flight,
+            MOST_PIPELINE as u64,
+        )?;
         let connections = self.connections.max(self.max_connections);
         let bytes = self.request.longest_bytes() + KEPT_OF_REQUEST;
-        let pipelined = (connections as u64).saturating_mul(pipeline.saturating_mul(bytes));
-        if pipeline > 1 && pipelined > MOST_PIPELINED_BYTES {
-            return Err(PlanError::PipelinedBytes {
+        let all_bytes = (connections as u64).saturating_mul(in_flight.saturating_mul(bytes));
+        if in_flight > 1 && all_bytes > MOST_BYTES_IN_FLIGHT {
+            return Err(PlanError::BytesInFlight {
                 connections,
-                pipeline: self.pipeline,
+                in_flight: self.pipeline,
                 bytes,
             });
         }
@@ -271,18 +279,13 @@ impl LoadPlan {
             });
         }
         if self.pipeline > 1 && !is_rate && self.shape != LoadShape::Closed {
-            return contradiction("pipelining", "users with think time");
+            return contradiction(self.in_flight_words().several, "users with think time");
         }
         if self.deadline.is_some() && !self.shape.is_open() {
             return contradiction("a deadline, which needs a schedule,", "a closed loop");
         }
-        if let WireRequest::Grpc(_) = self.request {
-            if self.pipeline > 1 {
-                return contradiction("pipelining", "gRPC");
-            }
-            if self.events || self.streams > 0 {
-                return contradiction("event streams", "gRPC");
-            }
+        if self.streams > 0 && matches!(self.request, WireRequest::Grpc(_)) {
+            return contradiction("held streams", "gRPC");
         }
         Ok(())
     }
@@ -297,7 +300,7 @@ impl LoadPlan {
         let sampling = self.sampling.as_ref()?;
         let at_random = sampling.choice == SampleChoice::AtRandom;
         // Events are read from the body as it arrives, and a gRPC message is split into frames.
-        let is_plain = matches!(self.request, WireRequest::Http1(_)) && !self.events;
+        let is_plain = !matches!(self.request, WireRequest::Grpc(_)) && !self.events;
         let body = sampling.check.body().filter(|_| at_random && is_plain)?;
         (body.len() <= SHORT_BODY).then_some(body)
     }
@@ -311,6 +314,7 @@ impl LoadPlan {
             max_connections: matches!(self.shape, LoadShape::Rate(_))
                 .then_some(self.max_connections),
             pipeline: self.pipeline,
+            multiplexed: false,
             requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
             threads: self.threads,
             duration_s: self.duration.map(seconds),
@@ -323,6 +327,36 @@ impl LoadPlan {
             streams: self.streams,
             first_byte: self.first_byte,
             events: self.events,
+            messages: self.events && matches!(self.request, WireRequest::Grpc(_)),
+        }
+        .over(self.protocol())
+    }
+
+    /// What several requests in flight over one connection are called.
+    fn in_flight_words(&self) -> InFlightWords {
+        match self.protocol().is_http1() {
+            true => InFlightWords {
+                depth: "the pipeline's depth",
+                requests: "requests in a pipeline",
+                several: "pipelining",
+            },
+            false => InFlightWords {
+                depth: "the number of streams per connection",
+                requests: "streams per connection",
+                several: "several streams per connection",
+            },
+        }
+    }
+
+    /// How its requests travel.
+    pub fn protocol(&self) -> Protocol {
+        match (&self.request, self.tls.is_some()) {
+            (WireRequest::Http1(_), false) => Protocol::Http11,
+            (WireRequest::Http1(_), true) => Protocol::Https11,
+            (WireRequest::Http2(_), false) => Protocol::H2c,
+            (WireRequest::Http2(_), true) => Protocol::H2,
+            (WireRequest::Grpc(_), false) => Protocol::Grpc,
+            (WireRequest::Grpc(_), true) => Protocol::GrpcTls,
         }
     }
 
@@ -331,9 +365,16 @@ impl LoadPlan {
         Target {
             url: self.url.clone(),
             method: self.request.method().into(),
+            protocol: self.protocol(),
             address: self.endpoint.to_string(),
         }
     }
+}
+
+struct InFlightWords {
+    depth: &'static str,
+    requests: &'static str,
+    several: &'static str,
 }
 
 fn zero(what: &'static str) -> PlanError {

@@ -3,8 +3,9 @@
 use http::{HeaderName, HeaderValue, Method};
 
 use crate::target::HttpUrl;
-use crate::wire::grpc::Call;
+use crate::tls::HttpVersion;
 use crate::wire::h1::RequestKind;
+use crate::wire::h2::{StreamRequest, StreamRequestError};
 
 /// Why a request is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -20,13 +21,103 @@ pub enum RequestError {
     HeaderValue(String),
     #[error("header `{0}` frames the body: Prony sets it itself, so leave it out")]
     Framing(String),
+    #[error(transparent)]
+    Http2(#[from] StreamRequestError),
     #[error("a load needs at least one request")]
     None,
     #[error("the weights must be one for each request, at least one of them above 0")]
     Weights,
 }
 
-/// A request, ready to be sent any number of times.
+/// A request, before it is encoded for a version of HTTP.
+#[derive(Clone, Debug)]
+pub struct RequestParts {
+    method: Method,
+    url: HttpUrl,
+    fields: Vec<(HeaderName, HeaderValue)>,
+    body: Vec<u8>,
+}
+
+impl RequestParts {
+    /// A request for `url`. `headers` are `Name: value` lines.
+    pub fn new(
+        method: &str,
+        url: &HttpUrl,
+        headers: &[String],
+        body: &[u8],
+    ) -> Result<Self, RequestError> {
+        Ok(Self {
+            method: Method::from_bytes(method.as_bytes())
+                .map_err(|_| RequestError::Method(method.into()))?,
+            url: url.clone(),
+            fields: headers
+                .iter()
+                .map(|line| header_field(line))
+                .collect::<Result<_, _>>()?,
+            body: body.to_vec(),
+        })
+    }
+
+    /// The request for HTTP/1.1. `Host` and `Content-Length` are added if they are missing.
+    pub fn http1(&self) -> Request {
+        let Self { method, fields, .. } = self;
+        let has = |name: &str| fields.iter().any(|(field, _)| field == name);
+        let closes = fields.iter().any(closes);
+        let line = format!("{method} {} HTTP/1.1\r\n", self.url.path()).into_bytes();
+        let mut encoded = Vec::new();
+        if !has("host") {
+            encoded.extend_from_slice(format!("Host: {}\r\n", self.url.host_header()).as_bytes());
+        }
+        for (name, value) in fields {
+            encoded.extend_from_slice(name.as_str().as_bytes());
+            encoded.extend_from_slice(b": ");
+            encoded.extend_from_slice(value.as_bytes());
+            encoded.extend_from_slice(b"\r\n");
+        }
+        if expects_length(method, &self.body) {
+            let length = format!("Content-Length: {}\r\n", self.body.len());
+            encoded.extend_from_slice(length.as_bytes());
+        }
+        encoded.extend_from_slice(b"\r\n");
+        encoded.extend_from_slice(&self.body);
+        let close: &[u8] = if closes {
+            b""
+        } else {
+            b"Connection: close\r\n"
+        };
+        Request {
+            kind: RequestKind::of(method),
+            method: method.clone(),
+            encoded_closing: [&line, close, &encoded].concat(),
+            encoded: [line, encoded].concat(),
+            closes,
+        }
+    }
+
+    /// The request for HTTP/2.
+    ///
+    /// # Errors
+    ///
+    /// If HTTP/2 cannot express it.
+    pub fn http2(&self) -> Result<StreamRequest, RequestError> {
+        let url = &self.url;
+        Ok(StreamRequest::http(
+            &self.method,
+            url.scheme().name(),
+            url.host_header(),
+            url.path(),
+            &self.fields,
+            &self.body,
+        )?)
+    }
+}
+
+/// Whether a request says how long its body is.
+pub(crate) fn expects_length(method: &Method, body: &[u8]) -> bool {
+    !body.is_empty() || matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+}
+
+/// A request for HTTP/1.1, ready to be sent any number of times.
 #[derive(Clone, Debug)]
 pub struct Request {
     method: Method,
@@ -46,42 +137,7 @@ impl Request {
         headers: &[String],
         body: &[u8],
     ) -> Result<Self, RequestError> {
-        let method = Method::from_bytes(method.as_bytes())
-            .map_err(|_| RequestError::Method(method.into()))?;
-        let mut fields = Vec::with_capacity(headers.len());
-        for line in headers {
-            fields.push(header(line)?);
-        }
-        let has = |name: &str| fields.iter().any(|(field, _)| field == name);
-        let closes = fields.iter().any(closes);
-        let line = format!("{method} {} HTTP/1.1\r\n", url.path()).into_bytes();
-        let mut encoded = Vec::new();
-        if !has("host") {
-            encoded.extend_from_slice(format!("Host: {}\r\n", url.host_header()).as_bytes());
-        }
-        for (name, value) in &fields {
-            encoded.extend_from_slice(name.as_str().as_bytes());
-            encoded.extend_from_slice(b": ");
-            encoded.extend_from_slice(value.as_bytes());
-            encoded.extend_from_slice(b"\r\n");
-        }
-        if !body.is_empty() || matches!(method, Method::POST | Method::PUT | Method::PATCH) {
-            encoded.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
-        }
-        encoded.extend_from_slice(b"\r\n");
-        encoded.extend_from_slice(body);
-        let close: &[u8] = if closes {
-            b""
-        } else {
-            b"Connection: close\r\n"
-        };
-        Ok(Self {
-            kind: RequestKind::of(&method),
-            method,
-            encoded_closing: [&line, close, &encoded].concat(),
-            encoded: [line, encoded].concat(),
-            closes,
-        })
+        Ok(RequestParts::new(method, url, headers, body)?.http1())
     }
 
     /// The encoded request.
@@ -117,8 +173,8 @@ impl Request {
 
 /// Several requests to one server, and their order.
 #[derive(Clone, Debug)]
-pub struct RequestSet {
-    requests: Vec<Request>,
+pub struct RequestSet<R = Request> {
+    requests: Vec<R>,
     order: Order,
 }
 
@@ -131,11 +187,11 @@ pub enum Order {
     Random(Vec<u32>),
 }
 
-impl RequestSet {
+impl<R> RequestSet<R> {
     /// # Errors
     ///
     /// If there is no request, or if the weights are not one per request with a sum above 0.
-    pub fn new(requests: Vec<Request>, order: Order) -> Result<Self, RequestError> {
+    pub fn new(requests: Vec<R>, order: Order) -> Result<Self, RequestError> {
         if requests.is_empty() {
             return Err(RequestError::None);
         }
@@ -148,7 +204,7 @@ impl RequestSet {
     }
 
     /// The requests; at least one.
-    pub fn requests(&self) -> &[Request] {
+    pub fn requests(&self) -> &[R] {
         &self.requests
     }
 
@@ -157,16 +213,16 @@ impl RequestSet {
         &self.order
     }
 
-    /// Their method, if they all have the same.
-    pub fn method(&self) -> &str {
-        let first = self.requests[0].method();
-        let is_common = self.requests.iter().all(|it| it.method() == first);
+    /// Their method, if they all have the same; `method` tells that of one.
+    fn common_method<'a>(&'a self, method: impl Fn(&'a R) -> &'a str) -> &'a str {
+        let first = method(&self.requests[0]);
+        let is_common = self.requests.iter().all(|it| method(it) == first);
         if is_common { first } else { "various" }
     }
 }
 
-impl From<Request> for RequestSet {
-    fn from(request: Request) -> Self {
+impl<R> From<R> for RequestSet<R> {
+    fn from(request: R) -> Self {
         Self {
             requests: vec![request],
             order: Order::InTurn,
@@ -174,13 +230,39 @@ impl From<Request> for RequestSet {
     }
 }
 
-/// A request with the wire that it goes over.
+impl RequestSet<RequestParts> {
+    /// The requests, encoded for that version of HTTP.
+    ///
+    /// # Errors
+    ///
+    /// If the version cannot express one of them.
+    pub fn encode(self, http: HttpVersion) -> Result<WireRequest, RequestError> {
+        let Self { requests, order } = self;
+        Ok(match http {
+            HttpVersion::Http1 => WireRequest::Http1(RequestSet {
+                requests: requests.into_iter().map(|it| it.http1()).collect(),
+                order,
+            }),
+            HttpVersion::Http2 => WireRequest::Http2(RequestSet {
+                requests: requests
+                    .into_iter()
+                    .map(|it| it.http2())
+                    .collect::<Result<_, _>>()?,
+                order,
+            }),
+        })
+    }
+}
+
+/// Requests with the wire that they go over.
 #[derive(Clone, Debug)]
 pub enum WireRequest {
     /// HTTP/1.1.
     Http1(RequestSet),
-    /// A unary gRPC call.
-    Grpc(Call),
+    /// HTTP/2.
+    Http2(RequestSet<StreamRequest>),
+    /// A gRPC call.
+    Grpc(StreamRequest),
 }
 
 impl From<Request> for WireRequest {
@@ -195,9 +277,12 @@ impl From<RequestSet> for WireRequest {
     }
 }
 
-impl From<Call> for WireRequest {
-    fn from(call: Call) -> Self {
-        Self::Grpc(call)
+impl From<StreamRequest> for WireRequest {
+    fn from(request: StreamRequest) -> Self {
+        match request.call_kind() {
+            Some(_) => Self::Grpc(request),
+            None => Self::Http2(request.into()),
+        }
     }
 }
 
@@ -205,20 +290,27 @@ impl WireRequest {
     /// The method's name.
     pub fn method(&self) -> &str {
         match self {
-            Self::Http1(requests) => requests.method(),
+            Self::Http1(requests) => requests.common_method(Request::method),
+            Self::Http2(requests) => requests.common_method(StreamRequest::method),
             Self::Grpc(_) => "POST",
         }
     }
 
-    /// The length in bytes of the longest HTTP/1.1 request.
+    /// How many requests there are, and their order if there are several.
+    pub(crate) fn order(&self) -> (usize, &Order) {
+        match self {
+            Self::Http1(set) => (set.requests.len(), &set.order),
+            Self::Http2(set) => (set.requests.len(), &set.order),
+            Self::Grpc(_) => (1, &Order::InTurn),
+        }
+    }
+
+    /// How many bytes of memory each request in flight may take until it is sent.
     pub(crate) fn longest_bytes(&self) -> u64 {
         let longest = match self {
-            Self::Http1(set) => set
-                .requests()
-                .iter()
-                .map(|it| it.closing_bytes().len())
-                .max(),
-            Self::Grpc(_) => None,
+            Self::Http1(set) => set.requests.iter().map(|it| it.closing_bytes().len()).max(),
+            Self::Http2(set) => set.requests.iter().map(StreamRequest::queued_bytes).max(),
+            Self::Grpc(call) => Some(call.queued_bytes()),
         };
         longest.unwrap_or(0) as u64
     }
@@ -227,7 +319,8 @@ impl WireRequest {
     /// its server knows.
     pub(crate) fn is_idempotent(&self, number: usize) -> bool {
         match self {
-            Self::Http1(set) => set.requests()[number].is_idempotent(),
+            Self::Http1(set) => set.requests[number].is_idempotent(),
+            Self::Http2(set) => set.requests[number].is_idempotent(),
             Self::Grpc(_) => false,
         }
     }
@@ -235,13 +328,18 @@ impl WireRequest {
     /// Whether that request of the set asks the server to close the connection after the response.
     pub(crate) fn closes(&self, number: usize) -> bool {
         match self {
-            Self::Http1(set) => set.requests()[number].closes(),
-            Self::Grpc(_) => false,
+            Self::Http1(set) => set.requests[number].closes(),
+            Self::Http2(_) | Self::Grpc(_) => false,
         }
     }
 }
 
-fn header(line: &str) -> Result<(HeaderName, HeaderValue), RequestError> {
+/// The field of a `Name: value` line.
+///
+/// # Errors
+///
+/// If it is none, or one that frames the body.
+pub fn header_field(line: &str) -> Result<(HeaderName, HeaderValue), RequestError> {
     let (name, value) = line
         .split_once(':')
         .ok_or_else(|| RequestError::HeaderShape(line.into()))?;

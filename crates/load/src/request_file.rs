@@ -12,10 +12,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::request::{Request, RequestError};
+use crate::request::{RequestError, RequestParts};
 use crate::target::HttpUrl;
 
-/// The longest file of requests, in bytes: all of them are held in memory, encoded.
+/// The longest file of requests, in bytes: all of them are held in memory.
 pub const LONGEST_REQUEST_FILE: u64 = 256 * 1024 * 1024;
 
 const FIELDS: [&str; 6] = ["method", "path", "url", "headers", "body", "body_base64"];
@@ -40,7 +40,7 @@ pub struct RequestFile {
     /// The server: the one given, or else that of the first line's `url`.
     pub server: HttpUrl,
     /// The requests in the order of their lines; at least one.
-    pub requests: Vec<Request>,
+    pub requests: Vec<RequestParts>,
 }
 
 impl RequestFile {
@@ -97,13 +97,14 @@ fn request(
     line: &[u8],
     server: &mut Option<HttpUrl>,
     headers: &[String],
-) -> Result<Request, String> {
+) -> Result<RequestParts, String> {
     let fields = object(line)?;
     let url = url(&fields, server.as_ref())?;
     let method = text(&fields, "method")?.unwrap_or("GET");
     let headers = merged(own_headers(&fields)?, headers);
     let body = body(&fields)?;
-    let request = Request::new(method, &url, &headers, &body).map_err(|error| wrong(&error))?;
+    let request =
+        RequestParts::new(method, &url, &headers, &body).map_err(|error| wrong(&error))?;
     server.get_or_insert(url);
     Ok(request)
 }

@@ -18,11 +18,17 @@ use nix::errno::Errno;
 pub enum TargetError {
     #[error("the URL is empty; write for instance http://localhost:8080/")]
     Empty,
-    #[error("`{url}` is not a URL: two slashes follow `http:`; did you mean `http://{rest}`?")]
-    Slashes { url: String, rest: String },
+    #[error(
+        "`{url}` is not a URL: two slashes follow `{scheme}:`; did you mean `{scheme}://{rest}`?"
+    )]
+    Slashes {
+        url: String,
+        scheme: &'static str,
+        rest: String,
+    },
     #[error("`{url}` has no scheme; did you mean `http://{url}`?")]
     NoScheme { url: String },
-    #[error("`{scheme}` is not supported: Prony loads http:// URLs")]
+    #[error("`{scheme}` is not supported: Prony loads http:// and https:// URLs")]
     Scheme { scheme: String },
     #[error("`{url}` is not a URL: {reason}")]
     Syntax { url: String, reason: String },
@@ -88,10 +94,44 @@ impl Endpoint {
     }
 }
 
-/// An `http://` URL.
+/// Whether a URL is of HTTP in the clear or over TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// `http`.
+    Http,
+    /// `https`.
+    Https,
+}
+
+impl Scheme {
+    const ALL: [Self; 2] = [Self::Http, Self::Https];
+
+    /// Its name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    const fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    fn of_name(name: &str) -> Option<Self> {
+        let is_meant = |scheme: &Self| name.eq_ignore_ascii_case(scheme.name());
+        Self::ALL.into_iter().find(is_meant)
+    }
+}
+
+/// An `http://` or `https://` URL.
 #[derive(Clone, Debug)]
 pub struct HttpUrl {
     text: String,
+    scheme: Scheme,
     host: String,
     port: u16,
     host_header: String,
@@ -107,6 +147,11 @@ impl HttpUrl {
     /// The value of the `Host` header.
     pub fn host_header(&self) -> &str {
         &self.host_header
+    }
+
+    /// The scheme.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// The URL as it was given.
@@ -130,12 +175,14 @@ impl HttpUrl {
     ///
     /// If no URL may have that path.
     pub fn with_path(&self, path: &str) -> Result<Self, TargetError> {
-        format!("http://{}{path}", self.host_header).parse()
+        format!("{}://{}{path}", self.scheme.name(), self.host_header).parse()
     }
 
-    /// Whether both name the same server: the same host, ignoring case, and the same port.
+    /// Whether both name the same server: the same scheme, the same host, ignoring case, and the same port.
     pub fn is_same_server(&self, other: &Self) -> bool {
-        self.host.eq_ignore_ascii_case(&other.host) && self.port == other.port
+        self.scheme == other.scheme
+            && self.host.eq_ignore_ascii_case(&other.host)
+            && self.port == other.port
     }
 
     /// The first of the host's addresses that accepts a connection within `timeout`.
@@ -169,11 +216,9 @@ impl FromStr for HttpUrl {
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(without_scheme(text));
         };
-        if !scheme.eq_ignore_ascii_case("http") {
-            return Err(TargetError::Scheme {
-                scheme: scheme.into(),
-            });
-        }
+        let scheme = Scheme::of_name(scheme).ok_or_else(|| TargetError::Scheme {
+            scheme: scheme.into(),
+        })?;
         if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
             return Err(no_host(text));
         }
@@ -190,10 +235,12 @@ impl FromStr for HttpUrl {
         if authority.host().is_empty() {
             return Err(no_host(text));
         }
-        let port = port_of(authority).ok_or_else(|| syntax("its port is not 1 to 65535"))?;
+        let port =
+            port_of(authority, scheme).ok_or_else(|| syntax("its port is not 1 to 65535"))?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         Ok(Self {
             text: text.into(),
+            scheme,
             host: authority.host().trim_matches(['[', ']']).into(),
             port,
             host_header: authority.as_str().into(),
@@ -215,24 +262,29 @@ fn no_host(url: &str) -> TargetError {
 
 /// Why a text without `://` is not a URL.
 fn without_scheme(text: &str) -> TargetError {
-    let (url, of_http) = (text.to_owned(), text.get(..5));
-    match of_http.filter(|start| start.eq_ignore_ascii_case("http:")) {
-        _ if text.trim().is_empty() => TargetError::Empty,
-        Some(start) => match text[start.len()..].trim_start_matches('/') {
-            "" => no_host(text),
-            rest => TargetError::Slashes {
-                rest: rest.to_owned(),
-                url,
-            },
+    let url = text.to_owned();
+    if text.trim().is_empty() {
+        return TargetError::Empty;
+    }
+    let named = text.split_once(':');
+    let Some((scheme, rest)) = named.and_then(|(name, rest)| Some((Scheme::of_name(name)?, rest)))
+    else {
+        return TargetError::NoScheme { url };
+    };
+    match rest.trim_start_matches('/') {
+        "" => no_host(text),
+        rest => TargetError::Slashes {
+            rest: rest.to_owned(),
+            scheme: scheme.name(),
+            url,
         },
-        None => TargetError::NoScheme { url },
     }
 }
 
-/// The port of an authority without a user name; 80 by default.
-fn port_of(authority: &Authority) -> Option<u16> {
+/// The port of an authority without a user name; that of the scheme by default.
+fn port_of(authority: &Authority, scheme: Scheme) -> Option<u16> {
     match authority.as_str().strip_prefix(authority.host())? {
-        "" => Some(80),
+        "" => Some(scheme.default_port()),
         port => port
             .strip_prefix(':')?
             .parse()
@@ -257,7 +309,9 @@ mod tests {
         let url: HttpUrl = "HTTP://example.test".parse().unwrap();
         assert_eq!((url.port, url.path()), (80, "/"));
         let url: HttpUrl = "http://example.test?x".parse().unwrap();
-        assert_eq!(url.path(), "/?x");
+        assert_eq!((url.scheme(), url.path()), (Scheme::Http, "/?x"));
+        let url: HttpUrl = "https://example.test/".parse().unwrap();
+        assert_eq!((url.scheme(), url.port), (Scheme::Https, 443));
     }
 
     #[test]
@@ -267,6 +321,12 @@ mod tests {
         assert_eq!(other.as_str(), "http://[::1]:8080/c?d");
         assert!(url.is_same_server(&other));
         assert!(!url.is_same_server(&"http://[::1]/".parse().unwrap()));
+        let secure: HttpUrl = "https://[::1]:8080/".parse().unwrap();
+        assert!(!url.is_same_server(&secure));
+        assert_eq!(
+            secure.with_path("/b").unwrap().as_str(),
+            "https://[::1]:8080/b"
+        );
         assert!(url.with_path("/a b").is_err());
         let upper: HttpUrl = "http://A/".parse().unwrap();
         assert!(upper.is_same_server(&"http://a:80/x".parse().unwrap()));
@@ -275,7 +335,8 @@ mod tests {
     #[test]
     fn an_invalid_url_is_refused_with_a_hint() {
         assert!(error("localhost:8080/x").contains("did you mean `http://localhost:8080/x`"));
-        assert!(error("https://a/").contains("`https` is not supported"));
+        assert!(error("ftp://a/").contains("`ftp` is not supported"));
+        assert!(error("https:/a").contains("did you mean `https://a`?"));
         assert!(error("").contains("the URL is empty; write for instance http://"));
         assert!(error("http:/127.0.0.1/x").contains("did you mean `http://127.0.0.1/x`?"));
         assert!(error("HTTP:a").contains("did you mean `http://a`?"));

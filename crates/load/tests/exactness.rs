@@ -91,6 +91,7 @@ fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
         cpus: 1.try_into().unwrap(),
         assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
         work: Work::default(),
+        tls: None,
     };
     let server = ScriptedServer::bind(&config, script).unwrap();
     let address = server.address();

@@ -1,4 +1,4 @@
-//! The gRPC wire over real sockets, against the HTTP/2 server of the `h2` crate.
+//! gRPC calls over real sockets, against the HTTP/2 server of the `h2` crate.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,9 +9,10 @@ use h2::RecvStream;
 use h2::server::{self, SendResponse};
 use http::{HeaderMap, HeaderValue, Request};
 use prony_load::Response;
-use prony_load::wire::grpc::{Call, CallWire};
+use prony_load::wire::grpc::Call;
 use prony_load::wire::h1::Collect;
-use prony_load::wire::{Fault, OnClose, Which, Whole, Wire};
+use prony_load::wire::h2::{H2Wire, StreamRequest};
+use prony_load::wire::{End, OnClose, Responses, Which, Whole, Wire};
 
 /// How many calls a connection of the server takes before it goes away.
 const CALLS: usize = 100;
@@ -81,22 +82,35 @@ async fn response(request: Request<RecvStream>, mut respond: SendResponse<Bytes>
 }
 
 /// One connection to the server.
-struct Client {
+struct Client<'a> {
     stream: TcpStream,
-    wire: CallWire,
+    wire: H2Wire<'a>,
 }
 
-impl Client {
-    fn connect(address: SocketAddr, call: &Call) -> Self {
+/// Keeps the one response.
+struct Kept(Collect);
+
+impl Responses for Kept {
+    fn begun(&mut self, _: usize) {}
+
+    fn keep(&mut self, _: usize) -> Option<&mut Collect> {
+        Some(&mut self.0)
+    }
+
+    fn events(&mut self, _: usize, _: u64) {}
+}
+
+impl<'a> Client<'a> {
+    fn connect(address: SocketAddr, call: &'a StreamRequest) -> Self {
         Self {
             stream: TcpStream::connect(address).unwrap(),
-            wire: CallWire::new(call),
+            wire: H2Wire::new(std::slice::from_ref(call), false),
         }
     }
 
     /// Sends the call and reads the response, `size` bytes at a time.
-    fn call(&mut self, size: usize) -> Result<(Whole, Response), Fault> {
-        let (mut collect, mut buffer) = (Collect::default(), vec![0; size]);
+    fn call(&mut self, size: usize) -> (Whole, Response) {
+        let (mut kept, mut buffer) = (Kept(Collect::default()), vec![0; size]);
         self.wire.request(Which::default());
         loop {
             while !self.wire.unsent().is_empty() {
@@ -107,28 +121,40 @@ impl Client {
             if length == 0 {
                 panic!("closed: {:?}", self.wire.close());
             }
-            if let Some(whole) = self.wire.eat(&buffer[..length], Some(&mut collect))?.whole {
-                return Ok((whole, collect.into_response()));
+            let mut bytes = &buffer[..length];
+            let mut whole = None;
+            while !bytes.is_empty() {
+                let eaten = self.wire.eat(bytes, &mut kept).unwrap();
+                bytes = &bytes[eaten.bytes..];
+                whole = eaten.ended.or(whole);
+            }
+            match whole.map(|ended| ended.end) {
+                None => {}
+                Some(End::Whole(whole)) => return (whole, kept.0.into_response()),
+                Some(end) => panic!("{end:?}"),
             }
         }
     }
 }
 
-fn call(path: &str, message: &[u8]) -> Call {
-    Call::new(path, "localhost", message).unwrap()
+fn call(path: &str, message: &[u8]) -> StreamRequest {
+    let message = message.to_vec();
+    Call::unary(path, "localhost", &message).encode().unwrap()
 }
 
 #[test]
 fn calls_get_a_response_until_the_server_goes_away() {
-    let mut client = Client::connect(serve(), &call("/x/Echo", b"\x0a\x01x"));
+    let call = call("/x/Echo", b"\x0a\x01x");
+    let mut client = Client::connect(serve(), &call);
     for number in 1..=CALLS {
-        let (whole, response) = client.call(1 + number * 7).unwrap();
+        let (whole, response) = client.call(1 + number * 7);
         assert_eq!((whole.status, whole.rpc_status), (200, Some(0)));
         assert_eq!((whole.body_bytes, &*response.body), (3, &b"\x0a\x01x"[..]));
         let value = response.header("x-number").unwrap();
         assert_eq!(value.split_once('-').unwrap().0, number.to_string());
         assert_eq!(response.header("grpc-status"), Some("0"));
-        assert_eq!(whole.keep_alive, number < CALLS, "call {number}");
+        let takes_more = !client.wire.is_finished();
+        assert_eq!(takes_more, number < CALLS, "call {number}");
     }
 }
 
@@ -137,9 +163,10 @@ fn long_messages_go_both_ways() {
     let message: Vec<u8> = (0..3_000_000u32)
         .map(|number| (number >> 4) as u8)
         .collect();
-    let mut client = Client::connect(serve(), &call("/x/Echo", &message));
+    let call = call("/x/Echo", &message);
+    let mut client = Client::connect(serve(), &call);
     for _ in 0..2 {
-        let (whole, response) = client.call(64 * 1024).unwrap();
+        let (whole, response) = client.call(64 * 1024);
         assert_eq!(whole.body_bytes, 3_000_000);
         assert!(response.body == message);
     }
@@ -147,11 +174,13 @@ fn long_messages_go_both_ways() {
 
 #[test]
 fn an_error_is_a_response() {
-    let mut client = Client::connect(serve(), &call("/x/Fail", b""));
+    let call = call("/x/Fail", b"");
+    let mut client = Client::connect(serve(), &call);
     for _ in 0..3 {
-        let (whole, response) = client.call(1000).unwrap();
+        let (whole, response) = client.call(1000);
         assert_eq!((whole.rpc_status, whole.keep_alive), (Some(5), true));
         assert_eq!(response.header("grpc-message"), Some("not here"));
+        assert_eq!(client.wire.message(), Some("not here"));
     }
     assert_eq!(client.wire.close(), OnClose::BeforeResponse);
 }

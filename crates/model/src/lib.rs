@@ -16,6 +16,7 @@ mod load_json;
 mod named;
 mod noise;
 mod outcome;
+mod protocol;
 mod published;
 mod run;
 #[cfg(any(test, feature = "sample"))]
@@ -31,14 +32,15 @@ pub use disturbance::Disturbance;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::from_json;
 pub use load::{
-    Ended, Events, GeneratorCost, HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop,
-    Scheduling, Target, Timeline, WarmupResult, WrongResponse,
+    Ended, Events, GeneratorCost, Handshakes, HeldStreams, LoadResult, LoadShape, LoadSpec,
+    OpenLoop, Scheduling, Target, Timeline, TlsResult, WarmupResult, WrongResponse,
 };
 pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
     Outside, OutsideServer, noisy, worst_of,
 };
 pub use outcome::{Checked, Outcome, Outcomes};
+pub use protocol::Protocol;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, ServerRecord,

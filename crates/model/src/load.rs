@@ -1,10 +1,11 @@
 //! The result of one load on one target: the body of `prony load --json`.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Checked, LatencySummary, Outcomes, Schedule, TcpEvents};
+use crate::{Checked, LatencySummary, Outcomes, Protocol, Schedule, TcpEvents};
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +63,9 @@ pub struct LoadSpec {
     /// How many requests are in flight over one connection at a time.
     #[serde(default = "one")]
     pub pipeline: usize,
+    /// Whether these are streams of HTTP/2 or gRPC; otherwise they are pipelined.
+    #[serde(default)]
+    pub multiplexed: bool,
     /// After how many responses a connection is closed and replaced; `None` to keep it.
     #[serde(default)]
     pub requests_per_connection: Option<u64>,
@@ -95,13 +99,26 @@ pub struct LoadSpec {
     /// Whether responses are read as event streams, and their events counted and timed.
     #[serde(default)]
     pub events: bool,
+    /// Whether the events are the messages of gRPC streams.
+    #[serde(default)]
+    pub messages: bool,
 }
 
 impl LoadSpec {
-    /// Whether two loads are the same apart from the seed: each round of a run has its own.
+    /// The load over a protocol, which decides how several requests are in flight over one connection.
+    pub fn over(self, protocol: Protocol) -> Self {
+        Self {
+            multiplexed: self.pipeline > 1 && !protocol.is_http1(),
+            ..self
+        }
+    }
+
+    /// Whether two loads of a workload are the same apart from the seed: each round of a run has its own. The
+    /// workload's protocol decides whether a load is multiplexed, and older records do not tell.
     pub fn same_load(&self, other: &LoadSpec) -> bool {
         let like_other = LoadSpec {
             seed: other.seed,
+            multiplexed: other.multiplexed,
             ..self.clone()
         };
         like_other == *other
@@ -116,6 +133,7 @@ impl Default for LoadSpec {
             connections: 1,
             max_connections: None,
             pipeline: one(),
+            multiplexed: false,
             requests_per_connection: None,
             threads: 1,
             duration_s: None,
@@ -128,6 +146,7 @@ impl Default for LoadSpec {
             streams: 0,
             first_byte: false,
             events: false,
+            messages: false,
         }
     }
 }
@@ -143,6 +162,8 @@ pub struct Target {
     pub url: String,
     /// The request's method.
     pub method: String,
+    /// The protocol.
+    pub protocol: Protocol,
     /// The socket address.
     pub address: String,
 }
@@ -157,6 +178,30 @@ pub enum Ended {
     Requests,
     /// The user stopped it; the figures cover the time until then.
     Interrupted,
+}
+
+/// The TLS of a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TlsResult {
+    /// The version of TLS; `None` if no handshake succeeded.
+    pub version: Option<String>,
+    /// The IANA name of the cipher suite; `None` if no handshake succeeded.
+    pub cipher_suite: Option<String>,
+    /// Handshakes with a key exchange and a certificate.
+    pub full: Handshakes,
+    /// Handshakes that resumed an earlier session.
+    pub resumed: Handshakes,
+}
+
+/// Handshakes of one kind, measured part only.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Handshakes {
+    /// How many succeeded.
+    pub count: u64,
+    /// From the established connection until requests may be sent; `None` if there was none.
+    pub duration_ns: Option<LatencySummary>,
+    /// The histogram behind `duration_ns`: HdrHistogram V2, base64.
+    pub histogram: String,
 }
 
 /// What happened before measuring began. The other figures do not include it.
@@ -259,10 +304,10 @@ pub struct OpenLoop {
     /// Requests due in the measured part.
     #[serde(default)]
     pub due: u64,
-    /// How many of these were sent.
+    /// How many of these began in time, whether or not their connection could be opened.
     #[serde(default)]
     pub sent: u64,
-    /// `sent` / `asked`: 1 if the requested rate was reached.
+    /// `sent` / `due`: 1 if the generator kept the rate.
     #[serde(default)]
     pub rate_ratio: f64,
     /// Ok requests that were already due when their user (or, at a rate, any connection) became free.
@@ -351,6 +396,9 @@ pub struct LoadResult {
     /// Complete responses by status, in the measured part.
     #[serde(deserialize_with = "counts_by_status")]
     pub statuses: BTreeMap<u16, u64>,
+    /// Responses to gRPC calls by their `grpc-status`, in the measured part.
+    #[serde(default, deserialize_with = "counts_by_status")]
+    pub rpc_statuses: BTreeMap<u32, u64>,
     /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
     /// byte of its response, ok responses only; `None` if there was none.
     pub latency_ns: Option<LatencySummary>,
@@ -365,6 +413,9 @@ pub struct LoadResult {
     pub streams: Option<HeldStreams>,
     /// How long connections took to open; `None` if none was opened.
     pub connect_ns: Option<LatencySummary>,
+    /// What TLS agreed on, and how long that took; `None` without TLS.
+    #[serde(default)]
+    pub tls: Option<TlsResult>,
     /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
     pub histogram: String,
     /// Share (0 to 1) of latencies within one standard deviation of their mean.
@@ -406,9 +457,9 @@ impl LoadResult {
 
 /// Parses the keys, which are strings in JSON. Serde does that by itself, but not inside a tagged enum such as
 /// [`TrialResult`](crate::TrialResult).
-fn counts_by_status<'de, D: Deserializer<'de>>(
+fn counts_by_status<'de, S: FromStr + Ord, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<BTreeMap<u16, u64>, D::Error> {
+) -> Result<BTreeMap<S, u64>, D::Error> {
     BTreeMap::<String, u64>::deserialize(deserializer)?
         .into_iter()
         .map(|(status, count)| match status.parse() {

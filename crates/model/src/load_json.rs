@@ -26,6 +26,7 @@ fn whole(shape: LoadShape) -> LoadSpec {
         connections: 64,
         max_connections: Some(500),
         pipeline: 16,
+        multiplexed: true,
         requests_per_connection: Some(100),
         threads: 2,
         duration_s: Some(10.5),
@@ -38,6 +39,7 @@ fn whole(shape: LoadShape) -> LoadSpec {
         streams: 1_000,
         first_byte: true,
         events: true,
+        messages: true,
     }
 }
 
@@ -115,6 +117,7 @@ fn a_trial_recorded_before_rates_existed_is_read() {
         let fields = [
             "max_connections",
             "pipeline",
+            "multiplexed",
             "requests_per_connection",
             "deadline_s",
             "seed",
@@ -155,6 +158,7 @@ fn a_trial_recorded_before_rates_existed_is_read() {
     );
     let read: TrialRecord = read(&old);
     assert_eq!(read.trial.load.pipeline, 1);
+    assert!(!read.trial.load.multiplexed);
     let TrialResult::Measured(measured) = read.result else {
         panic!("it was measured");
     };
@@ -178,20 +182,41 @@ fn a_result_round_trips() {
 }
 
 #[test]
-fn only_the_seed_may_differ_between_equal_loads() {
+fn requests_are_multiplexed_over_http2_if_there_are_several() {
+    let multiplexed = |pipeline, protocol| {
+        let load = LoadSpec {
+            pipeline,
+            ..LoadSpec::default()
+        };
+        load.over(protocol).multiplexed
+    };
+    for protocol in Protocol::ALL {
+        assert!(!multiplexed(1, protocol), "{protocol:?}");
+        assert_eq!(
+            multiplexed(2, protocol),
+            !protocol.is_http1(),
+            "{protocol:?}"
+        );
+    }
+}
+
+#[test]
+fn only_the_seed_and_what_the_protocol_decides_may_differ_between_equal_loads() {
     let load = whole(shapes().swap_remove(1));
     let reseeded = LoadSpec {
         seed: 7,
         ..load.clone()
     };
     assert!(load.same_load(&reseeded) && load != reseeded);
+    let over_http1 = load.clone().over(Protocol::Http11);
+    assert!(load.same_load(&over_http1) && load != over_http1);
     let document = json!(load);
     for field in document.as_object().unwrap().keys() {
         let changed = match field.as_str() {
-            "seed" | "shape" => continue,
+            "seed" | "shape" | "multiplexed" => continue,
             "arrivals" => json!("even"),
             "stages" => json!([{"from_per_s": 1.0, "to_per_s": 1.0, "duration_s": null}]),
-            "spin" | "first_byte" | "events" => json!(false),
+            "spin" | "first_byte" | "events" | "messages" => json!(false),
             _ => json!(3),
         };
         let mut other = document.clone();

@@ -26,11 +26,11 @@ crate::named! {
         Refused = "refused",
         /// The connection was closed or reset before any byte of the response came.
         Reset = "reset",
-        /// No full response came within the timeout; counted when the timeout passes.
+        /// No full response came within the timeout.
         TimedOut = "timed_out",
         /// The TLS handshake or a TLS record failed.
         TlsFailure = "tls_failure",
-        /// Not sent, because its deadline had passed before a connection was free.
+        /// Not sent, because its deadline had passed before it could be.
         Shed = "shed",
         /// Still in flight when the load ended.
         Unfinished = "unfinished",

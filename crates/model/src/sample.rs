@@ -218,6 +218,7 @@ pub fn load_result() -> LoadResult {
         target: Target {
             url: "http://127.0.0.1:8080/hello".into(),
             method: "GET".into(),
+            protocol: Protocol::Http11,
             address: "127.0.0.1:8080".into(),
         },
         load: load_spec(),
@@ -258,6 +259,8 @@ pub fn load_result() -> LoadResult {
         statuses: BTreeMap::from([(200, 100)]),
         latency_ns: histogram.summary(),
         connect_ns: None,
+        tls: None,
+        rpc_statuses: BTreeMap::new(),
         histogram: histogram.to_base64(),
         within_stdev: 0.58,
         first_wrong: Some(WrongResponse {
@@ -340,6 +343,7 @@ pub fn measured_at_a_rate() -> TrialRecord {
         }),
         max_connections: Some(500),
         pipeline: 16,
+        multiplexed: true,
         requests_per_connection: Some(100),
         deadline_s: Some(1.0),
         seed: u64::MAX,
@@ -351,7 +355,23 @@ pub fn measured_at_a_rate() -> TrialRecord {
     };
     if let TrialResult::Measured(measured) = &mut record.result {
         measured.load.load = load.clone();
+        measured.load.tls = Some(TlsResult {
+            version: Some("1.3".into()),
+            cipher_suite: Some("TLS_AES_128_GCM_SHA256".into()),
+            full: handshakes(64, 1_000_000),
+            resumed: handshakes(640, 300_000),
+        });
     }
     record.trial.load = load;
     record
+}
+
+fn handshakes(count: u64, ns: u64) -> Handshakes {
+    let mut histogram = LatencyHistogram::new();
+    (0..count).for_each(|_| histogram.record(ns));
+    Handshakes {
+        count,
+        duration_ns: histogram.summary(),
+        histogram: histogram.to_base64(),
+    }
 }

@@ -65,8 +65,8 @@ pub fn short(load: &LoadSpec) -> String {
         LoadShape::UsersClosed { think_time_s } => users("closed", *think_time_s),
         LoadShape::UsersOpen { think_time_s } => users("open", *think_time_s),
     };
-    let [churn, pipeline, _, streams, ..] = trait_parts(load);
-    let besides = [pipeline, churn, streams].map(|part| part.words);
+    let [churn, in_flight, _, streams, ..] = trait_parts(load);
+    let besides = [in_flight, churn, streams].map(|part| part.words);
     let besides = besides.into_iter().filter(|words| !words.is_empty());
     std::iter::once(who)
         .chain(besides)
@@ -205,24 +205,38 @@ fn trait_parts(load: &LoadSpec) -> [Part; 7] {
     let deadline = load
         .deadline_s
         .map(|s| part(format!("deadline {}", seconds(s)), format!("deadline-{s}s")));
-    let (depth, streams) = (load.pipeline, load.streams);
+    let streams = load.streams;
     [
         churn.unwrap_or_default(),
-        part_if(
-            depth > 1,
-            format!("pipelined {depth} deep"),
-            format!("pipeline-{depth}"),
-        ),
+        in_flight(load),
         deadline.unwrap_or_default(),
         part_if(
             streams > 0,
             format!("beside {} held streams", exact(streams as u64)),
             format!("streams-{streams}"),
         ),
-        part_if(load.events, "events counted", "events"),
+        match load.messages {
+            true => part_if(load.events, "messages counted", "messages"),
+            false => part_if(load.events, "events counted", "events"),
+        },
         part_if(load.first_byte, "first byte timed", "first-byte"),
         part_if(load.spin, "busy-waiting generator", "spin"),
     ]
+}
+
+/// How several requests are in flight over one connection.
+fn in_flight(load: &LoadSpec) -> Part {
+    match (load.pipeline, load.multiplexed) {
+        (..=1, _) => Part::default(),
+        (depth, false) => part(
+            format!("pipelined {depth} deep"),
+            format!("pipeline-{depth}"),
+        ),
+        (streams, true) => part(
+            format!("{streams} streams per connection"),
+            format!("streams-per-connection-{streams}"),
+        ),
+    }
 }
 
 /// When the load ends, and which protocol and generator it uses.
@@ -387,6 +401,26 @@ mod tests {
         assert_eq!(
             short(&load),
             "64 connections, pipelined 16 deep, a new connection every 100 requests, beside 1,000 held streams"
+        );
+    }
+
+    #[test]
+    fn requests_in_flight_over_http2_are_streams() {
+        let load = LoadSpec {
+            pipeline: 32,
+            multiplexed: true,
+            ..closed()
+        };
+        assert_eq!(
+            line(&load),
+            "64 connections, closed loop, 1 thread, 32 streams per connection, 2 s after 0.5 s of warm-up"
+        );
+        assert_eq!(short(&load), "64 connections, 32 streams per connection");
+        let names = told_apart(&[closed(), load]);
+        let streams = "closed-64 streams-per-connection-32";
+        assert_eq!(
+            names[1],
+            pair("64 connections, 32 streams per connection", streams)
         );
     }
 

@@ -9,10 +9,12 @@ mod output;
 mod arguments;
 mod command;
 mod exit;
+mod grpc;
 mod project;
 mod recorded;
 mod reference_server;
 mod result_file;
+mod tls;
 mod view;
 
 #[cfg(test)]

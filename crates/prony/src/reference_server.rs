@@ -2,14 +2,13 @@
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::{HttpUrl, Request, exchange};
 use prony_server::{
-    Built, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer, SupervisorProgram, Word,
-    bring_up,
+    Built, Certificate, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer,
+    SupervisorProgram, Word, bring_up,
 };
 
 /// How long its start may take.
@@ -22,7 +21,16 @@ const STOP_TIME: Duration = Duration::from_secs(1);
 /// How reference servers are started.
 pub struct ReferenceServers {
     launch: Launch,
-    folder: PathBuf,
+    layout: Layout,
+}
+
+/// What is special about one.
+#[derive(Clone, Debug, Default)]
+pub struct Serving {
+    /// When it freezes, as `FREEZE/PERIOD`.
+    pub freeze: Option<String>,
+    /// Whether it speaks TLS.
+    pub tls: bool,
 }
 
 /// A running one. It is stopped when this is dropped.
@@ -36,33 +44,39 @@ impl ReferenceServers {
                 cpus: cpus.to_vec(),
                 host: IpAddr::V4(Ipv4Addr::LOCALHOST),
                 assets: layout.assets(),
+                certificate: None,
                 log: layout.runs().join("generators").join("reference.log"),
             },
-            folder: layout.root().to_owned(),
+            layout: layout.clone(),
         })
     }
 
-    /// Starts one and waits until it responds. The first request to one that freezes (`FREEZE/PERIOD`) begins its first
-    /// period, so that one only has to listen.
+    /// Starts one and waits until it responds. One that freezes only has to listen, because its first request begins its
+    /// first period; so has one that speaks TLS.
     pub fn start(
         &self,
-        freeze: Option<String>,
+        serving: &Serving,
         interrupt: &AtomicBool,
     ) -> Result<ReferenceServer, Box<dyn Error>> {
         let program = self.launch.supervisor.path().display().to_string();
         let mut run = vec![program, "reference".to_owned()];
-        let probe = match freeze {
-            Some(freeze) => {
-                run.extend(["--freeze".to_owned(), freeze]);
-                listens
-            }
-            None => responds,
+        if let Some(freeze) = &serving.freeze {
+            run.extend(["--freeze".to_owned(), freeze.clone()]);
+        }
+        let probe = match serving.freeze.is_some() || serving.tls {
+            true => listens,
+            false => responds,
+        };
+        let certificate = serving.tls.then(|| Certificate::of(&self.layout));
+        let launch = Launch {
+            certificate: certificate.transpose()?,
+            ..self.launch.clone()
         };
         let run = run.into_iter().map(Word::from).collect();
-        let built = Built::ready_made(run, &self.folder);
+        let built = Built::ready_made(run, self.layout.root());
         let (server, _) = bring_up(
             &built,
-            &self.launch,
+            &launch,
             &mut FreePorts,
             &mut { probe },
             READY_TIME,
@@ -106,7 +120,7 @@ fn responds(address: SocketAddr) -> Probe {
     let request = url
         .ok()
         .and_then(|url| Request::new("GET", &url, &[], b"").ok());
-    match request.map(|request| exchange(address, &request.into(), PROBE_TIME)) {
+    match request.map(|request| exchange(&address.into(), &request.into(), None, PROBE_TIME)) {
         Some(Ok(_)) => Probe::Right,
         Some(Err(error)) => Probe::NotYet(error.to_string()),
         None => Probe::NotYet("the request is invalid".to_owned()),

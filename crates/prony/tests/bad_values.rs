@@ -222,7 +222,7 @@ fn urls() {
             "127.0.0.1:80",
             "has no scheme; did you mean `http://127.0.0.1:80`?",
         ),
-        ("ftp://a/", "Prony loads http:// URLs"),
+        ("ftp://a/", "Prony loads http:// and https:// URLs"),
     ] {
         run(prony(["load", url])).with(2).says(told);
     }

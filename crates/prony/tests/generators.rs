@@ -59,6 +59,48 @@ fn run(project: &Project, arguments: &[&str]) -> common::Ended {
     project.run(&generators(arguments))
 }
 
+/// Checks that a tool, if it is installed, gave expected responses, and no others, in all rounds of a case.
+fn assert_measured(case: &Value, id: &str, rounds: usize) {
+    let name = &case["name"];
+    let tools = case["tools"].as_array().unwrap();
+    let Some(tool) = tools.iter().find(|tool| tool["tool"] == id) else {
+        // Distributions do not package these, so they are not required; other tests read captured output of them.
+        match ["ghz", "hey", "k6", "oha"].contains(&id) {
+            true => eprintln!("LEFT OUT {id}: it is not installed"),
+            false => leave_out(id, "it is not installed"),
+        }
+        return;
+    };
+    assert!(tool["cannot"].is_null(), "{name}: {tool}");
+    let measured = tool["rounds"].as_array().unwrap();
+    assert_eq!(measured.len(), rounds, "{name}: {id}");
+    for round in measured {
+        let reported = &round["reported"];
+        assert!(reported["ok"].as_u64() > Some(0), "{name}: {id}: {round}");
+        assert!(
+            reported["duration_s"].as_f64() > Some(0.5),
+            "{name}: {id}: {round}"
+        );
+        assert!(
+            reported["latency"]["mean_ns"].as_f64() > Some(0.0),
+            "{name}: {id}: {round}"
+        );
+        // The kernel may count all of the CPU time in one of the two modes.
+        let cpu_s = |mode: &str| round["usage"][mode].as_f64().unwrap();
+        assert!(
+            cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
+            "{name}: {id}: {round}"
+        );
+        let errors = reported["errors"].as_object().unwrap().values();
+        let errors: u64 = errors.map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(
+            (errors, reported["wrong_status"].as_u64().unwrap_or(0)),
+            (0, 0),
+            "{name}: {id}: {round}"
+        );
+    }
+}
+
 /// Every installed tool generates the load that its driver describes, and its output is
 /// understood.
 #[test]
@@ -78,42 +120,7 @@ fn every_installed_tool_is_measured() {
     let document: Value = serde_json::from_str(&text).unwrap();
     let hello = &document["cases"][0];
     for id in all {
-        let tools = hello["tools"].as_array().unwrap();
-        let Some(tool) = tools.iter().find(|tool| tool["tool"] == id) else {
-            // Distributions do not package these, so they are not required; other tests read captured output of them.
-            match ["hey", "k6", "oha"].contains(&id) {
-                true => eprintln!("LEFT OUT {id}: it is not installed"),
-                false => leave_out(id, "it is not installed"),
-            }
-            continue;
-        };
-        let rounds = tool["rounds"].as_array().unwrap();
-        assert_eq!(rounds.len(), 2, "{id}");
-        for round in rounds {
-            let reported = &round["reported"];
-            assert!(reported["ok"].as_u64().unwrap() > 0, "{id}: {round}");
-            assert!(
-                reported["duration_s"].as_f64().unwrap() > 0.5,
-                "{id}: {round}"
-            );
-            assert!(
-                reported["latency"]["mean_ns"].as_f64().unwrap() > 0.0,
-                "{id}: {round}"
-            );
-            // The kernel may count all of the CPU time in one of the two modes.
-            let cpu_s = |mode: &str| round["usage"][mode].as_f64().unwrap();
-            assert!(
-                cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
-                "{id}: {round}"
-            );
-            let errors = reported["errors"].as_object().unwrap().values();
-            let errors: u64 = errors.map(|count| count.as_u64().unwrap()).sum();
-            assert_eq!(
-                (errors, reported["wrong_status"].as_u64().unwrap_or(0)),
-                (0, 0),
-                "{id}: {round}"
-            );
-        }
+        assert_measured(hello, id, 2);
     }
     let markdown = fs::read_to_string(markdown).unwrap();
     for text in [&ended.stdout, &markdown] {
@@ -129,6 +136,45 @@ fn every_installed_tool_is_measured() {
     );
     // The log of the reference server is removed when the server ends.
     assert!(!project.state("runs/generators/reference.log").exists());
+}
+
+/// Over TLS, HTTP/2 and gRPC, against the reference server; every other tool says that it does not support the protocol.
+#[test]
+fn every_installed_tool_is_measured_over_tls_http2_and_grpc() {
+    let all = ["ab", "ghz", "h2load", "hey", "k6", "oha", "wrk"];
+    let project = project(&all);
+    let json = project.path().join("all.json");
+    let cases: [(&str, &[&str]); 6] = [
+        ("hello-tls:4", &["ab", "h2load", "hey", "k6", "oha", "wrk"]),
+        ("h2c:2x4", &["h2load", "oha"]),
+        ("h2:2x4", &["h2load", "k6", "oha"]),
+        ("h2:1x4", &["h2load", "hey", "k6", "oha"]),
+        ("grpc:2x4", &["ghz", "h2load", "k6"]),
+        ("grpc-tls:2x4", &["ghz", "h2load", "k6"]),
+    ];
+    let names = cases.map(|(name, _)| name).join(",");
+    let file = json.to_str().unwrap();
+    let arguments = ["generators", "--duration", "1", "--rounds", "1"];
+    let arguments = [&arguments[..], &["--cases", &names, "--json", file]].concat();
+    project.run(&arguments).with(0);
+    let text = fs::read_to_string(json).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    for (number, (_, able)) in cases.iter().enumerate() {
+        let case = &document["cases"][number];
+        for id in *able {
+            assert_measured(case, id, 1);
+        }
+        for tool in case["tools"].as_array().unwrap() {
+            let id = tool["tool"].as_str().unwrap();
+            let cannot = tool["cannot"].as_str().unwrap_or_default();
+            assert_eq!(
+                cannot.is_empty(),
+                able.contains(&id),
+                "{}: {tool}",
+                case["name"]
+            );
+        }
+    }
 }
 
 #[test]

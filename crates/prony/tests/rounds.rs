@@ -52,7 +52,7 @@ fn the_ceiling_is_measured_if_it_serves_a_workload_and_is_not_left_out() {
     assert!(!ended.stderr.contains("ceiling"), "{}", ended.all());
     assert_eq!(ids(&project.export()), ["one", "other"]);
 
-    // The ceiling alone is no reason to run a suite.
+    // The ceiling alone is not a reason to run a suite.
     let manifest = project.path().join("servers/one/server.toml");
     let text = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();

@@ -340,3 +340,35 @@ fn suites_are_listed_with_their_description() {
     let ended = ended.prints("  small  A small suite (1 server: hello, byte)");
     ended.prints("         Two loads, and a document.");
 }
+
+/// A suite with several requests in flight over each connection, of HTTP/1.1 and HTTP/2.
+const IN_FLIGHT: &str = r#"title = "Several requests in flight"
+about = "Two protocols."
+rounds = 1
+servers = ["ceiling"]
+[[measure]]
+workloads = ["hello", "hello-h2"]
+load = { shape = "closed", connections = 2, streams_per_connection = 4, duration = "100ms", warmup = "20ms", timeout = "5s" }
+"#;
+
+#[test]
+fn requests_in_flight_are_pipelined_over_http1_and_streams_over_http2() {
+    let project = project();
+    project.suite("in-flight", IN_FLIGHT);
+    let report = project.run(&["run", "in-flight"]).with(0);
+    let line = |loop_words: &str| {
+        let lines = report.stdout.lines();
+        let mut lines = lines.filter(|line| line.contains("2 connections, closed loop"));
+        lines.any(|line| line.contains(loop_words))
+    };
+    assert!(line("pipelined 4 deep"), "{}", report.all());
+    assert!(line("4 streams per connection"), "{}", report.all());
+    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    for trial in record["trials"].as_array().unwrap() {
+        let is_http2 = trial["trial"]["workload"] == "hello-h2";
+        for load in [&trial["trial"]["load"], &trial["result"]["load"]["load"]] {
+            assert_eq!(load["multiplexed"], is_http2, "{load}");
+            assert_eq!(load["pipeline"], 4);
+        }
+    }
+}

@@ -3,20 +3,34 @@
 mod common;
 
 use common::project::{Project, trials};
-use common::{leave_out, prony, repository, run, toolchains_are_required};
+use common::{
+    LONG_WITH_BUILDS, Running, leave_out, prony, repository, run, toolchains_are_required,
+};
 
 const WORKLOADS: [&str; 7] = [
     "hello", "byte", "page", "page-log", "sse", "sse-20k", "quote",
 ];
-const SERVERS: [&str; 7] = [
+const OVER_TLS: [&str; 3] = ["hello-tls", "page-tls", "hello-h2"];
+const CALLS: [&str; 2] = ["grpc-unary", "grpc-stream"];
+const SERVERS: [&str; 8] = [
     "bun",
     "ceiling",
+    "go-grpc",
     "go-nethttp",
     "python-httpserver",
     "rust-axum",
     "rust-hyper",
     "zig-std",
 ];
+
+fn workloads_of(server: &str) -> Vec<&'static str> {
+    match server {
+        "ceiling" => [&WORKLOADS[..], &OVER_TLS, &CALLS].concat(),
+        "go-grpc" => CALLS.to_vec(),
+        "python-httpserver" | "zig-std" => WORKLOADS.to_vec(),
+        _ => [&WORKLOADS[..], &OVER_TLS].concat(),
+    }
+}
 
 /// The servers of the repository that can be verified here.
 fn here() -> Vec<&'static str> {
@@ -43,10 +57,10 @@ fn the_servers_of_the_repository_respond_correctly() {
     let servers = here();
     let mut verify = prony(["verify", "--require-toolchains"]);
     verify.args(&servers).current_dir(repository());
-    let ended = run(verify).with(0);
+    let ended = Running::start(verify).end_within(LONG_WITH_BUILDS).with(0);
     let mut right = Vec::new();
     for server in &servers {
-        for workload in WORKLOADS {
+        for workload in workloads_of(server) {
             right.push(format!("verified {server} × {workload}"));
         }
     }
@@ -230,8 +244,7 @@ fn over_http_1_1(project: &Project, id: &str, manifest_line: &str, methods: &str
     project.handler(id, &methods);
     let file = project.path().join("servers").join(id).join("server.toml");
     let manifest = std::fs::read_to_string(&file).unwrap();
-    let wire = format!("wire = \"http/1.1\"\n{manifest_line}");
-    let manifest = manifest.replace("wire = \"http/1.0\"\n", &wire);
+    let manifest = manifest.replace("keep_alive = false\n", manifest_line);
     std::fs::write(file, manifest).unwrap();
 }
 
@@ -267,8 +280,70 @@ fn a_server_that_closes_its_connections_must_say_so() {
         }
     }
     ended
-        .prints("  expected a connection kept open for the next request (`wire = \"http/1.1\"`)")
+        .prints("  expected a connection kept open for the next request, as in HTTP/1.1")
         .prints("the server closed it after a response; if that is intended, add `keep_alive = false` to its manifest");
+}
+
+/// Adds `hello-tls` to the workloads in the manifest of a server.
+fn claim_tls(project: &Project, id: &str) {
+    let file = project.path().join("servers").join(id).join("server.toml");
+    let manifest = std::fs::read_to_string(&file).unwrap();
+    let claims = manifest.replace("[\"hello\", ", "[\"hello\", \"hello-tls\", ");
+    std::fs::write(file, claims).unwrap();
+}
+
+/// Wrong over TLS and without it.
+const SHOUTING: &str = "
+import os
+import ssl
+
+class Shouting(right.Handler):
+    def respond(self, content_type, body, headers=()):
+        super().respond(content_type, body.upper(), headers)
+right.Handler = Shouting
+
+class Encrypted(right.Server):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        if 'TLS_CERT' in os.environ:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(os.environ['TLS_CERT'], os.environ['TLS_KEY'])
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+right.Server = Encrypted";
+
+#[test]
+fn a_server_that_is_wrong_over_tls_too_shows_the_logs_of_both_processes() {
+    let project = Project::new();
+    project.python("shouting", SHOUTING, "server");
+    claim_tls(&project, "shouting");
+    let verify = ["verify", "--workloads", "hello,hello-tls"];
+    let ended = project
+        .run(&verify)
+        .with(1)
+        .prints("WRONG    shouting × hello\n")
+        .prints("WRONG    shouting × hello-tls\n");
+    let logs = ended.lines("logs     ");
+    assert_eq!(logs.len(), 2, "{}", ended.all());
+    assert!(logs[0].contains("/shouting-verify.log"), "{logs:?}");
+    assert!(logs[1].contains("/shouting-verify-tls.log"), "{logs:?}");
+}
+
+#[test]
+fn a_server_without_tls_fails_only_what_is_over_tls() {
+    let project = Project::new();
+    project.handler("plain", "\n    pass");
+    claim_tls(&project, "plain");
+    let verify = [
+        "verify",
+        "--workloads",
+        "hello,hello-tls",
+        "--ready-timeout",
+        "1s",
+    ];
+    let ended = project.run(&verify).with(1);
+    ended
+        .prints("verified plain × hello\n")
+        .prints("FAILED   plain: over TLS: the server sent no complete response within 1s: ");
 }
 
 #[test]

@@ -19,10 +19,21 @@ pub struct Config {
     pub assets: PathBuf,
     /// Extra work for each request; a scripted server ignores it.
     pub work: Work,
+    /// What it proves its identity with; `None` without TLS. A scripted server never has one.
+    pub tls: Option<TlsFiles>,
+}
+
+/// The PEM files that TLS needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate chain, the server's own certificate first.
+    pub certificates: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
 }
 
 impl Config {
-    /// Reads `HOST`, `PORT`, `CPUS` and `ASSETS` from the environment; no extra work.
+    /// Reads `HOST`, `PORT`, `CPUS`, `ASSETS`, `TLS_CERT` and `TLS_KEY` from the environment; no extra work.
     pub fn from_environment() -> Result<Self, ReferenceError> {
         Self::from_variables(|name| {
             std::env::var_os(name).map(|value| value.to_string_lossy().into())
@@ -30,10 +41,22 @@ impl Config {
     }
 
     fn from_variables(value_of: impl Fn(&str) -> Option<String>) -> Result<Self, ReferenceError> {
-        let get = |name, meaning| {
-            value_of(name)
-                .filter(|value| !value.is_empty())
-                .ok_or(ReferenceError::Missing { name, meaning })
+        let value_of = |name| value_of(name).filter(|value| !value.is_empty());
+        let get = |name, meaning| value_of(name).ok_or(ReferenceError::Missing { name, meaning });
+        let tls = match (value_of("TLS_CERT"), value_of("TLS_KEY")) {
+            (None, None) => None,
+            _ => Some(TlsFiles {
+                certificates: get(
+                    "TLS_CERT",
+                    "the PEM file with the certificate of TLS_KEY, or unset both",
+                )?
+                .into(),
+                key: get(
+                    "TLS_KEY",
+                    "the PEM file with the key of TLS_CERT, or unset both",
+                )?
+                .into(),
+            }),
         };
         Ok(Self {
             host: get("HOST", "the address to listen on, such as 127.0.0.1")?,
@@ -41,6 +64,7 @@ impl Config {
             cpus: number("CPUS", "how many CPUs to use, 1 or more", get)?,
             assets: get("ASSETS", "the folder that holds the pages and the quotes")?.into(),
             work: Work::default(),
+            tls,
         })
     }
 }
@@ -96,6 +120,8 @@ mod tests {
                 "HOST" => "127.0.0.1",
                 "PORT" => "8080",
                 "CPUS" => "2",
+                "TLS_CERT" => "/tls/certificate.pem",
+                "TLS_KEY" => "/tls/key.pem",
                 _ => "/assets",
             };
             match name == changed.0 {
@@ -118,11 +144,24 @@ mod tests {
         assert_eq!((config.host.as_str(), config.port), ("127.0.0.1", 8080));
         assert_eq!(config.cpus.get(), 2);
         assert_eq!(config.assets, PathBuf::from("/assets"));
+        let tls = config.tls.unwrap();
+        assert_eq!(tls.certificates, PathBuf::from("/tls/certificate.pem"));
+        assert_eq!(tls.key, PathBuf::from("/tls/key.pem"));
+    }
+
+    #[test]
+    fn without_tls_files_the_server_does_not_use_tls() {
+        let config = Config::from_variables(|name| match name {
+            "TLS_CERT" => Some(String::new()),
+            "TLS_KEY" => None,
+            _ => Some("1".to_owned()),
+        });
+        assert_eq!(config.unwrap().tls, None);
     }
 
     #[test]
     fn a_missing_or_invalid_variable_is_named() {
-        for name in ["HOST", "PORT", "CPUS", "ASSETS"] {
+        for name in ["HOST", "PORT", "CPUS", "ASSETS", "TLS_CERT", "TLS_KEY"] {
             let text = from((name, None)).unwrap_err().to_string();
             assert!(text.contains(&format!("{name} is not set")), "{text}");
         }

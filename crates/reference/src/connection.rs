@@ -1,4 +1,4 @@
-//! One connection: the part of a request received so far, and the responses still to be sent.
+//! One connection: its socket, the protocols spoken over it, and the responses still to be sent.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,18 +8,21 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
+use rustls::ServerConfig;
 
 use crate::config::Work;
 use crate::error::ReferenceError;
-use crate::framing::{Event, Framer, Link};
+use crate::http1::Http1;
+use crate::http2::Http2;
 use crate::output::{Output, Sent};
 use crate::responses::{Date, Responses};
 use crate::route::Reply;
+use crate::tls::Tls;
 
 /// The size of the receive buffer, in bytes.
 pub const RECEIVE: usize = 64 * 1024;
 /// Responses of a connection are sent once they are this long, in bytes, even if more of its requests wait.
-const BATCH: usize = 256 * 1024;
+pub const BATCH: usize = 256 * 1024;
 /// How often a connection receives before the other connections have their turn.
 const RECEIVES_A_TURN: usize = 16;
 /// How much is discarded after the last response while the client closes its side, in bytes.
@@ -38,25 +41,68 @@ pub struct Shared {
     pub random: fastrand::Rng,
     /// Where request lines go.
     pub log: File,
+    /// Responses to be sent.
+    pub output: Output,
+    /// What TLS needs; `None` if it is not used.
+    pub tls: Option<Arc<ServerConfig>>,
     received: Box<[u8]>,
-    output: Output,
     log_lines: Vec<u8>,
+    /// Decrypted, or to be encrypted.
+    plain: Vec<u8>,
+    /// Encrypted, to be sent.
+    sealed: Output,
 }
 
 impl Shared {
     /// Creates empty buffers.
-    pub fn new(responses: Arc<Responses>, work: Work, date: Date, log: File) -> Self {
+    pub fn new(
+        responses: Arc<Responses>,
+        work: Work,
+        date: Date,
+        log: File,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Self {
         Self {
             responses,
             work,
             date,
             random: fastrand::Rng::new(),
             log,
-            received: vec![0; RECEIVE].into_boxed_slice(),
             output: Output::default(),
+            tls,
+            received: vec![0; RECEIVE].into_boxed_slice(),
             log_lines: Vec::new(),
+            plain: Vec::new(),
+            sealed: Output::default(),
         }
     }
+
+    /// Does the extra work of a request and writes its log line.
+    pub fn begin(&mut self, reply: Reply) {
+        if let Some((method, path)) = reply.log_line() {
+            for part in [method, " ", path, "\n"] {
+                self.log_lines.extend_from_slice(part.as_bytes());
+            }
+        }
+        self.work.carry_out();
+    }
+
+    /// Writes a response in HTTP/1.1.
+    pub fn write(&mut self, reply: Reply) {
+        self.responses
+            .write(reply, &self.date, &mut self.random, &mut self.output);
+    }
+}
+
+/// How far a protocol got with the bytes that it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It waits for more bytes.
+    Waits,
+    /// It could go on, but a full batch has to be sent first.
+    HeldBack,
+    /// Nothing more is read; the connection ends after what has been written.
+    Over,
 }
 
 /// What a connection needs after its turn.
@@ -74,16 +120,23 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Connection {
     socket: TcpStream,
-    framer: Framer,
+    tls: Option<Box<Tls>>,
+    protocol: Protocol,
     state: State,
     /// Received but not yet read: the beginning of a request, or requests held back.
     input: Vec<u8>,
-    /// Whether `input` may contain a whole request, because a full batch ended the reading.
+    /// Whether there is more to respond, because a full batch ended the reading.
     held_back: bool,
-    /// The reply to the request whose body is being skipped.
-    reply: Option<Reply>,
     /// What the socket has not taken yet.
     backlog: Output,
+}
+
+#[derive(Debug)]
+enum Protocol {
+    /// The first bytes will tell.
+    Unknown,
+    Http1(Http1),
+    Http2(Box<Http2>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,16 +158,17 @@ enum Received {
 
 impl Connection {
     /// The connection of a client that was just accepted.
-    pub fn new(socket: TcpStream) -> Self {
-        Self {
+    pub fn new(socket: TcpStream, shared: &Shared) -> Result<Self, rustls::Error> {
+        let tls = shared.tls.as_ref().map(Tls::new).transpose()?;
+        Ok(Self {
             socket,
-            framer: Framer::default(),
+            tls: tls.map(Box::new),
+            protocol: Protocol::Unknown,
             state: State::Open,
             input: Vec::new(),
             held_back: false,
-            reply: None,
             backlog: Output::default(),
-        }
+        })
     }
 
     /// The socket.
@@ -134,7 +188,7 @@ impl Connection {
             if !self.backlog.is_empty() {
                 let sent = self
                     .backlog
-                    .send(self.socket.as_raw_fd(), shared.responses.page());
+                    .send(self.socket.as_raw_fd(), shared.responses.texts());
                 match sent {
                     Ok(Sent::All) => {}
                     Ok(Sent::Blocked) => return Ok(Next::Wait),
@@ -146,7 +200,8 @@ impl Connection {
                 State::Draining { left } => self.drain(left, shared),
                 State::Open if self.held_back => {
                     let held = std::mem::take(&mut self.input);
-                    self.read(&held, shared)?
+                    self.respond(&held, shared);
+                    self.flush(shared)?
                 }
                 State::Open => self.receive(shared, to_the_end)?,
             };
@@ -188,7 +243,8 @@ impl Connection {
             Received::Nothing => Ok(Some(Next::Wait)),
             Received::End => Ok(Some(Next::Close)),
             Received::Bytes(length) => {
-                let next = self.read_after_input(&received[..length], shared);
+                self.take(&mut received[..length], shared);
+                let next = self.flush(shared);
                 // A short receive has emptied the socket.
                 let emptied = length < received.len() && !to_the_end;
                 let idle = emptied && self.state == State::Open && !self.held_back;
@@ -199,25 +255,57 @@ impl Connection {
         result
     }
 
-    fn read_after_input(
-        &mut self,
-        bytes: &[u8],
-        shared: &mut Shared,
-    ) -> Result<Option<Next>, ReferenceError> {
+    fn take(&mut self, bytes: &mut [u8], shared: &mut Shared) {
+        let Some(tls) = &mut self.tls else {
+            return self.respond_after_input(bytes, shared);
+        };
+        let mut plain = std::mem::take(&mut shared.plain);
+        tls.open(bytes, &mut plain, &mut shared.sealed);
+        if !plain.is_empty() {
+            self.respond_after_input(&plain, shared);
+            plain.clear();
+        }
+        shared.plain = plain;
+    }
+
+    fn respond_after_input(&mut self, bytes: &[u8], shared: &mut Shared) {
         if self.input.is_empty() {
-            return self.read(bytes, shared);
+            return self.respond(bytes, shared);
         }
         let mut input = std::mem::take(&mut self.input);
         input.extend_from_slice(bytes);
-        self.read(&input, shared)
+        self.respond(&input, shared);
     }
 
-    /// Responds to the requests in `bytes`, and keeps the rest.
-    fn read(&mut self, bytes: &[u8], shared: &mut Shared) -> Result<Option<Next>, ReferenceError> {
-        let read = self.respond_to_all(bytes, shared);
-        if read < bytes.len() && self.state == State::Open {
+    /// Writes the responses to the requests in `bytes` to the shared output, and keeps the rest.
+    fn respond(&mut self, bytes: &[u8], shared: &mut Shared) {
+        if matches!(self.protocol, Protocol::Unknown) {
+            let chose_http2 = self.tls.as_ref().is_some_and(|tls| tls.chose_http2());
+            self.protocol = match Http2::begins(bytes) {
+                Some(false) if chose_http2 => {
+                    self.state = State::Finishing;
+                    return;
+                }
+                Some(true) => Protocol::Http2(Box::default()),
+                Some(false) => Protocol::Http1(Http1::default()),
+                None => Protocol::Unknown,
+            };
+        }
+        let (read, progress) = match &mut self.protocol {
+            Protocol::Unknown => (0, Progress::Waits),
+            Protocol::Http1(http1) => http1.respond(bytes, shared),
+            Protocol::Http2(http2) => http2.respond(bytes, shared),
+        };
+        self.held_back = progress == Progress::HeldBack;
+        if progress == Progress::Over {
+            self.state = State::Finishing;
+        } else if read < bytes.len() {
             self.input.extend_from_slice(&bytes[read..]);
         }
+    }
+
+    /// Writes the log lines and sends the shared output.
+    fn flush(&mut self, shared: &mut Shared) -> Result<Option<Next>, ReferenceError> {
         if !shared.log_lines.is_empty() {
             shared
                 .log
@@ -225,80 +313,46 @@ impl Connection {
                 .map_err(ReferenceError::Log)?;
             shared.log_lines.clear();
         }
-        if shared.output.is_empty() {
+        if self.tls.is_some() {
+            self.seal(shared);
+        }
+        let output = match self.tls {
+            Some(_) => &mut shared.sealed,
+            None => &mut shared.output,
+        };
+        if output.is_empty() {
             return Ok(None);
         }
-        let sent = shared
-            .output
-            .send(self.socket.as_raw_fd(), shared.responses.page());
+        let sent = output.send(self.socket.as_raw_fd(), shared.responses.texts());
         Ok(match sent {
             Ok(Sent::All) => None,
             Ok(Sent::Blocked) => {
-                shared.output.move_rest(&mut self.backlog);
+                output.move_rest(&mut self.backlog);
                 Some(Next::Wait)
             }
             Err(_) => {
-                shared.output.clear();
+                output.clear();
                 Some(Next::Close)
             }
         })
     }
 
-    /// Writes the responses to the requests in `bytes` to the shared output, up to a full batch; returns how many bytes
-    /// that took.
-    fn respond_to_all(&mut self, bytes: &[u8], shared: &mut Shared) -> usize {
-        let mut read = 0;
-        self.held_back = false;
-        while self.state == State::Open {
-            if shared.output.left() >= BATCH {
-                self.held_back = true;
-                break;
-            }
-            match self.framer.next(&bytes[read..]) {
-                Ok((length, Event::NeedMore)) => {
-                    read += length;
-                    break;
-                }
-                Ok((length, Event::Head(head))) => {
-                    read += length;
-                    if head.expects_continue {
-                        let start = shared.output.buffer().len();
-                        let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
-                        shared.output.buffer().extend_from_slice(go_on);
-                        shared.output.push_since(start);
-                    }
-                    self.reply = Some(Reply::to(&head));
-                }
-                Ok((length, Event::End)) => {
-                    read += length;
-                    if let Some(reply) = self.reply.take() {
-                        self.respond(reply, shared);
-                    }
-                }
-                Err(refusal) => self.respond(Reply::refusing(refusal), shared),
-            }
+    /// Encrypts the shared output.
+    fn seal(&mut self, shared: &mut Shared) {
+        let Some(tls) = &mut self.tls else { return };
+        if !shared.output.is_empty() {
+            shared
+                .output
+                .move_bytes(shared.responses.texts(), &mut shared.plain);
+            tls.seal(&shared.plain, &mut shared.sealed);
+            shared.plain.clear();
         }
-        read
-    }
-
-    fn respond(&mut self, reply: Reply, shared: &mut Shared) {
-        if let Some((method, path)) = reply.log_line() {
-            for part in [method, " ", path, "\n"] {
-                shared.log_lines.extend_from_slice(part.as_bytes());
-            }
-        }
-        let Shared {
-            responses,
-            work,
-            date,
-            random,
-            output,
-            ..
-        } = shared;
-        work.carry_out();
-        responses.write(reply, date, random, output);
-        if reply.link == Link::Closes {
+        // The client has said that it sends no more, and has all its responses.
+        if tls.is_over() && !self.held_back {
             self.state = State::Finishing;
+        }
+        if self.state == State::Finishing {
+            tls.close(&mut shared.sealed);
         }
     }
 }

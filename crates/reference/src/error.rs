@@ -26,6 +26,17 @@ pub enum ReferenceError {
     Asset { path: PathBuf, source: io::Error },
     #[error("{} has no quotes; add at least one line", .0.display())]
     NoQuotes(PathBuf),
+    #[error("cannot read {}: {problem}; {name} must name {meaning}", path.display())]
+    TlsFile {
+        name: &'static str,
+        meaning: &'static str,
+        path: PathBuf,
+        problem: String,
+    },
+    #[error("cannot use TLS: {0}; do TLS_CERT and TLS_KEY belong together?")]
+    Tls(#[from] rustls::Error),
+    #[error("a scripted server does not support TLS; unset TLS_CERT and TLS_KEY")]
+    ScriptedTls,
     #[error("cannot listen on {address}: {source}; is the port in use?")]
     Listen { address: String, source: io::Error },
     #[error("cannot start a worker thread: {0}; has the process limit been reached?")]

@@ -46,6 +46,17 @@ pub enum Method {
     Other,
 }
 
+impl Method {
+    /// The method of this name.
+    pub fn of(name: &[u8]) -> Self {
+        match name {
+            b"GET" => Method::Get,
+            b"HEAD" => Method::Head,
+            _ => Method::Other,
+        }
+    }
+}
+
 /// Whether a connection stays open after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -245,11 +256,7 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<(Head<'a>, Body)
         false => Body::Length(fields.length.unwrap_or(0)),
     };
     let head = Head {
-        method: match request.method {
-            Some("GET") => Method::Get,
-            Some("HEAD") => Method::Head,
-            _ => Method::Other,
-        },
+        method: Method::of(request.method.unwrap_or_default().as_bytes()),
         target: request.path.unwrap_or_default(),
         link: match (fields.close, is_10, fields.keep_alive) {
             (true, ..) | (_, true, false) => Link::Closes,
@@ -299,8 +306,8 @@ impl Fields {
     }
 }
 
-/// Digits only, as the standard requires: no sign, no list.
-fn content_length(value: &[u8]) -> Option<u64> {
+/// The value of a Content-Length field. Digits only, as the standard requires: no sign, no list.
+pub fn content_length(value: &[u8]) -> Option<u64> {
     let value = value.trim_ascii();
     let digits = std::str::from_utf8(value).ok()?;
     let all_digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);

@@ -1,6 +1,7 @@
-//! Responses to be sent: many small pieces in one system call, and the page is never copied.
+//! Responses to be sent: many small pieces in one system call, and long texts are never copied.
 
 use std::io::IoSlice;
+use std::ops::Range;
 use std::os::fd::RawFd;
 
 use nix::errno::Errno;
@@ -9,7 +10,7 @@ use nix::sys::socket::{MsgFlags, send, sendmsg};
 /// How many pieces the kernel gets at once.
 const MAX_SLICES: usize = 64;
 
-/// Bytes to be sent, in order: pieces of its own buffer and of the page.
+/// Bytes to be sent, in order: pieces of its own buffer and of the shared texts.
 #[derive(Debug, Default)]
 pub struct Output {
     bytes: Vec<u8>,
@@ -31,8 +32,8 @@ struct Part {
 enum Source {
     /// The output's own buffer.
     Own,
-    /// The page that all responses share.
-    Page,
+    /// The texts that all responses share.
+    Shared,
 }
 
 /// How far a send got.
@@ -78,9 +79,9 @@ impl Output {
         self.push(Source::Own, start, end);
     }
 
-    /// Sends the page next; it is `length` bytes long.
-    pub fn push_page(&mut self, length: usize) {
-        self.push(Source::Page, 0, length);
+    /// Sends this range of the shared texts next.
+    pub fn push_shared(&mut self, range: Range<usize>) {
+        self.push(Source::Shared, range.start, range.end);
     }
 
     fn push(&mut self, source: Source, start: usize, end: usize) {
@@ -94,9 +95,9 @@ impl Output {
     }
 
     /// Sends as much as the socket takes, without waiting.
-    pub fn send(&mut self, socket: RawFd, page: &[u8]) -> Result<Sent, Errno> {
+    pub fn send(&mut self, socket: RawFd, shared: &[u8]) -> Result<Sent, Errno> {
         while self.left > 0 {
-            let (sent, offered) = match self.send_once(socket, page) {
+            let (sent, offered) = match self.send_once(socket, shared) {
                 Ok(done) => done,
                 Err(Errno::EINTR) => continue,
                 Err(Errno::EAGAIN) => return Ok(Sent::Blocked),
@@ -113,19 +114,19 @@ impl Output {
     }
 
     /// How many bytes the socket took, and how many it was offered.
-    fn send_once(&self, socket: RawFd, page: &[u8]) -> Result<(usize, usize), Errno> {
+    fn send_once(&self, socket: RawFd, shared: &[u8]) -> Result<(usize, usize), Errno> {
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         let parts = &self.parts[self.sent..];
         // The usual case, with a cheaper call.
         if let [only] = parts {
-            let bytes = self.bytes_of(only, page);
+            let bytes = self.bytes_of(only, shared);
             return Ok((send(socket, bytes, flags)?, bytes.len()));
         }
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let count = parts.len().min(MAX_SLICES);
         let mut offered = 0;
         for (slice, part) in slices.iter_mut().zip(parts) {
-            let bytes = self.bytes_of(part, page);
+            let bytes = self.bytes_of(part, shared);
             *slice = IoSlice::new(bytes);
             offered += bytes.len();
         }
@@ -133,10 +134,10 @@ impl Output {
         Ok((sent, offered))
     }
 
-    fn bytes_of<'a>(&'a self, part: &Part, page: &'a [u8]) -> &'a [u8] {
+    fn bytes_of<'a>(&'a self, part: &Part, shared: &'a [u8]) -> &'a [u8] {
         let source = match part.source {
             Source::Own => self.bytes.as_slice(),
-            Source::Page => page,
+            Source::Shared => shared,
         };
         &source[part.start..part.end]
     }
@@ -154,11 +155,19 @@ impl Output {
         }
     }
 
+    /// Appends what is left to `bytes`, and drops it.
+    pub fn move_bytes(&mut self, shared: &[u8], bytes: &mut Vec<u8>) {
+        for part in &self.parts[self.sent..] {
+            bytes.extend_from_slice(self.bytes_of(part, shared));
+        }
+        self.clear();
+    }
+
     /// Moves what is left to the end of `other`.
     pub fn move_rest(&mut self, other: &mut Output) {
         for part in &self.parts[self.sent..] {
             match part.source {
-                Source::Page => other.push(Source::Page, part.start, part.end),
+                Source::Shared => other.push(Source::Shared, part.start, part.end),
                 Source::Own => {
                     let start = other.bytes.len();
                     other
@@ -194,7 +203,7 @@ mod tests {
             output.buffer().extend_from_slice(b"body");
             own(&mut output, b"head");
             output.push_own(0, 4);
-            output.push_page(PAGE.len());
+            output.push_shared(0..PAGE.len());
             assert_eq!(output.left(), 14);
             output.advance(cut);
             let mut rest = Output::default();
@@ -206,6 +215,12 @@ mod tests {
             let mut came = Vec::new();
             near.read_to_end(&mut came).unwrap();
             assert_eq!(came, &b"headbody<page>"[cut..]);
+            own(&mut output, &came);
+            output.push_shared(1..3);
+            let mut moved = Vec::new();
+            output.move_bytes(PAGE, &mut moved);
+            assert_eq!(moved, [&came, &b"pa"[..]].concat());
+            assert!(output.is_empty());
         }
     }
 
@@ -216,7 +231,7 @@ mod tests {
         let mut expected = Vec::new();
         for i in 0..200_000u32 {
             own(&mut output, &i.to_be_bytes());
-            output.push_page(PAGE.len());
+            output.push_shared(0..PAGE.len());
             expected.extend_from_slice(&i.to_be_bytes());
             expected.extend_from_slice(PAGE);
         }

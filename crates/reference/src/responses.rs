@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -11,135 +12,233 @@ use memchr::memchr_iter;
 use crate::config::Config;
 use crate::error::ReferenceError;
 use crate::framing::{Link, Refusal};
+use crate::http2::{GrpcHeads, Head};
 use crate::output::Output;
 use crate::route::{Reply, Route, What};
+
+/// Bodies up to this length are copied, which costs less than one more piece to send, in bytes.
+const COPIED: usize = 4096;
 
 /// All responses, prepared once and shared by all workers.
 #[derive(Debug)]
 pub struct Responses {
-    hello: Fixed,
-    byte: Fixed,
-    page_head: Vec<u8>,
-    page: Vec<u8>,
-    page_20k: Vec<u8>,
-    quotes: Vec<Fixed>,
-    not_found: Fixed,
-    not_allowed: Fixed,
-    malformed: Fixed,
-    head_too_large: Fixed,
-    unknown_coding: Fixed,
+    texts: Texts,
+    hello: Prepared,
+    byte: Prepared,
+    page: Prepared,
+    patch: Patch,
+    patch_20k: Patch,
+    quotes: Vec<Prepared>,
+    not_found: Prepared,
+    not_allowed: Prepared,
+    media_type: Prepared,
+    malformed: Prepared,
+    head_too_large: Prepared,
+    unknown_coding: Prepared,
+    /// The heads of gRPC responses.
+    pub grpc: GrpcHeads,
+}
+
+/// What a response consists of.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// It is prepared except for the date.
+    Prepared(&'a Prepared),
+    /// It is converted for each request.
+    Patch(&'a Patch),
 }
 
 /// A response in which only the date changes.
 #[derive(Debug)]
-struct Fixed {
-    /// Up to and including `Date: `.
+pub struct Prepared {
+    /// The head in HTTP/1.1, up to and including `Date: `.
     head: Vec<u8>,
-    body: Vec<u8>,
+    /// The head in HTTP/2.
+    pub http2: Head,
+    /// Where its body is in the texts.
+    pub body: Range<usize>,
+}
+
+/// A page as one Datastar event.
+#[derive(Debug)]
+pub struct Patch {
+    page: Range<usize>,
+    /// The head in HTTP/2.
+    pub http2: Head,
+    /// Where the event is in the texts. Every request still converts the page; only what a client's flow control holds
+    /// back is sent from here, so that a client that never reads takes no memory.
+    pub event: Range<usize>,
+}
+
+/// The bytes of all bodies.
+#[derive(Debug, Default)]
+struct Texts(Vec<u8>);
+
+impl Texts {
+    fn add(&mut self, text: &[u8]) -> Range<usize> {
+        let start = self.0.len();
+        self.0.extend_from_slice(text);
+        start..self.0.len()
+    }
+
+    fn add_event(&mut self, page: &Range<usize>) -> Range<usize> {
+        let mut event = Vec::new();
+        convert(&self.0[page.clone()], &mut event);
+        self.add(&event)
+    }
 }
 
 impl Responses {
     /// Reads the assets and prepares every response.
     pub fn new(config: &Config) -> Result<Self, ReferenceError> {
-        let page = read(&config.assets.join("page-100k.html"))?;
-        let error = |status, text: &str| Fixed::new(status, "text/plain", text.as_bytes());
+        let mut texts = Texts::default();
+        let page = texts.add(&read(&config.assets.join("page-100k.html"))?);
+        let page_20k = texts.add(&read(&config.assets.join("page-20k.html"))?);
+        let quotes = read_quotes(&config.assets.join("quotes.txt"), &mut texts)?;
+        let mut text = |status, text: &str| {
+            let body = texts.add(text.as_bytes());
+            Prepared::new(status, &[("Content-Type", "text/plain")], body)
+        };
         Ok(Self {
-            hello: Fixed::new("200 OK", "text/plain", b"hello from prony\n"),
-            byte: Fixed::new("200 OK", "text/plain", b"r"),
-            page_head: head("200 OK", "text/html; charset=utf-8", page.len()),
-            page,
-            page_20k: read(&config.assets.join("page-20k.html"))?,
-            quotes: read_quotes(&config.assets.join("quotes.txt"))?,
-            not_found: error("404 Not Found", "not found\n"),
-            not_allowed: error(
-                "405 Method Not Allowed\r\nAllow: GET, HEAD",
-                "only GET and HEAD are allowed\n",
-            ),
-            malformed: error("400 Bad Request", "not an HTTP/1.1 request\n"),
-            head_too_large: error(
+            hello: text("200 OK", "hello from prony\n"),
+            byte: text("200 OK", "r"),
+            not_found: text("404 Not Found", "not found\n"),
+            malformed: text("400 Bad Request", "not an HTTP/1.1 request\n"),
+            head_too_large: text(
                 "431 Request Header Fields Too Large",
                 "the request head exceeds 16 KiB\n",
             ),
-            unknown_coding: error(
+            unknown_coding: text(
                 "501 Not Implemented",
                 "only the chunked coding is supported\n",
             ),
+            media_type: text(
+                "415 Unsupported Media Type",
+                "only gRPC with protobuf is supported\n",
+            ),
+            not_allowed: Prepared::new(
+                "405 Method Not Allowed",
+                &[("Allow", "GET, HEAD"), ("Content-Type", "text/plain")],
+                texts.add(b"only GET and HEAD are allowed\n"),
+            ),
+            page: Prepared::new(
+                "200 OK",
+                &[("Content-Type", "text/html; charset=utf-8")],
+                page.clone(),
+            ),
+            patch: Patch::new(page, &mut texts),
+            patch_20k: Patch::new(page_20k, &mut texts),
+            quotes,
+            texts,
+            grpc: GrpcHeads::default(),
         })
     }
 
-    /// The page, for [`Output::send`].
-    pub fn page(&self) -> &[u8] {
-        &self.page
+    /// The bytes of all bodies, for [`Output::send`].
+    pub fn texts(&self) -> &[u8] {
+        &self.texts.0
     }
 
-    /// Appends one whole response to `output`.
+    /// The content of a response.
+    pub fn content(&self, what: What, random: &mut fastrand::Rng) -> Content<'_> {
+        Content::Prepared(match what {
+            What::Route(Route::Hello) => &self.hello,
+            What::Route(Route::Byte) => &self.byte,
+            What::Route(Route::Quote) => &self.quotes[random.usize(..self.quotes.len())],
+            What::Route(Route::Page | Route::PageLog) => &self.page,
+            What::Route(Route::Sse) => return Content::Patch(&self.patch),
+            What::Route(Route::Sse20k) => return Content::Patch(&self.patch_20k),
+            What::NotFound => &self.not_found,
+            What::NotAllowed => &self.not_allowed,
+            What::MediaType => &self.media_type,
+            What::Refused(Refusal::Malformed) => &self.malformed,
+            What::Refused(Refusal::HeadTooLarge) => &self.head_too_large,
+            What::Refused(Refusal::UnknownCoding) => &self.unknown_coding,
+        })
+    }
+
+    /// Appends one whole response in HTTP/1.1 to `output`.
     pub fn write(&self, reply: Reply, date: &Date, random: &mut fastrand::Rng, out: &mut Output) {
-        let mut write = |fixed: &Fixed| fixed.write(reply, date, out);
-        match reply.what {
-            What::Route(Route::Hello) => write(&self.hello),
-            What::Route(Route::Byte) => write(&self.byte),
-            What::Route(Route::Quote) => write(&self.quotes[random.usize(..self.quotes.len())]),
-            What::NotFound => write(&self.not_found),
-            What::NotAllowed => write(&self.not_allowed),
-            What::Refused(Refusal::Malformed) => write(&self.malformed),
-            What::Refused(Refusal::HeadTooLarge) => write(&self.head_too_large),
-            What::Refused(Refusal::UnknownCoding) => write(&self.unknown_coding),
-            What::Route(Route::Page | Route::PageLog) => self.write_page(reply, date, out),
-            What::Route(Route::Sse) => write_patch(&self.page, reply, date, out),
-            What::Route(Route::Sse20k) => write_patch(&self.page_20k, reply, date, out),
+        match self.content(reply.what, random) {
+            Content::Prepared(prepared) => {
+                let buffer = out.buffer();
+                let start = buffer.len();
+                buffer.extend_from_slice(&prepared.head);
+                end_head(buffer, date, reply.link);
+                out.push_since(start);
+                if !reply.head_only {
+                    self.write_text(prepared.body.clone(), out);
+                }
+            }
+            Content::Patch(patch) => self.write_patch(patch, reply, date, out),
         }
     }
 
-    fn write_page(&self, reply: Reply, date: &Date, out: &mut Output) {
+    /// Appends a range of the texts to `output`.
+    pub fn write_text(&self, range: Range<usize>, out: &mut Output) {
+        if range.len() > COPIED {
+            return out.push_shared(range);
+        }
+        let start = out.buffer().len();
+        out.buffer().extend_from_slice(&self.texts()[range]);
+        out.push_since(start);
+    }
+
+    /// Converts a page and appends it to `buffer`, without sending it.
+    pub fn convert(&self, patch: &Patch, buffer: &mut Vec<u8>) {
+        convert(&self.texts()[patch.page.clone()], buffer);
+    }
+
+    /// The body is written first, because the head says how long it is.
+    fn write_patch(&self, patch: &Patch, reply: Reply, date: &Date, out: &mut Output) {
         let buffer = out.buffer();
+        let body = buffer.len();
+        self.convert(patch, buffer);
         let start = buffer.len();
-        buffer.extend_from_slice(&self.page_head);
+        buffer.extend_from_slice(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n\
+              Content-Length: ",
+        );
+        // Writing to a vector does not fail.
+        let _ = write!(buffer, "{}", start - body);
+        buffer.extend_from_slice(b"\r\nDate: ");
         end_head(buffer, date, reply.link);
         out.push_since(start);
         if !reply.head_only {
-            out.push_page(self.page.len());
+            out.push_own(body, start);
         }
     }
 }
 
-impl Fixed {
-    fn new(status: &str, content_type: &str, body: &[u8]) -> Self {
+impl Prepared {
+    /// `status` is a status line without its version.
+    fn new(status: &str, fields: &[(&str, &str)], body: Range<usize>) -> Self {
+        let length = body.len().to_string();
+        let fields = [fields, &[("Content-Length", &length)]].concat();
+        let mut head = format!("HTTP/1.1 {status}\r\n");
+        for (name, value) in &fields {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += "Date: ";
         Self {
-            head: head(status, content_type, body.len()),
-            body: body.to_vec(),
+            head: head.into_bytes(),
+            http2: Head::with_date(&status[..3], &fields),
+            body,
         }
-    }
-
-    fn write(&self, reply: Reply, date: &Date, out: &mut Output) {
-        let buffer = out.buffer();
-        let start = buffer.len();
-        buffer.extend_from_slice(&self.head);
-        end_head(buffer, date, reply.link);
-        if !reply.head_only {
-            buffer.extend_from_slice(&self.body);
-        }
-        out.push_since(start);
     }
 }
 
-/// A page as one Datastar event, converted for each request. The body is written first, because the head says how long
-/// it is.
-fn write_patch(page: &[u8], reply: Reply, date: &Date, out: &mut Output) {
-    let buffer = out.buffer();
-    let body = buffer.len();
-    convert(page, buffer);
-    let start = buffer.len();
-    buffer.extend_from_slice(
-        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\n\
-          Content-Length: ",
-    );
-    // Writing to a vector does not fail.
-    let _ = write!(buffer, "{}", start - body);
-    buffer.extend_from_slice(b"\r\nDate: ");
-    end_head(buffer, date, reply.link);
-    out.push_since(start);
-    if !reply.head_only {
-        out.push_own(body, start);
+impl Patch {
+    fn new(page: Range<usize>, texts: &mut Texts) -> Self {
+        let fields = [
+            ("Content-Type", "text/event-stream"),
+            ("Cache-Control", "no-cache"),
+        ];
+        Self {
+            http2: Head::with_date("200", &fields),
+            event: texts.add_event(&page),
+            page,
+        }
     }
 }
 
@@ -163,13 +262,6 @@ fn convert_line(line: &[u8], buffer: &mut Vec<u8>) {
     buffer.push(b'\n');
 }
 
-fn head(status: &str, content_type: &str, length: usize) -> Vec<u8> {
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\nDate: "
-    )
-    .into_bytes()
-}
-
 fn end_head(buffer: &mut Vec<u8>, date: &Date, link: Link) {
     buffer.extend_from_slice(date.as_bytes());
     buffer.extend_from_slice(match link {
@@ -186,17 +278,15 @@ fn read(path: &Path) -> Result<Vec<u8>, ReferenceError> {
     })
 }
 
-fn read_quotes(path: &Path) -> Result<Vec<Fixed>, ReferenceError> {
-    let quotes: Vec<Fixed> = read(path)?
+fn read_quotes(path: &Path, texts: &mut Texts) -> Result<Vec<Prepared>, ReferenceError> {
+    let content_type = ("Content-Type", "text/plain; charset=utf-8");
+    let quotes: Vec<Prepared> = read(path)?
         .split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .filter(|line| !line.is_empty())
         .map(|line| {
-            Fixed::new(
-                "200 OK",
-                "text/plain; charset=utf-8",
-                &[line, b"\n"].concat(),
-            )
+            let body = texts.add(&[line, b"\n"].concat());
+            Prepared::new("200 OK", &[content_type], body)
         })
         .collect();
     match quotes.is_empty() {

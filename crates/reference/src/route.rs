@@ -92,19 +92,28 @@ pub enum What {
     NotFound,
     /// 405: not GET or HEAD.
     NotAllowed,
+    /// 415: a body in a format of gRPC that the server does not know.
+    MediaType,
     /// The request cannot be read.
     Refused(Refusal),
+}
+
+impl What {
+    /// The response to a request for `target`.
+    pub fn of(method: Method, target: &str) -> Self {
+        match (Route::find(target), method) {
+            (None, _) => What::NotFound,
+            (Some(_), Method::Other) => What::NotAllowed,
+            (Some(route), Method::Get | Method::Head) => What::Route(route),
+        }
+    }
 }
 
 impl Reply {
     /// The reply to a request.
     pub fn to(head: &Head<'_>) -> Self {
         Self {
-            what: match (Route::find(head.target), head.method) {
-                (None, _) => What::NotFound,
-                (Some(_), Method::Other) => What::NotAllowed,
-                (Some(route), Method::Get | Method::Head) => What::Route(route),
-            },
+            what: What::of(head.method, head.target),
             head_only: head.method == Method::Head,
             link: head.link,
         }

@@ -9,12 +9,14 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::SystemTime;
 
+use rustls::ServerConfig;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::{Config, Work};
 use crate::connection::Shared;
 use crate::error::ReferenceError;
 use crate::responses::{Date, Responses};
+use crate::tls;
 use crate::worker::Worker;
 
 /// How many clients of each worker may wait to be accepted.
@@ -38,11 +40,13 @@ pub struct Server {
     listeners: Vec<TcpListener>,
     responses: Arc<Responses>,
     work: Work,
+    tls: Option<Arc<ServerConfig>>,
 }
 
 impl Server {
-    /// Reads the assets and listens.
+    /// Reads the assets and the TLS files, and listens.
     pub fn bind(config: &Config) -> Result<Self, ReferenceError> {
+        let tls = config.tls.as_ref().map(tls::configure).transpose()?;
         let responses = Arc::new(Responses::new(config)?);
         let (address, listeners) = listen_all(config)?;
         Ok(Self {
@@ -50,6 +54,7 @@ impl Server {
             listeners,
             responses,
             work: config.work,
+            tls,
         })
     }
 
@@ -64,7 +69,13 @@ impl Server {
         for (number, listener) in self.listeners.into_iter().enumerate() {
             let log = log.try_clone().map_err(ReferenceError::Log)?;
             let date = Date::new(SystemTime::now());
-            let shared = Shared::new(Arc::clone(&self.responses), self.work, date, log);
+            let shared = Shared::new(
+                Arc::clone(&self.responses),
+                self.work,
+                date,
+                log,
+                self.tls.clone(),
+            );
             let worker = Worker::new(listener, shared)?;
             let end = WorkerEnd(sender.clone());
             thread::Builder::new()

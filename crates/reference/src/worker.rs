@@ -118,7 +118,12 @@ impl Worker {
     fn accept_all(&mut self) {
         self.accept_again = loop {
             match next_client(&self.listener) {
-                Ok(Some(client)) => self.add(Connection::new(client)),
+                Ok(Some(client)) => {
+                    // A connection that TLS cannot begin is closed.
+                    if let Ok(connection) = Connection::new(client, &self.shared) {
+                        self.add(connection);
+                    }
+                }
                 Ok(None) => break false,
                 Err(_) => break true,
             }

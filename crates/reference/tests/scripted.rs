@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Client, config};
 use prony_reference::script::Script;
-use prony_reference::{Responded, ScriptedServer};
+use prony_reference::{Responded, ScriptedServer, TlsFiles};
 
 const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -224,4 +224,15 @@ fn the_request_of_a_client_that_left_still_takes_its_time() {
         responded[1].due >= Duration::from_millis(200),
         "{responded:?}"
     );
+}
+
+#[test]
+fn tls_is_refused() {
+    let mut config = config(1);
+    config.tls = Some(TlsFiles {
+        certificates: "cert.pem".into(),
+        key: "key.pem".into(),
+    });
+    let error = ScriptedServer::bind(&config, script(None, "fixed:1ms")).unwrap_err();
+    assert!(error.to_string().contains("unset TLS_CERT"), "{error}");
 }

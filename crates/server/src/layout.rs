@@ -117,6 +117,11 @@ impl Layout {
         self.state().join("runs")
     }
 
+    /// The certificates that servers present over TLS, see [`crate::Certificate`].
+    pub fn certificates(&self) -> PathBuf {
+        self.state().join("tls")
+    }
+
     /// The downloads of the servers' package managers, shared by all servers.
     pub fn packages(&self) -> PathBuf {
         self.state().join("packages")

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod certificate;
 mod layout;
 mod logs;
 mod manifest;
@@ -17,10 +18,11 @@ mod supervisor;
 mod toolchain;
 
 pub use build::{BuildError, Built, Freshness, build};
+pub use certificate::{Certificate, CertificateError};
 pub use layout::{Layout, LayoutError};
 pub use logs::{Logs, tail};
 pub use manifest::{
-    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, Variant, VersionSource, Wire, Word,
+    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, Variant, VersionSource, Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};

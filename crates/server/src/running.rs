@@ -11,6 +11,7 @@ use prony_system::allowed_cpus;
 use tempfile::TempDir;
 
 use crate::build::Built;
+use crate::certificate::Certificate;
 use crate::logs::Logs;
 use crate::manifest::{Place, Word};
 use crate::port::PortSource;
@@ -28,6 +29,8 @@ pub struct Launch {
     pub host: IpAddr,
     /// The folder of the files that it responds with.
     pub assets: PathBuf,
+    /// The certificate to present, if it is to speak TLS.
+    pub certificate: Option<Certificate>,
     /// The file for its standard output; that for its standard error is beside it, see [`Logs::at`].
     pub log: PathBuf,
 }
@@ -201,12 +204,16 @@ impl LineCounter {
     }
 }
 
+/// The variables with the files of the certificate and its key, which are set if the server is to speak TLS.
+const TLS: [&str; 2] = ["TLS_CERT", "TLS_KEY"];
+
 /// What a server gets at its start, in variables and in the placeholders of its command.
 pub struct Contract {
     host: String,
     port: String,
     cpus: String,
     assets: PathBuf,
+    certificate: Option<Certificate>,
     /// Its own folder, if its command names `{tmp}`.
     scratch: Option<TempDir>,
 }
@@ -224,6 +231,7 @@ impl Contract {
             port: address.port().to_string(),
             cpus: cpus.to_string(),
             assets: assets.unwrap_or_else(|_| launch.assets.clone()),
+            certificate: launch.certificate.clone(),
             scratch: wants_scratch(built).then(new_scratch).transpose()?,
         })
     }
@@ -234,6 +242,7 @@ impl Contract {
             command: built.run.iter().map(|word| self.fill(word)).collect(),
             folder: built.folder.clone(),
             env: self.env(built),
+            removed_env: self.removed_env(),
             log: logs.output.clone(),
             error_log: Some(logs.errors.clone()),
             scratch: self.scratch().map(Path::to_owned),
@@ -256,9 +265,22 @@ impl Contract {
             ("CPUS", OsString::from(&self.cpus)),
             ("ASSETS", self.assets.clone().into_os_string()),
         ];
+        let tls = self.certificate.iter().flat_map(|certificate| {
+            let files = [&certificate.certificate, &certificate.key].map(OsString::from);
+            TLS.into_iter().zip(files)
+        });
+        let contract = contract.into_iter().chain(tls);
         let contract = contract.map(|(name, value)| (OsString::from(name), value));
         let toolchains = built.toolchain_env.iter().cloned();
         toolchains.chain(own).chain(contract).collect()
+    }
+
+    /// Variables of Prony's own environment that would make the server speak TLS.
+    fn removed_env(&self) -> Vec<OsString> {
+        match self.certificate {
+            Some(_) => Vec::new(),
+            None => TLS.map(OsString::from).to_vec(),
+        }
     }
 
     fn fill(&self, word: &Word) -> String {

@@ -246,7 +246,6 @@ title = "A"
 language = "sh"
 framework = "none"
 class = "stdlib"
-wire = "http/1.1"
 workloads = ["hello"]
 run = ["sh"]
 "#;

@@ -24,7 +24,6 @@ title = "One"
 language = "sh"
 framework = "none"
 class = "stdlib"
-wire = "http/1.1"
 workloads = ["hello"]
 needs = ["python >= 3.0"]
 build = [["sh", "-c", '''{build}''']]

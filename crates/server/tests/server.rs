@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use prony_model::CpuAssignment;
 use prony_server::{
-    BringUpError, Exit, FreePorts, NotReady, Place, PortSource, Probe, RunningServer, Sampler,
-    StartError, TreeUsage, Word, bring_up, wait_ready,
+    BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Place, PortSource, Probe,
+    RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
 };
 use prony_system::allowed_cpus;
 use support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
@@ -59,6 +59,25 @@ with open("env", "w") as file:
     assert_eq!(server.stop(LONG), Exit::Signal(15));
     assert_eq!(server.log_lines().unwrap(), lines + 5);
     assert!(server.usage().is_err(), "nothing is left to sample");
+}
+
+#[test]
+fn a_server_that_is_to_speak_tls_gets_the_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(&Layout::at(folder.path())).unwrap();
+    let built = built(folder.path(), &["sh", "-c", "echo $TLS_CERT $TLS_KEY"]);
+    let launch = Launch {
+        certificate: Some(certificate.clone()),
+        ..launch(folder.path())
+    };
+    let mut server = RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
+    assert_eq!(server.exits_within(LONG), Some(Exit::Code(0)));
+    let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
+    let Certificate { certificate, key } = certificate;
+    assert_eq!(
+        log,
+        format!("{} {}\n", certificate.display(), key.display())
+    );
 }
 
 #[test]

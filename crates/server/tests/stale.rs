@@ -38,7 +38,6 @@ title = "Server"
 language = "any"
 framework = "none"
 class = "framework"
-wire = "http/1.1"
 workloads = ["hello"]
 {lines}
 "#

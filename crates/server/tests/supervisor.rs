@@ -17,6 +17,7 @@ fn task(folder: &Path, command: &[&str]) -> Task {
         command: command.iter().map(|&word| word.to_owned()).collect(),
         folder: folder.to_owned(),
         env: vec![("GREETING".into(), "hello".into())],
+        removed_env: vec!["CARGO_PKG_NAME".into()],
         log: folder.join("log"),
         error_log: None,
         scratch: None,
@@ -38,6 +39,17 @@ fn a_command_runs_in_its_folder_with_its_variables_and_its_output_in_the_log() {
     assert_eq!(supervised.wait(LONG), Some(Exit::Code(3)));
     let path = folder.path().canonicalize().unwrap();
     assert_eq!(log(folder.path()), format!("{}\nhello\n", path.display()));
+}
+
+#[test]
+fn a_command_does_not_get_the_variables_that_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    // Cargo sets both for a test.
+    let command = ["sh", "-c", "echo $CARGO_PKG_VERSION ${CARGO_PKG_NAME-none}"];
+    let mut supervised = supervisor().spawn(&task(folder.path(), &command)).unwrap();
+    assert_eq!(supervised.wait(LONG), Some(Exit::Code(0)));
+    let version = std::env::var("CARGO_PKG_VERSION").unwrap();
+    assert_eq!(log(folder.path()), format!("{version} none\n"));
 }
 
 #[test]

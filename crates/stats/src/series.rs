@@ -4,7 +4,7 @@ use crate::distribution::student_miss;
 use crate::median::median;
 use crate::variance::{mean, squares};
 
-/// Longer series are averaged into this many parts: a rise shorter than a part is no warm-up, and adjacent values of a
+/// Longer series are averaged into this many parts: a rise shorter than a part is not a warm-up, and adjacent values of a
 /// finer series depend on each other.
 const MOST_PARTS: usize = 60;
 

@@ -10,7 +10,7 @@ use rusqlite::ffi;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The folder of the record file is missing, or is no folder.
+    /// The folder of the record file is missing, or is not a folder.
     #[error(
         "{} for the record file {}; create it, or name another path",
         no_folder(folder, *is_there),

@@ -6,9 +6,9 @@ use prony_model::{LoadShape, Measurement, NoiseCause, Run, TrialRecord, TrialRes
 use serde_json::{Value, json};
 
 /// The `schema` field of an exported run.
-pub const RUN_SCHEMA: &str = "prony-run/2";
+pub const RUN_SCHEMA: &str = "prony-run/3";
 
-/// A run and its trials as one JSON document: `{"schema": "prony-run/2", "run": …, "trials": […]}`.
+/// A run and its trials as one JSON document: `{"schema": "prony-run/3", "run": …, "trials": […]}`.
 pub fn export_json(run: &Run, trials: &[TrialRecord]) -> Value {
     json!({ "schema": RUN_SCHEMA, "run": run, "trials": trials })
 }
@@ -291,8 +291,8 @@ mod tests {
         let text = csv(&[sample::failed("bun", "said \"no\",\nthen died")]);
         assert!(text.contains(",server-exited,\"said \"\"no\"\",\nthen died\","));
         let asked_for = "0.5,,,,,,,,,,1,,,2,0,false,0";
-        let (nothing, nothing_more) = (",".repeat(24), ",".repeat(22));
-        let end = format!(",ab12,{asked_for}{nothing},1,{nothing_more}\r\n");
+        let (nothing, nothing_more) = (",".repeat(24), ",".repeat(32));
+        let end = format!(",ab12,{asked_for}{nothing},1,{nothing_more}false\r\n");
         assert!(text.ends_with(&end), "{text}");
     }
 }

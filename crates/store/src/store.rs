@@ -191,8 +191,9 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 /// Marks an SQLite file as Prony's (`file(1)` and SQLite read it as `application_id`).
 const APPLICATION_ID: i64 = 0x5072_6e79;
 
-/// The schema version of this program, kept in `user_version`. Version 1 used another vocabulary; no migration exists.
-const VERSION: i64 = 2;
+/// The schema version of this program, kept in `user_version`. Version 1 used another vocabulary, version 2
+/// did not record the protocol; no migration exists.
+const VERSION: i64 = 3;
 
 const TABLES: &str = include_str!("schema.sql");
 

@@ -1,13 +1,25 @@
-//! Protocol Buffers messages of text fields, which is all that workloads need.
+//! Protocol Buffers messages of texts and whole numbers, which is all that workloads need.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// A message whose fields are strings, by field number: `{ 1 = "r" }`.
+/// A message whose fields are strings or whole numbers, by field number: `{ 1 = "r", 2 = 10 }`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message(BTreeMap<u32, String>);
+pub struct Message(BTreeMap<u32, Value>);
 
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a field of a message is text or a whole number that is not negative"
+)]
+enum Value {
+    Text(String),
+    Number(u64),
+}
+
+/// The wire type of numbers.
+const VARINT: u64 = 0;
 /// The wire type of strings.
 const LENGTH_DELIMITED: u64 = 2;
 /// Field numbers have 29 bits.
@@ -17,10 +29,19 @@ impl Message {
     /// The bytes on the wire, fields in the order of their numbers.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for (&field, text) in &self.0 {
-            push_varint(&mut bytes, u64::from(field) << 3 | LENGTH_DELIMITED);
-            push_varint(&mut bytes, text.len() as u64);
-            bytes.extend_from_slice(text.as_bytes());
+        for (&field, value) in &self.0 {
+            let field = u64::from(field) << 3;
+            match value {
+                Value::Text(text) => {
+                    push_varint(&mut bytes, field | LENGTH_DELIMITED);
+                    push_varint(&mut bytes, text.len() as u64);
+                    bytes.extend_from_slice(text.as_bytes());
+                }
+                Value::Number(number) => {
+                    push_varint(&mut bytes, field | VARINT);
+                    push_varint(&mut bytes, *number);
+                }
+            }
         }
         bytes
     }
@@ -36,16 +57,73 @@ fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
 
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let texts = BTreeMap::<String, String>::deserialize(deserializer)?;
-        let fields = texts
+        let values = BTreeMap::<String, Value>::deserialize(deserializer)?;
+        let fields = values
             .into_iter()
-            .map(|(number, text)| match number.parse() {
-                Ok(field @ 1..=GREATEST_FIELD) => Ok((field, text)),
+            .map(|(number, value)| match number.parse() {
+                Ok(field @ 1..=GREATEST_FIELD) => Ok((field, value)),
                 _ => Err(D::Error::custom(format!(
                     "`{number}` is not a field number; write a message like {{ 1 = \"text\" }}"
                 ))),
             });
         fields.collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Bytes before each message of a stream: a flag, and the message's length.
+pub const PREFIX: usize = 5;
+
+/// The most bytes that a stream of expected messages takes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The same message several times: `{ count = 10, each = { 1 = "r" } }`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "StreamFields")]
+pub struct MessageStream {
+    count: u32,
+    each: Message,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StreamFields {
+    count: u32,
+    each: Message,
+}
+
+impl TryFrom<StreamFields> for MessageStream {
+    type Error = String;
+
+    fn try_from(StreamFields { count, each }: StreamFields) -> Result<Self, String> {
+        let bytes = u64::from(count) * (PREFIX + each.encode().len()) as u64;
+        match bytes {
+            0..=MOST_BYTES => Ok(Self { count, each }),
+            _ => Err(format!(
+                "{count} messages would take {bytes} bytes; at most {MOST_BYTES} are allowed"
+            )),
+        }
+    }
+}
+
+impl MessageStream {
+    /// The number of messages.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Each of them.
+    pub fn each(&self) -> &Message {
+        &self.each
+    }
+
+    /// The bytes on the wire, each message after its prefix.
+    pub fn encode(&self) -> Vec<u8> {
+        let message = self.each.encode();
+        let mut one = vec![0];
+        // A stream of at most `MOST_BYTES` has no longer message.
+        one.extend_from_slice(&(message.len() as u32).to_be_bytes());
+        one.extend_from_slice(&message);
+        one.repeat(self.count as usize)
     }
 }
 
@@ -70,6 +148,47 @@ mod tests {
         let long = encoded(&format!("message = {{ 1 = \"{}\" }}", "x".repeat(300))).unwrap();
         assert_eq!((&long[..3], long.len()), (&b"\x0a\xac\x02"[..], 303));
         assert_eq!(encoded("message = {}").unwrap(), b"");
+        let mixed = encoded("message = { 1 = \"r\", 2 = 300 }").unwrap();
+        assert_eq!(mixed, b"\x0a\x01r\x10\xac\x02");
+    }
+
+    #[test]
+    fn other_values_are_rejected() {
+        for value in ["-1", "1.5", "true", "[]"] {
+            let error = encoded(&format!("message = {{ 1 = {value} }}")).unwrap_err();
+            assert!(error.contains("is text or a whole number"), "{error}");
+        }
+    }
+
+    fn stream(toml: &str) -> Result<MessageStream, String> {
+        #[derive(Deserialize)]
+        struct File {
+            messages: MessageStream,
+        }
+        let file = toml::from_str::<File>(&format!("messages = {toml}"));
+        file.map(|file| file.messages)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn each_message_of_a_stream_has_its_prefix() {
+        let encode = |toml: &str| stream(toml).unwrap().encode();
+        assert_eq!(
+            encode("{ count = 2, each = { 1 = \"r\" } }"),
+            b"\0\0\0\0\x03\x0a\x01r\0\0\0\0\x03\x0a\x01r"
+        );
+        assert_eq!(encode("{ count = 0, each = { 1 = \"r\" } }"), b"");
+        assert_eq!(encode("{ count = 1, each = {} }"), b"\0\0\0\0\0");
+    }
+
+    #[test]
+    fn a_stream_is_bounded() {
+        let error = stream("{ count = 4000000000, each = { 1 = \"r\" } }").unwrap_err();
+        assert!(error.contains("at most 67108864 are allowed"), "{error}");
+        let error = stream("{ count = -1, each = {} }").unwrap_err();
+        assert!(error.contains("expected u32"), "{error}");
+        let error = stream("{ number = 1, each = {} }").unwrap_err();
+        assert!(error.contains("unknown field `number`"), "{error}");
     }
 
     #[test]

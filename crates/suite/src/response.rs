@@ -1,6 +1,7 @@
 //! Expected responses: what each workload's response must be, and how others are reported.
 
 mod draws;
+mod messages;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use prony_load::{
 };
 
 use crate::workload::{ExpectedBody, Workload};
+use messages::Messages;
 
 pub use draws::{CONNECTIONS, CountedDraws, DRAWS_PER_CONNECTION, Draws};
 
@@ -54,6 +56,7 @@ enum RightBody {
     Exact(Vec<u8>),
     LineOf(LineOf),
     Patch(Patch),
+    Messages(Messages),
 }
 
 impl ExpectedResponse {
@@ -138,6 +141,7 @@ impl ResponseCheck for ExpectedResponse {
             RightBody::Exact(body) => same_bytes(body, &response.body),
             RightBody::LineOf(lines) => lines.check(&response.body),
             RightBody::Patch(patch) => patch.check(&response.body),
+            RightBody::Messages(messages) => messages.check(&response.body),
         }
     }
 
@@ -148,6 +152,7 @@ impl ResponseCheck for ExpectedResponse {
     fn body(&self) -> Option<&[u8]> {
         match &self.body {
             RightBody::Exact(body) => Some(body),
+            RightBody::Messages(messages) => Some(messages.body()),
             RightBody::LineOf(_) | RightBody::Patch(_) => None,
         }
     }
@@ -157,6 +162,7 @@ impl ResponseCheck for ExpectedResponse {
             RightBody::Exact(body) => body.len() as u64,
             RightBody::LineOf(lines) => lines.longest(),
             RightBody::Patch(patch) => patch.longest(),
+            RightBody::Messages(messages) => messages.body().len() as u64,
         }
     }
 }
@@ -174,6 +180,7 @@ impl RightBody {
         Ok(match &workload.response.body {
             ExpectedBody::Text(text) => Self::Exact(text.clone().into_bytes()),
             ExpectedBody::Message(message) => Self::Exact(message.encode()),
+            ExpectedBody::Messages(stream) => Self::Messages(Messages::new(stream)),
             ExpectedBody::Asset(name) => Self::Exact(read(name)?),
             ExpectedBody::DatastarPatchOf(name) => Self::Patch(Patch::of(&read(name)?)),
             ExpectedBody::LineOf(name) => {

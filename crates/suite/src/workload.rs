@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use crate::message::Message;
+use prony_model::Protocol;
+
+use crate::message::{Message, MessageStream};
 use prony_manifest::FileError;
 use prony_manifest::UnknownName;
 
@@ -39,17 +41,30 @@ pub enum Request {
         method: String,
         /// The path, with its slash and its query if it has one.
         path: String,
+        /// The version of HTTP, and whether it is encrypted.
+        protocol: Protocol,
     },
-    /// A unary gRPC call.
+    /// A gRPC call with one message.
     Grpc {
         /// The path of the call: `/package.Service/Method`.
         path: String,
         /// The message.
         message: Message,
+        /// [`Protocol::Grpc`] or [`Protocol::GrpcTls`].
+        protocol: Protocol,
     },
 }
 
-/// The fields of a request: `method` and `path`, or `grpc` and `message`.
+impl Request {
+    /// How it travels.
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::Http { protocol, .. } | Self::Grpc { protocol, .. } => *protocol,
+        }
+    }
+}
+
+/// The fields of a request: `method` and `path`, or `grpc` and `message`; `protocol` and `tls` for both.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RequestFields {
@@ -60,17 +75,56 @@ struct RequestFields {
     #[serde(default, deserialize_with = "call")]
     grpc: Option<String>,
     message: Option<Message>,
+    protocol: Option<HttpVersion>,
+    #[serde(default)]
+    tls: bool,
+}
+
+/// The version of HTTP, as in a manifest.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+enum HttpVersion {
+    #[serde(rename = "http/1.1")]
+    Http11,
+    #[serde(rename = "h2")]
+    H2,
+}
+
+impl RequestFields {
+    fn http_protocol(&self) -> Protocol {
+        match (self.protocol, self.tls) {
+            (None | Some(HttpVersion::Http11), false) => Protocol::Http11,
+            (None | Some(HttpVersion::Http11), true) => Protocol::Https11,
+            (Some(HttpVersion::H2), false) => Protocol::H2c,
+            (Some(HttpVersion::H2), true) => Protocol::H2,
+        }
+    }
+
+    fn grpc_protocol(&self) -> Result<Protocol, &'static str> {
+        match (self.protocol, self.tls) {
+            (Some(HttpVersion::Http11), _) => Err(
+                "gRPC needs HTTP/2, so `protocol = \"http/1.1\"` does not go with `grpc`; remove it",
+            ),
+            (_, false) => Ok(Protocol::Grpc),
+            (_, true) => Ok(Protocol::GrpcTls),
+        }
+    }
 }
 
 impl TryFrom<RequestFields> for Request {
     type Error = &'static str;
 
     fn try_from(fields: RequestFields) -> Result<Self, Self::Error> {
+        let (http_protocol, grpc_protocol) = (fields.http_protocol(), fields.grpc_protocol());
         match (fields.method, fields.path, fields.grpc, fields.message) {
-            (Some(method), Some(path), None, None) => Ok(Self::Http { method, path }),
+            (Some(method), Some(path), None, None) => Ok(Self::Http {
+                method,
+                path,
+                protocol: http_protocol,
+            }),
             (None, None, Some(call), Some(message)) => Ok(Self::Grpc {
                 path: format!("/{call}"),
                 message,
+                protocol: grpc_protocol?,
             }),
             (_, _, Some(_), _) => {
                 Err("a gRPC call has `grpc` and `message`, and neither `method` nor `path`")
@@ -101,6 +155,13 @@ pub struct DeclaredResponse {
     pub log_lines: u32,
 }
 
+impl ExpectedBody {
+    /// Whether it is a stream of messages.
+    pub fn is_stream(&self) -> bool {
+        matches!(self, Self::Messages(_))
+    }
+}
+
 /// The expected body.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,6 +176,8 @@ pub enum ExpectedBody {
     DatastarPatchOf(String),
     /// This message, as gRPC sends it.
     Message(Message),
+    /// These messages, as gRPC streams them.
+    Messages(MessageStream),
 }
 
 impl Workload {
@@ -122,6 +185,11 @@ impl Workload {
     fn read(folder: &Path, id: String) -> Result<Self, FileError> {
         let workload: Self = prony_manifest::read(&folder.join(format!("{id}.toml")))?;
         Ok(Self { id, ..workload })
+    }
+
+    /// How its requests and responses travel.
+    pub fn protocol(&self) -> Protocol {
+        self.request.protocol()
     }
 }
 
@@ -259,8 +327,12 @@ log_lines = 1
             (sse.about.as_str(), sse.origin.as_str()),
             ("A page as one event.", "datastar")
         );
-        let (method, path) = ("GET".into(), "/sse".into());
-        assert_eq!(sse.request, Request::Http { method, path });
+        let request = Request::Http {
+            method: "GET".into(),
+            path: "/sse".into(),
+            protocol: Protocol::Http11,
+        };
+        assert_eq!(sse.request, request);
         let response = &sse.response;
         assert_eq!((response.status, response.log_lines), (200, 1));
         assert_eq!(response.content_type, "text/event-stream");
@@ -293,9 +365,54 @@ log_lines = 1
                 "sse.toml:8: invalid type: string \"ok\", expected u16",
             ),
             ("[response]", "[response", "sse.toml:7: "),
+            (
+                "[response]",
+                "protocol = \"h3\"\n[response]",
+                "sse.toml:7: unknown variant `h3`, expected `http/1.1` or `h2`",
+            ),
+            (
+                "[response]",
+                "protocol = \"http/11\"\n[response]",
+                "did you mean `http/1.1`?",
+            ),
+            (
+                "[response]",
+                "tsl = true\n[response]",
+                "did you mean `tls`?",
+            ),
+            (
+                "[response]",
+                "tls = \"yes\"\n[response]",
+                "sse.toml:7: invalid type: string \"yes\", expected a boolean",
+            ),
         ] {
             let error = read(&SSE.replace(from, to)).unwrap_err();
             assert!(error.contains(expected), "{error}\nlacks {expected}");
+        }
+    }
+
+    #[test]
+    fn version_and_tls_make_the_protocol() {
+        let protocol = |text: &str, lines: &str| {
+            let text = text.replace("[request]\n", &format!("[request]\n{lines}"));
+            let workloads = read(&text).unwrap();
+            workloads.get("sse").unwrap().protocol()
+        };
+        for (lines, http) in [
+            ("", Protocol::Http11),
+            ("protocol = \"http/1.1\"\n", Protocol::Http11),
+            ("tls = true\n", Protocol::Https11),
+            ("protocol = \"h2\"\n", Protocol::H2c),
+            ("protocol = \"h2\"\ntls = true\n", Protocol::H2),
+        ] {
+            assert_eq!(protocol(SSE, lines), http, "{lines}");
+        }
+        for (lines, grpc) in [
+            ("", Protocol::Grpc),
+            ("protocol = \"h2\"\n", Protocol::Grpc),
+            ("tls = true\n", Protocol::GrpcTls),
+        ] {
+            assert_eq!(protocol(CALL, lines), grpc, "{lines}");
         }
     }
 
@@ -316,7 +433,7 @@ body = { message = { 1 = "r" } }
     fn a_call_is_read_and_its_faults_are_reported() {
         let workloads = read(CALL).unwrap();
         let call = workloads.get("sse").unwrap();
-        let Request::Grpc { path, message } = &call.request else {
+        let Request::Grpc { path, message, .. } = &call.request else {
             panic!("{:?}", call.request);
         };
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");
@@ -342,6 +459,11 @@ body = { message = { 1 = "r" } }
                 "grpc = \"prony.echo.v1.Echo/Unary\"",
                 "method = \"GET\"\npath = \"/\"",
                 "name the call with `grpc`",
+            ),
+            (
+                "grpc =",
+                "protocol = \"http/1.1\"\ngrpc =",
+                "gRPC needs HTTP/2",
             ),
             (
                 "message = { 1",

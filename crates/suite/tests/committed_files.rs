@@ -4,10 +4,12 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use prony_model::{Published, PublishedFigure, PublishedRow};
-use prony_server::{Catalogue, Layout, Wire};
+use prony_server::{Catalogue, Layout};
 use prony_suite::{Changes, ExpectedResponse, Suite, SuiteLoad, Workloads};
 
-const SUITES: [&str; 5] = ["datastar", "franklin", "hydragen", "tour", "zap"];
+const SUITES: [&str; 7] = [
+    "datastar", "franklin", "grpc", "hydragen", "tls", "tour", "zap",
+];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -62,7 +64,6 @@ fn every_server_of_a_suite_exists_and_serves_one_of_its_workloads() {
             // Only this suite has servers that do not serve all its workloads.
             let serves_all = in_suite.iter().all(|one| served.contains(&one.to_string()));
             assert!(serves_all || id == "hydragen", "{id}: {}", server.id);
-            assert!(server.manifest.wire != Wire::Grpc || id == "hydragen");
         }
     }
 }
@@ -119,8 +120,9 @@ fn every_load_in_the_guide_can_be_read() {
 }
 
 /// What is measured here in addition to a document's rows.
-const ADDED: [(&str, PublishedFigure); 2] = [
+const ADDED: [(&str, PublishedFigure); 3] = [
     ("datastar", PublishedFigure::RateShare),
+    ("grpc", PublishedFigure::LatencyMean),
     ("hydragen", PublishedFigure::LatencyMean),
 ];
 
@@ -129,6 +131,7 @@ fn every_row_of_a_document_has_a_server_and_every_figure_a_column() {
     for (id, tables, rows) in [
         ("zap", 2, 8),
         ("datastar", 1, 13),
+        ("grpc", 1, 2),
         ("hydragen", 3, 16),
         ("franklin", 1, 3),
     ] {
@@ -150,7 +153,9 @@ fn every_row_of_a_document_has_a_server_and_every_figure_a_column() {
             }
         }
     }
-    assert!(suite("tour").published_on(NonZeroUsize::MIN).is_none());
+    for id in ["tls", "tour"] {
+        assert!(suite(id).published_on(NonZeroUsize::MIN).is_none(), "{id}");
+    }
 }
 
 fn row<'a>(published: &'a Published, table: usize, server: &str) -> &'a PublishedRow {

@@ -6,6 +6,9 @@ use std::{env, fs};
 use actix_web::http::header::{CacheControl, CacheDirective, ContentType};
 use actix_web::web::{Bytes, Data, get};
 use actix_web::{App, HttpResponse, HttpServer};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 struct Assets {
     page: Bytes,
@@ -42,13 +45,29 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .route("/sse-20k", get().to(sse_20k))
             .route("/franklin-says", get().to(quote))
     };
-    HttpServer::new(app)
+    let address = (env::var("HOST")?, env::var("PORT")?.parse()?);
+    let server = HttpServer::new(app)
         .workers(env::var("CPUS")?.parse()?)
-        .tcp_nodelay(true)
-        .bind((env::var("HOST")?, env::var("PORT")?.parse()?))?
-        .run()
-        .await?;
+        .tcp_nodelay(true);
+    let server = match tls_config()? {
+        Some(config) => server.bind_rustls_0_23(address, config)?,
+        None => server.bind(address)?,
+    };
+    server.run().await?;
     Ok(())
+}
+
+/// The configuration of TLS, if there is a certificate. Actix Web adds ALPN for HTTP/2 and HTTP/1.1.
+fn tls_config() -> Result<Option<ServerConfig>, Box<dyn Error>> {
+    let (Ok(certificate), Ok(key)) = (env::var("TLS_CERT"), env::var("TLS_KEY")) else {
+        return Ok(None);
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<_, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    let config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    Ok(Some(config))
 }
 
 async fn hello() -> &'static str {

@@ -14,6 +14,8 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{Html, IntoResponse};
 use axum::routing::get;
 use axum::serve::ListenerExt;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use futures_util::stream;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime;
@@ -58,10 +60,19 @@ async fn serve() -> Result<(), Box<dyn Error>> {
         .route("/franklin-says", get(quote))
         .with_state(Arc::new(Assets::read()?));
 
-    let listener = listen()?.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    axum::serve(listener, app).await?;
+    let listener = listen()?;
+    if let (Ok(certificate), Ok(key)) = (env::var("TLS_CERT"), env::var("TLS_KEY")) {
+        let tls = RustlsConfig::from_pem_file(certificate, key).await?;
+        axum_server::from_tcp(listener.into_std()?)?
+            .acceptor(RustlsAcceptor::new(tls).acceptor(NoDelayAcceptor::new()))
+            .serve(app.into_make_service())
+            .await?;
+    } else {
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        axum::serve(listener, app).await?;
+    }
     Ok(())
 }
 

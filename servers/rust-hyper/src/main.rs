@@ -12,9 +12,14 @@ use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime;
+use tokio_rustls::TlsAcceptor;
 
 struct Assets {
     page: Bytes,
@@ -51,6 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn serve() -> Result<(), Box<dyn Error>> {
     let assets = Arc::new(Assets::read()?);
     let listener = listen()?;
+    let tls = tls_acceptor()?;
     loop {
         // A connection that fails before it is accepted only affects that client.
         let Ok((stream, _)) = listener.accept().await else {
@@ -58,18 +64,42 @@ async fn serve() -> Result<(), Box<dyn Error>> {
         };
         let _ = stream.set_nodelay(true);
         let assets = Arc::clone(&assets);
+        let tls = tls.clone();
         tokio::spawn(async move {
             let service = service_fn(move |request| {
                 let response = response_to(&request, &assets);
                 async move { Ok::<_, Infallible>(response) }
             });
             // An error means that the client is gone.
-            let _ = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            if let Some(tls) = tls {
+                let Ok(stream) = tls.accept(stream).await else {
+                    return;
+                };
+                let _ = auto::Builder::new(TokioExecutor::new())
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+            } else {
+                let _ = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await;
+            }
         });
     }
+}
+
+/// TLS with HTTP/2 and HTTP/1.1, if there is a certificate.
+fn tls_acceptor() -> Result<Option<TlsAcceptor>, Box<dyn Error>> {
+    let (Ok(certificate), Ok(key)) = (env::var("TLS_CERT"), env::var("TLS_KEY")) else {
+        return Ok(None);
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)?.collect::<Result<_, _>>()?;
+    let key = PrivateKeyDer::from_pem_file(key)?;
+    let mut config = ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".into(), b"http/1.1".into()];
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
 /// Listens with room for a burst of connections; with the default queue of 128 some wait a second.

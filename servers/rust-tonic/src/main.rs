@@ -1,17 +1,19 @@
-//! Serves Prony's unary gRPC call with tonic.
+//! Serves Prony's gRPC calls with tonic.
 
-use std::env;
 use std::error::Error;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::{env, fs};
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime;
-use tonic::transport::Server;
+use tokio_stream::{Stream, StreamExt};
 use tonic::transport::server::TcpIncoming;
-use tonic::{Request, Response, Status};
+use tonic::transport::{Identity, Server, ServerTlsConfig};
+use tonic::{Request, Response, Status, Streaming};
 
 use crate::proto::echo_server::{Echo, EchoServer};
-use crate::proto::{EchoReply, EchoRequest};
+use crate::proto::{EchoReply, EchoRequest, StreamRequest, Summary};
 
 mod proto {
     tonic::include_proto!("prony.echo.v1");
@@ -19,11 +21,53 @@ mod proto {
 
 struct Echoer;
 
+type Replies = Pin<Box<dyn Stream<Item = Result<EchoReply, Status>> + Send>>;
+
 #[tonic::async_trait]
 impl Echo for Echoer {
     async fn unary(&self, request: Request<EchoRequest>) -> Result<Response<EchoReply>, Status> {
         let EchoRequest { payload } = request.into_inner();
         Ok(Response::new(EchoReply { payload }))
+    }
+
+    type ServerStreamStream = Replies;
+
+    async fn server_stream(
+        &self,
+        request: Request<StreamRequest>,
+    ) -> Result<Response<Replies>, Status> {
+        let StreamRequest { payload, count } = request.into_inner();
+        let replies = (0..count).map(move |_| {
+            let payload = payload.clone();
+            Ok(EchoReply { payload })
+        });
+        Ok(Response::new(Box::pin(tokio_stream::iter(replies))))
+    }
+
+    async fn client_stream(
+        &self,
+        request: Request<Streaming<EchoRequest>>,
+    ) -> Result<Response<Summary>, Status> {
+        let mut requests = request.into_inner();
+        let mut summary = Summary::default();
+        while let Some(EchoRequest { payload }) = requests.message().await? {
+            summary.payload = payload;
+            summary.count += 1;
+        }
+        Ok(Response::new(summary))
+    }
+
+    type BidiStreamStream = Replies;
+
+    async fn bidi_stream(
+        &self,
+        request: Request<Streaming<EchoRequest>>,
+    ) -> Result<Response<Replies>, Status> {
+        let replies = request.into_inner().map(|request| {
+            let EchoRequest { payload } = request?;
+            Ok(EchoReply { payload })
+        });
+        Ok(Response::new(Box::pin(replies)))
     }
 }
 
@@ -37,7 +81,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 async fn serve() -> Result<(), Box<dyn Error>> {
     let incoming = TcpIncoming::from(listen()?).with_nodelay(Some(true));
-    Server::builder()
+    let mut server = Server::builder();
+    if let (Ok(certificate), Ok(key)) = (env::var("TLS_CERT"), env::var("TLS_KEY")) {
+        let identity = Identity::from_pem(fs::read(certificate)?, fs::read(key)?);
+        server = server.tls_config(ServerTlsConfig::new().identity(identity))?;
+    }
+    server
         .add_service(EchoServer::new(Echoer))
         .serve_with_incoming(incoming)
         .await?;

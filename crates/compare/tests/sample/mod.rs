@@ -201,6 +201,7 @@ impl Made {
                 target: Target {
                     url: "http://127.0.0.1:8080/hello".into(),
                     method: "GET".into(),
+                    protocol: Protocol::Http11,
                     address: "127.0.0.1:8080".into(),
                 },
                 load: load.clone(),
@@ -223,6 +224,8 @@ impl Made {
                 events: None,
                 streams: None,
                 connect_ns: None,
+                tls: None,
+                rpc_statuses: BTreeMap::new(),
                 histogram: histogram.to_base64(),
                 within_stdev: 0.7,
                 first_wrong: None,

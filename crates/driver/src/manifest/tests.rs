@@ -108,6 +108,92 @@ fn faults_are_reported_with_their_line() {
     }
 }
 
+/// `SMALL` with these protocols.
+fn with_protocols(protocols: &str) -> String {
+    SMALL.replace("[output]", &format!("[protocols]\n{protocols}\n\n[output]"))
+}
+
+#[test]
+fn faults_of_protocols_are_reported() {
+    let cases = [
+        (
+            "h3 = {}",
+            "driver.toml:11: unknown variant `h3`, expected one of",
+        ),
+        ("h2 = { args = [] }", "driver.toml:11: unknown field `args`"),
+        (
+            "h2 = { arguments = [\"{grpc_method}\"] }",
+            "driver.toml:11: field `h2`: there is no placeholder `{grpc_method}` here",
+        ),
+        (
+            "h2 = { environment = { A = \"{header}\" } }",
+            "driver.toml:11: field `A`: there is no placeholder `{header}` here",
+        ),
+    ];
+    for (protocols, expected) in cases {
+        let text = with_protocols(protocols);
+        let error = Manifest::parse(&text, Path::new("drivers/small")).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.contains(expected),
+            "{message}\ninstead of\n{expected}"
+        );
+    }
+}
+
+#[test]
+fn a_protocol_has_arguments_variables_and_an_end_of_its_own() {
+    let text = with_protocols(
+        "\"http/1.1\" = {}\n\
+         h2 = { arguments = [\"-2\"], after = [\"{host}\", \"{origin}\"], environment = { A = \"{protocol}\" }, one_connection = true }",
+    );
+    let manifest = Manifest::parse(&text, Path::new("drivers/small")).unwrap();
+    let plain = Load::new("http://a/b");
+    assert_eq!(words(&manifest, &plain).unwrap(), "-d 1 http://a/b");
+    let over = |protocol| Load {
+        protocol,
+        ..Load::new("https://a:1/b?c")
+    };
+    let h2 = over(Protocol::H2);
+    assert_eq!(words(&manifest, &h2).unwrap(), "-2 -d 1 a:1 https://a:1");
+    let made = manifest.invocation(&h2, Path::new("/bin/prony")).unwrap();
+    assert_eq!(made.environment, [("A".to_owned(), "h2".to_owned())]);
+    let refused = [
+        (
+            Load {
+                connections: 2,
+                ..h2.clone()
+            },
+            "it opens only one connection for HTTP/2 over TLS",
+        ),
+        (
+            Load { streams: 2, ..h2 },
+            "it does not support several streams per connection",
+        ),
+        (
+            over(Protocol::Https11),
+            "it does not support HTTP/1.1 over TLS",
+        ),
+    ];
+    for (load, why) in refused {
+        assert_eq!(words(&manifest, &load).unwrap_err(), why);
+    }
+}
+
+/// A manifest without `[protocols]` is that of a tool that speaks HTTP/1.1 without TLS.
+#[test]
+fn without_protocols_a_tool_speaks_plain_http11() {
+    let manifest = Manifest::parse(SMALL, Path::new("drivers/small")).unwrap();
+    for protocol in Protocol::ALL {
+        let load = Load {
+            protocol,
+            ..Load::new("http://a/")
+        };
+        let speaks = words(&manifest, &load).is_ok();
+        assert_eq!(speaks, protocol == Protocol::Http11, "{protocol:?}");
+    }
+}
+
 #[test]
 fn a_tool_cannot_generate_what_it_has_no_arguments_for() {
     let manifest = Manifest::parse(SMALL, Path::new("drivers/small")).unwrap();

@@ -18,6 +18,10 @@ pub(super) enum Activity {
     Connecting {
         since: Nanoseconds,
     },
+    /// Connected, but the wire is not ready for requests.
+    Handshaking {
+        since: Nanoseconds,
+    },
     Open,
 }
 
@@ -37,7 +41,8 @@ pub(super) struct InFlight {
     pub(super) number: usize,
     /// The start of its latency; `None` if that is its send, and it is not sent yet.
     pub(super) from: Option<Nanoseconds>,
-    /// When it times out; the end of time if it still waits for its connection and nothing else bounds it.
+    /// When it times out: counted from its begin until it is sent, then from its send. A held stream that has begun never
+    /// does.
     pub(super) deadline: Nanoseconds,
     /// Whether it was due before its user became free.
     pub(super) queued: bool,
@@ -53,25 +58,37 @@ pub(super) struct InFlight {
     pub(super) sample: Option<Box<Sample>>,
 }
 
+impl InFlight {
+    /// Prepares it to be sent again, without its first sample.
+    pub(super) fn prepare_resend(&mut self) {
+        self.resent = true;
+        self.response_begun = false;
+        self.last_event = None;
+        self.sample = None;
+    }
+}
+
 /// One connection of a worker.
 #[derive(Debug)]
 pub(super) struct Connection<W> {
     pub(super) role: Role,
     pub(super) activity: Activity,
     pub(super) wire: W,
-    /// Its requests, in the order of their responses.
+    /// Its requests: first those that the wire has, in its order.
     pub(super) in_flight: VecDeque<InFlight>,
     /// How many of these the wire has taken.
     pub(super) passed: usize,
     /// Requests since it was connected, and whole responses.
     pub(super) requests: u64,
     pub(super) responses: u64,
-    /// Consecutive failures to connect.
+    /// Attempts in a row that brought no response.
     pub(super) refusals: u32,
     /// Whether it was ever connected.
     pub(super) was_connected: bool,
     /// Bytes that arrived while no response was due: the next request over it fails with this.
     pub(super) excess: Option<Fault>,
+    /// Whether it has carried the last request that it may.
+    pub(super) is_used_up: bool,
     /// Since when it has waited for an arrival of the shared schedule.
     pub(super) waiting_since: Option<Nanoseconds>,
     /// Whether its user is in the timetable.
@@ -93,6 +110,7 @@ impl<W> Connection<W> {
             refusals: 0,
             was_connected: false,
             excess: None,
+            is_used_up: false,
             waiting_since: None,
             is_timed: false,
             is_watched: false,
@@ -104,10 +122,16 @@ impl<W> Connection<W> {
         self.activity == Activity::Open
     }
 
-    /// Whether it carries the last request that it may.
+    /// Whether there is a socket to send to and to receive from.
     #[inline]
-    pub(super) fn is_used_up(&self) -> bool {
-        self.in_flight.back().is_some_and(|request| request.last)
+    pub(super) fn is_connected(&self) -> bool {
+        matches!(self.activity, Activity::Open | Activity::Handshaking { .. })
+    }
+
+    /// Notes that it will carry the requests that are left, and has carried none yet.
+    pub(super) fn carry_only_these(&mut self) {
+        self.requests = self.in_flight.len() as u64;
+        self.is_used_up = self.in_flight.back().is_some_and(|request| request.last);
     }
 
     /// Closes the connection. Its requests stay, to be resent or given up.
@@ -117,7 +141,7 @@ impl<W> Connection<W> {
             self.waiting_since = None;
         }
         self.passed = 0;
-        self.requests = 0;
         self.responses = 0;
+        self.carry_only_these();
     }
 }

@@ -9,6 +9,7 @@ use super::sampler::Sampler;
 use crate::plan::{LoadPlan, Sampling};
 use crate::response::same_bytes;
 use crate::wire::Whole;
+use crate::wire::grpc::Status;
 use crate::wire::h1::Collect;
 
 /// How many responses a worker keeps at a time: each may be long.
@@ -20,6 +21,8 @@ pub(super) struct Judge<'a> {
     sampling: Option<&'a Sampling>,
     sampler: Sampler,
     status: Option<u16>,
+    /// Whether the requests are gRPC calls.
+    are_calls: bool,
     body_length: Option<u64>,
     /// The longest expected body: no more of a sampled one is kept.
     longest_body: u64,
@@ -27,6 +30,17 @@ pub(super) struct Judge<'a> {
     body: Option<&'a [u8]>,
     /// Each sample holds a clone, which counts the samples however their requests end.
     tickets: Rc<()>,
+}
+
+/// What was kept of a whole response.
+#[derive(Default)]
+pub(super) struct Kept<'a> {
+    /// All of it, if it was sampled.
+    pub(super) sample: Option<Box<Sample>>,
+    /// Its body, if the wire kept that because it is short.
+    pub(super) short_body: Option<&'a [u8]>,
+    /// The `grpc-message` of a failed call.
+    pub(super) message: Option<&'a str>,
 }
 
 /// A response being kept for comparison.
@@ -46,6 +60,7 @@ impl<'a> Judge<'a> {
             sampling: compared,
             sampler: Sampler::new(choice, plan.threads, random),
             status: sampling.and_then(|sampling| sampling.check.status()),
+            are_calls: plan.protocol().is_grpc(),
             body_length: plan.body_length(),
             longest_body: sampling.map_or(0, |sampling| sampling.check.longest_body()),
             body: plan.body_compared_always(),
@@ -70,14 +85,9 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// `Err` with the outcome and the reason, if the response is not ok. `body` is what the wire kept of a short one.
+    /// `Err` with the outcome and the reason, if the response is not ok.
     #[inline]
-    pub(super) fn verdict(
-        &self,
-        whole: Whole,
-        sample: Option<Box<Sample>>,
-        body: Option<&[u8]>,
-    ) -> Result<(), (Outcome, String)> {
+    pub(super) fn verdict(&self, whole: Whole, kept: Kept<'_>) -> Result<(), (Outcome, String)> {
         let status_is_right = match self.status {
             Some(status) => whole.status == status,
             None => (200..400).contains(&whole.status),
@@ -85,9 +95,13 @@ impl<'a> Judge<'a> {
         if !status_is_right {
             return Err((Outcome::WrongStatus, self.wrong_status(whole.status)));
         }
-        if let Some(rpc_status) = whole.rpc_status.filter(|&status| status != 0) {
-            let detail = format!("expected grpc-status 0, got {rpc_status}");
-            return Err((Outcome::WrongStatus, detail));
+        match whole.rpc_status {
+            None if !self.are_calls => {}
+            Some(0) => {}
+            rpc_status => {
+                let detail = failed_call(whole.status, rpc_status, kept.message);
+                return Err((Outcome::WrongStatus, detail));
+            }
         }
         if let Some(length) = self.body_length
             && whole.body_bytes != length
@@ -98,9 +112,9 @@ impl<'a> Judge<'a> {
             );
             return Err((Outcome::WrongBody, detail));
         }
-        match (sample, self.sampling) {
+        match (kept.sample, self.sampling) {
             (Some(sample), Some(sampling)) => compare(sample.collect, sampling),
-            _ => self.compare_body(body),
+            _ => self.compare_body(kept.short_body),
         }
     }
 
@@ -118,6 +132,20 @@ impl<'a> Judge<'a> {
         match self.status {
             Some(expected) => format!("expected status {expected}, got {status}"),
             None => format!("expected a status from 200 to 399, got {status}"),
+        }
+    }
+}
+
+/// The detail of a gRPC call that failed. Something in front of the server may respond without gRPC.
+#[cold]
+fn failed_call(status: u16, rpc_status: Option<u32>, message: Option<&str>) -> String {
+    match (rpc_status.map(Status), message) {
+        (None, _) => {
+            format!("expected a gRPC response, got HTTP status {status} without a grpc-status")
+        }
+        (Some(rpc), None) => format!("expected grpc-status 0 (OK), got {rpc}"),
+        (Some(rpc), Some(message)) => {
+            format!("expected grpc-status 0 (OK), got {rpc}: {message}")
         }
     }
 }
@@ -185,7 +213,7 @@ mod tests {
             keep_alive: true,
             rpc_status: None,
         };
-        assert_eq!(judge.verdict(whole(1 << 40), None, None), Ok(()));
-        assert!(judge.verdict(whole(5), None, None).is_err());
+        assert_eq!(judge.verdict(whole(1 << 40), Kept::default()), Ok(()));
+        assert!(judge.verdict(whole(5), Kept::default()).is_err());
     }
 }

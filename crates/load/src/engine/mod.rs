@@ -31,6 +31,7 @@ use prony_model::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
 use event_loop::{EventLoop, LONG_BODY};
+pub(crate) use event_loop::{Mode, socket_for};
 use judge::Judge;
 use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
 pub use progress::Progress;
@@ -41,8 +42,11 @@ use worker::{Share, Shared, Worker, WorkerResult};
 
 use crate::plan::{EventLoopChoice, LoadPlan, PlanError, share_of};
 use crate::request::WireRequest;
-use crate::wire::grpc::CallWire;
+use crate::tls::HttpVersion;
+use crate::wire::Wire;
 use crate::wire::h1::H1Wire;
+use crate::wire::h2::H2Wire;
+use crate::wire::tls::Channel;
 
 /// Why a load could not run.
 #[derive(Debug, thiserror::Error)]
@@ -125,10 +129,10 @@ pub fn run(
 }
 
 /// Pins the thread, and gives the worker its pacer, the only difference between load shapes.
-fn run_worker(
-    shared: Shared<'_>,
+fn run_worker<'a>(
+    shared: Shared<'a>,
     index: usize,
-    budget: &SharedBudget,
+    budget: &'a SharedBudget,
     place: Place<'_>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
@@ -152,13 +156,12 @@ fn run_worker(
         most_connections: users,
         streams: share(plan.streams as u64) as usize,
     };
-    match &plan.shape {
+    let pacer: Box<dyn Pacer + '_> = match &plan.shape {
         LoadShape::Closed => {
             let requests = plan.requests.map(share);
             let enough = requests.unwrap_or(u64::MAX).div_ceil(plan.pipeline as u64);
             connections.connections = users.min(usize::try_from(enough).unwrap_or(usize::MAX));
-            let pacer = Closed::new(requests, has_warmup);
-            work(shared, index, connections, place, pacer)
+            Box::new(Closed::new(requests, has_warmup))
         }
         LoadShape::Rate(schedule) => {
             connections.most_connections = share(plan.max_connections as u64) as usize;
@@ -167,48 +170,94 @@ fn run_worker(
                 workers: plan.threads,
             };
             let random = random_source(plan.seed, index as u64);
-            let pacer = Rate::new(schedule.clone(), part, budget, has_warmup, random);
-            work(shared, index, connections, place, pacer)
+            let schedule = schedule.clone();
+            Box::new(Rate::new(schedule, part, budget, has_warmup, random))
         }
         LoadShape::UsersClosed { think_time_s } => {
             let (first, mean) = (first_user(), mean(*think_time_s));
-            let pacer = Users::<ClosedUser>::new(users, first, mean, budget, has_warmup, plan.seed);
-            work(shared, index, connections, place, pacer)
+            let seed = plan.seed;
+            Box::new(Users::<ClosedUser>::new(
+                users, first, mean, budget, has_warmup, seed,
+            ))
         }
         LoadShape::UsersOpen { think_time_s } => {
             let (first, mean) = (first_user(), mean(*think_time_s));
-            let pacer = Users::<OpenUser>::new(users, first, mean, budget, has_warmup, plan.seed);
-            work(shared, index, connections, place, pacer)
+            let seed = plan.seed;
+            Box::new(Users::<OpenUser>::new(
+                users, first, mean, budget, has_warmup, seed,
+            ))
         }
-    }
+    };
+    work(shared, index, connections, place, pacer)
 }
 
 /// Gives the worker its event loop and its wires.
-fn work(
-    shared: Shared<'_>,
+fn work<'a>(
+    shared: Shared<'a>,
     index: usize,
     share: Share,
     place: Place<'_>,
-    pacer: impl Pacer,
+    pacer: Box<dyn Pacer + 'a>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
-    let io = event_loop(plan, share.slots())?;
-    // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-    let random = random_source(!plan.seed, index as u64);
-    let mix = RequestMix::new(&plan.request, random);
-    let judge = Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64));
+    let worker = Unwired {
+        io: event_loop(plan, share.slots())?,
+        // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
+        mix: RequestMix::new(&plan.request, random_source(!plan.seed, index as u64)),
+        judge: Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64)),
+        shared,
+        share,
+        pacer,
+        place,
+    };
     let short_body = plan.body_compared_always().map(<[u8]>::len);
     let result = match &plan.request {
-        WireRequest::Http1(requests) => {
-            let new_wire = || H1Wire::new(requests, plan.events).keeping_bodies(short_body);
-            Worker::new(shared, io, share, &new_wire, pacer, mix, judge).run(place)
-        }
-        WireRequest::Grpc(call) => {
-            let new_wire = || CallWire::new(call);
-            Worker::new(shared, io, share, &new_wire, pacer, mix, judge).run(place)
-        }
+        WireRequest::Http1(requests) => worker.run(HttpVersion::Http1, &|| {
+            H1Wire::new(requests, plan.events).keeping_bodies(short_body)
+        }),
+        WireRequest::Http2(requests) => worker.run(HttpVersion::Http2, &|| {
+            H2Wire::new(requests.requests(), plan.events).keeping_bodies(short_body)
+        }),
+        WireRequest::Grpc(call) => worker.run(HttpVersion::Http2, &|| {
+            H2Wire::new(std::slice::from_ref(call), plan.events)
+        }),
     };
     result.map_err(refused("wait for events"))
+}
+
+/// A worker without its wires.
+struct Unwired<'a, 'p> {
+    shared: Shared<'a>,
+    io: (EventLoop, Option<u64>),
+    share: Share,
+    pacer: Box<dyn Pacer + 'a>,
+    mix: RequestMix,
+    judge: Judge<'a>,
+    place: Place<'p>,
+}
+
+impl Unwired<'_, '_> {
+    /// Runs the load over the wires of `new_wire`, encrypted if the plan says so.
+    fn run<W: Wire>(
+        self,
+        http: HttpVersion,
+        new_wire: &dyn Fn() -> W,
+    ) -> Result<WorkerResult, Errno> {
+        match &self.shared.plan.tls {
+            None => self.run_over(new_wire),
+            Some(tls) => self.run_over(&|| Channel::new(new_wire(), tls, Some(http))),
+        }
+    }
+
+    fn run_over<W: Wire>(self, new_wire: &dyn Fn() -> W) -> Result<WorkerResult, Errno> {
+        let Self {
+            shared, io, share, ..
+        } = self;
+        Worker::new(
+            shared, io, share, new_wire, self.pacer, self.mix, self.judge,
+        )
+        .run(self.place)
+    }
 }
 
 /// The event loop that a worker starts with, and after how many responses it [chooses](Worker::choose_event_loop)
@@ -224,7 +273,9 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>),
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
         (EventLoopChoice::Auto, None) => match &plan.request {
             // They must include every response of a mix.
-            WireRequest::Http1(set) if !plan.events => (false, Some(set.requests().len() as u64)),
+            WireRequest::Http1(set) if !plan.events && plan.tls.is_none() => {
+                (false, Some(set.requests().len() as u64))
+            }
             // The parser looks at each byte of the bodies, so length makes no difference.
             _ => (true, None),
         },

@@ -25,24 +25,18 @@ enum Choice {
 impl RequestMix {
     /// Random choices come from `random`.
     pub(super) fn new(request: &WireRequest, random: fastrand::Rng) -> Self {
-        let choice = match request {
-            WireRequest::Grpc(_) => Choice::One,
-            WireRequest::Http1(set) if set.requests().len() == 1 => Choice::One,
-            WireRequest::Http1(set) => match set.order() {
-                Order::InTurn => Choice::InTurn {
-                    next: 0,
-                    count: set.requests().len(),
-                },
-                Order::Random(weights) => Choice::Random {
-                    sums: weights
-                        .iter()
-                        .scan(0, |sum, &weight| {
-                            *sum += u64::from(weight);
-                            Some(*sum)
-                        })
-                        .collect(),
-                    random,
-                },
+        let choice = match request.order() {
+            (1, _) => Choice::One,
+            (count, Order::InTurn) => Choice::InTurn { next: 0, count },
+            (_, Order::Random(weights)) => Choice::Random {
+                sums: weights
+                    .iter()
+                    .scan(0, |sum, &weight| {
+                        *sum += u64::from(weight);
+                        Some(*sum)
+                    })
+                    .collect(),
+                random,
             },
         };
         Self { choice }

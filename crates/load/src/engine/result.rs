@@ -1,15 +1,15 @@
 //! Merges what the workers counted into the result.
 
 use prony_model::{
-    Checked, Ended, Events, GeneratorCost, HeldStreams, LoadResult, OpenLoop, Outcome, Scheduling,
-    Timeline, WarmupResult,
+    Checked, Ended, Events, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram, LoadResult,
+    OpenLoop, Outcome, Scheduling, Timeline, TlsResult, WarmupResult,
 };
 
 use prony_kernel::CounterValues;
 
 use super::clock::{Nanoseconds, seconds};
 use super::phase::PhaseResult;
-use super::tally::{EventTally, Tally};
+use super::tally::{EventTally, HandshakeTally, Tally};
 use super::timeline;
 use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
@@ -46,8 +46,10 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
             .then(|| events(&tally.events, measured.duration_s)),
         streams: held_streams(plan, &measured, &workers),
         statuses: tally.statuses(),
+        rpc_statuses: tally.rpc_statuses.clone(),
         latency_ns: tally.latency.summary(),
         connect_ns: tally.connect.summary(),
+        tls: plan.tls.is_some().then(|| tls(&tally.handshakes, &workers)),
         histogram: tally.latency.to_base64(),
         within_stdev: tally.latency.share_within_one_stdev(),
         first_wrong: tally.first_wrong.clone(),
@@ -93,6 +95,21 @@ fn events(tally: &EventTally, duration_s: f64) -> Events {
         per_s: per(tally.count as f64, duration_s),
         first_ns: tally.first.summary(),
         gap_ns: tally.gap.summary(),
+    }
+}
+
+fn tls(tally: &HandshakeTally, workers: &[WorkerResult]) -> TlsResult {
+    let agreement = workers.iter().find_map(|worker| worker.agreement);
+    let handshakes = |histogram: &LatencyHistogram| Handshakes {
+        count: histogram.count(),
+        duration_ns: histogram.summary(),
+        histogram: histogram.to_base64(),
+    };
+    TlsResult {
+        version: agreement.map(|it| it.version.to_string()),
+        cipher_suite: agreement.map(|it| it.cipher_suite.to_owned()),
+        full: handshakes(&tally.full),
+        resumed: handshakes(&tally.resumed),
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) struct Tally {
     /// The sum of all latencies; it wraps around.
     pub(super) latency_sum: Nanoseconds,
     pub(super) connect: LatencyHistogram,
+    pub(super) handshakes: HandshakeTally,
     /// The time to the first byte of each response, if measured.
     pub(super) first_byte: LatencyHistogram,
     pub(super) schedule: ScheduleTally,
@@ -24,10 +25,15 @@ pub(super) struct Tally {
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     statuses: Statuses,
+    /// How many responses had each `grpc-status`.
+    pub(super) rpc_statuses: BTreeMap<u32, u64>,
     pub(super) first_wrong: Option<WrongResponse>,
     /// The responses that were compared whole.
     pub(super) checked: Checked,
 }
+
+/// The most different values of `grpc-status` to count.
+const MOST_RPC_STATUSES: usize = 100;
 
 /// How many responses had each status.
 #[derive(Debug)]
@@ -55,6 +61,14 @@ pub(super) struct ScheduleTally {
     pub(super) lag: LatencyHistogram,
     /// The lag in the first and in the second half of the phase: sum and count.
     pub(super) lag_by_half: [(u64, u64); 2],
+}
+
+/// How long handshakes took.
+#[derive(Debug, Default)]
+pub(super) struct HandshakeTally {
+    pub(super) full: LatencyHistogram,
+    /// Those that resumed an earlier session.
+    pub(super) resumed: LatencyHistogram,
 }
 
 /// Events of event streams.
@@ -105,6 +119,14 @@ impl Tally {
         }
     }
 
+    #[inline]
+    pub(super) fn rpc_status(&mut self, status: u32) {
+        // A lying server must not fill the memory; gRPC has 17.
+        if self.rpc_statuses.len() < MOST_RPC_STATUSES || self.rpc_statuses.contains_key(&status) {
+            *self.rpc_statuses.entry(status).or_default() += 1;
+        }
+    }
+
     pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
         let counts = (0..).zip(self.statuses.0.iter().copied());
         counts.filter(|&(_, count)| count > 0).collect()
@@ -115,6 +137,8 @@ impl Tally {
         self.latency.merge(&other.latency);
         self.latency_sum = self.latency_sum.wrapping_add(other.latency_sum);
         self.connect.merge(&other.connect);
+        self.handshakes.full.merge(&other.handshakes.full);
+        self.handshakes.resumed.merge(&other.handshakes.resumed);
         self.first_byte.merge(&other.first_byte);
         self.schedule.merge(&other.schedule);
         self.events.merge(&other.events);
@@ -124,6 +148,9 @@ impl Tally {
         self.bytes_written += other.bytes_written;
         for (mine, theirs) in self.statuses.0.iter_mut().zip(other.statuses.0.iter()) {
             *mine += theirs;
+        }
+        for (&status, count) in &other.rpc_statuses {
+            *self.rpc_statuses.entry(status).or_default() += count;
         }
         self.checked.merge(&other.checked);
         if self.first_wrong.is_none() {
@@ -161,6 +188,15 @@ impl ScheduleTally {
         for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
             mine.0 += theirs.0;
             mine.1 += theirs.1;
+        }
+    }
+}
+
+impl HandshakeTally {
+    pub(super) fn record(&mut self, resumed: bool, took: Nanoseconds) {
+        match resumed {
+            true => self.resumed.record(took),
+            false => self.full.record(took),
         }
     }
 }

@@ -14,7 +14,8 @@ fn read(text: &str, headers: &[&str]) -> Result<RequestFile, RequestFileError> {
 
 fn encoded(text: &str, headers: &[&str]) -> Vec<String> {
     let requests = read(text, headers).unwrap().requests;
-    let text = |request: &Request| String::from_utf8(request.bytes().to_vec()).unwrap();
+    let text =
+        |request: &RequestParts| String::from_utf8(request.http1().bytes().to_vec()).unwrap();
     requests.iter().map(text).collect()
 }
 
@@ -62,6 +63,7 @@ fn the_first_url_names_the_server() {
     assert_eq!(file.requests.len(), 2);
     assert!(
         file.requests[1]
+            .http1()
             .bytes()
             .starts_with(b"GET /y HTTP/1.1\r\nHost: a:81\r\n")
     );

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_load::wire::grpc::Call;
 use prony_load::{LoadPlan, MOST_PIPELINE, PlanError, run};
 use prony_model::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule, parse_stages};
 
@@ -165,6 +166,41 @@ fn plans_beyond_any_machine_are_refused() {
         ..plan_to(address, "POST", &[], &body, 1)
     };
     let error = plan.validate().unwrap_err();
-    assert!(matches!(error, PlanError::PipelinedBytes { .. }), "{error}");
+    assert!(matches!(error, PlanError::BytesInFlight { .. }), "{error}");
+    assert!(!error.to_string().contains("pipeline"), "{error}");
     assert!(error.to_string().contains("512 MiB"), "{error}");
+}
+
+#[test]
+fn requests_in_flight_over_http2_are_streams() {
+    let (_listener, address) = hanging();
+    let message = vec![b'b'; 100_000];
+    let call = Call::unary("/a.B/C", "localhost", &message);
+    let call = call.encode().unwrap();
+    let refused = |change: &dyn Fn(&mut LoadPlan)| {
+        let mut plan = LoadPlan {
+            request: call.clone().into(),
+            ..plan(address, LoadShape::Closed)
+        };
+        change(&mut plan);
+        plan.validate().unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&|plan| plan.pipeline = 1001),
+        "1001 streams per connection are too many: at most 1000"
+    );
+    assert_eq!(
+        refused(&|plan| plan.pipeline = 0),
+        "the number of streams per connection must be more than zero"
+    );
+    let many = refused(&|plan| plan.pipeline = 1000);
+    assert!(
+        many.contains("the 512 MiB that requests in flight may take"),
+        "{many}"
+    );
+    let users = LoadShape::UsersClosed { think_time_s: 1.0 };
+    assert_eq!(
+        refused(&|plan| (plan.pipeline, plan.shape) = (2, users.clone())),
+        "several streams per connection cannot be combined with users with think time"
+    );
 }

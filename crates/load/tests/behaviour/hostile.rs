@@ -128,7 +128,7 @@ fn a_budget_below_the_requests_in_flight_after_the_warm_up_is_kept() {
     });
     let mut plan = plan(address, 5);
     (plan.connections, plan.threads) = (32, 2);
-    plan.warmup = Duration::from_millis(100);
+    plan.warmup = Duration::from_millis(500);
     let result = load(&plan);
     assert_eq!(result.requests, 5, "{:?}", result.outcomes);
     assert!(result.warmup.unwrap().outcomes[Outcome::Ok] > 0);

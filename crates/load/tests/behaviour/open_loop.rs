@@ -92,19 +92,18 @@ fn late_arrivals_are_counted_and_their_wait_is_latency() {
 
 #[test]
 fn a_request_without_a_response_by_its_deadline_is_an_error() {
-    let server = slow_server(Duration::from_millis(30));
-    let mut plan = plan(&server, 1, 0.01, 60);
-    plan.deadline = Some(Duration::from_millis(100));
+    let server = slow_server(Duration::from_millis(120));
+    let mut plan = plan(&server, 1, 0.04, 60);
+    plan.deadline = Some(Duration::from_millis(400));
     let result = load(&plan);
     let (ok, shed) = (result.outcomes[Outcome::Ok], result.outcomes[Outcome::Shed]);
     let timed_out = result.outcomes[Outcome::TimedOut];
     assert!(ok > 0 && shed + timed_out > 20, "{:?}", result.outcomes);
     assert_eq!(ok + shed + timed_out, 60);
     assert!(server.requests() <= 60 - shed);
-    assert!(
-        result.latency_ns.unwrap().max < 150_000_000,
-        "no wait beyond the deadline"
-    );
+    // The histogram has three digits.
+    let longest = result.latency_ns.unwrap().max;
+    assert!(longest <= 400_400_000, "{longest} ns");
 }
 
 #[test]
@@ -149,7 +148,8 @@ fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error() {
 fn the_warm_up_takes_no_budget() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(&server, 10, 0.01, 50);
-    plan.warmup = Duration::from_millis(100);
+    // Long enough for a response even if the machine stands still for a while.
+    plan.warmup = Duration::from_millis(500);
     let result = load(&plan);
     let warmup = result.warmup.unwrap().outcomes.total();
     assert_eq!(result.requests, 50);

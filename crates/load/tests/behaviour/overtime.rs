@@ -1,4 +1,4 @@
-//! Closed loops that end before any response has arrived.
+//! Phases that end before any response has arrived.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
-use prony_model::{Ended, LoadResult, Outcome};
+use prony_model::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule};
 
 use super::plans::plan_to;
 use super::scripted::{After, ScriptedServer};
@@ -53,6 +53,69 @@ fn a_load_continues_until_each_connection_could_have_had_a_response() {
         (with.rate_per_s / rate - 1.0).abs() < 1e-9,
         "over all of it"
     );
+}
+
+#[test]
+fn no_more_requests_are_measured_than_planned() {
+    let server = ScriptedServer::start(|stream, _| {
+        thread::sleep(Duration::from_millis(400));
+        let _ = stream.write_all(HELLO.as_bytes());
+        After::Keep
+    });
+    let think_time_s = 0.005;
+    for shape in [
+        LoadShape::Closed,
+        LoadShape::Rate(Schedule::constant(Arrivals::Even, 200.0)),
+        LoadShape::UsersClosed { think_time_s },
+        LoadShape::UsersOpen { think_time_s },
+    ] {
+        // All twelve connections wait for a response when the warm-up ends.
+        let plan = LoadPlan {
+            connections: 12,
+            max_connections: 12,
+            pipeline: if shape == LoadShape::Closed { 2 } else { 1 },
+            warmup: Duration::from_millis(200),
+            shape: shape.clone(),
+            ..plan_to(server.address(), "GET", &[], b"", 3)
+        };
+        let before = server.requests();
+        let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert_eq!(result.ended, Ended::Requests);
+        assert_eq!(result.requests, 3, "{shape:?}");
+        let warmup = result.warmup.unwrap().outcomes.total();
+        assert_eq!(server.requests() - before, 3 + warmup, "{shape:?}");
+    }
+}
+
+#[test]
+fn measuring_starts_when_a_longer_warm_up_is_over() {
+    let server = ScriptedServer::start(|stream, _| {
+        thread::sleep(Duration::from_millis(800));
+        let _ = stream.write_all(HELLO.as_bytes());
+        After::Keep
+    });
+    // The requests of twelve users end 0.7 s after the warm-up's time: nine of them belong to it.
+    let plan = LoadPlan {
+        shape: LoadShape::UsersClosed {
+            think_time_s: 0.005,
+        },
+        connections: 12,
+        max_connections: 12,
+        warmup: Duration::from_millis(100),
+        duration: Some(Duration::from_millis(200)),
+        ..plan_to(server.address(), "GET", &[], b"", 3)
+    };
+    let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    eprintln!(
+        "{:?} {:?} {} {:?}",
+        result.ended, result.outcomes, result.duration_s, result.warmup
+    );
+    assert_eq!(result.requests, 3);
+    assert_eq!(result.outcomes[Outcome::Ok], 3, "{:?}", result.outcomes);
+    assert!(result.duration_s < 0.5, "{}", result.duration_s);
+    let warmup = result.warmup.unwrap();
+    assert_eq!(warmup.outcomes.total(), 9);
+    assert!(warmup.duration_s > 0.5, "{}", warmup.duration_s);
 }
 
 #[test]

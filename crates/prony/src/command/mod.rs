@@ -7,6 +7,7 @@ mod doctor;
 mod export;
 mod flags;
 mod generators;
+mod grpc;
 mod list;
 mod load;
 mod reference;
@@ -61,6 +62,8 @@ enum Command {
     Ab(ab::Arguments),
     /// Compare load generators: Prony's own, wrk, oha, h2load and others
     Generators(generators::Arguments),
+    /// List the services of a gRPC server, and show their definitions
+    Grpc(grpc::Arguments),
     /// Measure the limits of this machine and of the load engine
     Calibrate(calibrate::Arguments),
     /// Run the built-in reference server (the server `ceiling`), or a slow one with known latencies
@@ -103,6 +106,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Calibrate(arguments) => calibrate::run(project, &arguments),
         Command::Compare(arguments) => compare::run(project, &arguments),
         Command::Ab(arguments) => ab::run(project, &arguments),
+        Command::Grpc(arguments) => grpc::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),
         Command::Generators(arguments) => generators::run(project, &arguments),
     }

@@ -24,12 +24,15 @@ use crate::exit::Outcome;
 
 const EXAMPLES: &str = "\
 The environment says where it listens and what it serves: HOST, PORT, CPUS and ASSETS (the folder
-workloads/assets).
+workloads/assets). With TLS_CERT and TLS_KEY, PEM files of a certificate chain and its key, it
+speaks only TLS. It serves HTTP/1.1, HTTP/2 (by ALPN, or by prior knowledge without TLS) and the
+gRPC service of workloads/echo.proto.
 
-With --freeze or --service it runs a slow server instead: one queue, whose requests are served in
-order of arrival by one or more workers (--workers). Serving a request means waiting, and uses no
-CPU. The instant of each response follows from the arrivals, so the true latencies of a load can
-be computed: --truth prints them. When stopped, the server prints how late its responses left.
+With --freeze or --service it runs a slow server instead, for HTTP/1.1 without TLS: one queue, whose
+requests are served in order of arrival by one or more workers (--workers). Serving a request means
+waiting, and uses no CPU. The instant of each response follows from the arrivals, so the true
+latencies of a load can be computed: --truth prints them. When stopped, the server prints how late
+its responses left.
 
 Examples:
   export HOST=127.0.0.1 PORT=8080 CPUS=1 ASSETS=workloads/assets

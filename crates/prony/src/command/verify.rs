@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
-use prony_server::{Catalogue, FreePorts, Server};
+use prony_server::{Catalogue, FreePorts, Logs, Server};
 use prony_suite::run::{Bench, Prepared, Task, Verification, prepare, verify_server};
 use prony_system::default_assignment;
 
@@ -129,21 +129,19 @@ fn verify_one(
     match verify_server(bench, server, built, tasks, &mut FreePorts) {
         Verification::Interrupted => ServerVerdict::Interrupted,
         Verification::NotStarted(reason) => not_verified(id, &ServerStatus::StartFailed { reason }),
-        Verification::Ended { verified, reason } => {
-            show(id, verified);
+        Verification::Ended {
+            verified,
+            logs,
+            reason,
+        } => {
+            show(id, verified, &logs);
             not_verified(id, &ServerStatus::StartFailed { reason })
         }
-        Verification::Responded { verified, logs } => {
-            let verdict = show(id, verified);
-            if let Some(logs) = logs {
-                outln!("  logs: {}", logs.paths());
-            }
-            verdict
-        }
+        Verification::Responded { verified, logs } => show(id, verified, &logs),
     }
 }
 
-fn show(id: &str, results: Vec<VerifyResult>) -> ServerVerdict {
+fn show(id: &str, results: Vec<VerifyResult>, logs: &[Logs]) -> ServerVerdict {
     let mut verdict = ServerVerdict::Verified;
     for result in results {
         let workload = &result.workload;
@@ -154,6 +152,9 @@ fn show(id: &str, results: Vec<VerifyResult>) -> ServerVerdict {
                 verdict = ServerVerdict::Wrong;
             }
         }
+    }
+    for logs in logs {
+        outln!("logs     {id}: {}", logs.paths());
     }
     verdict
 }

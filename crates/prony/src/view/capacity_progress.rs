@@ -30,15 +30,15 @@ impl CapacityProgress {
             plan.url,
             question.slo
         );
-        Self::on(LiveLine::start(), question)
+        Self::on(LiveLine::start(), question, Instant::now())
     }
 
-    pub(super) fn on(line: LiveLine, question: &Question) -> Self {
+    pub(super) fn on(line: LiveLine, question: &Question, now: Instant) -> Self {
         Self {
             line,
             findings: question.precision.repeats,
             budget_s: question.budget.as_secs_f64(),
-            since: Instant::now(),
+            since: now,
             doing: "closed loop, for a first guess".into(),
         }
     }
@@ -71,6 +71,10 @@ impl CapacityProgress {
 
     /// Shows the current figures.
     pub fn show(&self, progress: &Progress) {
+        self.show_at(progress, Instant::now());
+    }
+
+    pub(super) fn show_at(&self, progress: &Progress, now: Instant) {
         let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
         let figures = match progress.measuring && progress.ok > 0 {
             true => [format!("p50 {p50}"), format!("p99 {p99}")],
@@ -78,8 +82,8 @@ impl CapacityProgress {
         };
         let [first, second] = figures;
         self.line.show(&[self.doing.clone(), first, second]);
-        self.line
-            .move_to(self.since.elapsed().as_secs_f64() / self.budget_s);
+        let elapsed = now - self.since;
+        self.line.move_to(elapsed.as_secs_f64() / self.budget_s);
     }
 
     /// Clears the live line.

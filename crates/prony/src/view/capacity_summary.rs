@@ -111,7 +111,7 @@ fn capacity(result: &CapacityResult) -> Vec<String> {
     }
 }
 
-/// An interval that is wider than the user asked for is no capacity.
+/// An interval that is wider than the user asked for is not a capacity.
 fn imprecise(
     result: &CapacityResult,
     low: Option<f64>,

@@ -1,8 +1,9 @@
 //! The summary of a load, in the order that users of wrk know.
 
+use prony_load::wire::grpc::Status;
 use prony_model::{
-    Ended, Events, HeldStreams, LatencySummary, LoadResult, OpenLoop, Outcome, Outcomes,
-    SHORTEST_TIMEOUT_NS,
+    Ended, Events, HeldStreams, LatencySummary, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
+    Protocol, SHORTEST_TIMEOUT_NS,
 };
 use prony_present::number::{bytes, duration, exact, seconds};
 use prony_present::{load, number, words};
@@ -18,6 +19,8 @@ pub struct Shown {
     pub seed: bool,
     /// How several requests were chosen, if there are several.
     pub requests: Option<String>,
+    /// What helps, if every request failed for a reason that Prony knows.
+    pub advice: Option<&'static str>,
 }
 
 /// The summary, without what was not measured, in lines of at most `width` characters.
@@ -32,9 +35,15 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     lines.extend(result.open.iter().flat_map(|open| schedule(result, open)));
     lines.push(format!("  {requests} in {measured}, {received} received"));
     lines.extend(outcomes(result));
+    lines.extend(shown.advice.map(|advice| format!("  {advice}")));
     lines.push(format!("  {opened} opened, {reconnects}"));
+    lines.extend(handshakes(result));
     lines.extend(delays(result));
-    lines.extend(result.events.iter().flat_map(|all| events("  ", all)));
+    let noun = match result.load.messages {
+        true => "message",
+        false => "event",
+    };
+    lines.extend(result.events.iter().flat_map(|all| events("  ", noun, all)));
     lines.extend(result.streams.iter().flat_map(held_streams));
     lines.push(format!("Requests/sec: {:>12.2}", result.rate_per_s));
     let transfer = bytes(result.bytes_read_per_s());
@@ -56,8 +65,9 @@ fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
         target.method, target.url, target.address
     )];
     lines.extend(shown.requests.iter().map(|how| format!("  {how}")));
+    lines.extend(protocol(result));
     lines.push(format!("  {}", load::shape(load)));
-    let traits = load::traits(load);
+    let traits = traits(target.protocol, load);
     if !traits.is_empty() {
         lines.push(format!("  {}", traits.join(", ")));
     }
@@ -70,6 +80,41 @@ fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
         format!("  warm-up: {requests} in {time}, not counted below")
     }));
     lines
+}
+
+/// The protocol, unless it is plain HTTP/1.1, and what TLS agreed on.
+fn protocol(result: &LoadResult) -> Option<String> {
+    let protocol = result.target.protocol;
+    let name = match protocol {
+        Protocol::Http11 => return None,
+        Protocol::Https11 => "HTTP/1.1",
+        Protocol::H2c | Protocol::H2 => "HTTP/2",
+        Protocol::Grpc | Protocol::GrpcTls => "gRPC",
+    };
+    let tls = result.tls.as_ref();
+    let version = tls.and_then(|tls| tls.version.as_deref());
+    let mut words = vec![match (protocol.is_tls(), version) {
+        (false, _) => format!("{name} without TLS"),
+        (true, None) => format!("{name} over TLS"),
+        (true, Some(version)) => format!("{name} over TLS {version}"),
+    }];
+    words.extend(tls.and_then(|tls| tls.cipher_suite.clone()));
+    if !protocol.is_http1() {
+        let streams = words::plural(result.load.pipeline, "stream");
+        words.push(format!("{streams} per connection"));
+    }
+    Some(format!("  {}", words.join(", ")))
+}
+
+/// The traits of a load. Over HTTP/2 requests are in flight over streams, and not pipelined.
+fn traits(protocol: Protocol, load: &LoadSpec) -> Vec<String> {
+    match protocol.is_http1() {
+        true => load::traits(load),
+        false => load::traits(&LoadSpec {
+            pipeline: 1,
+            ..load.clone()
+        }),
+    }
 }
 
 /// The latency in wrk's columns, with its main percentiles or its distribution, and why it is high, if that is known.
@@ -221,13 +266,34 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
     let sampled = result.checked.filter(|checked| !checked.every_body);
     let estimate = sampled.and_then(|checked| checked.finding());
     lines.extend(estimate.map(|estimate| format!("  Sampled: {estimate}")));
-    if result.outcomes[Outcome::WrongStatus] > 0 {
-        let statuses = result.statuses.iter();
-        let statuses = statuses.map(|(status, count)| format!("{status}: {}", exact(*count)));
-        let statuses: Vec<String> = statuses.collect();
-        lines.push(format!("  Statuses: {}", statuses.join(", ")));
+    lines.extend(statuses(result));
+    lines
+}
+
+/// How many responses had each status, if some were wrong. A call's own status says more than the 200 that carries it.
+fn statuses(result: &LoadResult) -> Vec<String> {
+    if result.outcomes[Outcome::WrongStatus] == 0 {
+        return Vec::new();
+    }
+    let rpc = &result.rpc_statuses;
+    let of_calls = rpc
+        .iter()
+        .map(|(status, count)| (Status(*status).to_string(), count));
+    let of_http = { result.statuses.iter() }.map(|(status, count)| (status.to_string(), count));
+    let mut lines = Vec::new();
+    if rpc.is_empty() || result.statuses.len() > 1 {
+        lines.push(counts("Statuses", of_http));
+    }
+    if !rpc.is_empty() {
+        lines.push(counts("gRPC statuses", of_calls));
     }
     lines
+}
+
+/// `  Statuses: 200: 1,000, 404: 3`.
+fn counts<'a>(label: &str, counts: impl Iterator<Item = (String, &'a u64)>) -> String {
+    let counts = counts.map(|(name, count)| format!("{name}: {}", exact(*count)));
+    format!("  {label}: {}", counts.collect::<Vec<_>>().join(", "))
 }
 
 /// The outcomes that occurred, with `8,000 timed out` for each.
@@ -242,6 +308,19 @@ fn named(
             let name = outcome.name().replace('_', " ");
             (outcome, format!("{} {name}", exact(count)))
         })
+}
+
+/// How long TLS handshakes took.
+fn handshakes(result: &LoadResult) -> Vec<String> {
+    let of_kind = |kind, handshakes: &prony_model::Handshakes| {
+        let times = handshakes.duration_ns.as_ref()?;
+        let count = counted(handshakes.count, &format!("{kind} TLS handshake"));
+        Some(format!("  {count}: {}", quantiles(times)))
+    };
+    let tls = result.tls.iter();
+    tls.flat_map(|tls| [of_kind("full", &tls.full), of_kind("resumed", &tls.resumed)])
+        .flatten()
+        .collect()
 }
 
 /// What delayed requests without being an error.
@@ -262,12 +341,12 @@ fn delays(result: &LoadResult) -> Vec<String> {
     lines
 }
 
-fn events(indent: &str, events: &Events) -> Vec<String> {
-    let (count, rate) = (counted(events.count, "event"), number::count(events.per_s));
+fn events(indent: &str, noun: &str, events: &Events) -> Vec<String> {
+    let (count, rate) = (counted(events.count, noun), number::count(events.per_s));
     let mut lines = vec![format!("{indent}{count}, {rate}/s")];
     for (name, times) in [
-        ("First event", &events.first_ns),
-        ("Between events", &events.gap_ns),
+        (format!("First {noun}"), &events.first_ns),
+        (format!("Between {noun}s"), &events.gap_ns),
     ] {
         let times = times.as_ref();
         lines.extend(times.map(|times| format!("{indent}{name}: {}", quantiles(times))));
@@ -284,7 +363,7 @@ fn held_streams(held: &HeldStreams) -> Vec<String> {
     };
     let (open, all) = (exact(held.open_at_end), counted(held.planned, "stream"));
     let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];
-    lines.extend(events("    ", &held.events));
+    lines.extend(events("    ", "event", &held.events));
     lines
 }
 

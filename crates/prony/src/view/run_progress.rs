@@ -24,8 +24,10 @@ const MOST_NOISY_LINES: usize = 10;
 
 /// Runs a suite with the live view.
 pub fn run(request: RunRequest<'_>, store: &Store) -> Result<Finished, Box<dyn Error>> {
-    let mut view = RunProgress::start(LiveLine::start(), &request);
-    let finished = run_suite(request, store, &mut |event| view.show(&event))?;
+    let mut view = RunProgress::start(LiveLine::start(), &request, Instant::now());
+    let finished = run_suite(request, store, &mut |event| {
+        view.show(&event, Instant::now())
+    })?;
     view.finish();
     Ok(finished)
 }
@@ -56,6 +58,8 @@ pub(super) struct RunProgress {
     trials: u64,
     done: u64,
     time_left: TimeLeft,
+    /// When the last event was.
+    now: Instant,
     round_since: Instant,
     trial_since: Instant,
     /// Attempts that were noisy, and those that were re-run.
@@ -67,7 +71,7 @@ pub(super) struct RunProgress {
 
 impl RunProgress {
     /// Says what is about to run.
-    pub(super) fn start(line: LiveLine, request: &RunRequest<'_>) -> Self {
+    pub(super) fn start(line: LiveLine, request: &RunRequest<'_>, now: Instant) -> Self {
         let view = Self {
             line,
             preparing: BTreeMap::new(),
@@ -79,8 +83,9 @@ impl RunProgress {
             trials: 0,
             done: 0,
             time_left: TimeLeft::default(),
-            round_since: Instant::now(),
-            trial_since: Instant::now(),
+            now,
+            round_since: now,
+            trial_since: now,
             noisy: 0,
             re_run: 0,
             failures: BTreeSet::new(),
@@ -108,7 +113,8 @@ impl RunProgress {
     }
 
     /// Shows an event.
-    pub(super) fn show(&mut self, event: &RunEvent<'_>) {
+    pub(super) fn show(&mut self, event: &RunEvent<'_>, now: Instant) {
+        self.now = now;
         match event {
             RunEvent::Preparing { server, step } => {
                 self.preparing
@@ -125,7 +131,7 @@ impl RunProgress {
                 for line in verified(server) {
                     self.line.print(&line);
                 }
-                if let Some(logs) = logs {
+                for logs in *logs {
                     self.line
                         .print(&format!("logs     {}: {}", server.id, logs.paths()));
                 }
@@ -196,8 +202,8 @@ impl RunProgress {
             self.last_expected_round = self.round;
             self.expect(trials.iter().map(|planned| &planned.trial));
         }
-        self.round_since = Instant::now();
-        self.trial_since = Instant::now();
+        self.round_since = self.now;
+        self.trial_since = self.now;
         // Without a terminal, one line per round is enough.
         if !self.line.is_on_terminal() {
             let precision = self.precision_so_far();
@@ -231,7 +237,7 @@ impl RunProgress {
     }
 
     fn trial(&mut self, attempt: &TrialAttempt) {
-        self.trial_since = Instant::now();
+        self.trial_since = self.now;
         self.show_trial(&attempt.trial);
     }
 
@@ -245,7 +251,7 @@ impl RunProgress {
                 false => 0.0,
             });
         let by_time = load.duration_s.map_or(0.0, |duration_s| {
-            self.trial_since.elapsed().as_secs_f64() / (attempt.warmup_s + duration_s)
+            (self.now - self.trial_since).as_secs_f64() / (attempt.warmup_s + duration_s)
         });
         self.come_to(by_requests.max(by_time));
         self.show_trial(&attempt.trial);
@@ -254,7 +260,7 @@ impl RunProgress {
     /// Without a terminal, only the result of a warm-up is shown.
     fn warming_up(&mut self, attempt: &TrialAttempt, so_far: Duration) {
         // The trial's own load is still to come.
-        self.trial_since = Instant::now();
+        self.trial_since = self.now;
         let Trial {
             server, workload, ..
         } = &attempt.trial;
@@ -289,7 +295,7 @@ impl RunProgress {
     fn measured(&mut self, record: &TrialRecord, again: bool) {
         self.done += 1;
         self.time_left
-            .done(&record.trial, self.trial_since.elapsed());
+            .done(&record.trial, self.now - self.trial_since);
         if again {
             self.expect([&record.trial].into_iter());
         }
@@ -329,12 +335,12 @@ impl RunProgress {
     /// `40 s`; with adaptive rounds, what is left of the budget: `up to 9 min 30 s`.
     fn time_left(&self) -> String {
         let trials = self.time_left.left();
-        let trials = trials.saturating_sub(self.trial_since.elapsed());
+        let trials = trials.saturating_sub(self.now - self.trial_since);
         let Some(adaptive) = &self.adaptive else {
             return minutes(trials);
         };
         let budget = match self.compared {
-            Some((_, left)) => left.saturating_sub(self.round_since.elapsed()),
+            Some((_, left)) => left.saturating_sub(self.now - self.round_since),
             None => adaptive.budget,
         };
         format!("up to {}", minutes(budget.max(trials)))

@@ -176,12 +176,13 @@ fn a_search_for_a_capacity() {
         noisy(Purpose::Curve, 1),
     ];
     let (terminal, line) = terminal(80);
-    let mut view = CapacityProgress::on(line, &question);
+    let begun = Instant::now();
+    let mut view = CapacityProgress::on(line, &question, begun);
     let events = [Found::Guessed(24_680.0)]
         .into_iter()
         .chain(attempts.iter().map(Found::Tried));
     let events = events.chain([Found::Unsettled("404 instead of 200")]);
-    view.show(&Progress::default());
+    view.show_at(&Progress::default(), begun);
     let guessing = seen(&terminal);
     for event in events {
         view.show_event(&event);
@@ -194,7 +195,7 @@ fn a_search_for_a_capacity() {
         seed: 1,
         ends_by: None,
     }));
-    view.show(&measuring(1000, 0));
+    view.show_at(&measuring(1000, 0), begun + Duration::from_secs(100));
     golden(
         "capacity-progress",
         &[("at first", guessing), ("then", seen(&terminal))],
@@ -291,10 +292,13 @@ fn run(width: u16, precision: Option<&str>) -> String {
     let servers = servers();
     let records = records(&trials[0]);
     let (terminal, line) = terminal(width);
-    let mut view = RunProgress::start(line, &request);
+    let mut now = Instant::now();
+    let mut view = RunProgress::start(line, &request, now);
     let mut moving: Vec<String> = Vec::new();
+    // Half a second passes before each event.
     let mut show = |event: Event<'_>| {
-        view.show(&event);
+        now += Duration::from_millis(500);
+        view.show(&event, now);
         moving.extend(seen(&terminal).lines().last().map(str::to_owned));
     };
     for (server, step) in [
@@ -309,9 +313,12 @@ fn run(width: u16, precision: Option<&str>) -> String {
     show(Event::Verifying {
         server: "go-nethttp",
     });
-    let logs = Logs::at(Path::new("logs/wrong-verify.log"));
+    let logs = [Logs::at(Path::new("logs/wrong-verify.log"))];
     for server in &servers {
-        let logs = (server.id == "wrong").then_some(&logs);
+        let logs = match server.id.as_str() {
+            "wrong" => &logs[..],
+            _ => &[],
+        };
         show(Event::Verified { server, logs });
     }
     show(Event::Planned { trials: &trials });

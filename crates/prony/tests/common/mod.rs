@@ -18,6 +18,8 @@ use tempfile::TempDir;
 
 /// Far longer than anything here takes unless there is a fault.
 pub const LONG: Duration = Duration::from_secs(120);
+/// The same for commands that build servers of the repository, whose compilers take minutes on a busy machine.
+pub const LONG_WITH_BUILDS: Duration = Duration::from_secs(1200);
 
 /// The repository that these tests belong to.
 pub fn repository() -> PathBuf {
@@ -106,8 +108,13 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn end(mut self) -> Ended {
-        let give_up = Instant::now() + LONG;
+    pub fn end(self) -> Ended {
+        self.end_within(LONG)
+    }
+
+    /// Waits for its end for at most this long.
+    pub fn end_within(mut self, limit: Duration) -> Ended {
+        let give_up = Instant::now() + limit;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;

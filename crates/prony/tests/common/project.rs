@@ -142,7 +142,7 @@ pub fn manifest(run: &[&str]) -> String {
 language = "Python"
 framework = "none"
 class = "stdlib"
-wire = "http/1.0"
+keep_alive = false
 workloads = ["hello", "byte", "page", "page-log", "sse", "sse-20k", "quote"]
 run = {run:?}
 "#

@@ -36,7 +36,7 @@ fn values_beyond_a_limit_are_rejected_with_the_limit() {
         (&["-t5k", "-c5k"], "it must be from 1 to 1024"),
         (
             &["-c5k", "--pipeline", "1000", "-n1"],
-            "need more memory than the 512 MiB that a pipeline may take",
+            "need more memory than the 512 MiB that requests in flight may take",
         ),
     ];
     for (flags, told) in cases {

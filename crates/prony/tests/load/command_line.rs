@@ -8,13 +8,16 @@ use crate::load;
 #[test]
 fn a_wrong_command_line_is_reported_and_ends_with_2() {
     let folder = tempfile::tempdir().unwrap();
-    let url = "http://127.0.0.1:1/";
+    let (url, secure) = ("http://127.0.0.1:1/", "https://127.0.0.1:1/");
     for (arguments, told) in [
         (
             &["localhost:8080/a"][..],
             "did you mean `http://localhost:8080/a`?",
         ),
-        (&["https://localhost/"], "Prony loads http:// URLs"),
+        (
+            &["ftp://localhost/"],
+            "Prony loads http:// and https:// URLs",
+        ),
         (&["http:///a"], "is not a URL"),
         (&["http://localhost:99999/"], "port"),
         (&["-H", "no colon", url], "write it as `Name: value`"),
@@ -94,17 +97,56 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
             "--expect-length 4 is not the length of --expect-body, which has 5 bytes",
         ),
         (
-            &["--grpc-method", "Service", url],
+            &["--grpc", "Service", url],
             "is not the path of a gRPC method",
         ),
         (
-            &["--grpc-method", "a.B/C", "http://127.0.0.1:1/x"],
-            "--grpc-method is the path of the call; write the URL as http://127.0.0.1:1/",
+            &["--grpc", "a.B/C", "http://127.0.0.1:1/x"],
+            "the URL of a gRPC server has no path; write http://127.0.0.1:1/",
         ),
         (
-            &["--grpc-method", "a.B/C", url, url],
-            "--grpc-method needs exactly one URL",
+            &["--grpc", "a.B/C", url, url],
+            "--grpc needs exactly one URL",
         ),
+        (
+            &["--proto", "x", url],
+            "--proto and --protoset define the method of a call; name the method with --grpc",
+        ),
+        (
+            &["--grpc", "a.B/C", "-H", "key-bin: ?", url],
+            "the value of `key-bin` is not base64",
+        ),
+        (
+            &["--grpc", "a.B/C", "-H", "grpc-encoding: gzip", url],
+            "`grpc-encoding` cannot be metadata",
+        ),
+        (
+            &["--streams-per-connection", "5", url],
+            "--streams-per-connection needs HTTP/2, but HTTP/1.1 is used",
+        ),
+        (
+            &["--http2", "--pipeline", "5", url],
+            "--pipeline needs HTTP/1.1, but HTTP/2 is used",
+        ),
+        (&["--streams-per-connection", "1001", url], "from 1 to 1000"),
+        (&["--http2", "-X", "CONNECT", url], "CONNECT opens a tunnel"),
+        (
+            &["--insecure", url],
+            "--insecure needs TLS, but `http://127.0.0.1:1/` is an http:// URL",
+        ),
+        (
+            &["--tls-min", "1.1", secure],
+            "that Prony supports: use 1.2 or 1.3",
+        ),
+        (
+            &["--tls-min", "1.3", "--tls-max", "1.2", secure],
+            "the lowest TLS version, 1.3, is above the highest, 1.2",
+        ),
+        (
+            &["--ciphers", "TLS_AES_128_GCM_SHA255", secure],
+            "did you mean `TLS_AES_128_GCM_SHA256`?",
+        ),
+        (&["--sni", "not a name", secure], "neither a host name nor"),
         (&["--loop", "kqueue", url], "auto, io_uring, epoll"),
     ] {
         let ended = run(load(folder.path(), arguments)).with(2).says(told);
@@ -133,13 +175,19 @@ fn flags_that_exclude_or_need_each_other_are_reported_by_their_names() {
         (&["--unix-socket", "x"], &["--resolve", "a:80:127.0.0.1"]),
         (&["--requests-file", "x"], &["--method", "PUT"]),
         (&["--requests-file", "x"], &["--body", "x"]),
-        (&["--grpc-method", "a.B/C"], &["--requests-file", "x"]),
-        (&["--grpc-method", "a.B/C"], &["--method", "PUT"]),
-        (&["--grpc-method", "a.B/C"], &["--header", "a: b"]),
-        (&["--grpc-method", "a.B/C"], &["--pipeline", "5"]),
-        (&["--grpc-method", "a.B/C"], &["--no-keepalive"]),
-        (&["--grpc-method", "a.B/C"], &["--sse"]),
-        (&["--grpc-method", "a.B/C"], &["--streams", "5"]),
+        (&["--grpc", "a.B/C"], &["--requests-file", "x"]),
+        (&["--grpc", "a.B/C"], &["--method", "PUT"]),
+        (&["--grpc", "a.B/C"], &["--http1.1"]),
+        (&["--grpc", "a.B/C"], &["--pipeline", "5"]),
+        (&["--http2"], &["--http1.1"]),
+        (&["--insecure"], &["--cacert", "x"]),
+        (&["--streams-per-connection", "5"], &["--pipeline", "5"]),
+        (&["--streams-per-connection", "5"], &["--users", "5"]),
+        (&["--no-keepalive"], &["--streams-per-connection", "5"]),
+        (&["--sequential"], &["--streams-per-connection", "5"]),
+        (&["--proto", "x"], &["--protoset", "x"]),
+        (&["--grpc", "a.B/C"], &["--sse"]),
+        (&["--grpc", "a.B/C"], &["--streams", "5"]),
     ] {
         let arguments = [one, other, &[url]].concat();
         run(load(folder.path(), &arguments))
@@ -155,6 +203,10 @@ fn flags_that_exclude_or_need_each_other_are_reported_by_their_names() {
         (&["--think-time", "1s"], "--users"),
         (&["--open"], "--users"),
         (&["--check-every", "5"], "--expect-body"),
+        (&["--key", "x"], "--cert"),
+        (&["--data", "{}"], "--grpc"),
+        (&["--grpc-timeout", "1s"], "--grpc"),
+        (&["--import-path", "x"], "--proto"),
     ] {
         let arguments = [flag, &[url]].concat();
         run(load(folder.path(), &arguments))

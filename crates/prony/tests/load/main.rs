@@ -2,10 +2,13 @@
 
 mod bounds;
 mod capacity;
+#[path = "../common/certificate.rs"]
+mod certificate;
 mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod protocols;
 mod requests;
 mod responses;
 mod shapes;
@@ -13,6 +16,7 @@ mod slow_accept;
 #[path = "../../../load/tests/behaviour/slow_acceptor.rs"]
 mod slow_acceptor;
 mod streams;
+mod tls;
 mod wrk;
 
 use std::fs;
@@ -20,6 +24,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
+use certificate::Certificate;
 use common::{Running, prony, repository, run, schema, until};
 use serde_json::Value;
 
@@ -60,6 +65,15 @@ impl Ceiling {
 
     /// With a script, for instance.
     fn with(arguments: &[&str]) -> Self {
+        Self::of(arguments, None)
+    }
+
+    /// Over TLS.
+    fn over_tls(certificate: &Certificate) -> Self {
+        Self::of(&[], Some(certificate))
+    }
+
+    fn of(arguments: &[&str], certificate: Option<&Certificate>) -> Self {
         let port = {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap().port()
@@ -71,6 +85,11 @@ impl Ceiling {
             .env("PORT", port.to_string())
             .env("CPUS", "1")
             .env("ASSETS", repository().join("workloads/assets"));
+        if let Some(certificate) = certificate {
+            ceiling
+                .env("TLS_CERT", certificate.path("cert.pem"))
+                .env("TLS_KEY", certificate.path("key.pem"));
+        }
         let running = Running::start(ceiling);
         until("the server", || {
             TcpStream::connect(("127.0.0.1", port)).ok()
@@ -83,5 +102,10 @@ impl Ceiling {
 
     fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+
+    /// Its certificate is for this host.
+    fn https_url(&self, path: &str) -> String {
+        format!("https://localhost:{}/{path}", self.port)
     }
 }

@@ -111,20 +111,20 @@ fn requests_past_their_deadline_are_dropped() {
         "--max-connections",
         "2",
         "--deadline",
-        "100ms",
+        "500ms",
         "--timeout",
-        "200ms",
+        "1s",
         "--json",
         "result.json",
         &url,
     ];
     run(load(folder.path(), &flags))
         .with(1)
-        .prints("deadline 0.1 s")
-        .prints("shed (not sent within 0.1 s of their scheduled arrival)")
+        .prints("deadline 0.5 s")
+        .prints("shed (not sent within 0.5 s of their scheduled arrival)")
         .prints("due while all connections were busy");
     let result = result(folder.path(), "result.json");
-    assert_eq!(result["load"]["deadline_s"], 0.1);
+    assert_eq!(result["load"]["deadline_s"], 0.5);
     let (shed, timed_out) = (outcome(&result, "shed"), outcome(&result, "timed_out"));
     assert_eq!(shed + timed_out, 50, "{result}");
     assert!(

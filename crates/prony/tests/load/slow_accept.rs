@@ -1,9 +1,12 @@
 //! A server whose accept queue overflows: Prony shows what the kernel counted.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
 
-use crate::common::{run, schema};
-use crate::slow_acceptor::slow_acceptor;
+use crate::common::{Running, schema};
+use crate::slow_acceptor::{acceptor, slow_acceptor};
 use crate::{load, loaded};
 
 /// How the explanation continues after the counts.
@@ -31,13 +34,27 @@ fn a_second_of_latency_is_explained_by_retransmitted_syns() {
 
 #[test]
 fn a_rate_that_fails_because_of_the_accept_queue_says_so() {
-    let url = format!("http://{}/", slow_acceptor());
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let pause = |is_slow| Duration::from_millis(if is_slow { 100 } else { 2 });
+    let socket = acceptor(128, {
+        let is_slow = is_slow.clone();
+        move || pause(is_slow.load(SeqCst))
+    });
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    let url = format!("http://{address}/");
     let folder = tempfile::tempdir().unwrap();
-    // Each response takes 25 ms or longer.
     let mut command = load(folder.path(), &["--find-capacity", "--no-keepalive", "-t1"]);
-    command.args(["--slo", "p50<5ms", "--warmup", "50ms", "-d240ms", "-c80"]);
-    command.args(["--budget", "20s", "--json", "result.json", &url]);
-    let ended = run(command);
+    // One SYN that is sent again after 1 s breaks this bound, but no load is cut short because of it.
+    command.args(["--slo", "mean<1ms", "--warmup", "50ms", "-d240ms", "-c8"]);
+    command.args(["--arrivals", "even", "--timeout", "2s", "--budget", "10s"]);
+    command.args(["--json", "result.json", &url]);
+    let mut running = Running::start(command);
+    // The first guess is of a fast server, so the rates that follow are certainly too high for the slow one, however
+    // busy the machine is.
+    running.await_stderr("closed loop");
+    socket.listen(1).unwrap();
+    is_slow.store(true, SeqCst);
+    let ended = running.end();
     let result = schema::capacity(&fs::read_to_string(folder.path().join("result.json")).unwrap());
     let attempts = result["attempts"].as_array().unwrap();
     let explained = |attempt: &&serde_json::Value| {

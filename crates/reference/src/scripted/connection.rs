@@ -153,7 +153,7 @@ impl Connection {
 
     /// Sends what the socket has not taken yet.
     pub fn send(&mut self, responses: &Responses) -> Fate {
-        match self.output.send(self.socket.as_raw_fd(), responses.page()) {
+        match self.output.send(self.socket.as_raw_fd(), responses.texts()) {
             Ok(Sent::All) => self.fate(),
             Ok(Sent::Blocked) => Fate::Stays,
             Err(_) => Fate::Over,

@@ -58,8 +58,11 @@ impl ScriptedServer {
     /// Reads the assets and listens. It will run on one thread whatever [`Config::cpus`] says, because there is one queue.
     ///
     /// # Errors
-    /// If an asset cannot be read, or the address cannot be listened on.
+    /// If an asset cannot be read, the address cannot be listened on, or TLS is requested.
     pub fn bind(config: &Config, script: Script) -> Result<Self, ReferenceError> {
+        if config.tls.is_some() {
+            return Err(ReferenceError::ScriptedTls);
+        }
         let responses = Arc::new(Responses::new(config)?);
         let (address, listener) = listen_at(config)?;
         Ok(Self {

@@ -11,7 +11,7 @@ use prony_reference::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
 /// Long enough for any response; a server that never responds fails the test.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Running {
     pub address: SocketAddr,
@@ -25,6 +25,7 @@ pub fn config(cpus: usize) -> Config {
         cpus: cpus.try_into().unwrap(),
         assets: assets(),
         work: Work::default(),
+        tls: None,
     }
 }
 
@@ -135,6 +136,12 @@ impl Client {
     /// Whether the connection ends here, without further bytes.
     pub fn has_ended(&mut self) -> bool {
         self.input.is_empty() && !self.receive()
+    }
+
+    /// Every byte until the connection ends.
+    pub fn rest(&mut self) -> Vec<u8> {
+        while self.receive() {}
+        std::mem::take(&mut self.input)
     }
 
     fn receive(&mut self) -> bool {

@@ -273,6 +273,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             target: Target {
                 url: "http://127.0.0.1:9/".into(),
                 method: "GET".into(),
+                protocol: Protocol::Http11,
                 address: "127.0.0.1:9".into(),
             },
             load: trial.load.clone(),
@@ -314,6 +315,8 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             statuses: BTreeMap::from([(200, 1)]),
             latency_ns: histogram.summary(),
             connect_ns: None,
+            tls: None,
+            rpc_statuses: BTreeMap::new(),
             histogram: histogram.to_base64(),
             within_stdev: histogram.share_within_one_stdev(),
             first_wrong: None,

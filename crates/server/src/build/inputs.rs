@@ -53,7 +53,7 @@ fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, Unreadable> 
 }
 
 const FILE: &str = "package.json";
-/// A larger one is no package.json that a person writes.
+/// Nobody writes a larger package.json by hand.
 const MOST_BYTES: u64 = 1 << 20;
 /// How many folders above to look for the root of a workspace.
 const MOST_UP: usize = 16;

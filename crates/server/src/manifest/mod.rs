@@ -28,19 +28,6 @@ prony_model::named! {
     }
 }
 
-prony_model::named! {
-    /// The protocol that a server speaks.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-    pub enum Wire {
-        /// HTTP/1.1 with connections kept alive, unless the manifest says otherwise (`keep_alive = false`).
-        Http11 = "http/1.1",
-        /// HTTP/1.0, a connection for each request.
-        Http10 = "http/1.0",
-        /// gRPC over HTTP/2.
-        Grpc = "grpc",
-    }
-}
-
 /// The source of the version of a server's framework, as in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
@@ -70,9 +57,7 @@ pub struct Manifest {
     pub framework: String,
     /// Its class.
     pub class: Class,
-    /// The protocol it speaks.
-    pub wire: Wire,
-    /// Whether it keeps connections open between requests, as HTTP/1.1 servers do unless their manifest says otherwise.
+    /// Whether it keeps HTTP/1.1 connections open between requests.
     pub keep_alive: bool,
     /// The workloads it serves.
     pub workloads: Vec<String>,

@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
-use super::{Class, Input, Manifest, Place, Variant, VersionSource, Wire, Word};
+use super::{Class, Input, Manifest, Place, Variant, VersionSource, Word};
 use crate::server::is_id;
 use crate::toolchain::{Need, Program, Version};
 
@@ -23,8 +23,8 @@ struct RawManifest {
     language: Spanned<String>,
     framework: Spanned<String>,
     class: Spanned<String>,
-    wire: Spanned<String>,
-    keep_alive: Option<Spanned<bool>>,
+    #[serde(default = "kept_alive")]
+    keep_alive: bool,
     workloads: Spanned<Vec<Spanned<String>>>,
     #[serde(default)]
     needs: Vec<Spanned<RawNeed>>,
@@ -41,6 +41,11 @@ struct RawManifest {
     notes: Option<String>,
     #[serde(default)]
     variant: Vec<RawVariant>,
+}
+
+/// As HTTP/1.1 servers do, unless their manifest says otherwise.
+const fn kept_alive() -> bool {
+    true
 }
 
 type RawCommand = Spanned<Vec<Spanned<String>>>;
@@ -112,14 +117,12 @@ struct Checker<'a>(&'a Source);
 impl Checker<'_> {
     fn manifest(&self, raw: RawManifest) -> Result<Manifest, FileError> {
         let needs = self.needs(&raw.needs)?;
-        let wire = self.named("wire", &raw.wire, Wire::ALL, Wire::name)?;
         Ok(Manifest {
             title: self.filled(raw.title)?,
             language: self.filled(raw.language)?,
             framework: self.filled(raw.framework)?,
             class: self.named("class", &raw.class, Class::ALL, Class::name)?,
-            wire,
-            keep_alive: self.keep_alive(wire, raw.keep_alive)?,
+            keep_alive: raw.keep_alive,
             workloads: self.workloads(raw.workloads)?,
             version: self.version(raw.version, &needs)?,
             needs,
@@ -151,20 +154,6 @@ impl Checker<'_> {
             .into_iter()
             .find(|&each| name_of(each) == value.get_ref());
         named.ok_or_else(|| self.0.unknown(value, kind, all.map(name_of)))
-    }
-
-    /// The default of the protocol; for HTTP/1.1 the manifest may override it.
-    fn keep_alive(&self, wire: Wire, own: Option<Spanned<bool>>) -> Result<bool, FileError> {
-        match own {
-            None => Ok(wire != Wire::Http10),
-            Some(own) if wire == Wire::Http11 => Ok(own.into_inner()),
-            Some(own) => {
-                let wire = wire.name();
-                let message =
-                    format!("it applies only to `wire = \"http/1.1\"`, not to `{wire}`; remove it");
-                Err(self.0.fault(own.span(), message))
-            }
-        }
     }
 
     fn workloads(&self, list: Spanned<Vec<Spanned<String>>>) -> Result<Vec<String>, FileError> {

@@ -53,6 +53,8 @@ pub struct Task {
     pub folder: PathBuf,
     /// Variables in addition to Prony's own.
     pub env: Vec<(OsString, OsString)>,
+    /// Variables that Prony has and the command must not.
+    pub removed_env: Vec<OsString>,
     /// The file that its output is appended to.
     pub log: PathBuf,
     /// The file that its standard error is appended to; `None` for the same as its output.
@@ -133,7 +135,11 @@ impl SupervisorProgram {
         let log = absolute(&task.log)?;
         let error_log = optional(&task.error_log)?.unwrap_or_else(|| log.clone());
         let scratch = optional(&task.scratch)?.unwrap_or_default();
-        let mut supervisor = Command::new(program)
+        let mut supervisor = Command::new(program);
+        for name in &task.removed_env {
+            supervisor.env_remove(name);
+        }
+        let mut supervisor = supervisor
             .arg(SUPERVISOR)
             .arg(log)
             .arg(error_log)

@@ -50,7 +50,7 @@ pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prony may have ended and no longer listen: that is no reason to stop.
+/// Prony may have ended and no longer listen: that is not a reason to stop.
 fn report(event: &SupervisorMessage) {
     let mut out = io::stdout().lock();
     let _ = serde_json::to_writer(&mut out, event);

@@ -31,6 +31,7 @@ pub fn launch(folder: &Path) -> Launch {
         cpus: Vec::new(),
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         assets: folder.to_owned(),
+        certificate: None,
         log: folder.join("server.log"),
     }
 }

@@ -85,7 +85,7 @@ fn nothing_is_certainly_ahead_of_a_lower_bound() {
     assert_eq!(
         (order.pairs(), order.separated()),
         (1, 1),
-        "a limit is no lack of rounds"
+        "a limit is not a lack of rounds"
     );
     three[1].known = Nothing;
     let order = Order::of(&three);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::workload::{DeclaredResponse, Request};
+use prony_model::Protocol;
 use tempfile::TempDir;
 
 fn workload(body: ExpectedBody) -> Workload {
@@ -11,6 +12,7 @@ fn workload(body: ExpectedBody) -> Workload {
         request: Request::Http {
             method: "GET".into(),
             path: "/".into(),
+            protocol: Protocol::Http11,
         },
         response: DeclaredResponse {
             status: 200,
@@ -267,4 +269,42 @@ fn a_wrong_byte_late_in_a_long_line_is_shown_with_its_position() {
         mismatch.received.contains("…`, after `…aaa"),
         "{mismatch:?}"
     );
+}
+
+#[test]
+fn a_stream_must_have_the_same_messages() {
+    #[derive(serde::Deserialize)]
+    struct File {
+        body: ExpectedBody,
+    }
+    let toml = r#"body = { messages = { count = 3, each = { 1 = "r" } } }"#;
+    let stream = right(toml::from_str::<File>(toml).unwrap().body);
+    assert_eq!(stream.body_length(), Some(24));
+    let message = |text: &str| format!("\0\0\0\0\x03\n\x01{text}");
+    let right = message("r").repeat(3);
+    assert_eq!(mismatch(&stream, &response(&right)), None);
+    let two = message("r").repeat(2);
+    for (body, expected, received) in [
+        (two.clone(), "3 messages", "2 messages"),
+        (String::new(), "3 messages", "0 messages"),
+        (message("r").repeat(4), "3 messages", "4 messages"),
+        (
+            format!("{two}{}", message("q")),
+            r"message 3: 3 bytes, at byte 2: `r`",
+            r"message 3: 3 bytes, at byte 2: `q`",
+        ),
+        (
+            format!("{two}\0\0\0\0\x03\n\x01"),
+            "3 messages",
+            r"2 messages, then 7 bytes that are not a whole uncompressed message: `\x00\x00\x00\x00\x03\n\x01`",
+        ),
+        (
+            format!("{two}\x01\0\0\0\x03\n\x01r"),
+            "3 messages",
+            r"2 messages, then 8 bytes that are not a whole uncompressed message: `\x01\x00\x00\x00\x03\n\x01r`",
+        ),
+    ] {
+        let wrong = pair(expected, received);
+        assert_eq!(mismatch(&stream, &response(&body)), wrong);
+    }
 }

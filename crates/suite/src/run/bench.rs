@@ -1,12 +1,14 @@
 //! What Prony needs to start and check any server: the bench, and workloads with their expected responses.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
-use prony_model::CpuAssignment;
-use prony_server::{Freshness, Layout, SupervisorProgram};
+use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
+use prony_model::{CpuAssignment, Protocol};
+use prony_server::{Certificate, CertificateError, Freshness, Layout, SupervisorProgram};
 
 use crate::response::{AssetError, ExpectedResponse};
 use crate::workload::Workload;
@@ -17,14 +19,57 @@ pub struct Task {
     pub workload: Workload,
     /// Its expected response.
     pub expected: Arc<ExpectedResponse>,
+    /// How it is encrypted, if it is requested over TLS.
+    pub tls: Option<TaskTls>,
+}
+
+/// The two ends of the TLS of a workload.
+pub struct TaskTls {
+    /// What its servers present.
+    pub certificate: Certificate,
+    /// What requests it: it trusts that certificate alone.
+    pub client: TlsClient,
+}
+
+/// Why a workload cannot be requested.
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// Its expected response cannot be read.
+    #[error(transparent)]
+    Asset(#[from] AssetError),
+    /// It is requested over TLS, and there is no certificate.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// It is requested over TLS, and the certificate is unusable.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 impl Task {
-    /// Reads the workload's expected response, whose body may be a file in the layout's `assets`.
-    pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, AssetError> {
+    /// Reads the workload's expected response, whose body may be a file in the layout's `assets`, and the layout's
+    /// certificate if the workload needs it.
+    pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, TaskError> {
+        let protocol = workload.protocol();
+        let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
         Ok(Self {
             expected: ExpectedResponse::new(workload, &layout.assets())?.into(),
+            tls: tls.transpose()?,
             workload: workload.clone(),
+        })
+    }
+}
+
+impl TaskTls {
+    fn new(protocol: Protocol, layout: &Layout) -> Result<Self, TaskError> {
+        let certificate = Certificate::of(layout)?;
+        let settings = TlsSettings {
+            trust: Trust::File(certificate.certificate.clone()),
+            ..TlsSettings::default()
+        };
+        let offer = Offer::Only(protocol.into());
+        Ok(Self {
+            client: settings.client(&Ipv4Addr::LOCALHOST.to_string(), offer)?,
+            certificate,
         })
     }
 }

@@ -47,9 +47,15 @@ pub fn note(tool: &Tool) -> String {
 
 /// A load as drivers describe it.
 fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'static str> {
-    let Request::Http { method, path } = &workload.request else {
+    let Request::Http {
+        method,
+        path,
+        protocol,
+    } = &workload.request
+    else {
         return Err("gRPC");
     };
+    let scheme = protocol.scheme();
     let arrivals = match &spec.shape {
         LoadShape::Closed => Arrivals::Closed,
         LoadShape::Rate(schedule) => Arrivals::Rate(even_rate(schedule)?),
@@ -83,7 +89,13 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
     if spec.first_byte {
         return Err("the time to the first byte");
     }
+    // Requests in flight over a connection are streams over HTTP/2.
+    let (pipeline, streams) = match protocol.is_http1() {
+        true => (spec.pipeline, 1),
+        false => (1, spec.pipeline),
+    };
     Ok(Load {
+        protocol: *protocol,
         arrivals,
         connections: spec.connections,
         threads: spec.threads,
@@ -94,12 +106,13 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
                 return Err("an end by duration or requests, whichever comes first");
             }
         },
-        pipeline: spec.pipeline,
+        pipeline,
+        streams,
         close,
         method: (method != "GET").then(|| method.clone()),
         timeout: Duration::try_from_secs_f64(spec.timeout_s)
             .map_or(LONGEST_TIMEOUT, |timeout| timeout.min(LONGEST_TIMEOUT)),
-        ..Load::new(format!("http://{host}{path}"))
+        ..Load::new(format!("{scheme}://{host}{path}"))
     })
 }
 
@@ -165,6 +178,7 @@ impl Drive<'_> {
             target: Target {
                 url: load.url.clone(),
                 method: method.unwrap_or_else(|| "GET".to_owned()),
+                protocol: self.workload.protocol(),
                 address: self.host.clone(),
             },
             load: self.spec.clone(),
@@ -193,6 +207,8 @@ impl Drive<'_> {
             events: None,
             streams: None,
             connect_ns: None,
+            tls: None,
+            rpc_statuses: Default::default(),
             histogram: LatencyHistogram::new().to_base64(),
             within_stdev: 0.0,
             first_wrong: first_wrong(self.tool, reported),

@@ -32,8 +32,8 @@ pub enum RunEvent<'a> {
     Verified {
         /// The server, with the result.
         server: &'a ServerRecord,
-        /// Its logs; `None` if every response was as expected.
-        logs: Option<&'a Logs>,
+        /// The logs of its processes with wrong responses.
+        logs: &'a [Logs],
     },
     /// The trials are planned: all of them or, if Prony adds rounds as needed, those of the least number of rounds. If
     /// the budget runs out, not all of them run.

@@ -37,7 +37,7 @@ use crate::suite::Suite;
 use bench::now;
 use kept::Kept;
 
-pub use bench::{Bench, Task};
+pub use bench::{Bench, Task, TaskError};
 pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;
@@ -230,18 +230,20 @@ fn verify_all(
             return;
         }
         observe(RunEvent::Verifying { server: &record.id });
-        let mut logs = None;
+        let mut wrong_logs = Vec::new();
         let (bench, ports) = (&request.bench, request.ports.as_mut());
         match verify_server(bench, server, built, &request.tasks, ports) {
-            Verification::Responded {
+            Verification::Responded { verified, logs } => {
+                record.verified = verified;
+                wrong_logs = logs;
+            }
+            Verification::Ended {
                 verified,
-                logs: kept,
+                logs,
+                reason,
             } => {
                 record.verified = verified;
-                logs = kept;
-            }
-            Verification::Ended { verified, reason } => {
-                record.verified = verified;
+                wrong_logs = logs;
                 record.status = ServerStatus::StartFailed { reason };
             }
             Verification::NotStarted(reason) => {
@@ -251,7 +253,7 @@ fn verify_all(
         }
         observe(RunEvent::Verified {
             server: record,
-            logs: logs.as_ref(),
+            logs: &wrong_logs,
         });
     }
 }

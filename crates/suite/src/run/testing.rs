@@ -2,7 +2,7 @@
 
 use prony_model::{
     Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, MachineNoise, Measurement,
-    Outcomes, ServerCost, Target, Trial, TrialRecord, TrialResult,
+    Outcomes, Protocol, ServerCost, Target, Trial, TrialRecord, TrialResult,
 };
 
 /// A closed loop of one second at this rate, on a quiet machine.
@@ -12,6 +12,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             target: Target {
                 url: "http://127.0.0.1:1/".into(),
                 method: "GET".into(),
+                protocol: Protocol::Http11,
                 address: "127.0.0.1:1".into(),
             },
             load: LoadSpec::default(),
@@ -34,6 +35,8 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             events: None,
             streams: None,
             connect_ns: None,
+            tls: None,
+            rpc_statuses: Default::default(),
             histogram: LatencyHistogram::new().to_base64(),
             within_stdev: 0.0,
             first_wrong: None,

@@ -198,7 +198,7 @@ impl TrialSetup<'_> {
             };
         let trial = &self.attempt.trial;
         let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
-        let started = start(self.bench, &name, self.built, ports, &mut probe);
+        let started = start(self.bench, &name, self.task, self.built, ports, &mut probe);
         match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.response.log_lines);
@@ -285,12 +285,13 @@ impl TrialSetup<'_> {
             spin: spec.spin,
             streams: spec.streams,
             first_byte: spec.first_byte,
-            events: spec.events,
+            events: spec.events || self.task.workload.response.body.is_stream(),
             cpus: self.bench.cpus.load.clone(),
             sampling: Some(Sampling {
                 check,
                 choice: SampleChoice::AtRandom,
             }),
+            tls: self.task.tls.as_ref().map(|tls| tls.client.clone()),
             ..LoadPlan::new(address.into(), url, request)
         })
     }

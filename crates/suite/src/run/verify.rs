@@ -5,14 +5,15 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::wire::grpc::Call;
+use prony_load::wire::grpc::{Call, CallKind};
 use prony_load::{
-    Conversation, HttpUrl, Mismatch, Request, Response, ResponseCheck, WireRequest, exchange,
+    Conversation, HttpUrl, Mismatch, RequestParts, RequestSet, Response, ResponseCheck,
+    TargetError, WireRequest, exchange,
 };
-use prony_model::{VerifyResult, VerifyVerdict};
+use prony_model::{Protocol, VerifyResult, VerifyVerdict};
 use prony_server::{
     BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, RunningServer, Server,
-    Wire, bring_up,
+    bring_up,
 };
 
 use super::bench::{Bench, Task};
@@ -42,14 +43,16 @@ pub enum Verification {
     Responded {
         /// The result for each workload.
         verified: Vec<VerifyResult>,
-        /// Its logs, which are kept if a response was wrong.
-        logs: Option<Logs>,
+        /// The logs of its processes with wrong responses, which are kept.
+        logs: Vec<Logs>,
     },
-    /// It ended during verification.
+    /// It ended during verification, or did not start over TLS.
     Ended {
         /// The results of the workloads before that.
         verified: Vec<VerifyResult>,
-        /// How it ended, and what it wrote.
+        /// The logs of an earlier process with wrong responses.
+        logs: Vec<Logs>,
+        /// Why, and what it wrote.
         reason: String,
     },
     /// It never responded.
@@ -58,7 +61,8 @@ pub enum Verification {
     Interrupted,
 }
 
-/// Starts the server and requests every workload that it serves, one after the other.
+/// Starts the server and requests every workload that it serves, one after the other. Its port is encrypted or not, so it
+/// starts again for the workloads over TLS.
 pub fn verify_server(
     bench: &Bench,
     server: &Server,
@@ -68,38 +72,78 @@ pub fn verify_server(
 ) -> Verification {
     // Only workloads that the manifest lists must be served.
     let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
-    let tasks: Vec<&Task> = tasks.iter().filter(serves).collect();
+    let tasks = tasks.iter().filter(serves);
+    let (over_tls, plain): (Vec<&Task>, Vec<&Task>) = tasks.partition(|task| task.tls.is_some());
+    let (mut all, mut all_logs) = (Vec::new(), Vec::new());
+    for tasks in [plain, over_tls] {
+        match verify_tasks(bench, server, built, &tasks, ports) {
+            Verification::Responded { verified, logs } => {
+                all.extend(verified);
+                all_logs.extend(logs);
+            }
+            Verification::Ended {
+                verified, reason, ..
+            } => {
+                all.extend(verified);
+                return Verification::Ended {
+                    verified: all,
+                    logs: all_logs,
+                    reason,
+                };
+            }
+            Verification::NotStarted(reason) if !all.is_empty() => {
+                return Verification::Ended {
+                    verified: all,
+                    logs: all_logs,
+                    reason: format!("over TLS: {reason}"),
+                };
+            }
+            other => return other,
+        }
+    }
+    Verification::Responded {
+        verified: all,
+        logs: all_logs,
+    }
+}
+
+/// Requests workloads of the same kind: all or none over TLS.
+fn verify_tasks(
+    bench: &Bench,
+    server: &Server,
+    built: &Built,
+    tasks: &[&Task],
+    ports: &mut dyn PortSource,
+) -> Verification {
     let Some(&first) = tasks.first() else {
         return Verification::Responded {
             verified: Vec::new(),
-            logs: None,
+            logs: Vec::new(),
         };
     };
+    // A request that Prony cannot send needs no server.
+    if let Err(reason) = request((Ipv4Addr::LOCALHOST, 1).into(), first) {
+        return Verification::NotStarted(reason);
+    }
     // Any response counts as ready here: wrong ones are reported workload by workload.
     let mut probe = |address| match request_once(address, first, Duration::from_secs(1)) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
     };
-    let started = start(
-        bench,
-        &format!("{}-verify", server.id),
-        built,
-        ports,
-        &mut probe,
-    );
+    let kind = first.tls.as_ref().map_or("", |_| "-tls");
+    let name = format!("{}-verify{kind}", server.id);
+    let started = start(bench, &name, first, built, ports, &mut probe);
     let (mut running, _) = match started {
         Ok(started) => started,
         Err(BringUpError::NotReady(NotReady::Interrupted)) => return Verification::Interrupted,
         Err(error) => return Verification::NotStarted(error.to_string()),
     };
-    let manifest = &server.manifest;
-    let keep_alive = manifest.wire == Wire::Http11 && manifest.keep_alive;
     let mut verified = Vec::with_capacity(tasks.len());
-    for task in tasks {
+    for &task in tasks {
         if bench.is_interrupted() {
             return Verification::Interrupted;
         }
-        let verdict = match verify_task(&mut running, task, keep_alive) {
+        let verdict = match verify_task(&mut running, task, server.manifest.keep_alive) {
             Ok(()) => VerifyVerdict::Right,
             Err(fault) => {
                 let time = match fault {
@@ -107,7 +151,11 @@ pub fn verify_server(
                     Fault::Wrong(_) => Duration::ZERO,
                 };
                 if let Some(reason) = ended(&mut running, task, time) {
-                    return Verification::Ended { verified, reason };
+                    return Verification::Ended {
+                        verified,
+                        logs: Vec::new(),
+                        reason,
+                    };
                 }
                 let Mismatch { expected, received } = fault.into();
                 VerifyVerdict::Wrong { expected, received }
@@ -120,14 +168,14 @@ pub fn verify_server(
     }
     running.stop(STOP_GRACE);
     let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
-    let all_right = verified.iter().all(is_right);
-    if all_right {
-        running.logs().discard();
-    }
-    Verification::Responded {
-        verified,
-        logs: (!all_right).then(|| running.logs().clone()),
-    }
+    let logs = match verified.iter().all(is_right) {
+        true => {
+            running.logs().discard();
+            Vec::new()
+        }
+        false => vec![running.logs().clone()],
+    };
+    Verification::Responded { verified, logs }
 }
 
 /// How a server ended, if it does within `time`: it would refuse every further request.
@@ -140,10 +188,11 @@ fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<Stri
     ))
 }
 
-/// Starts a server on the bench and waits until `probe` finds it ready.
+/// Starts a server on the bench for a task and waits until `probe` finds it ready.
 pub(super) fn start(
     bench: &Bench,
     name: &str,
+    task: &Task,
     built: &Built,
     ports: &mut dyn PortSource,
     probe: &mut dyn FnMut(SocketAddr) -> Probe,
@@ -153,6 +202,7 @@ pub(super) fn start(
         cpus: bench.cpus.server.clone(),
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         assets: bench.layout.assets(),
+        certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
         log: bench.logs.join(format!("{name}.log")),
     };
     let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
@@ -161,26 +211,38 @@ pub(super) fn start(
 
 /// The URL and request of a workload on a server.
 pub(super) fn request(address: SocketAddr, task: &Task) -> Result<(String, WireRequest), String> {
+    let protocol = task.workload.protocol();
+    let scheme = protocol.scheme();
     match &task.workload.request {
-        workload::Request::Http { method, path } => http_request(address, method, path),
-        workload::Request::Grpc { path, message } => {
-            let call = Call::new(path, &address.to_string(), &message.encode());
-            let call = call.map_err(|error| error.to_string())?;
-            Ok((format!("grpc://{address}{path}"), call.into()))
+        workload::Request::Http { method, path, .. } => {
+            let url = format!("{scheme}://{address}{path}");
+            http_request(&url, method, protocol)
+        }
+        workload::Request::Grpc { path, message, .. } => {
+            let (authority, message) = (address.to_string(), message.encode());
+            let call = Call {
+                scheme,
+                kind: CallKind::of(false, task.workload.response.body.is_stream()),
+                ..Call::unary(path, &authority, &message)
+            };
+            let call = call.encode().map_err(|error| error.to_string())?;
+            Ok((format!("{scheme}://{address}{path}"), call.into()))
         }
     }
 }
 
 fn http_request(
-    address: SocketAddr,
+    url: &str,
     method: &str,
-    path: &str,
+    protocol: Protocol,
 ) -> Result<(String, WireRequest), String> {
-    let url: HttpUrl = format!("http://{address}{path}")
+    let parsed: HttpUrl = url
         .parse()
-        .map_err(|error: prony_load::TargetError| error.to_string())?;
-    let request = Request::new(method, &url, &[], b"").map_err(|error| error.to_string())?;
-    Ok((url.as_str().to_owned(), request.into()))
+        .map_err(|error: TargetError| error.to_string())?;
+    let request = RequestParts::new(method, &parsed, &[], b"")
+        .and_then(|parts| RequestSet::from(parts).encode(protocol.into()))
+        .map_err(|error| error.to_string())?;
+    Ok((url.to_owned(), request))
 }
 
 /// Sends one request, over its own connection.
@@ -190,7 +252,8 @@ pub(super) fn request_once(
     timeout: Duration,
 ) -> Result<Response, String> {
     let (_, request) = request(address, task)?;
-    exchange(address, &request, timeout).map_err(|error| error.to_string())
+    let client = task.tls.as_ref().map(|tls| &tls.client);
+    exchange(&address.into(), &request, client, timeout).map_err(|error| error.to_string())
 }
 
 /// What verifying a workload took: all requests had the expected response.
@@ -229,12 +292,16 @@ fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Res
     let log_lines = task.workload.response.log_lines;
     let before = (log_lines > 0).then(|| Lines::of(server));
     let (_, request) = request(server.address(), task).map_err(no_response)?;
-    let converse = || Conversation::new(server.address(), &request, RESPONSE_TIMEOUT);
+    let (endpoint, client) = (
+        server.address().into(),
+        task.tls.as_ref().map(|tls| &tls.client),
+    );
+    let converse = || Conversation::new(&endpoint, &request, client, RESPONSE_TIMEOUT);
     let verified = match task.expected.drawn_lines() {
         Some(lines) => verify_draws(&converse, task, lines)?,
         None => verify_some(converse(), task)?,
     };
-    if keep_alive && !verified.kept_open {
+    if keep_alive && task.workload.protocol().is_http1() && !verified.kept_open {
         return Err(not_kept_open().into());
     }
     match before {
@@ -251,7 +318,7 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verifi
         _ => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        let response = conversation.ask().map_err(no_response)?;
+        let response = conversation.request().map_err(no_response)?;
         task.expected.check(&response)?;
     }
     Ok(Verified {
@@ -309,7 +376,7 @@ fn draw(
 ) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = conversation.ask().map_err(no_response)?;
+        let response = conversation.request().map_err(no_response)?;
         task.expected.check(&response)?;
         drawn.extend(lines.number(&response.body));
     }
@@ -325,7 +392,7 @@ fn no_response(received: impl ToString) -> Fault {
 
 fn not_kept_open() -> Mismatch {
     Mismatch {
-        expected: "a connection kept open for the next request (`wire = \"http/1.1\"`)"
+        expected: "a connection kept open for the next request, as in HTTP/1.1"
             .to_owned(),
         received: "the server closed it after a response; if that is intended, add `keep_alive = false` to its manifest"
             .to_owned(),

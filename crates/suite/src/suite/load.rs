@@ -98,6 +98,7 @@ struct Fields {
     arrivals: Option<Arrivals>,
     burst: Option<NonZeroU64>,
     pipeline: Option<NonZeroUsize>,
+    streams_per_connection: Option<NonZeroUsize>,
     requests_per_connection: Option<NonZeroU64>,
     threads: Option<NonZeroUsize>,
     #[serde(default, deserialize_with = "fields::maybe_some_duration")]
@@ -140,7 +141,8 @@ impl Fields {
         let users = "only loads of the shapes `users-closed` and `users-open` have it";
         let rate = "only loads of the shape `rate` have it";
         let timed = "it does not wait for scheduled times";
-        let fields: [(&str, bool, &[ShapeName], &str); 11] = [
+        let one = "a user has one request at a time";
+        let fields: [(&str, bool, &[ShapeName], &str); 12] = [
             ("connections", self.connections.is_some(), &[Closed, Rate], "use `users`"),
             ("users", self.users.is_some(), &[UsersClosed, UsersOpen], "use `connections`"),
             ("think_time", self.think_time.is_some(), &[UsersClosed, UsersOpen], users),
@@ -149,7 +151,8 @@ impl Fields {
             ("arrivals", self.arrivals.is_some(), &[Rate], rate),
             ("burst", self.burst.is_some(), &[Rate], rate),
             ("max_connections", self.max_connections.is_some(), &[Rate], rate),
-            ("pipeline", self.pipeline.is_some(), &[Closed, Rate], "a user has one request at a time"),
+            ("pipeline", self.pipeline.is_some(), &[Closed, Rate], one),
+            ("streams_per_connection", self.streams_per_connection.is_some(), &[Closed, Rate], one),
             ("deadline", self.deadline.is_some(), &[Rate, UsersOpen], "use `timeout`, which runs from the send"),
             ("spin", self.spin.is_some(), &[Rate, UsersClosed, UsersOpen], timed),
         ];
@@ -193,6 +196,11 @@ impl Fields {
         let burst = self.burst.map_or(0, NonZeroU64::get);
         let bounded = [
             ("pipeline", count(self.pipeline), MOST_PIPELINE as u64),
+            (
+                "streams_per_connection",
+                count(self.streams_per_connection),
+                MOST_PIPELINE as u64,
+            ),
             ("threads", count(self.threads), MOST_THREADS as u64),
             ("burst", burst, Schedule::MOST_BURST),
         ];
@@ -200,6 +208,17 @@ impl Fields {
         excess.map_or(Ok(()), |(field, asked, most)| {
             Err(format!("`{field}` is {asked}: at most {most}"))
         })
+    }
+
+    /// How many requests are in flight over one connection. Both fields mean the same: the workload's protocol decides
+    /// whether requests are pipelined or streams.
+    fn in_flight(&self) -> Result<usize, String> {
+        match (self.pipeline, self.streams_per_connection) {
+            (Some(_), Some(_)) => {
+                Err("a load has `pipeline` or `streams_per_connection`, not both".into())
+            }
+            (one, other) => Ok(one.or(other).map_or(1, NonZeroUsize::get)),
+        }
     }
 
     fn schedule(&self) -> Result<Schedule, String> {
@@ -287,7 +306,7 @@ impl TryFrom<Fields> for SuiteLoad {
             connections: fields.connections()?.get(),
             shape,
             max_connections: fields.max_connections.map(NonZeroUsize::get),
-            pipeline: fields.pipeline.map_or(1, NonZeroUsize::get),
+            pipeline: fields.in_flight()?,
             requests_per_connection: fields.requests_per_connection.map(NonZeroU64::get),
             duration_s: duration.map(|duration| duration.as_secs_f64()),
             requests: fields.requests.map(NonZeroU64::get),

@@ -178,8 +178,9 @@ const LARGE_LOOK: usize = 64 * 1024;
 /// Bodies from this length on, in bytes, are cheaper to throw away in the kernel than to copy.
 const WORTH_SKIPPING: u64 = 8 * 1024;
 
+/// How a socket waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+pub(crate) enum Mode {
     /// For io_uring, which would otherwise give up instead of waiting.
     Blocking,
     Nonblocking,
@@ -187,7 +188,7 @@ enum Mode {
 
 /// A socket for a connection to `endpoint`, bound to the local address `source` if given, and the address to connect it
 /// to.
-fn socket_for(
+pub(crate) fn socket_for(
     endpoint: &Endpoint,
     source: Option<SocketAddr>,
     mode: Mode,

@@ -67,10 +67,10 @@ impl<'a> Budget<'a> {
         self.measuring
     }
 
-    /// Ends the warm-up with this many requests in flight.
-    pub(super) fn begin_measuring(&mut self, in_flight: u64) {
+    /// Ends the warm-up with this many requests in flight, and returns how many of them to measure.
+    pub(super) fn begin_measuring(&mut self, in_flight: u64) -> u64 {
         self.measuring = true;
-        self.shared.take(in_flight);
+        self.shared.take(in_flight)
     }
 }
 

@@ -45,7 +45,9 @@ pub(super) enum Arrival {
 /// Decides when the next request is due.
 pub(super) trait Pacer {
     /// Whether connections must be open before it starts: arrivals of a shared schedule go to any open connection.
-    const NEEDS_CONNECTIONS: bool = false;
+    fn needs_connections(&self) -> bool {
+        false
+    }
 
     fn start(&mut self, now: Nanoseconds);
 
@@ -72,8 +74,9 @@ pub(super) trait Pacer {
         Overdue::NONE
     }
 
-    /// Starts measuring with `in_flight` requests in flight. They count as measured ones, within the budget.
-    fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds);
+    /// Starts measuring with `in_flight` requests in flight, and returns how many of them to measure: all, or as many as
+    /// the budget has left.
+    fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds) -> u64;
 }
 
 /// The closed loop: a connection sends its next request when it has the response to its last one.
@@ -112,10 +115,10 @@ impl Pacer for Closed {
         self.left == Some(0)
     }
 
-    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
-        self.left = self
-            .requests
-            .map(|requests| requests.saturating_sub(in_flight));
+    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) -> u64 {
+        let measured = self.requests.unwrap_or(u64::MAX).min(in_flight);
+        self.left = self.requests.map(|requests| requests - measured);
+        measured
     }
 }
 
@@ -128,8 +131,11 @@ mod tests {
         let now = Next::Now(Arrival::Free);
         let mut pacer = Closed::new(Some(5), true);
         assert!((0..100).all(|user| pacer.next(user, 0) == now));
-        pacer.begin_measuring(3, 0);
+        assert_eq!(pacer.begin_measuring(3, 0), 3);
         let after: Vec<Next> = (0..3).map(|user| pacer.next(user, 0)).collect();
         assert_eq!(after, [now, now, Next::Never]);
+        let mut pacer = Closed::new(Some(2), true);
+        assert_eq!(pacer.begin_measuring(3, 0), 2);
+        assert!(pacer.exhausted());
     }
 }

@@ -166,7 +166,9 @@ fn warmup(schedule: &Schedule) -> Stage {
 }
 
 impl Pacer for Rate<'_> {
-    const NEEDS_CONNECTIONS: bool = true;
+    fn needs_connections(&self) -> bool {
+        true
+    }
 
     fn start(&mut self, now: Nanoseconds) {
         self.begin(now);
@@ -215,10 +217,10 @@ impl Pacer for Rate<'_> {
         overdue
     }
 
-    fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds) {
-        self.budget.begin_measuring(in_flight);
+    fn begin_measuring(&mut self, in_flight: u64, now: Nanoseconds) -> u64 {
         self.stages = Stages::new(self.schedule.stages.clone());
         self.begin(now);
+        self.budget.begin_measuring(in_flight)
     }
 }
 

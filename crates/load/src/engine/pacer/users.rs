@@ -98,8 +98,8 @@ impl Pacer for Users<'_, ClosedUser> {
         self.budget.is_spent()
     }
 
-    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
-        self.budget.begin_measuring(in_flight);
+    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) -> u64 {
+        self.budget.begin_measuring(in_flight)
     }
 }
 
@@ -178,8 +178,8 @@ impl Pacer for Users<'_, OpenUser> {
         overdue
     }
 
-    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) {
-        self.budget.begin_measuring(in_flight);
+    fn begin_measuring(&mut self, in_flight: u64, _: Nanoseconds) -> u64 {
+        self.budget.begin_measuring(in_flight)
     }
 }
 

@@ -5,16 +5,16 @@ use prony_model::Outcome;
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
-use crate::engine::pacer::{Arrival, Next, Pacer};
+use crate::engine::pacer::{Arrival, Next};
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+impl<W: Wire> Worker<'_, W> {
     /// Starts the load on one connection.
     pub(super) fn begin_with(&mut self, index: usize) {
         if self.connections[index].role == Role::Stream {
             return self.begin_stream(index);
         }
-        if P::NEEDS_CONNECTIONS {
+        if self.pacer.needs_connections() {
             // So that it is open when its arrivals are due.
             self.open(index);
         } else {
@@ -65,7 +65,12 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     #[inline]
     fn has_room(&self, index: usize) -> bool {
         let connection = &self.connections[index];
-        connection.in_flight.len() < self.shared.plan.pipeline && !connection.is_used_up()
+        let in_flight = connection.in_flight.len();
+        // One request may wait for room, so that it times out if the server never gives any. More would only wait in
+        // line, also while the connection opens.
+        let wire_has_room =
+            in_flight == 0 || in_flight - connection.passed < connection.wire.room();
+        in_flight < self.shared.plan.pipeline && !connection.is_used_up && wire_has_room
     }
 
     /// The earliest instant at which something should begin.
@@ -153,11 +158,13 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         Some((index, since))
     }
 
-    /// Drops connections from the front of the queue that were lost while they waited.
+    /// Drops connections from the front of the queue that were lost, or lost their room, while they waited. One with
+    /// room again waits again.
     fn drop_lost_idle(&mut self) {
         while let Some(&index) = self.idle.front()
-            && self.connections[index].waiting_since.is_none()
+            && !(self.connections[index].waiting_since.is_some() && self.has_room(index))
         {
+            self.connections[index].waiting_since = None;
             self.idle.pop_front();
         }
     }
@@ -199,11 +206,15 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
             last: most.is_some_and(|most| connection.requests >= most.get()),
             ..InFlight::default()
         });
+        connection.is_used_up = most.is_some_and(|most| connection.requests >= most.get());
         match connection.activity {
             _ if connection.excess.is_some() => self.fail_for_excess(index),
-            Activity::Open => self.pass_to_wire(index),
+            Activity::Open if connection.wire.room() > 0 => self.pass_to_wire(index),
             Activity::Closed => self.open(index),
-            Activity::Connecting { .. } | Activity::Retrying { .. } => {
+            Activity::Open
+            | Activity::Connecting { .. }
+            | Activity::Handshaking { .. }
+            | Activity::Retrying { .. } => {
                 self.watch_deadline(index, deadline);
             }
         }
@@ -251,6 +262,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// At the end of the load, counts overdue requests as unfinished.
     pub(super) fn count_overdue(&mut self) {
         let horizon = self.horizon();
+        self.drop_lost_idle();
         let lacked_none = self.can_take_arrival();
         let overdue = self.pacer.overdue(horizon, self.phase.began);
         self.tally.outcomes[Outcome::Unfinished] += overdue.count;

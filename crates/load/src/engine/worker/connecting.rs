@@ -6,23 +6,22 @@ use nix::errno::Errno;
 use prony_model::Outcome;
 
 use super::Worker;
+use super::deadlines::NO_CONNECTION;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Role};
-use crate::engine::pacer::Pacer;
 use crate::target::was_reset;
-use crate::wire::Wire;
+use crate::wire::{Fault, Wire};
 
 /// The pause after a failure to connect; each further failure doubles it, up to the longest.
 const FIRST_RETRY: Nanoseconds = 10_000_000;
 const LONGEST_RETRY: Nanoseconds = 1_000_000_000;
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+impl<W: Wire> Worker<'_, W> {
     pub(super) fn open(&mut self, index: usize) {
         let connection = &mut self.connections[index];
         let is_again = connection.was_connected || connection.refusals > 0;
         let source = self.sources.take(is_again);
         connection.wire.open();
-        connection.requests = connection.in_flight.len() as u64;
         connection.activity = Activity::Connecting { since: self.now };
         let deadline = self.next_deadline(index).unwrap_or(Nanoseconds::MAX);
         match self.io.open(index, &self.shared.plan.endpoint, source) {
@@ -43,7 +42,6 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         };
         self.read_clock();
         let connection = &mut self.connections[index];
-        connection.refusals = 0;
         if connection.role == Role::Load {
             self.counts.opened += 1;
             self.counts.reconnects += u64::from(connection.was_connected);
@@ -52,13 +50,45 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
             self.tally.connect.record(self.now - since);
         }
         connection.was_connected = true;
-        connection.activity = Activity::Open;
-        self.shed_late_requests(index);
-        self.pass_to_wire(index);
+        if connection.wire.is_ready() {
+            self.begin_sending(index);
+        } else {
+            connection.activity = Activity::Handshaking { since: self.now };
+            let deadline = self.next_deadline(index).unwrap_or(Nanoseconds::MAX);
+            self.watch_deadline(index, deadline);
+        }
         if reset {
             // It was open, however briefly: its requests count as reset, as if that had been noticed later.
             self.closed(index, Some(Errno::ECONNRESET));
         }
+    }
+
+    /// Ends the handshake of a connection once its wire is ready.
+    pub(super) fn check_handshake(&mut self, index: usize) {
+        let connection = &self.connections[index];
+        let Activity::Handshaking { since } = connection.activity else {
+            return;
+        };
+        if !connection.wire.is_ready() {
+            return;
+        }
+        self.read_clock();
+        let connection = &self.connections[index];
+        if let Some(handshake) = connection.wire.handshake()
+            && connection.role == Role::Load
+        {
+            let took = self.now.saturating_sub(since);
+            self.tally.handshakes.record(handshake.resumed, took);
+            self.agreement.get_or_insert(handshake.agreement);
+        }
+        self.begin_sending(index);
+    }
+
+    fn begin_sending(&mut self, index: usize) {
+        self.connections[index].activity = Activity::Open;
+        self.drop_unsent(index, NO_CONNECTION);
+        self.connections[index].carry_only_these();
+        self.pass_to_wire(index);
     }
 
     /// Fails the requests of a connection that could not be opened; but a shortage of local ports is not the server's
@@ -79,46 +109,36 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         self.retry_later(index);
     }
 
+    /// Fails the requests of a connection whose handshake failed. The next attempt follows after a pause.
+    #[cold]
+    pub(super) fn handshake_failed(&mut self, index: usize, fault: &Fault) {
+        if self.connections[index].in_flight.is_empty() {
+            self.tally.wrong(fault.outcome(), || fault.to_string());
+        }
+        self.give_up(index, fault.outcome(), || fault.to_string());
+        self.send_all(index);
+        self.retry_later(index);
+    }
+
     fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Fn() -> String) {
         while self.connections[index].in_flight.pop_front().is_some() {
             self.count(index, outcome, &detail);
         }
     }
 
-    /// Drops requests that waited for their connection until it was too late to send them.
-    fn shed_late_requests(&mut self, index: usize) {
-        let Some(after) = self.deadline else {
-            return;
-        };
-        let now = self.now;
-        let connection = &mut self.connections[index];
-        let before = connection.in_flight.len();
-        connection.in_flight.retain(|request| {
-            let scheduled = request.from.filter(|_| !request.resent);
-            scheduled.is_none_or(|at| at.saturating_add(after) > now)
-        });
-        let shed = before - connection.in_flight.len();
-        (0..shed).for_each(|_| {
-            self.count(index, Outcome::Shed, || {
-                "its connection was established only after its deadline".into()
-            });
-        });
-    }
-
-    /// The connection was not established within the time that its requests had.
+    /// The time that requests of the connection had, or that it had itself, is over before it is established. The
+    /// requests fail, but the attempt goes on as long as it may: otherwise short deadlines would prevent the connection.
     #[cold]
-    pub(super) fn connecting_timed_out(&mut self, index: usize, detail: impl Fn() -> String) {
-        self.shed_late_requests(index);
-        let now = self.now;
-        let connection = &mut self.connections[index];
-        let before = connection.in_flight.len();
-        connection.in_flight.retain(|it| it.deadline > now);
-        let timed_out = before - connection.in_flight.len();
-        (0..timed_out).for_each(|_| self.count(index, Outcome::TimedOut, &detail));
-        self.retry_later(index);
+    pub(super) fn connecting_timed_out(&mut self, index: usize, missing: &str) {
+        self.drop_unsent(index, missing);
+        self.connections[index].carry_only_these();
+        let deadline = self.connecting_deadline(index);
+        if deadline.is_some_and(|at| at <= self.now) {
+            self.retry_later(index);
+        }
     }
 
-    fn retry_later(&mut self, index: usize) {
+    pub(super) fn retry_later(&mut self, index: usize) {
         let refusals = self.connections[index].refusals;
         let pause = FIRST_RETRY << refusals.min(7);
         self.connections[index].refusals += 1;

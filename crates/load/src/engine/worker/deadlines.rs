@@ -5,10 +5,14 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::Activity;
-use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+/// What a request waited for that was never sent.
+pub(super) const NO_CONNECTION: &str = "connection";
+const NO_HANDSHAKE: &str = "finished handshake";
+const NO_FREE_STREAM: &str = "free stream";
+
+impl<W: Wire> Worker<'_, W> {
     /// Makes sure that the connection's deadlines are checked at `at` or before.
     ///
     /// Each connection has at most one entry in the timetable, which moves only when it comes up: nearly always the
@@ -36,35 +40,90 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
 
     /// When the next request of that connection times out.
     pub(super) fn next_deadline(&self, index: usize) -> Option<Nanoseconds> {
-        let connection = &self.connections[index];
-        let responses = connection.in_flight.iter().map(|it| it.deadline).min();
-        let connected = match connection.activity {
-            Activity::Connecting { since } => Some(since.saturating_add(self.timeout)),
-            _ => None,
-        };
+        let requests = self.connections[index].in_flight.iter();
+        let responses = requests.map(|it| it.deadline).min();
+        let connected = self.connecting_deadline(index);
         responses.into_iter().chain(connected).min()
+    }
+
+    /// When the attempt to open that connection times out, if there is one.
+    pub(super) fn connecting_deadline(&self, index: usize) -> Option<Nanoseconds> {
+        match self.connections[index].activity {
+            Activity::Connecting { since } | Activity::Handshaking { since } => {
+                Some(since.saturating_add(self.timeout))
+            }
+            _ => None,
+        }
     }
 
     #[cold]
     fn timed_out(&mut self, index: usize) {
-        let is_open = self.connections[index].activity == Activity::Open;
-        let missing = if is_open {
-            "whole response"
-        } else {
-            "connection"
-        };
-        let plan = self.shared.plan;
-        let detail = || match plan.deadline {
-            Some(deadline) if deadline < plan.timeout => {
-                format!("no {missing} within {deadline:?} of its due time")
+        match self.connections[index].activity {
+            Activity::Open => {
+                self.drop_unsent(index, NO_FREE_STREAM);
+                self.give_up_overdue(index);
             }
-            _ => format!("no {missing} within {:?}", plan.timeout),
-        };
-        if is_open {
-            self.failed(index, Outcome::TimedOut, detail);
-            self.free(index);
-        } else {
-            self.connecting_timed_out(index, detail);
+            Activity::Handshaking { .. } => self.connecting_timed_out(index, NO_HANDSHAKE),
+            _ => self.connecting_timed_out(index, NO_CONNECTION),
+        }
+        self.replace_finished(index);
+        self.free(index);
+        let deadline = self.next_deadline(index).unwrap_or(Nanoseconds::MAX);
+        self.watch_deadline(index, deadline);
+    }
+
+    /// Drops the overdue requests of a connection that the wire does not have. Those that are too late to send are shed.
+    pub(super) fn drop_unsent(&mut self, index: usize, missing: &str) {
+        let mut position = self.connections[index].passed;
+        while let Some(request) = self.connections[index].in_flight.get(position) {
+            if request.deadline > self.now {
+                position += 1;
+                continue;
+            }
+            let scheduled = request.from.filter(|_| !request.resent);
+            let outcome = match scheduled.is_some_and(|at| self.latest_send(at) <= self.now) {
+                true => Outcome::Shed,
+                false => Outcome::TimedOut,
+            };
+            let plan = self.shared.plan;
+            let detail = || match (outcome, plan.deadline) {
+                (Outcome::Shed, Some(deadline)) => {
+                    format!("no {missing} within {deadline:?} of its due time")
+                }
+                _ => format!("no {missing} within {:?}", plan.timeout),
+            };
+            self.connections[index].in_flight.remove(position);
+            self.count(index, outcome, detail);
+        }
+    }
+
+    /// Gives up the overdue requests that the wire of an open connection has. It goes on without them if it can.
+    fn give_up_overdue(&mut self, index: usize) {
+        let now = self.now;
+        loop {
+            let connection = &mut self.connections[index];
+            let mut requests = connection.in_flight.iter();
+            let Some(position) = requests.position(|it| it.deadline <= now) else {
+                return;
+            };
+            if !connection.wire.cancel(position) {
+                let detail = self.no_response_in_time();
+                return self.failed_at(index, position, Outcome::TimedOut, || detail);
+            }
+            self.take_passed(index, position);
+            let detail = self.no_response_in_time();
+            self.count(index, Outcome::TimedOut, || detail);
+        }
+    }
+
+    /// Why a request that was sent has timed out.
+    pub(super) fn no_response_in_time(&self) -> String {
+        let plan = self.shared.plan;
+        match plan.deadline {
+            Some(deadline) if self.deadline_binds_responses && deadline < plan.timeout => {
+                format!("no whole response within {deadline:?} of its due time")
+            }
+            _ => format!("no whole response within {:?}", plan.timeout),
         }
     }
 }

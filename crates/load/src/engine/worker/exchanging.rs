@@ -1,5 +1,7 @@
 //! Sends requests and takes their responses.
 
+use std::collections::VecDeque;
+
 use nix::errno::Errno;
 use prony_model::Outcome;
 
@@ -7,16 +9,18 @@ use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
-use crate::engine::pacer::Pacer;
-use crate::wire::{Eaten, Fault, Which, Whole, Wire};
+use crate::engine::judge::Kept;
+use crate::engine::tally::Tally;
+use crate::wire::h1::Collect;
+use crate::wire::{Eaten, End, Ended, Fault, Responses, Which, Whole, Wire};
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+impl<W: Wire> Worker<'_, W> {
     /// Gives the wire the connection's requests that it does not have yet. They go with the next flush.
     #[inline]
     pub(super) fn pass_to_wire(&mut self, index: usize) {
         let now = self.now;
         let mut deadline = Nanoseconds::MAX;
-        loop {
+        while self.connections[index].wire.room() > 0 {
             let connection = &self.connections[index];
             let is_load = connection.role == Role::Load;
             let Some(request) = connection.in_flight.get(connection.passed) else {
@@ -31,7 +35,6 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
             let request = &mut connection.in_flight[connection.passed];
             request.deadline = latest;
             request.from.get_or_insert(now);
-            // A resent request is not sampled again: its sample was dropped with the first attempt.
             request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
             deadline = deadline.min(request.deadline);
             connection.wire.request(Which {
@@ -46,13 +49,44 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     /// Sends what the wire has to send.
     #[inline]
     pub(super) fn flush(&mut self, index: usize) {
-        let connection = &mut self.connections[index];
-        if !connection.is_open() {
+        let connection = &self.connections[index];
+        if !connection.is_connected() {
             return;
         }
+        if connection.is_open() && connection.passed < connection.in_flight.len() {
+            self.pass_to_wire(index);
+        }
+        self.send_all(index);
+        self.check_fault(index);
+    }
+
+    /// Sends what the wire has to send, as far as the socket takes it.
+    #[inline]
+    pub(super) fn send_all(&mut self, index: usize) {
+        while self.send_some(index) {}
+    }
+
+    /// Fails a connection that cannot go on, whatever the server sends.
+    #[inline]
+    fn check_fault(&mut self, index: usize) {
+        let connection = &self.connections[index];
+        if connection.is_connected()
+            && let Some(fault) = connection.wire.fault()
+        {
+            self.faulty(index, fault);
+            self.free_soon(index);
+        }
+    }
+
+    /// Sends the bytes that the wire has ready, and returns whether it may have more: a wire that encrypts does so a
+    /// piece at a time.
+    #[inline]
+    fn send_some(&mut self, index: usize) -> bool {
+        let connection = &mut self.connections[index];
         let unsent = connection.wire.unsent();
-        if unsent.is_empty() {
-            return;
+        let ready = unsent.len();
+        if ready == 0 {
+            return false;
         }
         match self.io.send(index, unsent) {
             Ok(length) => {
@@ -60,12 +94,14 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
                 if connection.role == Role::Load {
                     self.tally.bytes_written += length as u64;
                 }
+                length == ready
             }
             // Reading reports what the server did before it closed.
-            Err(Errno::EPIPE | Errno::ECONNRESET) => {}
+            Err(Errno::EPIPE | Errno::ECONNRESET) => false,
             Err(errno) => {
                 self.closed(index, Some(errno));
                 self.free_soon(index);
+                false
             }
         }
     }
@@ -85,19 +121,26 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         let length = self.io.bytes(&chunk).len();
         self.count_bytes_read(index, length as u64);
         let mut at = 0;
-        while at < length && self.connections[index].is_open() {
+        loop {
             match self.eat(index, &chunk, at) {
                 Err(fault) => self.faulty(index, fault),
-                Ok(Eaten { bytes, whole }) => {
+                Ok(Eaten { bytes, ended }) => {
                     at += bytes;
-                    let Some(whole) = whole else { break };
+                    let Some(ended) = ended else { break };
                     let others_due = self.connections[index].in_flight.len() > 1;
                     let may_stay = at < length || others_due || !chunk.more_follows;
-                    self.responded(index, whole, may_stay);
+                    self.ended(index, ended, may_stay);
                 }
+            }
+            let connection = &self.connections[index];
+            if !connection.is_open() || (at == length && !connection.wire.has_more()) {
+                break;
             }
         }
         drop(chunk);
+        self.check_handshake(index);
+        self.replace_finished(index);
+        self.check_closed(index);
         self.read_on(index);
     }
 
@@ -111,36 +154,23 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     #[inline]
     fn eat(&mut self, index: usize, chunk: &Chunk, at: usize) -> Result<Eaten, Fault> {
         let connection = &mut self.connections[index];
-        let sample = match connection.in_flight.front_mut() {
-            Some(request) => {
-                if !std::mem::replace(&mut request.response_begun, true) {
-                    let from = request.from.unwrap_or(self.now);
-                    if self.shared.plan.first_byte && connection.role == Role::Load {
-                        self.tally.first_byte.record(self.now.saturating_sub(from));
-                    }
-                    if connection.role == Role::Stream {
-                        // From here on it may take any time.
-                        request.deadline = Nanoseconds::MAX;
-                    }
-                }
-                request.sample.as_mut().map(|sample| &mut sample.collect)
-            }
-            None => None,
+        let mut responses = Receiving {
+            in_flight: &mut connection.in_flight,
+            role: connection.role,
+            tally: &mut self.tally,
+            now: self.now,
+            first_byte: self.shared.plan.first_byte,
         };
         let bytes = &self.io.bytes(chunk)[at..];
-        let eaten = connection.wire.eat(bytes, sample);
-        if self.shared.plan.events {
-            self.take_events_of(index);
-        }
-        eaten
+        connection.wire.eat(bytes, &mut responses)
     }
 
     /// Body bytes arrived that nobody had to look at.
     #[inline]
     pub(super) fn skipped(&mut self, index: usize, length: u64) {
         self.count_bytes_read(index, length);
-        if let Some(whole) = self.connections[index].wire.skip(length) {
-            self.responded(index, whole, true);
+        if let Some(ended) = self.connections[index].wire.skip(length) {
+            self.ended(index, ended, true);
         }
         self.read_on(index);
     }
@@ -148,7 +178,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
     #[inline]
     fn read_on(&mut self, index: usize) {
         let connection = &self.connections[index];
-        if !connection.is_open() {
+        if !connection.is_connected() {
             return;
         }
         let is_sampled = connection
@@ -163,52 +193,96 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
         self.io.read_on(index, ReadNext { skippable });
     }
 
-    /// The first request of that connection has its whole response. The connection stays open if both sides want it to,
-    /// and it `may_stay`.
+    /// A response has ended. The connection stays open if both sides want it to, and it `may_stay`.
     #[inline]
-    pub(super) fn responded(&mut self, index: usize, whole: Whole, may_stay: bool) {
-        let connection = &mut self.connections[index];
-        let is_sent = connection.wire.was_sent_before_response();
-        let Some(request) = connection.in_flight.pop_front() else {
+    pub(super) fn ended(&mut self, index: usize, ended: Ended, may_stay: bool) {
+        match ended.end {
+            End::Whole(whole) => {
+                self.responded(index, ended.position, whole, ended.was_sent, may_stay);
+            }
+            End::Failed(fault) => self.response_failed(index, ended.position, &fault),
+            End::Unprocessed(fault) => self.unprocessed(index, ended.position, &fault),
+        }
+    }
+
+    #[inline]
+    fn responded(
+        &mut self,
+        index: usize,
+        position: usize,
+        whole: Whole,
+        was_sent: bool,
+        may_stay: bool,
+    ) {
+        let Some(request) = self.take_passed(index, position) else {
             return;
         };
-        connection.passed -= 1;
+        let connection = &mut self.connections[index];
         connection.responses += 1;
-        let stays = whole.keep_alive && may_stay && is_sent && !self.closes(&request);
+        connection.refusals = 0;
+        let stays = whole.keep_alive && may_stay && was_sent && !self.is_to_close(index, &request);
         if !stays {
             self.close_and_resend(index);
         }
-        self.judge(index, request, whole, is_sent);
+        self.judge(index, request, whole, was_sent);
     }
 
-    /// Whether the request asks the server to close its connection.
+    /// Takes a request that the wire has no more.
     #[inline]
-    fn closes(&self, request: &InFlight) -> bool {
-        request.last || self.shared.plan.request.closes(request.number)
+    pub(super) fn take_passed(&mut self, index: usize, position: usize) -> Option<InFlight> {
+        let connection = &mut self.connections[index];
+        let request = match position {
+            0 => connection.in_flight.pop_front(),
+            _ => connection.in_flight.remove(position),
+        };
+        connection.passed = connection.passed.saturating_sub(1);
+        request
+    }
+
+    /// Whether the connection ends with the response to `request`: it was the last one, or asked the server to close.
+    #[inline]
+    fn is_to_close(&self, index: usize, request: &InFlight) -> bool {
+        let connection = &self.connections[index];
+        (connection.is_used_up && connection.in_flight.is_empty())
+            || self.shared.plan.request.closes(request.number)
     }
 
     /// Decides the outcome of a request that has a whole response.
     #[inline]
-    fn judge(&mut self, index: usize, request: InFlight, whole: Whole, is_sent: bool) {
+    fn judge(&mut self, index: usize, request: InFlight, whole: Whole, was_sent: bool) {
         let is_load = self.connections[index].role == Role::Load;
         if is_load {
             self.tally.status(whole.status);
+            if let Some(status) = whole.rpc_status {
+                self.tally.rpc_status(status);
+            }
         }
         let compared = request.sample.is_some();
-        let body = self.connections[index].wire.short_body();
-        let verdict = self.judge.verdict(whole, request.sample, body);
+        let wire = &self.connections[index].wire;
+        let kept = Kept {
+            sample: request.sample,
+            short_body: wire.short_body(),
+            message: wire.message(),
+        };
+        let verdict = self.judge.verdict(whole, kept);
         if compared {
             self.tally.checked.count(verdict.is_err());
         }
         match verdict {
+            // The worker may look at a response before the timetable, although both are due.
+            _ if request.deadline <= self.now => {
+                let detail = self.no_response_in_time();
+                self.count(index, Outcome::TimedOut, || detail);
+            }
             // Counted as ok, a response to what the server has not read would be the fastest of all.
-            Ok(()) if !is_sent => self.count(index, Outcome::Malformed, || {
+            Ok(()) if !was_sent => self.count(index, Outcome::Malformed, || {
                 "the whole response arrived before the request was fully sent".into()
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;
                 let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
                 self.tally.ok(latency, request.queued);
+                self.check_warmup_end();
             }
             Ok(()) => self.tally.streams.outcomes[Outcome::Ok] += 1,
             Err((outcome, detail)) => self.count(index, outcome, || detail),
@@ -231,6 +305,7 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
             Role::Load => {
                 self.in_flight -= 1;
                 self.tally.not_ok(outcome, detail);
+                self.check_warmup_end();
             }
             Role::Stream => {
                 self.tally.streams.outcomes[outcome] += 1;
@@ -238,20 +313,54 @@ impl<P: Pacer, W: Wire> Worker<'_, P, W> {
             }
         }
     }
+}
 
-    /// Counts the events that have arrived in a connection's response.
-    fn take_events_of(&mut self, index: usize) {
-        let connection = &mut self.connections[index];
-        let events = connection.wire.take_events();
-        let Some(request) = connection.in_flight.front_mut().filter(|_| events > 0) else {
+/// Notes what arrives in the responses of one connection.
+struct Receiving<'a> {
+    in_flight: &'a mut VecDeque<InFlight>,
+    role: Role,
+    tally: &'a mut Tally,
+    now: Nanoseconds,
+    /// Whether to measure the time to the first byte.
+    first_byte: bool,
+}
+
+impl Responses for Receiving<'_> {
+    #[inline]
+    fn begun(&mut self, position: usize) {
+        let Some(request) = self.in_flight.get_mut(position) else {
             return;
         };
-        let tally = match connection.role {
+        if std::mem::replace(&mut request.response_begun, true) {
+            return;
+        }
+        match self.role {
+            Role::Load if self.first_byte => {
+                let from = request.from.unwrap_or(self.now);
+                self.tally.first_byte.record(self.now.saturating_sub(from));
+            }
+            Role::Load => {}
+            // From here on it may take any time.
+            Role::Stream => request.deadline = Nanoseconds::MAX,
+        }
+    }
+
+    #[inline]
+    fn keep(&mut self, position: usize) -> Option<&mut Collect> {
+        let sample = self.in_flight.get_mut(position)?.sample.as_mut()?;
+        Some(&mut sample.collect)
+    }
+
+    fn events(&mut self, position: usize, count: u64) {
+        let Some(request) = self.in_flight.get_mut(position) else {
+            return;
+        };
+        let tally = match self.role {
             Role::Load => &mut self.tally.events,
             Role::Stream => &mut self.tally.streams.events,
         };
         let from = request.from.unwrap_or(self.now);
-        tally.received(events, self.now, from, request.last_event);
+        tally.received(count, self.now, from, request.last_event);
         request.last_event = Some(self.now);
     }
 }

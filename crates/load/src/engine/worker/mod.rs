@@ -30,6 +30,7 @@ use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
+use crate::wire::tls::Agreement;
 
 /// How long it may take to notice an interrupt, or the end of a load that waits for nothing.
 const LONGEST_WAIT: Nanoseconds = 10_000_000;
@@ -55,6 +56,8 @@ pub(super) struct WorkerResult {
     pub(super) timeline: WorkerTimeline,
     pub(super) ended: Ended,
     pub(super) connections: ConnectionCounts,
+    /// What its first handshake agreed on.
+    pub(super) agreement: Option<Agreement>,
     /// The event loop that it used.
     pub(super) event_loop: &'static str,
 }
@@ -73,6 +76,16 @@ pub(super) struct ConnectionCounts {
     pub(super) most: u64,
     /// Streams that were open at the end.
     pub(super) streams_at_end: u64,
+}
+
+/// A warm-up whose time is up. If more requests are in flight than are to be measured, those that end first still belong
+/// to it.
+#[derive(Clone, Copy, Debug)]
+struct WarmupEnd {
+    /// When measuring begins; `None` if that is when the warm-up is over.
+    at: Option<Nanoseconds>,
+    /// How many of the requests in flight to measure.
+    measured: u64,
 }
 
 /// What a worker shares with the rest of the process.
@@ -101,7 +114,7 @@ impl Share {
     }
 }
 
-pub(super) struct Worker<'a, P, W> {
+pub(super) struct Worker<'a, W> {
     shared: Shared<'a>,
     io: EventLoop,
     /// After how many responses it chooses its event loop; `None` if that is settled.
@@ -111,7 +124,7 @@ pub(super) struct Worker<'a, P, W> {
     connections: Vec<Connection<W>>,
     share: Share,
     sources: SourceAddresses,
-    pacer: P,
+    pacer: Box<dyn Pacer + 'a>,
     mix: RequestMix,
     /// Users who wait for their due times.
     timetable: Timetable,
@@ -126,10 +139,14 @@ pub(super) struct Worker<'a, P, W> {
     tally: Tally,
     phase: Phase,
     warmup: Option<PhaseResult>,
+    /// The end of a warm-up whose time is up.
+    warmup_end: Option<WarmupEnd>,
     timeline: TimelineRecorder,
     /// Requests of the load that have begun and have no outcome yet.
     in_flight: u64,
     counts: ConnectionCounts,
+    /// What the first handshake agreed on.
+    agreement: Option<Agreement>,
     /// How many connections of the load are open.
     open: u64,
     /// The last reading of the clock.
@@ -147,13 +164,13 @@ pub(super) struct Worker<'a, P, W> {
     scheduling: Option<SchedulingMeter>,
 }
 
-impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
+impl<'a, W: Wire> Worker<'a, W> {
     pub(super) fn new(
         shared: Shared<'a>,
         (io, chooses_after): (EventLoop, Option<u64>),
         share: Share,
         new_wire: &'a dyn Fn() -> W,
-        pacer: P,
+        pacer: Box<dyn Pacer + 'a>,
         mix: RequestMix,
         judge: Judge<'a>,
     ) -> Self {
@@ -178,9 +195,11 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
             tally: Tally::default(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
             warmup: None,
+            warmup_end: None,
             timeline: TimelineRecorder::begin(now),
             in_flight: 0,
             counts: ConnectionCounts::default(),
+            agreement: None,
             open: 0,
             now,
             spun: 0,
@@ -198,7 +217,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
     pub(super) fn run(mut self, place: Place<'_>) -> Result<WorkerResult, Errno> {
         let mut not_begun = 0..self.connections.len();
         let mut start = self.read_clock();
-        if P::NEEDS_CONNECTIONS {
+        if self.pacer.needs_connections() {
             self.connect_all(&mut not_begun)?;
             start = place.wait(self.shared.clock, self.shared.interrupt);
         }
@@ -246,7 +265,10 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
                 .wait(if all_have_begun { LONGEST_WAIT } else { 0 })?;
             self.take_events();
             let is_connecting = |it: &&Connection<W>| {
-                matches!(it.activity, Activity::Connecting { .. } | Activity::Closed)
+                matches!(
+                    it.activity,
+                    Activity::Connecting { .. } | Activity::Handshaking { .. } | Activity::Closed
+                )
             };
             connecting = self.connections.iter().filter(is_connecting).count();
         }
@@ -360,7 +382,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
             if self.phase.measuring {
                 return self.wait_for_late_responses();
             }
-            self.begin_measuring();
+            self.end_warmup();
         }
         let all_done = self.in_flight == 0 && self.pacer.exhausted();
         all_done.then_some(Ended::Requests)
@@ -388,8 +410,34 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
         self.shared.plan.overtime && none_in_time && !enough && !too_long
     }
 
-    /// Ends the warm-up: whatever ends from now on is measured.
-    fn begin_measuring(&mut self) {
+    /// Ends the warm-up, whose time is up.
+    fn end_warmup(&mut self) {
+        let ends = self.phase.ends;
+        let measured = self.pacer.begin_measuring(self.in_flight, ends);
+        let stood_still = self.now - ends > STANDSTILL;
+        let is_late = stood_still || self.in_flight > measured;
+        // Every worker sees the end a little late, and a schedule runs by the clock. Otherwise the measured time must not
+        // be over before it starts.
+        let at = (self.shared.plan.shape.is_open() || !is_late).then_some(ends);
+        self.phase.ends = Nanoseconds::MAX;
+        self.warmup_end = Some(WarmupEnd { at, measured });
+        self.check_warmup_end();
+    }
+
+    /// Starts measuring after the warm-up, once no more requests are in flight than are to be measured.
+    #[inline]
+    fn check_warmup_end(&mut self) {
+        if let Some(end) = self.warmup_end
+            && self.in_flight <= end.measured
+        {
+            self.warmup_end = None;
+            self.begin_measuring(end.at.unwrap_or(self.now));
+        }
+    }
+
+    /// Whatever ends from now on is measured; the time runs from `at`.
+    #[cold]
+    fn begin_measuring(&mut self, at: Nanoseconds) {
         let cost = self.cost();
         self.timeline.take_last_of(&self.tally);
         let mut tally = std::mem::take(&mut self.tally);
@@ -398,17 +446,9 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
             &mut self.tally.streams.outcomes,
             &mut tally.streams.outcomes,
         );
-        let stood_still = self.now - self.phase.ends > STANDSTILL;
-        let at = match stood_still && !self.shared.plan.shape.is_open() {
-            // The measured time must not be over before it starts.
-            true => self.now,
-            // Every worker sees the end a little late, and a schedule runs by the clock.
-            false => self.phase.ends,
-        };
         self.warmup = Some(self.phase.close(at, cost, tally));
         self.phase = Phase::begin_measuring(at, self.shared.plan, cost);
         self.judge.begin_phase();
-        self.pacer.begin_measuring(self.in_flight, at);
     }
 
     fn end(mut self, ended: Ended) -> WorkerResult {
@@ -431,6 +471,7 @@ impl<'a, P: Pacer, W: Wire> Worker<'a, P, W> {
             timeline,
             ended,
             connections: self.counts,
+            agreement: self.agreement,
             event_loop: self.io.name(),
         }
     }

@@ -5,13 +5,12 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
-use crate::engine::pacer::Pacer;
 use crate::wire::Wire;
 
 /// The pause before a stream that has ended is requested again: short responses must not become a load of their own.
 const PAUSE: Nanoseconds = 10_000_000;
 
-impl<P: Pacer, W: Wire> Worker<'_, P, W> {
+impl<W: Wire> Worker<'_, W> {
     /// Requests a stream.
     pub(super) fn begin_stream(&mut self, index: usize) {
         let number = self.mix.next();

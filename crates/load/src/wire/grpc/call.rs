@@ -1,13 +1,12 @@
-//! The gRPC call of a load, encoded once.
+//! A gRPC call of a load.
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use http::uri::Authority;
+use http::{HeaderName, HeaderValue};
 
-use crate::wire::h2::{MAX_FRAME, hpack};
-
-/// Bytes before a message: a flag, and its length.
-pub(super) const PREFIX: usize = 5;
+use super::PREFIX;
+use crate::wire::h2::StreamRequest;
 
 /// Why a call is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -17,90 +16,170 @@ pub enum CallError {
     Path(String),
     #[error("`{0}` is not an authority: write `host` or `host:port`")]
     Authority(String),
-    #[error("path and authority are too long together: the head would take {0} bytes")]
-    HeadTooLong(usize),
     #[error("a message of {0} bytes is too long: its length has 32 bits")]
     MessageTooLong(usize),
+    #[error("a call of this kind sends exactly one message, not {0}")]
+    Messages(usize),
+    #[error("`{0}` cannot be metadata: gRPC sets it itself")]
+    Reserved(HeaderName),
 }
 
-/// A unary call, ready to be sent any number of times. Clones share their memory.
-#[derive(Clone, Debug)]
-pub struct Call(Arc<Encoded>);
-
-#[derive(Debug)]
-struct Encoded {
-    path: String,
-    head: Vec<u8>,
-    /// The message after its prefix.
-    body: Vec<u8>,
+/// What a method takes and returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallKind {
+    /// One message each.
+    #[default]
+    Unary,
+    /// Any number of messages in the request, one in the response.
+    ClientStreaming,
+    /// One message in the request, any number in the response.
+    ServerStreaming,
+    /// Any number of messages each.
+    Bidirectional,
 }
 
-impl Call {
-    /// A call of the method at `path`, such as `/prony.echo.v1.Echo/Unary`, on the server that `authority` names.
-    /// `message` is encoded protobuf and is sent uncompressed.
+impl CallKind {
+    /// The kind of a method, as its definition says.
+    pub fn of(streams_requests: bool, streams_responses: bool) -> Self {
+        match (streams_requests, streams_responses) {
+            (false, false) => Self::Unary,
+            (true, false) => Self::ClientStreaming,
+            (false, true) => Self::ServerStreaming,
+            (true, true) => Self::Bidirectional,
+        }
+    }
+
+    /// Whether a request has any number of messages, and not exactly one.
+    pub fn streams_requests(self) -> bool {
+        matches!(self, Self::ClientStreaming | Self::Bidirectional)
+    }
+
+    /// Whether a response has any number of messages, and not exactly one.
+    pub fn streams_responses(self) -> bool {
+        matches!(self, Self::ServerStreaming | Self::Bidirectional)
+    }
+}
+
+/// A call that is not encoded yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The path of its method, such as `/prony.echo.v1.Echo/Unary`.
+    pub path: &'a str,
+    /// The server, as `host` or `host:port`.
+    pub authority: &'a str,
+    /// `http` or `https`.
+    pub scheme: &'a str,
+    /// What the method takes and returns.
+    pub kind: CallKind,
+    /// Further fields, such as credentials. `user-agent` and `content-type` replace those of Prony.
+    pub metadata: &'a [(HeaderName, HeaderValue)],
+    /// The `grpc-timeout`, which tells the server how long the client waits.
+    pub timeout: Option<Duration>,
+    /// Messages in protobuf's or another encoding, sent uncompressed, all at once.
+    pub messages: &'a [Vec<u8>],
+}
+
+impl<'a> Call<'a> {
+    /// A unary call without metadata over plain HTTP.
+    pub fn unary(path: &'a str, authority: &'a str, message: &'a Vec<u8>) -> Self {
+        Self {
+            path,
+            authority,
+            scheme: "http",
+            kind: CallKind::Unary,
+            metadata: &[],
+            timeout: None,
+            messages: std::slice::from_ref(message),
+        }
+    }
+
+    /// Encodes the call, ready to be sent any number of times.
     ///
     /// # Errors
     ///
-    /// If path or authority is invalid, or something is too long.
-    pub fn new(path: &str, authority: &str, message: &[u8]) -> Result<Self, CallError> {
-        if !is_method_path(path) {
-            return Err(CallError::Path(path.into()));
+    /// If path, authority or metadata are invalid, a message is too long, or the number of messages does not fit the
+    /// kind.
+    pub fn encode(&self) -> Result<StreamRequest, CallError> {
+        if !is_method_path(self.path) {
+            return Err(CallError::Path(self.path.into()));
         }
-        if authority.contains('@') || authority.parse::<Authority>().is_err() {
-            return Err(CallError::Authority(authority.into()));
+        if self.authority.contains('@') || self.authority.parse::<Authority>().is_err() {
+            return Err(CallError::Authority(self.authority.into()));
         }
-        let head = head(path, authority);
-        // The first head of a connection has one more byte.
-        if head.len() >= MAX_FRAME {
-            return Err(CallError::HeadTooLong(head.len()));
+        if !self.kind.streams_requests() && self.messages.len() != 1 {
+            return Err(CallError::Messages(self.messages.len()));
         }
-        let length =
-            u32::try_from(message.len()).map_err(|_| CallError::MessageTooLong(message.len()))?;
-        let mut body = Vec::with_capacity(PREFIX + message.len());
-        body.push(0);
-        body.extend_from_slice(&length.to_be_bytes());
-        body.extend_from_slice(message);
-        Ok(Self(Arc::new(Encoded {
-            path: path.into(),
-            head,
-            body,
-        })))
+        let (fields, body) = (self.fields()?, self.body()?);
+        Ok(StreamRequest::call(
+            self.kind,
+            self.scheme,
+            self.authority,
+            self.path,
+            &fields,
+            &body,
+        ))
     }
 
-    /// The path of the method.
-    pub fn path(&self) -> &str {
-        &self.0.path
+    fn fields(&self) -> Result<Vec<(HeaderName, HeaderValue)>, CallError> {
+        let is_reserved = |name: &HeaderName| name.as_str().starts_with("grpc-");
+        if let Some((name, _)) = self.metadata.iter().find(|(name, _)| is_reserved(name)) {
+            return Err(CallError::Reserved(name.clone()));
+        }
+        let mut fields = Vec::new();
+        if let Some(timeout) = self.timeout {
+            let name = HeaderName::from_static("grpc-timeout");
+            fields.push((name, grpc_timeout(timeout)));
+        }
+        let own = [
+            ("content-type", "application/grpc"),
+            ("user-agent", concat!("prony/", env!("CARGO_PKG_VERSION"))),
+        ];
+        for (name, value) in own {
+            if !self.metadata.iter().any(|(field, _)| field == name) {
+                let value = HeaderValue::from_static(value);
+                fields.push((HeaderName::from_static(name), value));
+            }
+        }
+        fields.extend_from_slice(self.metadata);
+        Ok(fields)
     }
 
-    /// The encoded message.
-    pub fn message(&self) -> &[u8] {
-        &self.0.body[PREFIX..]
-    }
-
-    /// The header block.
-    pub(super) fn head(&self) -> &[u8] {
-        &self.0.head
-    }
-
-    /// The body of the request.
-    pub(super) fn body(&self) -> &[u8] {
-        &self.0.body
+    fn body(&self) -> Result<Vec<u8>, CallError> {
+        let length = self.messages.iter().map(|message| PREFIX + message.len());
+        let mut body = Vec::with_capacity(length.sum());
+        for message in self.messages {
+            let length = u32::try_from(message.len())
+                .map_err(|_| CallError::MessageTooLong(message.len()))?;
+            body.push(0);
+            body.extend_from_slice(&length.to_be_bytes());
+            body.extend_from_slice(message);
+        }
+        Ok(body)
     }
 }
 
-fn head(path: &str, authority: &str) -> Vec<u8> {
-    let fields = [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", path),
-        (":authority", authority),
-        ("te", "trailers"),
-        ("content-type", "application/grpc"),
-        ("user-agent", concat!("prony/", env!("CARGO_PKG_VERSION"))),
+/// The longest number that a `grpc-timeout` may have: 8 digits.
+const MOST_TIMEOUT: u128 = 99_999_999;
+
+/// At most 8 digits and the most exact unit that they suffice for; rounded up, so that it is never zero.
+fn grpc_timeout(timeout: Duration) -> HeaderValue {
+    let units: [(u128, char); 6] = [
+        (1, 'n'),
+        (1_000, 'u'),
+        (1_000_000, 'm'),
+        (1_000_000_000, 'S'),
+        (60_000_000_000, 'M'),
+        (3_600_000_000_000, 'H'),
     ];
-    let mut block = Vec::new();
-    hpack::encode(&fields, &mut block);
-    block
+    let text = units
+        .iter()
+        .map(|&(length, unit)| (timeout.as_nanos().div_ceil(length).max(1), unit))
+        .find(|&(number, _)| number <= MOST_TIMEOUT)
+        .map_or_else(
+            || format!("{MOST_TIMEOUT}H"),
+            |(number, unit)| format!("{number}{unit}"),
+        );
+    HeaderValue::try_from(text).expect("digits and a letter are valid in a header")
 }
 
 /// A service and a method, neither empty, in bytes that are valid in a path.
@@ -116,57 +195,135 @@ fn is_method_path(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::h2::hpack;
 
     const PATH: &str = "/prony.echo.v1.Echo/Unary";
 
-    #[test]
-    fn a_call_is_a_head_and_a_message_with_its_length() {
-        let call = Call::new(PATH, "localhost:50051", b"\x0a\x01x").unwrap();
-        assert_eq!((call.path(), call.message()), (PATH, &b"\x0a\x01x"[..]));
-        assert_eq!(call.body(), b"\0\0\0\0\x03\x0a\x01x");
+    fn fields_of(request: &StreamRequest) -> Vec<(String, String)> {
         let mut fields = hpack::Fields::default();
         hpack::Decoder::default()
-            .decode(call.head(), &mut fields)
+            .decode(request.block(), &mut fields)
             .unwrap();
-        let fields: Vec<_> = fields
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        fields
             .iter()
-            .map(|(name, value)| {
-                (
-                    str::from_utf8(name).unwrap(),
-                    str::from_utf8(value).unwrap(),
-                )
-            })
-            .collect();
-        assert_eq!(
-            fields[..6],
-            [
-                (":method", "POST"),
-                (":scheme", "http"),
-                (":path", PATH),
-                (":authority", "localhost:50051"),
-                ("te", "trailers"),
-                ("content-type", "application/grpc"),
-            ]
-        );
-        assert!(fields[6].1.starts_with("prony/"), "{:?}", fields[6]);
+            .map(|(name, value)| (text(name), text(value)))
+            .collect()
+    }
+
+    #[test]
+    fn a_call_is_a_head_and_a_message_with_its_length() {
+        let message = b"\x0a\x01x".to_vec();
+        let request = Call::unary(PATH, "localhost:50051", &message)
+            .encode()
+            .unwrap();
+        assert_eq!((request.path(), request.method()), (PATH, "POST"));
+        assert_eq!(request.call_kind(), Some(CallKind::Unary));
+        assert_eq!(request.body(), b"\0\0\0\0\x03\x0a\x01x");
+        let fields = fields_of(&request);
+        let expected = [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", PATH),
+            (":authority", "localhost:50051"),
+            ("content-type", "application/grpc"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(fields[..5], expected);
+        assert!(fields[5].1.starts_with("prony/"), "{:?}", fields[5]);
+        assert_eq!(fields[6], ("te".to_owned(), "trailers".to_owned()));
+    }
+
+    #[test]
+    fn a_call_has_metadata_a_timeout_and_several_messages() {
+        let metadata = [
+            ("user-agent", "me"),
+            ("x-token", "t"),
+            ("te", "trailers"),
+            ("connection", "close"),
+        ]
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        });
+        let messages = [b"a".to_vec(), Vec::new()];
+        let call = Call {
+            scheme: "https",
+            kind: CallKind::of(true, false),
+            metadata: &metadata,
+            timeout: Some(Duration::from_secs(1)),
+            messages: &messages,
+            ..Call::unary(PATH, "host", &messages[0])
+        };
+        let request = call.encode().unwrap();
+        assert_eq!(request.body(), b"\0\0\0\0\x01a\0\0\0\0\0");
+        let fields = fields_of(&request);
+        let value = |name: &str| {
+            let mut values = fields.iter().filter(|field| field.0 == name);
+            let value = values.next().map(|field| &*field.1);
+            assert!(values.next().is_none(), "{name} twice");
+            value
+        };
+        assert_eq!(value(":scheme"), Some("https"));
+        assert_eq!(value("grpc-timeout"), Some("1000000u"));
+        assert_eq!(value("user-agent"), Some("me"));
+        assert_eq!(value("x-token"), Some("t"));
+        assert_eq!(value("te"), Some("trailers"));
+        assert_eq!(value("connection"), None);
+    }
+
+    #[test]
+    fn timeouts_have_at_most_8_digits() {
+        for (timeout, text) in [
+            (Duration::ZERO, "1n"),
+            (Duration::from_nanos(99_999_999), "99999999n"),
+            (Duration::from_nanos(100_000_001), "100001u"),
+            (Duration::from_secs(100), "100000m"),
+            (Duration::from_secs(100_000), "100000S"),
+            (Duration::from_secs(100_000_000), "1666667M"),
+            (Duration::MAX, "99999999H"),
+        ] {
+            assert_eq!(grpc_timeout(timeout), text, "{timeout:?}");
+        }
     }
 
     #[test]
     fn invalid_calls_are_refused() {
-        let new = |path: &str, authority: &str| Call::new(path, authority, b"").map(|_| ());
+        let message = Vec::new();
+        let encode =
+            |path: &str, authority: &str| Call::unary(path, authority, &message).encode().err();
         for path in [
             "", "/", "/a", "/a/", "//b", "a/b", "/a b/c", "/a/b?c", "/ä/b", "/a/b\n",
         ] {
-            assert_eq!(new(path, "host"), Err(CallError::Path(path.into())));
+            assert_eq!(encode(path, "host"), Some(CallError::Path(path.into())));
         }
         for authority in ["", "a b", "user@host", "host/path", "host\n"] {
-            let refused = Err(CallError::Authority(authority.into()));
-            assert_eq!(new(PATH, authority), refused);
+            let refused = Some(CallError::Authority(authority.into()));
+            assert_eq!(encode(PATH, authority), refused);
         }
         for authority in ["host", "127.0.0.1:80", "[::1]:50051"] {
-            assert_eq!(new(PATH, authority), Ok(()));
+            assert_eq!(encode(PATH, authority), None);
         }
-        let long = format!("/{}/b", "a".repeat(MAX_FRAME));
-        assert!(matches!(new(&long, "host"), Err(CallError::HeadTooLong(_))));
+        let of = |kind, messages: &[Vec<u8>]| {
+            let call = Call {
+                kind,
+                messages,
+                ..Call::unary(PATH, "host", &message)
+            };
+            call.encode().err()
+        };
+        let two = [Vec::new(), Vec::new()];
+        assert_eq!(of(CallKind::Unary, &two), Some(CallError::Messages(2)));
+        let none = Some(CallError::Messages(0));
+        assert_eq!(of(CallKind::ServerStreaming, &[]), none);
+        assert_eq!(of(CallKind::ClientStreaming, &[]), None);
+        let reserved = HeaderName::from_static("grpc-encoding");
+        let call = Call {
+            metadata: &[(reserved.clone(), HeaderValue::from_static("gzip"))],
+            ..Call::unary(PATH, "host", &message)
+        };
+        assert_eq!(call.encode().err(), Some(CallError::Reserved(reserved)));
     }
 }

@@ -4,6 +4,7 @@ use super::fields::{FieldLine, trim};
 use super::head::status_line;
 use super::lines::Lines;
 use crate::response::{LONGEST_BODY, Response};
+use crate::wire::body_limit::BodyLimit;
 
 /// What to do with the parts of a response as they are read.
 pub trait Keep {
@@ -25,8 +26,7 @@ impl Keep for Ignore {
 #[derive(Clone, Debug)]
 pub struct Collect {
     response: Response,
-    /// How many bytes of a body to keep at most.
-    most_kept: usize,
+    limit: BodyLimit,
 }
 
 impl Default for Collect {
@@ -37,11 +37,11 @@ impl Default for Collect {
 }
 
 impl Collect {
-    /// Keeps a body of up to `longest` bytes, and one byte more of a longer one, to show that it is longer.
+    /// Keeps a body of up to `longest` bytes, and shows that a longer one is longer.
     pub fn of_bodies_up_to(longest: u64) -> Self {
         Self {
             response: Response::default(),
-            most_kept: longest.min(LONGEST_BODY) as usize + 1,
+            limit: BodyLimit(longest.min(LONGEST_BODY) as usize),
         }
     }
 
@@ -101,9 +101,6 @@ impl Keep for Collect {
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        let room = self.most_kept.saturating_sub(self.response.body.len());
-        self.response
-            .body
-            .extend_from_slice(&bytes[..room.min(bytes.len())]);
+        self.limit.add(&mut self.response.body, bytes);
     }
 }

@@ -8,6 +8,8 @@ use super::lines::Lines;
 
 /// The start of every head.
 const START: &[u8] = b"HTTP/1.";
+/// The start of every TLS alert (RFC 8446, section 5.1): its type and the major version.
+const TLS_ALERT: &[u8] = &[21, 3];
 
 /// The methods that change how a response is framed (RFC 9112, section 6.3, rules 1 and 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +39,7 @@ impl RequestKind {
     }
 
     /// Whether a response of that status has no body, whatever its head announces.
-    fn is_bodiless(self, status: u16) -> bool {
+    pub(in crate::wire) fn is_bodiless(self, status: u16) -> bool {
         self == Self::Head || matches!(status, 100..=199 | 204 | 304) || self.opens_tunnel(status)
     }
 }
@@ -122,18 +124,29 @@ impl HeadReader {
 
 /// Refuses garbage at once, without waiting for a line end that may never arrive.
 fn check_status_start(bytes: &[u8]) -> Result<(), Malformed> {
-    let common = bytes.len().min(START.len());
-    if bytes[..common] == START[..common] {
-        Ok(())
-    } else {
-        Err(Malformed::StatusLine)
+    let may_become = |start: &[u8]| start.starts_with(&bytes[..bytes.len().min(start.len())]);
+    match bytes.len() < TLS_ALERT.len() && may_become(TLS_ALERT) {
+        true => Ok(()),
+        false if may_become(START) => Ok(()),
+        false => Err(no_status_line(bytes)),
+    }
+}
+
+/// What bytes are that do not start as a head does.
+#[cold]
+fn no_status_line(bytes: &[u8]) -> Malformed {
+    match bytes.starts_with(TLS_ALERT) {
+        true => Malformed::TlsAlert,
+        false => Malformed::StatusLine,
     }
 }
 
 /// The minor version and the status of `HTTP/1.x NNN reason`. A higher minor version is read as the highest known one
 /// (RFC 9110, section 2.5).
 pub(super) fn status_line(line: &[u8]) -> Result<(u8, u16), Malformed> {
-    let rest = line.strip_prefix(START).ok_or(Malformed::StatusLine)?;
+    let rest = line
+        .strip_prefix(START)
+        .ok_or_else(|| no_status_line(line))?;
     let [minor @ b'0'..=b'9', b' ', a, b, c, reason @ ..] = rest else {
         return Err(Malformed::StatusLine);
     };

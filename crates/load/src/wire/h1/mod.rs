@@ -14,7 +14,7 @@ mod wire;
 pub use collect::{Collect, Ignore, Keep};
 pub use fields::Framing;
 pub use head::{Head, RequestKind};
-pub use response::ResponseReader;
+pub use response::{ReadBytes, ResponseReader};
 pub use wire::H1Wire;
 
 /// Why bytes are not an HTTP/1.1 response.
@@ -23,6 +23,8 @@ pub use wire::H1Wire;
 pub enum Malformed {
     #[error("the response does not start with an HTTP/1.0 or HTTP/1.1 status line")]
     StatusLine,
+    #[error("the server responds with a TLS alert, not with HTTP: it seems to expect TLS")]
+    TlsAlert,
     #[error("a header or trailer line has no name, no colon, or a forbidden byte")]
     HeaderLine,
     #[error("the head is longer than {} KiB", lines::MAX_SECTION / 1024)]

@@ -5,7 +5,7 @@ use super::fields::Framing;
 use super::head::{Head, HeadReader};
 use super::lines::Partial;
 use super::{Keep, Malformed, RequestKind};
-use crate::wire::{Eaten, OnClose, Whole};
+use crate::wire::{OnClose, Whole};
 
 #[derive(Debug)]
 enum State {
@@ -34,6 +34,15 @@ pub struct ResponseReader {
     /// The last head that arrived in one piece: the next one nearly always has the same bytes, and comparing is cheaper
     /// than parsing.
     last_head: LastHead,
+}
+
+/// What [`ResponseReader::eat`] did with some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadBytes {
+    /// How many bytes belong to this response; fewer than were given only if it is whole.
+    pub bytes: usize,
+    /// The response, if it is whole now.
+    pub whole: Option<Whole>,
 }
 
 /// A head, and its meaning.
@@ -126,7 +135,7 @@ impl ResponseReader {
     }
 
     /// Eats bytes, up to the end of the response.
-    pub fn eat(&mut self, bytes: &[u8], keep: &mut impl Keep) -> Result<Eaten, Malformed> {
+    pub fn eat(&mut self, bytes: &[u8], keep: &mut impl Keep) -> Result<ReadBytes, Malformed> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
@@ -136,10 +145,10 @@ impl ResponseReader {
             };
             at += eaten;
             if whole.is_some() {
-                return Ok(Eaten { bytes: at, whole });
+                return Ok(ReadBytes { bytes: at, whole });
             }
         }
-        Ok(Eaten {
+        Ok(ReadBytes {
             bytes: at,
             whole: None,
         })

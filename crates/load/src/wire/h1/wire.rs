@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use super::head::status_line;
-use super::{Collect, Ignore, Keep, Malformed, RequestKind, ResponseReader};
+use super::{Collect, Ignore, Keep, Malformed, ReadBytes, RequestKind, ResponseReader};
 use crate::request::RequestSet;
+use crate::wire::body_limit::BodyLimit;
 use crate::wire::sse::EventCounter;
-use crate::wire::{Eaten, Fault, OnClose, Which, Whole, Wire};
+use crate::wire::{Eaten, End, Ended, Fault, OnClose, Responses, Which, Whole, Wire};
 
 /// One connection that sends requests of a set, one or several at a time.
 #[derive(Debug)]
@@ -18,9 +19,8 @@ pub struct H1Wire<'a> {
     /// The bytes of their requests.
     due_bytes: usize,
     reader: ResponseReader,
-    /// Whether the request of the last whole response was fully sent before it.
-    response_was_due: bool,
-    events: Option<Events>,
+    /// Counts the events of the responses, if they are event streams.
+    events: Option<EventCounter>,
     short_body: Option<ShortBody>,
 }
 
@@ -41,13 +41,6 @@ struct Due {
     request_bytes: usize,
 }
 
-/// Counts the events of the responses.
-#[derive(Debug)]
-struct Events {
-    counter: EventCounter,
-    taken: u64,
-}
-
 impl<'a> H1Wire<'a> {
     /// Sends requests of `requests`; `counts_events` treats their responses as event streams.
     pub fn new(requests: &'a RequestSet, counts_events: bool) -> Self {
@@ -57,11 +50,7 @@ impl<'a> H1Wire<'a> {
             due: VecDeque::new(),
             due_bytes: 0,
             reader: ResponseReader::new(RequestKind::Plain),
-            response_was_due: true,
-            events: counts_events.then(|| Events {
-                counter: EventCounter::default(),
-                taken: 0,
-            }),
+            events: counts_events.then(EventCounter::default),
             short_body: None,
         }
     }
@@ -70,38 +59,63 @@ impl<'a> H1Wire<'a> {
     pub fn keeping_bodies(mut self, most: Option<usize>) -> Self {
         self.short_body = most.map(|most| ShortBody {
             bytes: Vec::with_capacity(most),
-            most,
+            limit: BodyLimit(most),
         });
         self
     }
 
-    fn responded(&mut self, whole: Option<Whole>) -> Option<Whole> {
-        if whole.is_some() {
-            let responded = self.due.pop_front();
-            let bytes = responded.map_or(0, |due| due.request_bytes);
-            self.due_bytes -= bytes;
-            self.response_was_due = self.unsent().len() <= self.due_bytes;
-            self.expect_next();
+    fn ended(&mut self, whole: Whole) -> Ended {
+        let request_bytes = self.due.pop_front().map_or(0, |due| due.request_bytes);
+        self.due_bytes -= request_bytes;
+        let was_sent = self.outgoing.unsent().len() <= self.due_bytes;
+        self.expect_next();
+        Ended {
+            position: 0,
+            was_sent,
+            end: End::Whole(whole),
         }
-        whole
+    }
+
+    /// Reads on in the response that is due, for all that need to know of it.
+    #[inline]
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        responses: &mut dyn Responses,
+    ) -> Result<ReadBytes, Malformed> {
+        let keep = responses.keep(0);
+        if let Some(counter) = &mut self.events {
+            let mut counting = Counting {
+                counter,
+                events: 0,
+                keep,
+            };
+            let read = self.reader.eat(bytes, &mut counting)?;
+            if counting.events > 0 {
+                let events = counting.events;
+                responses.events(0, events);
+            }
+            return Ok(read);
+        }
+        match (keep, &mut self.short_body) {
+            (Some(keep), _) => self.reader.eat(bytes, keep),
+            (None, Some(short_body)) => self.reader.eat(bytes, short_body),
+            (None, None) => self.reader.eat(bytes, &mut Ignore),
+        }
     }
 
     /// More arrived with the last response that is due: an orderly end of the connection, or too much.
     #[cold]
-    fn eat_rest(&self, eaten: Eaten, bytes: &[u8]) -> Result<Eaten, Fault> {
-        if !self.reader.is_before_tunnel(eaten.whole) {
-            match unexpected(&bytes[eaten.bytes..]) {
+    fn last_of_connection(&self, whole: Whole, rest: &[u8]) -> Result<Whole, Fault> {
+        if !self.reader.is_before_tunnel(Some(whole)) {
+            match unexpected(rest) {
                 Fault::Ended(_) => {}
                 fault => return Err(fault),
             }
         }
-        let last = |whole| Whole {
+        Ok(Whole {
             keep_alive: false,
             ..whole
-        };
-        Ok(Eaten {
-            bytes: bytes.len(),
-            whole: eaten.whole.map(last),
         })
     }
 
@@ -157,9 +171,8 @@ impl Wire for H1Wire<'_> {
         self.outgoing = Outgoing::nothing();
         self.due.clear();
         self.due_bytes = 0;
-        if let Some(events) = &mut self.events {
-            events.counter.restart();
-            events.taken = 0;
+        if let Some(counter) = &mut self.events {
+            counter.restart();
         }
     }
 
@@ -182,7 +195,7 @@ impl Wire for H1Wire<'_> {
     }
 
     #[inline]
-    fn unsent(&self) -> &[u8] {
+    fn unsent(&mut self) -> &[u8] {
         self.outgoing.unsent()
     }
 
@@ -191,32 +204,40 @@ impl Wire for H1Wire<'_> {
         self.outgoing.sent += length;
     }
 
-    #[inline]
-    fn was_sent_before_response(&self) -> bool {
-        self.response_was_due
+    fn unsent_requests(&self) -> usize {
+        let mut unsent = self.outgoing.unsent().len();
+        let is_unsent = |due: &&Due| match unsent.checked_sub(due.request_bytes) {
+            Some(rest) => {
+                unsent = rest;
+                true
+            }
+            None => false,
+        };
+        self.due.iter().rev().take_while(is_unsent).count()
     }
 
     #[inline]
-    fn eat(&mut self, bytes: &[u8], keep: Option<&mut Collect>) -> Result<Eaten, Fault> {
+    fn eat(&mut self, bytes: &[u8], responses: &mut dyn Responses) -> Result<Eaten, Fault> {
         if self.due.is_empty() {
             return Err(unexpected(bytes));
         }
-        let eaten = match (&mut self.events, keep) {
-            (Some(events), keep) => {
-                let mut counting = Counting { events, keep };
-                self.reader.eat(bytes, &mut counting)?
-            }
-            (None, Some(keep)) => self.reader.eat(bytes, keep)?,
-            (None, None) => match &mut self.short_body {
-                Some(short_body) => self.reader.eat(bytes, short_body)?,
-                None => self.reader.eat(bytes, &mut Ignore)?,
-            },
+        responses.begun(0);
+        let read = self.read(bytes, responses)?;
+        let Some(mut whole) = read.whole else {
+            return Ok(Eaten {
+                bytes: read.bytes,
+                ended: None,
+            });
         };
-        self.responded(eaten.whole);
-        if eaten.bytes < bytes.len() && self.due.is_empty() {
-            return self.eat_rest(eaten, bytes);
+        let mut length = read.bytes;
+        if length < bytes.len() && self.due.len() == 1 {
+            whole = self.last_of_connection(whole, &bytes[length..])?;
+            length = bytes.len();
         }
-        Ok(eaten)
+        Ok(Eaten {
+            bytes: length,
+            ended: Some(self.ended(whole)),
+        })
     }
 
     #[inline]
@@ -229,9 +250,9 @@ impl Wire for H1Wire<'_> {
     }
 
     #[inline]
-    fn skip(&mut self, length: u64) -> Option<Whole> {
-        let whole = self.reader.skip(length);
-        self.responded(whole)
+    fn skip(&mut self, length: u64) -> Option<Ended> {
+        let whole = self.reader.skip(length)?;
+        Some(self.ended(whole))
     }
 
     fn close(&mut self) -> OnClose {
@@ -241,12 +262,6 @@ impl Wire for H1Wire<'_> {
     #[inline]
     fn short_body(&self) -> Option<&[u8]> {
         self.short_body.as_ref().map(|body| body.bytes.as_slice())
-    }
-
-    fn take_events(&mut self) -> u64 {
-        self.events
-            .as_mut()
-            .map_or(0, |events| std::mem::take(&mut events.taken))
     }
 }
 
@@ -261,11 +276,11 @@ fn unexpected(bytes: &[u8]) -> Fault {
     }
 }
 
-/// Keeps a body if it is short: one byte more than `most` shows that it was longer.
+/// Keeps a body if it is short.
 #[derive(Debug)]
 struct ShortBody {
     bytes: Vec<u8>,
-    most: usize,
+    limit: BodyLimit,
 }
 
 impl Keep for ShortBody {
@@ -276,28 +291,27 @@ impl Keep for ShortBody {
 
     #[inline]
     fn body(&mut self, bytes: &[u8]) {
-        let room = (self.most + 1).saturating_sub(self.bytes.len());
-        self.bytes
-            .extend_from_slice(&bytes[..room.min(bytes.len())]);
+        self.limit.add(&mut self.bytes, bytes);
     }
 }
 
 /// Counts the events of a response, and keeps the response if it is sampled.
 struct Counting<'a> {
-    events: &'a mut Events,
+    counter: &'a mut EventCounter,
+    events: u64,
     keep: Option<&'a mut Collect>,
 }
 
 impl Keep for Counting<'_> {
     fn head(&mut self, bytes: &[u8]) {
-        self.events.counter.restart();
+        self.counter.restart();
         if let Some(keep) = &mut self.keep {
             keep.head(bytes);
         }
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        self.events.taken += self.events.counter.eat(bytes);
+        self.events += self.counter.eat(bytes);
         if let Some(keep) = &mut self.keep {
             keep.body(bytes);
         }

@@ -1,417 +1,485 @@
-//! The client's side of a connection: its state, frame by frame.
+//! The client's side of a connection: its state, and the frames that concern no response.
 
-use super::flow::{DEFAULT_WINDOW, ReceiveWindow, SendWindow};
-use super::frame::{Frame, flag};
-use super::header_block::{Block, PartialBlock};
-use super::hpack::{Decoder, EMPTY_TABLE, Fields};
+use prony_http2::{DEFAULT_WINDOW, Frame, PREFACE, SendWindow, flag};
+
+use super::flow::ReceiveWindow;
+use super::head_encoder::HeadEncoder;
+use super::header_block::PartialBlock;
+use super::meaning::BlockReader;
 use super::outgoing::Outgoing;
+use super::response::ResponseReader;
 use super::settings::{self, PeerSettings};
-use super::{ErrorCode, Kind, Malformed};
+use super::short_bodies::ShortBodies;
+use super::streams::{Stream, Streams};
+use super::{ErrorCode, Kind, Malformed, StreamRequest};
+use crate::wire::{End, Ended, Fault, Responses};
 
-/// What a client begins with (RFC 9113, section 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// The last number that a stream may have.
 const LAST_STREAM: u32 = 0x7fff_ffff;
+/// Bodies are queued up to so many unsent bytes, so that long ones are never in memory twice.
+const MOST_QUEUED: usize = 128 * 1024;
+/// How many frames in a row may bring no response any further.
+pub(super) const MOST_SILENT_FRAMES: u32 = 10_000;
+/// How many bytes of a GOAWAY's debug data to pass on.
+const MOST_DEBUG: usize = 200;
 
-/// What one frame means.
-#[derive(Clone, Copy, Debug)]
-pub enum StreamEvent<'a> {
-    /// Nothing that concerns the stream.
-    Control,
-    /// A list of header fields: a head or trailers.
-    Fields {
-        /// The stream's number.
-        stream: u32,
-        /// The list.
-        fields: &'a Fields,
-        /// Whether the server ended the stream with it.
-        end: bool,
-    },
-    /// A piece of the body.
-    Data {
-        /// The stream's number.
-        stream: u32,
-        /// The piece, which may be empty.
-        bytes: &'a [u8],
-        /// Whether the server ended the stream with it.
-        end: bool,
-    },
-    /// The server has reset the stream.
-    Reset {
-        /// The stream's number.
-        stream: u32,
-        /// Why.
-        code: ErrorCode,
-    },
-    /// The server takes no further streams.
-    GoAway {
-        /// The last stream that it may have processed.
-        last_stream: u32,
-        /// Why.
-        code: ErrorCode,
-        /// Its explanation for humans.
-        debug: &'a [u8],
-    },
+/// A server that takes no further streams.
+#[derive(Debug)]
+pub(super) struct GoingAway {
+    /// The last stream that it may have processed.
+    pub(super) last_stream: u32,
+    /// Whether it is an orderly end.
+    pub(super) is_orderly: bool,
+    /// `is going away: ENHANCE_YOUR_CALM (too_many_pings)`
+    pub(super) reason: String,
 }
 
-/// The stream that is open.
+/// A connection. A [`FrameReader`](super::FrameReader) splits its bytes into frames. It acknowledges settings, responds
+/// to pings and opens windows by itself.
 #[derive(Debug)]
-struct Stream {
-    number: u32,
-    send: SendWindow,
-    receive: ReceiveWindow,
-    /// How much of the body is sent or queued.
-    body_sent: usize,
-    /// How many bytes of the connection are sent when the last one of the body is; `None` until that one is queued.
-    end_at: Option<u64>,
-}
-
-/// A connection with one stream at a time. A [`FrameReader`](super::FrameReader) splits its bytes into frames. It
-/// acknowledges settings, responds to pings and opens windows by itself.
-#[derive(Debug)]
-pub struct Connection {
-    out: Outgoing,
-    decoder: Decoder,
-    partial_block: PartialBlock,
-    fields: Fields,
+pub(super) struct Connection<'a> {
+    pub(super) out: Outgoing,
+    heads: HeadEncoder,
+    /// Whether it repeats one request.
+    repeats: bool,
+    pub(super) partial_block: PartialBlock,
+    pub(super) blocks: BlockReader,
     peer: PeerSettings,
     send: SendWindow,
-    receive: ReceiveWindow,
-    stream: Option<Stream>,
+    pub(super) receive: ReceiveWindow,
+    pub(super) streams: Streams<'a>,
     next_stream: u32,
-    going_away: bool,
+    pub(super) going_away: Option<GoingAway>,
+    /// Whether more of some body may be queued.
+    may_fill: bool,
+    /// How many frames in a row brought no response any further.
+    pub(super) silent_frames: u32,
+    /// Whether to count the events or messages of responses.
+    pub(super) counts_events: bool,
+    pub(super) short_bodies: Option<ShortBodies>,
+    /// The `grpc-message` of the last response, or what it lacked, if its call has failed.
+    pub(super) rpc_message: String,
 }
 
-impl Default for Connection {
-    /// A new connection, as after [`Connection::open`].
-    fn default() -> Self {
+impl Connection<'_> {
+    pub(super) fn new(repeats: bool, counts_events: bool) -> Self {
         let mut connection = Self {
             out: Outgoing::default(),
-            decoder: Decoder::default(),
+            heads: HeadEncoder::new(repeats),
+            repeats,
             partial_block: PartialBlock::default(),
-            fields: Fields::default(),
+            blocks: BlockReader::default(),
             peer: PeerSettings::default(),
             send: SendWindow::new(DEFAULT_WINDOW),
             receive: ReceiveWindow::FULL,
-            stream: None,
+            streams: Streams::default(),
             next_stream: 1,
-            going_away: false,
+            going_away: None,
+            may_fill: false,
+            silent_frames: 0,
+            counts_events,
+            short_bodies: None,
+            rpc_message: String::new(),
         };
         connection.open();
         connection
     }
-}
 
-impl Connection {
     /// Forgets everything but its allocated memory, and queues the start of a connection.
-    pub fn open(&mut self) {
-        self.decoder.restart();
+    pub(super) fn open(&mut self) {
+        self.heads = HeadEncoder::new(self.repeats);
         self.partial_block.clear();
+        self.blocks.restart();
         self.peer = PeerSettings::default();
         self.send = SendWindow::new(DEFAULT_WINDOW);
         self.receive = ReceiveWindow::FULL;
-        self.stream = None;
+        self.streams.restart();
         self.next_stream = 1;
-        self.going_away = false;
+        self.going_away = None;
+        self.may_fill = false;
+        self.silent_frames = 0;
         self.out.restart();
         self.out.raw(PREFACE);
-        self.out.frame(Kind::Settings, 0, 0, &settings::client());
+        let settings = settings::client();
+        self.out
+            .frame(Kind::SETTINGS, 0, 0, settings.as_flattened());
         // The connection's window is not a setting.
         self.grant(0, ReceiveWindow::SIZE - DEFAULT_WINDOW);
     }
 
-    /// Whether a further stream may be opened: the server is not going away, and there are numbers left.
-    pub fn takes_streams(&self) -> bool {
-        !self.going_away && self.next_stream <= LAST_STREAM
+    /// How many more streams may be opened now.
+    pub(super) fn room(&self) -> usize {
+        if !self.takes_streams() {
+            return 0;
+        }
+        let numbers = (LAST_STREAM - self.next_stream) / 2 + 1;
+        let room = (self.peer.max_streams as usize).saturating_sub(self.streams.len());
+        room.min(numbers as usize)
     }
 
-    /// The number of the open stream.
-    pub fn stream(&self) -> Option<u32> {
-        self.stream.as_ref().map(|stream| stream.number)
+    /// Whether further streams may be opened, now or later: the server is not going away, and there are numbers left.
+    pub(super) fn takes_streams(&self) -> bool {
+        self.going_away.is_none() && self.next_stream <= LAST_STREAM
+    }
+
+    /// How many of the last requests the server cannot know.
+    pub(super) fn unsent_requests(&self) -> usize {
+        let latest = self.streams.iter().rev();
+        latest.take_while(|it| !it.is_known(&self.out)).count()
     }
 
     /// Whether a header block has begun but not ended.
-    pub fn in_block(&self) -> bool {
+    pub(super) fn in_block(&self) -> bool {
         self.partial_block.begun()
     }
 
-    /// Opens a stream in place of the open one. `head` is a whole header block, encoded with [`super::hpack::encode`]
-    /// and at most [`super::MAX_FRAME`] - 1 bytes long. A body of at least one byte must follow, with
-    /// [`Connection::fill`].
-    ///
-    /// Call it only if [`Connection::takes_streams`].
-    pub fn begin(&mut self, head: &[u8]) {
-        let number = self.next_stream;
-        self.next_stream += 2;
-        self.stream = Some(Stream {
-            number,
-            send: SendWindow::new(self.peer.initial_window),
-            receive: ReceiveWindow::FULL,
-            body_sent: 0,
-            end_at: None,
-        });
-        if number == 1 {
-            // Once per connection.
-            let head = [&[EMPTY_TABLE], head].concat();
-            self.out
-                .frame(Kind::Headers, flag::END_HEADERS, number, &head);
-        } else {
-            self.out
-                .frame(Kind::Headers, flag::END_HEADERS, number, head);
-        }
-    }
-
-    /// Queues as much of the open stream's `body` as the server has room for; `body` is the same every time. Call it
-    /// again whenever something has arrived.
-    pub fn fill(&mut self, body: &[u8]) {
-        let Some(stream) = &mut self.stream else {
+    /// Queues as much of the bodies as the server has room for.
+    pub(super) fn fill(&mut self) {
+        if !self.may_fill {
             return;
-        };
-        while stream.end_at.is_none() {
-            let rest = &body[stream.body_sent..];
-            let window = self.send.room().min(stream.send.room());
-            let length = rest.len().min(window).min(self.peer.max_frame);
-            if length == 0 {
+        }
+        let waiting = self.streams.iter_mut().filter(|it| it.end_at.is_none());
+        for stream in waiting {
+            if self.send.room() == 0 {
+                break;
+            }
+            let filler = Filler {
+                out: &mut self.out,
+                connection: &mut self.send,
+                most: self.peer.max_frame,
+            };
+            if filler.fill(stream) {
+                self.silent_frames = 0;
+            }
+            if self.out.unsent().len() >= MOST_QUEUED {
                 return;
             }
-            self.send.take(length);
-            stream.send.take(length);
-            stream.body_sent += length;
-            let last = length == rest.len();
-            let flags = if last { flag::END_STREAM } else { 0 };
-            self.out.data(flags, stream.number, &rest[..length]);
-            stream.end_at = last.then(|| self.out.all_bytes());
         }
+        // Until a window opens.
+        self.may_fill = false;
     }
 
-    /// Whether all of the open stream's body is sent, so that a response can be final.
-    pub fn body_is_sent(&self) -> bool {
-        self.stream.as_ref().is_none_or(|stream| {
-            let sent = self.out.sent_bytes();
-            stream.end_at.is_some_and(|end_at| end_at <= sent)
-        })
-    }
-
-    /// Ends the stream after the server did. If not all of the body is queued, this cancels the rest.
-    pub fn end(&mut self) {
-        if let Some(stream) = self.stream.take()
-            && stream.end_at.is_none()
-        {
-            let code = ErrorCode::CANCEL.0.to_be_bytes();
-            self.out.frame(Kind::RstStream, 0, stream.number, &code);
-        }
-    }
-
-    /// The queued bytes that are not sent yet.
-    pub fn unsent(&self) -> &[u8] {
-        self.out.unsent()
-    }
-
-    /// Takes note that `length` bytes of [`Connection::unsent`] were sent.
-    pub fn sent(&mut self, length: usize) {
-        self.out.sent(length);
-    }
-
-    /// Takes the next frame and returns its meaning.
+    /// Takes the next frame. Returns the response that it ends.
     ///
     /// # Errors
     ///
     /// If a server must not send it: the connection is then unusable.
-    pub fn take<'a>(&'a mut self, frame: Frame<'a>) -> Result<StreamEvent<'a>, Malformed> {
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        frame: Frame<'_>,
+        responses: &mut dyn Responses,
+    ) -> Result<Option<Ended>, Fault> {
+        self.silent_frames += 1;
+        if self.silent_frames > MOST_SILENT_FRAMES {
+            return Err(Malformed::Flood.into());
+        }
         if self.in_block() {
-            return self.continue_block(&frame);
+            return self.continue_block(&frame, responses);
         }
-        let Some(kind) = frame.header.kind else {
-            return Ok(StreamEvent::Control);
-        };
-        check_stream(kind, frame.header.stream)?;
-        match kind {
-            Kind::Data => self.data(&frame),
-            Kind::Headers => self.headers(&frame),
-            Kind::Settings => self.settings(&frame),
-            Kind::Ping => self.ping(&frame),
-            Kind::WindowUpdate => self.window_update(&frame),
-            Kind::RstStream => self.reset(&frame),
-            Kind::GoAway => self.go_away(&frame),
-            Kind::PushPromise => Err(Malformed::Push),
-            Kind::Continuation => Err(Malformed::ContinuesNothing),
+        check_stream(frame.kind, frame.stream)?;
+        match frame.kind {
+            Kind::DATA => return self.data(&frame, responses),
+            Kind::HEADERS => return self.headers(&frame, responses),
+            Kind::RST_STREAM => return self.reset(&frame),
+            Kind::WINDOW_UPDATE => return self.window_update(&frame),
+            Kind::SETTINGS => self.settings(&frame)?,
+            Kind::PING => self.ping(&frame)?,
+            Kind::GOAWAY => self.go_away(&frame)?,
+            Kind::PUSH_PROMISE => return Err(Malformed::Push.into()),
+            Kind::CONTINUATION => return Err(Malformed::ContinuesNothing.into()),
             // Obsolete (section 5.3.2).
-            Kind::Priority => numbers::<5>(kind, &frame).map(|_| StreamEvent::Control),
+            Kind::PRIORITY => frame.fixed::<5>().map(|_| ())?,
+            _ => {}
         }
+        Ok(None)
     }
 
-    fn data<'a>(&mut self, frame: &Frame<'a>) -> Result<StreamEvent<'a>, Malformed> {
-        // Padding counts as well (section 6.9.1).
-        let length = frame.payload.len();
-        let bytes = frame.unpadded(Kind::Data)?;
-        let stream = self.open_stream(Kind::Data, frame.header.stream)?;
-        let end = frame.header.has(flag::END_STREAM);
-        let number = stream.number;
-        let granted = stream.receive.take(length)?;
-        if let Some(by) = granted
-            && !end
-        {
-            self.grant(number, by);
+    fn settings(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
+        if frame.has(flag::ACK) {
+            return Ok(frame.fixed::<0>().map(|_| ())?);
         }
-        if let Some(by) = self.receive.take(length)? {
-            self.grant(0, by);
+        let before = self.peer.initial_window;
+        self.peer.take(frame.payload)?;
+        let change = i64::from(self.peer.initial_window) - i64::from(before);
+        if change != 0 {
+            let mut streams = self.streams.iter_mut();
+            streams.try_for_each(|stream| stream.send.grow(change))?;
         }
-        Ok(StreamEvent::Data {
-            stream: number,
-            bytes,
+        self.heads.limit(self.peer.table_size as usize);
+        self.may_fill = true;
+        self.out.response(Kind::SETTINGS, flag::ACK, 0, &[])
+    }
+
+    fn ping(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
+        let payload = frame.fixed::<8>()?;
+        if !frame.has(flag::ACK) {
+            self.out.response(Kind::PING, flag::ACK, 0, payload)?;
+        }
+        Ok(())
+    }
+
+    fn window_update(&mut self, frame: &Frame<'_>) -> Result<Option<Ended>, Fault> {
+        let by = frame.number()? & 0x7fff_ffff;
+        let number = frame.stream;
+        let not_zero = match by {
+            0 => Err(Malformed::WindowUpdateZero),
+            by => Ok(i64::from(by)),
+        };
+        if number == 0 {
+            self.send.grow(not_zero?)?;
+        } else if let Some(position) = self.position(Kind::WINDOW_UPDATE, number)? {
+            let stream = self.streams.get(position);
+            if let Err(malformed) = not_zero.and_then(|by| Ok(stream.send.grow(by)?)) {
+                return self.fail(position, malformed.into(), false).map(Some);
+            }
+        }
+        // A stream that has ended needs no window.
+        self.may_fill = true;
+        Ok(None)
+    }
+
+    fn reset(&mut self, frame: &Frame<'_>) -> Result<Option<Ended>, Fault> {
+        let code = ErrorCode(frame.number()?);
+        let number = frame.stream;
+        let Some(position) = self.position(Kind::RST_STREAM, number)? else {
+            // The end of a whole response, or of one that was given up.
+            self.streams.is_abandoned(number, true);
+            return Ok(None);
+        };
+        let fault = Fault::Ended(format!("reset the stream: {code}"));
+        let end = match code {
+            ErrorCode::REFUSED_STREAM => End::Unprocessed(fault),
+            _ => End::Failed(fault),
+        };
+        self.streams.abandon(number);
+        Ok(self.end(position, end))
+    }
+
+    fn go_away(&mut self, frame: &Frame<'_>) -> Result<(), Malformed> {
+        let Some((&[s0, s1, s2, s3, c0, c1, c2, c3], debug)) = frame.payload.split_first_chunk()
+        else {
+            return Err(Malformed::FrameLength(Kind::GOAWAY));
+        };
+        let last_stream = u32::from_be_bytes([s0, s1, s2, s3]) & LAST_STREAM;
+        let code = ErrorCode(u32::from_be_bytes([c0, c1, c2, c3]));
+        let before = self.going_away.as_ref();
+        // It may only take back what it has promised (section 6.8).
+        let least = before.map_or(LAST_STREAM, |before| before.last_stream);
+        self.going_away = Some(GoingAway {
+            last_stream: last_stream.min(least),
+            is_orderly: code == ErrorCode::NO_ERROR,
+            reason: reason(code, debug),
+        });
+        Ok(())
+    }
+
+    /// The last of the streams that a server which is going away has not processed.
+    pub(super) fn next_unprocessed(&mut self) -> Option<Ended> {
+        let fault = self.unprocessed()?;
+        let position = self.streams.len() - 1;
+        let number = self.streams.get(position).number;
+        self.streams.abandon(number);
+        self.end(position, End::Unprocessed(fault))
+    }
+
+    /// Why the last stream is not processed, if it is certainly not.
+    #[inline]
+    pub(super) fn unprocessed(&self) -> Option<Fault> {
+        let going_away = self.going_away.as_ref()?;
+        let last = self.streams.last()?;
+        let is_unprocessed = last.number > going_away.last_stream;
+        is_unprocessed.then(|| Fault::Ended(going_away.reason.clone()))
+    }
+
+    /// Gives up the request at that position; returns false if the server reads too little to learn of it.
+    pub(super) fn cancel(&mut self, position: usize) -> bool {
+        if self.out.is_clogged() {
+            return false;
+        }
+        let number = self.streams.get(position).number;
+        if self.out.reset(number, ErrorCode::CANCEL).is_err() {
+            return false;
+        }
+        self.streams.abandon(number);
+        self.remove(position);
+        true
+    }
+
+    /// Ends the request at that position with a fault that concerns only its stream. `ended` says that the server has
+    /// ended the stream.
+    #[cold]
+    pub(super) fn fail(
+        &mut self,
+        position: usize,
+        fault: Fault,
+        ended: bool,
+    ) -> Result<Ended, Fault> {
+        let stream = self.streams.get(position);
+        let (number, is_queued) = (stream.number, stream.end_at.is_some());
+        if !(ended && is_queued) {
+            self.out.reset(number, error_code(&fault))?;
+        }
+        if !ended {
+            self.streams.abandon(number);
+        }
+        let was_sent = self.remove(position);
+        Ok(Ended {
+            position,
+            was_sent,
+            end: End::Failed(fault),
+        })
+    }
+
+    /// Ends the request at that position, after the server has ended its stream.
+    #[inline]
+    pub(super) fn end(&mut self, position: usize, end: End) -> Option<Ended> {
+        let was_sent = self.remove(position);
+        Some(Ended {
+            position,
+            was_sent,
             end,
         })
     }
 
-    fn headers<'a>(&'a mut self, frame: &Frame<'a>) -> Result<StreamEvent<'a>, Malformed> {
-        self.open_stream(Kind::Headers, frame.header.stream)?;
-        match self.partial_block.begin(frame)? {
-            Some(block) => decode(&mut self.decoder, block, &mut self.fields),
-            None => Ok(StreamEvent::Control),
-        }
-    }
-
-    fn continue_block(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'_>, Malformed> {
-        let Some(block) = self.partial_block.continue_with(frame)? else {
-            return Ok(StreamEvent::Control);
+    /// Removes a stream; returns whether its request is fully sent.
+    #[inline]
+    fn remove(&mut self, position: usize) -> bool {
+        let Some(stream) = self.streams.remove(position) else {
+            return false;
         };
-        let event = decode(&mut self.decoder, block, &mut self.fields)?;
-        self.partial_block.clear();
-        Ok(event)
-    }
-
-    fn settings(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'static>, Malformed> {
-        if frame.header.has(flag::ACK) {
-            return numbers::<0>(Kind::Settings, frame).map(|_| StreamEvent::Control);
+        let is_sent = stream.is_sent(&self.out);
+        if let Some(bodies) = &mut self.short_bodies {
+            bodies.put(stream.response.into_short_body());
         }
-        let before = self.peer.initial_window;
-        self.peer.take(frame.payload)?;
-        if let Some(stream) = &mut self.stream {
-            let change = i64::from(self.peer.initial_window) - i64::from(before);
-            stream.send.grow(change)?;
-        }
-        self.out.response(Kind::Settings, flag::ACK, &[])?;
-        Ok(StreamEvent::Control)
-    }
-
-    fn ping(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'static>, Malformed> {
-        let payload = numbers::<8>(Kind::Ping, frame)?;
-        if !frame.header.has(flag::ACK) {
-            self.out.response(Kind::Ping, flag::ACK, payload)?;
-        }
-        Ok(StreamEvent::Control)
-    }
-
-    fn window_update(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'static>, Malformed> {
-        let by = u32::from_be_bytes(*numbers(Kind::WindowUpdate, frame)?) & 0x7fff_ffff;
-        if by == 0 {
-            return Err(Malformed::WindowUpdateZero);
-        }
-        let number = frame.header.stream;
-        if number == 0 {
-            self.send.grow(by.into())?;
-        } else if let Some(stream) = self.known_stream(Kind::WindowUpdate, number)? {
-            stream.send.grow(by.into())?;
-        }
-        // A stream that has ended needs no window.
-        Ok(StreamEvent::Control)
-    }
-
-    fn reset(&mut self, frame: &Frame<'_>) -> Result<StreamEvent<'static>, Malformed> {
-        let code = ErrorCode(u32::from_be_bytes(*numbers(Kind::RstStream, frame)?));
-        let stream = frame.header.stream;
-        // A stream that has ended is whole; its reset means nothing.
-        if self.known_stream(Kind::RstStream, stream)?.is_none() {
-            return Ok(StreamEvent::Control);
-        }
-        self.stream = None;
-        Ok(StreamEvent::Reset { stream, code })
-    }
-
-    fn go_away<'a>(&mut self, frame: &Frame<'a>) -> Result<StreamEvent<'a>, Malformed> {
-        let Some((&[s0, s1, s2, s3, c0, c1, c2, c3], debug)) = frame.payload.split_first_chunk()
-        else {
-            return Err(Malformed::FrameLength(Kind::GoAway));
-        };
-        self.going_away = true;
-        Ok(StreamEvent::GoAway {
-            last_stream: u32::from_be_bytes([s0, s1, s2, s3]) & LAST_STREAM,
-            code: ErrorCode(u32::from_be_bytes([c0, c1, c2, c3])),
-            debug,
-        })
+        is_sent
     }
 
     /// Lets the server send `by` more bytes.
-    fn grant(&mut self, stream: u32, by: u32) {
+    pub(super) fn grant(&mut self, stream: u32, by: u32) {
         self.out
-            .frame(Kind::WindowUpdate, 0, stream, &by.to_be_bytes());
+            .frame(Kind::WINDOW_UPDATE, 0, stream, &by.to_be_bytes());
     }
 
-    /// The stream of that number, `None` if it has ended.
-    fn known_stream(&mut self, kind: Kind, number: u32) -> Result<Option<&mut Stream>, Malformed> {
+    /// The position of the stream of that number, `None` if it has ended.
+    #[inline]
+    pub(super) fn position(&self, kind: Kind, number: u32) -> Result<Option<usize>, Malformed> {
         // Even numbers are for the server's pushes.
         if number >= self.next_stream || number.is_multiple_of(2) {
             return Err(Malformed::IdleStream(kind));
         }
-        let stream = self.stream.as_mut();
-        Ok(stream.filter(|stream| stream.number == number))
-    }
-
-    fn open_stream(&mut self, kind: Kind, number: u32) -> Result<&mut Stream, Malformed> {
-        self.known_stream(kind, number)?
-            .ok_or(Malformed::ClosedStream(kind))
+        Ok(self.streams.find(number))
     }
 }
 
-fn decode<'a>(
-    decoder: &mut Decoder,
-    block: Block<'_>,
-    fields: &'a mut Fields,
-) -> Result<StreamEvent<'a>, Malformed> {
-    decoder.decode(block.bytes, fields)?;
-    Ok(StreamEvent::Fields {
-        stream: block.stream,
-        fields,
-        end: block.end_stream,
-    })
+impl<'a> Connection<'a> {
+    /// Opens a stream for `request`. Call it only if there is [room](Connection::room).
+    #[inline]
+    pub(super) fn request(&mut self, request: &'a StreamRequest) {
+        let number = self.next_stream;
+        self.next_stream += 2;
+        self.heads.encode(request, number, &mut self.out);
+        let bodies = self.short_bodies.as_mut();
+        let short_body = bodies.map(ShortBodies::memory).unwrap_or_default();
+        let mut stream = Stream {
+            number,
+            request,
+            response: ResponseReader::keeping(short_body),
+            send: SendWindow::new(self.peer.initial_window),
+            receive: ReceiveWindow::FULL,
+            head_end_at: self.out.all_bytes(),
+            body_queued: 0,
+            end_at: request.body().is_empty().then(|| self.out.all_bytes()),
+        };
+        // If other bodies wait, this one goes after them.
+        if stream.end_at.is_none() && !self.may_fill {
+            let filler = Filler {
+                out: &mut self.out,
+                connection: &mut self.send,
+                most: self.peer.max_frame,
+            };
+            filler.fill(&mut stream);
+            self.may_fill = stream.end_at.is_none();
+        }
+        self.streams.add(stream);
+    }
+}
+
+/// Queues bodies of requests.
+struct Filler<'o> {
+    out: &'o mut Outgoing,
+    connection: &'o mut SendWindow,
+    /// The longest frame.
+    most: usize,
+}
+
+impl Filler<'_> {
+    /// Queues as much of one body as the windows and the queue have room for; returns whether that is anything.
+    fn fill(self, stream: &mut Stream<'_>) -> bool {
+        let body = stream.request.body();
+        let before = stream.body_queued;
+        while stream.end_at.is_none() && self.out.unsent().len() < MOST_QUEUED {
+            let rest = &body[stream.body_queued..];
+            let window = self.connection.room().min(stream.send.room());
+            let length = rest.len().min(window).min(self.most).min(MOST_QUEUED);
+            if length == 0 {
+                break;
+            }
+            self.connection.take(length);
+            stream.send.take(length);
+            stream.body_queued += length;
+            let is_last = length == rest.len();
+            let flags = if is_last { flag::END_STREAM } else { 0 };
+            self.out.data(flags, stream.number, &rest[..length]);
+            stream.end_at = is_last.then(|| self.out.all_bytes());
+        }
+        stream.body_queued > before
+    }
+}
+
+fn error_code(fault: &Fault) -> ErrorCode {
+    match fault {
+        Fault::Http2(Malformed::WindowOverflow | Malformed::WindowExceeded) => {
+            ErrorCode::FLOW_CONTROL_ERROR
+        }
+        Fault::Http2(_) => ErrorCode::PROTOCOL_ERROR,
+        _ => ErrorCode::CANCEL,
+    }
+}
+
+fn reason(code: ErrorCode, debug: &[u8]) -> String {
+    let debug = &debug[..debug.len().min(MOST_DEBUG)];
+    match String::from_utf8_lossy(debug).escape_debug().to_string() {
+        debug if debug.is_empty() => format!("is going away: {code}"),
+        debug => format!("is going away: {code} ({debug})"),
+    }
 }
 
 /// Some frames concern a stream, some the connection; WINDOW_UPDATE concerns either.
 fn check_stream(kind: Kind, stream: u32) -> Result<(), Malformed> {
     match kind {
-        Kind::Settings | Kind::Ping | Kind::GoAway if stream != 0 => Err(Malformed::OnStream(kind)),
-        Kind::Data | Kind::Headers | Kind::Priority | Kind::RstStream if stream == 0 => {
+        Kind::SETTINGS | Kind::PING | Kind::GOAWAY if stream != 0 => Err(Malformed::OnStream(kind)),
+        Kind::DATA | Kind::HEADERS | Kind::PRIORITY | Kind::RST_STREAM if stream == 0 => {
             Err(Malformed::NoStream(kind))
         }
         _ => Ok(()),
     }
 }
 
-/// The payload of a frame whose kind has a fixed length.
-fn numbers<'a, const LENGTH: usize>(
-    kind: Kind,
-    frame: &Frame<'a>,
-) -> Result<&'a [u8; LENGTH], Malformed> {
-    frame
-        .payload
-        .try_into()
-        .map_err(|_| Malformed::FrameLength(kind))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::Method;
 
     #[test]
     fn stream_numbers_run_out() {
-        let mut connection = Connection {
-            next_stream: LAST_STREAM,
-            ..Connection::default()
-        };
-        assert!(connection.takes_streams());
-        connection.begin(&[]);
-        assert_eq!(connection.stream(), Some(LAST_STREAM));
-        assert!(!connection.takes_streams());
+        let request = StreamRequest::http(&Method::GET, "http", "a", "/", &[], b"").unwrap();
+        let mut connection = Connection::new(false, false);
+        connection.next_stream = LAST_STREAM;
+        assert_eq!(connection.room(), 1);
+        connection.request(&request);
+        assert_eq!(connection.streams.last().unwrap().number, LAST_STREAM);
+        assert_eq!((connection.room(), connection.takes_streams()), (0, false));
         connection.open();
         assert!(connection.takes_streams());
     }

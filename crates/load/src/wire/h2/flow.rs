@@ -1,40 +1,6 @@
-//! Flow control (RFC 9113, section 5.2): how much each side may send.
+//! Flow control (RFC 9113, section 5.2): how much the server may send.
 
 use super::Malformed;
-
-/// The largest window.
-pub(super) const MAX_WINDOW: u32 = 0x7fff_ffff;
-/// The initial size of every window.
-pub(super) const DEFAULT_WINDOW: u32 = 65_535;
-
-/// How much may be sent to the server.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SendWindow(i64);
-
-impl SendWindow {
-    pub(super) fn new(size: u32) -> Self {
-        Self(size.into())
-    }
-
-    /// Bytes that may be sent now.
-    pub(super) fn room(self) -> usize {
-        usize::try_from(self.0).unwrap_or(0)
-    }
-
-    /// Uses `length` bytes, at most [`SendWindow::room`].
-    pub(super) fn take(&mut self, length: usize) {
-        self.0 -= length as i64;
-    }
-
-    /// Changes it as the server demands. A changed setting may make it negative (section 6.9.2).
-    pub(super) fn grow(&mut self, by: i64) -> Result<(), Malformed> {
-        self.0 += by;
-        if self.0 > MAX_WINDOW.into() {
-            return Err(Malformed::WindowOverflow);
-        }
-        Ok(())
-    }
-}
 
 /// How much the server may send.
 #[derive(Clone, Copy, Debug)]
@@ -67,20 +33,6 @@ impl ReceiveWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_send_window_may_be_negative_but_not_too_large() {
-        let mut window = SendWindow::new(DEFAULT_WINDOW);
-        window.take(60_000);
-        window.grow(-65_535).unwrap();
-        assert_eq!(window.room(), 0);
-        window.grow(60_001).unwrap();
-        assert_eq!(window.room(), 1);
-        assert_eq!(
-            window.grow(MAX_WINDOW.into()),
-            Err(Malformed::WindowOverflow)
-        );
-    }
 
     #[test]
     fn a_half_used_receive_window_is_reopened() {

@@ -1,14 +1,12 @@
 //! A header block: the payload of a HEADERS frame and of the CONTINUATION frames after it.
 
+use prony_http2::{FRAME_HEADER, Frame, Kind, flag};
+
 use super::Malformed;
-use super::frame::{FRAME_HEADER, Frame, Kind, flag};
 
 /// The longest header block in bytes, including the headers of its frames, so that endless empty frames are too long as
 /// well.
 pub const MAX_BLOCK: usize = 64 * 1024;
-
-/// The length of a HEADERS frame's priority, which is obsolete.
-const PRIORITY: usize = 5;
 
 /// A header block whose end has not arrived.
 #[derive(Debug, Default)]
@@ -42,18 +40,13 @@ impl PartialBlock {
 
     /// Takes a HEADERS frame; returns the block if that is all of it.
     pub(super) fn begin<'a>(&mut self, frame: &Frame<'a>) -> Result<Option<Block<'a>>, Malformed> {
-        let mut bytes = frame.unpadded(Kind::Headers)?;
-        if frame.header.has(flag::PRIORITY) {
-            bytes = bytes
-                .get(PRIORITY..)
-                .ok_or(Malformed::FrameLength(Kind::Headers))?;
-        }
+        let bytes = frame.content()?;
         let block = Block {
-            stream: frame.header.stream,
-            end_stream: frame.header.has(flag::END_STREAM),
+            stream: frame.stream,
+            end_stream: frame.has(flag::END_STREAM),
             bytes,
         };
-        if frame.header.has(flag::END_HEADERS) {
+        if frame.has(flag::END_HEADERS) {
             return Ok(Some(block));
         }
         self.clear();
@@ -63,21 +56,23 @@ impl PartialBlock {
         Ok(None)
     }
 
-    /// Takes the frame after one that did not end the block; returns the block if it is whole now.
+    /// Takes the frame after one that did not end the block; returns whether the block is whole now.
     /// [`PartialBlock::clear`] must follow then.
-    pub(super) fn continue_with(
-        &mut self,
-        frame: &Frame<'_>,
-    ) -> Result<Option<Block<'_>>, Malformed> {
-        if frame.header.kind != Some(Kind::Continuation) || frame.header.stream != self.stream {
+    pub(super) fn continue_with(&mut self, frame: &Frame<'_>) -> Result<bool, Malformed> {
+        if frame.kind != Kind::CONTINUATION || frame.stream != self.stream {
             return Err(Malformed::BlockInterrupted);
         }
         self.add(frame.payload)?;
-        Ok(frame.header.has(flag::END_HEADERS).then_some(Block {
+        Ok(frame.has(flag::END_HEADERS))
+    }
+
+    /// The block, once it is whole.
+    pub(super) fn block(&self) -> Block<'_> {
+        Block {
             stream: self.stream,
             end_stream: self.end_stream,
             bytes: &self.bytes,
-        }))
+        }
     }
 
     fn add(&mut self, bytes: &[u8]) -> Result<(), Malformed> {

@@ -1,19 +1,23 @@
 //! The bytes to send.
 
-use super::Malformed;
-use super::frame::{Kind, encode_header};
+use prony_http2::{ErrorCode, Kind, MAX_FRAME, encode_header, flag};
 
-/// The most bytes, without bodies, that may be unsent when a frame needs a response: a server that does not read must
-/// not fill the memory.
+use super::Malformed;
+
+/// The most bytes, without those of requests, that may be unsent when a frame needs a response: a server that does not
+/// read must not fill the memory.
 const MOST_UNSENT: usize = 256 * 1024;
+
+/// Sent bytes before unsent ones are dropped if there are more of them.
+const MOST_SENT_KEPT: usize = 64 * 1024;
 
 /// Queued frames. The buffer is reused whenever everything is sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     bytes: Vec<u8>,
     sent: usize,
-    /// Bytes of bodies queued since it was empty.
-    bodies: usize,
+    /// How many of the unsent bytes may belong to requests.
+    requests: usize,
     /// Bytes of the connection that were sent before `bytes`.
     sent_before: u64,
 }
@@ -23,7 +27,7 @@ impl Outgoing {
     pub(super) fn restart(&mut self) {
         self.bytes.clear();
         self.sent = 0;
-        self.bodies = 0;
+        self.requests = 0;
         self.sent_before = 0;
     }
 
@@ -41,11 +45,15 @@ impl Outgoing {
         self.sent_before + self.bytes.len() as u64
     }
 
+    /// Whether the server reads so little that nothing optional should be queued.
+    pub(super) fn is_clogged(&self) -> bool {
+        self.unsent().len() > MOST_UNSENT
+    }
+
     /// Takes note that `length` bytes, at most those unsent, were sent.
     pub(super) fn sent(&mut self, length: usize) {
         self.sent += length;
         if self.sent >= self.bytes.len() {
-            self.bodies = 0;
             self.forget_sent();
         }
     }
@@ -53,6 +61,7 @@ impl Outgoing {
     fn forget_sent(&mut self) {
         self.sent_before += self.sent as u64;
         self.bytes.drain(..std::mem::take(&mut self.sent));
+        self.requests = self.requests.min(self.bytes.len());
     }
 
     pub(super) fn raw(&mut self, bytes: &[u8]) {
@@ -64,10 +73,40 @@ impl Outgoing {
         self.raw(payload);
     }
 
+    /// Queues the header block of a request, after a change of the HPACK table's size if there is one.
+    pub(super) fn head(&mut self, end_stream: bool, stream: u32, resize: &[u8], block: &[u8]) {
+        if self.sent > MOST_SENT_KEPT {
+            self.forget_sent();
+        }
+        let end_stream = if end_stream { flag::END_STREAM } else { 0 };
+        let before = self.bytes.len();
+        if resize.is_empty() && block.len() <= MAX_FRAME {
+            let flags = end_stream | flag::END_HEADERS;
+            self.frame(Kind::HEADERS, flags, stream, block);
+        } else {
+            self.long_head(end_stream, stream, &[resize, block].concat());
+        }
+        self.requests += self.bytes.len() - before;
+    }
+
+    /// A block may need more than one frame (section 6.10).
+    #[cold]
+    fn long_head(&mut self, end_stream: u8, stream: u32, block: &[u8]) {
+        let (first, rest) = block.split_at(block.len().min(MAX_FRAME));
+        let end_headers = |is_last: bool| if is_last { flag::END_HEADERS } else { 0 };
+        let flags = end_stream | end_headers(rest.is_empty());
+        self.frame(Kind::HEADERS, flags, stream, first);
+        let mut pieces = rest.chunks(MAX_FRAME).peekable();
+        while let Some(piece) = pieces.next() {
+            let flags = end_headers(pieces.peek().is_none());
+            self.frame(Kind::CONTINUATION, flags, stream, piece);
+        }
+    }
+
     /// Queues a piece of a body.
     pub(super) fn data(&mut self, flags: u8, stream: u32, payload: &[u8]) {
-        self.bodies += payload.len();
-        self.frame(Kind::Data, flags, stream, payload);
+        self.requests += payload.len();
+        self.frame(Kind::DATA, flags, stream, payload);
     }
 
     /// Queues a response to a frame of the server.
@@ -75,15 +114,21 @@ impl Outgoing {
         &mut self,
         kind: Kind,
         flags: u8,
+        stream: u32,
         payload: &[u8],
     ) -> Result<(), Malformed> {
-        if self.unsent().len() > MOST_UNSENT + self.bodies {
+        if self.unsent().len() > MOST_UNSENT + self.requests {
             return Err(Malformed::ResponsesUnread);
         }
-        if self.sent > MOST_UNSENT {
+        if self.sent > MOST_SENT_KEPT {
             self.forget_sent();
         }
-        self.frame(kind, flags, 0, payload);
+        self.frame(kind, flags, stream, payload);
         Ok(())
+    }
+
+    /// Queues a RST_STREAM frame.
+    pub(super) fn reset(&mut self, stream: u32, code: ErrorCode) -> Result<(), Malformed> {
+        self.response(Kind::RST_STREAM, 0, stream, &code.0.to_be_bytes())
     }
 }

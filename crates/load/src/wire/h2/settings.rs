@@ -1,41 +1,37 @@
 //! SETTINGS (RFC 9113, section 6.5): the limits of either side.
 
+use prony_http2::hpack::TABLE_SIZE;
+use prony_http2::{DEFAULT_WINDOW, MAX_FRAME, SETTING, Setting, encode_settings, read_settings};
+
 use super::Malformed;
-use super::flow::{DEFAULT_WINDOW, MAX_WINDOW, ReceiveWindow};
-use super::frame::{Kind, MAX_FRAME};
+use super::flow::ReceiveWindow;
 use super::header_block::MAX_BLOCK;
 
-const ENABLE_PUSH: u16 = 0x2;
-const INITIAL_WINDOW_SIZE: u16 = 0x4;
-const MAX_FRAME_SIZE: u16 = 0x5;
-const MAX_HEADER_LIST_SIZE: u16 = 0x6;
-
-/// Bytes of one setting: its number and its value.
-const SETTING: usize = 6;
-
-/// The payload of the SETTINGS frame that the client sends first. The sizes of the HPACK table and of frames stay at
-/// their defaults.
-pub(super) fn client() -> [u8; 3 * SETTING] {
-    let mut payload = [0; 3 * SETTING];
-    let settings = [
-        (ENABLE_PUSH, 0),
-        (INITIAL_WINDOW_SIZE, ReceiveWindow::SIZE),
-        (MAX_HEADER_LIST_SIZE, MAX_BLOCK as u32),
-    ];
-    for (place, (number, value)) in payload.chunks_exact_mut(SETTING).zip(settings) {
-        place[..2].copy_from_slice(&number.to_be_bytes());
-        place[2..].copy_from_slice(&value.to_be_bytes());
-    }
-    payload
+/// The settings that the client sends first. The sizes of the HPACK table and of frames stay at their defaults.
+pub(super) fn client() -> [[u8; SETTING]; 3] {
+    encode_settings([
+        (Setting::ENABLE_PUSH, 0),
+        (Setting::INITIAL_WINDOW_SIZE, ReceiveWindow::SIZE),
+        (Setting::MAX_HEADER_LIST_SIZE, MAX_BLOCK as u32),
+    ])
 }
 
-/// The server's settings that matter to a client that sends small requests one by one and never uses the HPACK table.
+/// How many streams to open at most before the server has said how many it takes: the least that RFC 9113 recommends.
+const STREAMS_BEFORE_SETTINGS: u32 = 100;
+
+/// The server's settings that matter to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PeerSettings {
     /// The send window of a new stream, in bytes.
     pub(super) initial_window: u32,
     /// The longest frame that it accepts, in bytes.
     pub(super) max_frame: usize,
+    /// How many streams may be open at a time.
+    pub(super) max_streams: u32,
+    /// The smallest size, in bytes, that the server has ever allowed for the HPACK table of the client's blocks.
+    pub(super) table_size: u32,
+    /// Whether a SETTINGS frame has arrived.
+    received: bool,
 }
 
 impl Default for PeerSettings {
@@ -43,6 +39,9 @@ impl Default for PeerSettings {
         Self {
             initial_window: DEFAULT_WINDOW,
             max_frame: MAX_FRAME,
+            max_streams: STREAMS_BEFORE_SETTINGS,
+            table_size: TABLE_SIZE as u32,
+            received: false,
         }
     }
 }
@@ -50,22 +49,21 @@ impl Default for PeerSettings {
 impl PeerSettings {
     /// Takes the payload of a SETTINGS frame.
     pub(super) fn take(&mut self, payload: &[u8]) -> Result<(), Malformed> {
-        let (settings, []) = payload.as_chunks::<SETTING>() else {
-            return Err(Malformed::FrameLength(Kind::Settings));
-        };
-        for &[n0, n1, v0, v1, v2, v3] in settings {
-            let value = u32::from_be_bytes([v0, v1, v2, v3]);
-            match u16::from_be_bytes([n0, n1]) {
+        let settings = read_settings(payload)?;
+        if !self.received {
+            self.received = true;
+            self.max_streams = u32::MAX;
+        }
+        for setting in settings {
+            let (setting, value) = setting?;
+            match setting {
                 // Nobody can push to a server (section 6.5.2).
-                ENABLE_PUSH if value != 0 => return Err(Malformed::Setting("ENABLE_PUSH")),
-                INITIAL_WINDOW_SIZE if value > MAX_WINDOW => {
-                    return Err(Malformed::Setting("INITIAL_WINDOW_SIZE"));
-                }
-                INITIAL_WINDOW_SIZE => self.initial_window = value,
-                MAX_FRAME_SIZE if !(MAX_FRAME as u32..1 << 24).contains(&value) => {
-                    return Err(Malformed::Setting("MAX_FRAME_SIZE"));
-                }
-                MAX_FRAME_SIZE => self.max_frame = value as usize,
+                Setting::ENABLE_PUSH if value != 0 => return Err(Malformed::Setting(setting)),
+                Setting::INITIAL_WINDOW_SIZE => self.initial_window = value,
+                Setting::MAX_FRAME_SIZE => self.max_frame = value as usize,
+                Setting::MAX_CONCURRENT_STREAMS => self.max_streams = value,
+                // The encoder must follow every decrease, even one that a later value takes back.
+                Setting::HEADER_TABLE_SIZE => self.table_size = self.table_size.min(value),
                 _ => {}
             }
         }
@@ -75,12 +73,14 @@ impl PeerSettings {
 
 #[cfg(test)]
 mod tests {
+    use prony_http2::{Kind, MAX_WINDOW};
+
     use super::*;
 
-    fn take(settings: &[(u16, u32)]) -> Result<PeerSettings, Malformed> {
+    fn take(settings: &[(Setting, u32)]) -> Result<PeerSettings, Malformed> {
         let mut payload = Vec::new();
-        for (number, value) in settings {
-            payload.extend_from_slice(&number.to_be_bytes());
+        for (setting, value) in settings {
+            payload.extend_from_slice(&setting.0.to_be_bytes());
             payload.extend_from_slice(&value.to_be_bytes());
         }
         let mut peer = PeerSettings::default();
@@ -90,31 +90,57 @@ mod tests {
     #[test]
     fn the_last_value_counts_and_unknown_settings_do_not() {
         let settings = [
-            (INITIAL_WINDOW_SIZE, 1),
-            (0xffff, 0xffff_ffff),
-            (INITIAL_WINDOW_SIZE, MAX_WINDOW),
-            (MAX_FRAME_SIZE, 16_777_215),
+            (Setting::INITIAL_WINDOW_SIZE, 1),
+            (Setting(0xffff), 0xffff_ffff),
+            (Setting::INITIAL_WINDOW_SIZE, MAX_WINDOW),
+            (Setting::MAX_FRAME_SIZE, 16_777_215),
         ];
         let expected = PeerSettings {
             initial_window: MAX_WINDOW,
             max_frame: 16_777_215,
+            max_streams: u32::MAX,
+            table_size: 4096,
+            received: true,
         };
         assert_eq!(take(&settings), Ok(expected));
-        assert_eq!(take(&[]), Ok(PeerSettings::default()));
+    }
+
+    #[test]
+    fn streams_are_limited_until_the_settings_are_known() {
+        assert_eq!(PeerSettings::default().max_streams, 100);
+        assert_eq!(take(&[]).unwrap().max_streams, u32::MAX);
+        let mut peer = take(&[(Setting::MAX_CONCURRENT_STREAMS, 7)]).unwrap();
+        assert_eq!(peer.max_streams, 7);
+        peer.take(&[]).unwrap();
+        assert_eq!(peer.max_streams, 7);
+    }
+
+    #[test]
+    fn the_smallest_table_counts() {
+        let table = |sizes: &[u32]| {
+            let settings: Vec<_> = sizes
+                .iter()
+                .map(|&size| (Setting::HEADER_TABLE_SIZE, size))
+                .collect();
+            take(&settings).unwrap().table_size
+        };
+        assert_eq!(table(&[]), 4096);
+        assert_eq!(table(&[100, 65_536]), 100);
+        assert_eq!(table(&[65_536]), 4096);
     }
 
     #[test]
     fn values_out_of_range_are_refused() {
-        for (number, value, name) in [
-            (ENABLE_PUSH, 1, "ENABLE_PUSH"),
-            (INITIAL_WINDOW_SIZE, MAX_WINDOW + 1, "INITIAL_WINDOW_SIZE"),
-            (MAX_FRAME_SIZE, 16_383, "MAX_FRAME_SIZE"),
-            (MAX_FRAME_SIZE, 16_777_216, "MAX_FRAME_SIZE"),
+        for (setting, value) in [
+            (Setting::ENABLE_PUSH, 1),
+            (Setting::INITIAL_WINDOW_SIZE, MAX_WINDOW + 1),
+            (Setting::MAX_FRAME_SIZE, 16_383),
+            (Setting::MAX_FRAME_SIZE, 16_777_216),
         ] {
-            assert_eq!(take(&[(number, value)]), Err(Malformed::Setting(name)));
+            assert_eq!(take(&[(setting, value)]), Err(Malformed::Setting(setting)));
         }
         let mut peer = PeerSettings::default();
         let torn = peer.take(&[0; SETTING + 1]);
-        assert_eq!(torn, Err(Malformed::FrameLength(Kind::Settings)));
+        assert_eq!(torn, Err(Malformed::FrameLength(Kind::SETTINGS)));
     }
 }

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use prony_load::{HttpUrl, LoadPlan, Request};
+use http::Method;
+use prony_load::wire::h2::StreamRequest;
+use prony_load::{HttpUrl, LoadPlan, Request, WireRequest};
 
 /// A load of `requests` requests to the server at that address.
 pub fn plan_to(
@@ -24,5 +26,15 @@ pub fn plan_to(
         timeout: Duration::from_secs(20),
         event_loop: crate::EVENT_LOOP,
         ..LoadPlan::new(address.into(), url.as_str(), request)
+    }
+}
+
+/// The same over HTTP/2 in the clear, with GET.
+pub fn http2_plan_to(address: SocketAddr, requests: u64) -> LoadPlan {
+    let authority = address.to_string();
+    let request = StreamRequest::http(&Method::GET, "http", &authority, "/path", &[], b"");
+    LoadPlan {
+        request: WireRequest::from(request.unwrap()),
+        ..plan_to(address, "GET", &[], b"", requests)
     }
 }

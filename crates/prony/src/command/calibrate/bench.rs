@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use prony_model::CpuAssignment;
 
-use crate::reference_server::{ReferenceServer, ReferenceServers};
+use crate::reference_server::{ReferenceServer, ReferenceServers, Serving};
 
 /// The CPUs, the reference server, and how long each measurement takes.
 pub struct CalibrationBench<'a> {
@@ -27,7 +27,7 @@ impl CalibrationBench<'_> {
     }
 
     pub fn server(&self) -> Result<ReferenceServer, Box<dyn Error>> {
-        self.servers.start(None, self.interrupt)
+        self.servers.start(&Serving::default(), self.interrupt)
     }
 }
 

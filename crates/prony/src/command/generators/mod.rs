@@ -38,17 +38,24 @@ Examples:
   prony generators --tools wrk,prony --rounds 9   these two tools
   prony generators --cases hello:64,page:32       over 64 and 32 connections
   prony generators --cases rate:20k,frozen:1k:64  a rate; a server that freezes
+  prony generators --cases h2:16x32,grpc:16x32    32 streams per connection
   prony generators --markdown table.md --json all.json
 
 The cases:
   hello, byte, page, sse, sse-20k or quote
                a workload in a closed loop
+  hello-tls, byte-tls, page-tls, …
+               the same over TLS
+  h2c, h2      hello over HTTP/2, without TLS and over TLS
+  grpc, grpc-tls
+               a unary gRPC call, without TLS and over TLS
   pipelined    hello, with 16 requests in flight per connection
   close        hello, with a new connection for each request
   rate:RATE    hello at this rate
   frozen:RATE  hello at this rate on a server that freezes (--freeze): its
                true latency is known
-Each case may be followed by :CONNECTIONS [default: 64].
+Each case may be followed by :CONNECTIONS [default: 64], over HTTP/2 by
+:CONNECTIONSxSTREAMS [default: 1 stream].
 
 Each tool has one thread on one CPU (by default the first of the load's half). \
 Figures are medians over the rounds; ratios are taken within each round.
@@ -59,7 +66,8 @@ Exit status:
   2    the command line is wrong
   130  you stopped it; what was measured is shown";
 
-const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rate:20k:64";
+const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rate:20k:64,\
+                     hello-tls:64,page-tls:32,h2c:16x32,h2:16x32,grpc:16x32";
 
 /// What to compare, and how.
 #[derive(Args)]
@@ -126,6 +134,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             counters,
         },
         servers: ReferenceServers::on(&cpus.server, &layout)?,
+        proto: layout.workloads().join("echo.proto"),
     };
     layout.make_state()?;
     let files = arguments.results.open()?;

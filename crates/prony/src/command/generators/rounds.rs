@@ -1,6 +1,7 @@
 //! Measures each case, round after round, with one tool after the other.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
 use serde::Serialize;
 
 use super::case::{Case, Freeze};
-use crate::reference_server::{ReferenceServer, ReferenceServers};
+use crate::reference_server::{ReferenceServer, ReferenceServers, Serving};
 
 /// The shares of the percentiles that are compared with the true ones.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -22,6 +23,8 @@ pub struct CasePlan {
     pub freeze: Freeze,
     pub limits: Resources,
     pub servers: ReferenceServers,
+    /// The file that declares the gRPC call.
+    pub proto: PathBuf,
 }
 
 /// The results of a case, as far as it was measured.
@@ -95,7 +98,7 @@ impl CasePlan {
 
     /// What a tool can do in a case.
     fn part(&self, case: &Case, tool: &Tool, duration: Duration) -> ToolResult {
-        let load = turn(case, tool, "127.0.0.1:1", duration);
+        let load = self.turn(case, tool, "127.0.0.1:1", duration);
         ToolResult {
             tool: tool.id.clone(),
             open_loop: load.arrivals != Arrivals::Closed,
@@ -140,7 +143,7 @@ impl CasePlan {
                     },
                 };
                 let duration = Duration::from_secs_f64(result.duration_s);
-                let load = turn(&result.case, tool, &server.host(), duration);
+                let load = self.turn(&result.case, tool, &server.host(), duration);
                 match tool.run(&load, &self.limits, interrupt) {
                     Ok(gave) => part.rounds[round] = Some(gave),
                     Err(error) if error.is_interrupt() => return Ok(()),
@@ -163,23 +166,26 @@ impl CasePlan {
         case: &Case,
         interrupt: &AtomicBool,
     ) -> Result<Option<ReferenceServer>, Box<dyn Error>> {
-        let freeze = case.is_frozen().then(|| self.freeze.to_string());
-        match self.servers.start(freeze, interrupt) {
+        let serving = Serving {
+            freeze: case.is_frozen().then(|| self.freeze.to_string()),
+            tls: case.protocol.is_tls(),
+        };
+        match self.servers.start(&serving, interrupt) {
             Ok(server) => Ok(Some(server)),
             Err(_) if interrupt.load(Relaxed) => Ok(None),
             Err(error) => Err(error),
         }
     }
-}
 
-/// The load of a tool in a case. On a server that freezes, a tool without rates runs a closed loop instead, which shows
-/// what such a loop hides.
-fn turn(case: &Case, tool: &Tool, host: &str, duration: Duration) -> Load {
-    let mut load = case.load(host, duration);
-    if case.is_frozen() && !tool.manifest.supports_rates() {
-        load.arrivals = Arrivals::Closed;
+    /// The load of a tool in a case. On a server that freezes, a tool without rates runs a closed loop instead, which shows
+    /// what such a loop hides.
+    fn turn(&self, case: &Case, tool: &Tool, host: &str, duration: Duration) -> Load {
+        let mut load = case.load(host, &self.proto, duration);
+        if case.is_frozen() && !tool.manifest.supports_rates() {
+            load.arrivals = Arrivals::Closed;
+        }
+        load
     }
-    load
 }
 
 /// The tools' order in a round. Another one starts each time, and after each has started once the order is reversed, so

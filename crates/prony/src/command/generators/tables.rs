@@ -10,8 +10,8 @@ use prony_stats::median;
 
 use super::rounds::{CaseResult, ToolResult};
 
-/// The tool that the others are compared with, if it ran.
-const BASELINE: &str = "wrk";
+/// The tool that the others are compared with: the first of these that ran.
+const BASELINES: [&str; 2] = ["wrk", "h2load"];
 
 /// A table, and notes on tools that did not run or failed.
 pub struct CaseTable {
@@ -31,8 +31,9 @@ struct CaseView<'a> {
 pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
     let measured = |part: &&ToolResult| part.rounds.iter().flatten().next().is_some();
     let parts = || result.tools.iter().filter(measured);
-    let baseline = parts()
-        .find(|part| part.tool == BASELINE)
+    let baseline = BASELINES
+        .iter()
+        .find_map(|id| parts().find(|part| part.tool == *id))
         .or_else(|| parts().next())?;
     let view = CaseView {
         result,

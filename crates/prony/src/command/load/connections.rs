@@ -31,11 +31,12 @@ pub struct ConnectionArguments {
     /// Let a rate open up to this many connections if -c is too few [default: 1000, or -c if more]
     #[arg(long, value_name = "N", value_parser = arguments::connections, requires = "schedule", hide_short_help = true)]
     max_connections: Option<usize>,
-    /// Keep up to N requests in flight over each connection; at most 1000
+    /// Keep up to N requests in flight over each HTTP/1.1 connection (pipelining); at most 1000
     #[arg(long, value_name = "N", value_parser = arguments::positive, default_value = "1", conflicts_with = "users")]
     pub pipeline: usize,
-    /// Ask the server to close the connection after each response (`Connection: close`)
-    #[arg(long, conflicts_with = "pipeline")]
+    /// Ask the server to close the connection after each response (`Connection: close`); over HTTP/2,
+    /// Prony closes it
+    #[arg(long, conflicts_with_all = ["pipeline", "streams_per_connection"])]
     pub no_keepalive: bool,
     /// Close each connection after this many responses, and open a new one
     #[arg(long, value_name = "N", value_parser = arguments::some_count, conflicts_with = "no_keepalive", hide_short_help = true)]

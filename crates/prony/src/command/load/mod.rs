@@ -1,7 +1,9 @@
 //! `prony load URL`: the load engine alone. One file for each group of its flags.
 
+mod call;
 mod capacity;
 mod connections;
+mod protocol;
 mod requests;
 mod responses;
 mod shape;
@@ -14,15 +16,18 @@ use clap::{Args, ValueEnum};
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, LoadShape, Outcome as RequestOutcome};
 
+use self::call::CallArguments;
 use self::capacity::{CapacityArguments, Search};
 use self::connections::ConnectionArguments;
-use self::requests::RequestArguments;
+use self::protocol::{ProtocolArguments, Transport};
+use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::JsonFlag;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::result_file;
+use crate::tls::{TlsFlags, speaks_tls};
 use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
 use crate::view::width;
@@ -35,6 +40,8 @@ Examples:
   prony load -c64 --rate 5k/s http://localhost:8080/   5,000 requests per second
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' http://localhost:8080/
                                                        the highest rate
+  prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
+  prony load --grpc shop.Orders/List http://localhost:50051/
 
 `--help` shows all flags, and more examples.";
 
@@ -64,8 +71,16 @@ Examples:
   prony load --requests-file orders.jsonl --order random http://localhost:8080/
   prony load --expect-body @page.html --check-every 1 http://localhost:8080/
   prony load --streams 1000 http://localhost:8080/events
-  prony load --grpc-method shop.Orders/List -b @message.bin \\
-    http://localhost:50051/
+
+  prony load --cacert ca.pem https://localhost:8443/   HTTP/2 or HTTP/1.1
+  prony load --http2 --streams-per-connection 32 http://localhost:8080/
+                                        HTTP/2 without TLS (h2c)
+  prony load -k --http1.1 --no-keepalive --tls-resume https://localhost:8443/
+                                        a resumed handshake for each request
+  prony load --grpc shop.Orders/List --data '{\"customer\": 7}' \\
+    http://localhost:50051/             the server provides the schema
+  prony load --grpc shop.Orders/Watch --proto shop.proto -H 'token: secret' \\
+    https://localhost:50051/            a file provides it; messages are timed
 
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
@@ -92,11 +107,17 @@ pub struct Arguments {
     #[command(flatten)]
     connections: ConnectionArguments,
     #[command(flatten)]
+    protocol: ProtocolArguments,
+    #[command(flatten)]
+    tls: TlsFlags,
+    #[command(flatten)]
     shape: ShapeArguments,
     #[command(flatten)]
     capacity: CapacityArguments,
     #[command(flatten)]
     requests: RequestArguments,
+    #[command(flatten)]
+    call: CallArguments,
     #[command(flatten)]
     responses: ResponseArguments,
     #[command(flatten)]
@@ -185,6 +206,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         distribution: arguments.output.latency,
         seed: described.is_random,
         requests: described.requests,
+        advice: advice(&described.plan, &result),
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
     if let [Some(file)] = files {
@@ -214,19 +236,20 @@ impl Arguments {
         let sizes = connections
             .sizes(shape.connections(), is_rate, cpus.len())
             .map_err(usage)?;
-        let sent = self
+        let mut sent = self
             .requests
-            .requests(&self.urls, connections.no_keepalive)?;
+            .requests(&self.urls, &self.call, connections.no_keepalive)?;
         connections.check_addresses(&sent.server).map_err(usage)?;
+        let tls = self.tls.of(&sent.server).map_err(usage)?;
+        let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
         let is_random = shape::is_random(&load_shape) || sent.are_random;
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
+        let request = sent.content.encode(transport.expected())?;
         let mut plan = LoadPlan {
             shape: load_shape,
             connections: sizes.connections,
             max_connections: sizes.max_connections,
             threads: sizes.threads,
-            pipeline: connections.pipeline,
-            requests_per_connection: connections.requests_per_connection,
             duration: time.measured(stages),
             requests: time.requests.map(NonZeroU64::get),
             warmup: time.warmup.unwrap_or_default(),
@@ -241,16 +264,55 @@ impl Arguments {
             first_byte: responses.first_byte,
             events: responses.sse || responses.streams.is_some(),
             streams: responses.streams.unwrap_or(0),
-            ..LoadPlan::new(nowhere, sent.url, sent.request)
+            ..LoadPlan::new(nowhere, &sent.url, request)
         };
+        transport.set_version(&mut plan, &sent.content, transport.expected())?;
         plan.validate().map_err(usage)?;
-        plan.endpoint = connections.endpoint(&sent.server, time.timeout)?;
+        self.connect(&mut plan, &mut sent, &transport)?;
         Ok(Described {
             plan,
             requests: sent.described,
             is_random,
         })
     }
+
+    /// Looks for the server, and completes the plan with what only the server can tell.
+    fn connect(
+        &self,
+        plan: &mut LoadPlan,
+        sent: &mut Requests,
+        transport: &Transport<'_>,
+    ) -> Result<(), Box<dyn Error>> {
+        let timeout = self.time.timeout;
+        plan.endpoint = self.connections.endpoint(&sent.server, timeout)?;
+        let (tls, http) = transport.negotiated(&plan.endpoint, timeout)?;
+        plan.tls = tls;
+        if let Content::Grpc(call) = &mut sent.content {
+            if call.needs_reflection() {
+                call.reflect(&plan.endpoint, plan.tls.as_ref(), timeout)?;
+            }
+            plan.events = call.streams_responses();
+        }
+        transport.set_version(plan, &sent.content, http)?;
+        plan.validate().map_err(usage)
+    }
+}
+
+/// What helps if every request failed: over plain HTTP, a server that speaks TLS closes the connection, sends an alert, or
+/// responds with 400.
+fn advice(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
+    let count = |outcome| result.outcomes[outcome];
+    let failed = result.ended != Ended::Interrupted && count(RequestOutcome::Ok) == 0;
+    let are_bad_requests = result.statuses.keys().eq([&400]);
+    let broke = [
+        RequestOutcome::Malformed,
+        RequestOutcome::Reset,
+        RequestOutcome::Truncated,
+    ];
+    let may_be_tls = are_bad_requests || broke.into_iter().any(|outcome| count(outcome) > 0);
+    let may_ask = plan.tls.is_none() && failed && may_be_tls;
+    let is_tls = may_ask && speaks_tls(&plan.endpoint, plan.timeout);
+    is_tls.then_some("The server speaks TLS: use https://")
 }
 
 fn exit_code(result: &LoadResult) -> ExitCode {

@@ -6,14 +6,17 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use prony_load::wire::grpc::Call;
+use prony_load::tls::HttpVersion;
 use prony_load::{
-    HttpUrl, Order, Request, RequestFile, RequestFileError, RequestSet, TargetError, WireRequest,
+    HttpUrl, Order, RequestFile, RequestFileError, RequestParts, RequestSet, TargetError,
+    WireRequest,
 };
 use prony_present::words::plural;
 
+use super::call::{CallArguments, GrpcCall};
 use crate::arguments;
 use crate::exit::usage;
+use crate::grpc::server_of;
 
 /// What is sent.
 #[derive(Args)]
@@ -44,11 +47,6 @@ pub struct RequestArguments {
         hide_short_help = true
     )]
     weights: Vec<u32>,
-    /// Call this gRPC method, with the body (-b) as its message, already encoded as protobuf
-    #[arg(long, value_name = "PACKAGE.SERVICE/METHOD", hide_short_help = true,
-        conflicts_with_all = ["headers", "method", "requests_file", "order", "weights", "pipeline",
-            "no_keepalive", "sse", "streams"])]
-    grpc_method: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,7 +59,7 @@ enum OrderName {
 
 /// What is sent, and to which server.
 pub struct Requests {
-    pub request: WireRequest,
+    pub content: Content,
     pub server: HttpUrl,
     /// The URL or URLs for the record.
     pub url: String,
@@ -71,11 +69,28 @@ pub struct Requests {
     pub are_random: bool,
 }
 
+/// What is sent, before it is encoded.
+pub enum Content {
+    Http(RequestSet<RequestParts>),
+    Grpc(Box<GrpcCall>),
+}
+
+impl Content {
+    /// The requests for that version of HTTP. A call that only the server can describe is known without its message.
+    pub fn encode(&self, http: HttpVersion) -> Result<WireRequest, Box<dyn Error>> {
+        match self {
+            Self::Http(requests) => requests.clone().encode(http).map_err(usage),
+            Self::Grpc(call) => call.encode_locally(),
+        }
+    }
+}
+
 impl RequestArguments {
-    /// The requests to these URLs.
+    /// The requests to these URLs, or the call of a method there.
     pub fn requests(
         &self,
         urls: &[String],
+        call: &CallArguments,
         no_keepalive: bool,
     ) -> Result<Requests, Box<dyn Error>> {
         let urls: Vec<HttpUrl> = urls
@@ -84,10 +99,12 @@ impl RequestArguments {
             .collect::<Result<_, TargetError>>()
             .map_err(usage)?;
         let headers = self.all_headers(no_keepalive)?;
-        match (&self.grpc_method, &self.requests_file) {
-            (Some(method), _) => self.call(method, &urls),
-            (None, Some(file)) => self.of_file(file, &urls, &headers),
-            (None, None) => self.of_urls(&urls, &headers),
+        if let Some(method) = call.method().map_err(usage)? {
+            return self.call(call, method, &urls);
+        }
+        match &self.requests_file {
+            Some(file) => self.of_file(file, &urls, &headers),
+            None => self.of_urls(&urls, &headers),
         }
     }
 
@@ -115,22 +132,21 @@ impl RequestArguments {
         })
     }
 
-    fn call(&self, method: &str, urls: &[HttpUrl]) -> Result<Requests, Box<dyn Error>> {
+    fn call(
+        &self,
+        arguments: &CallArguments,
+        method: &str,
+        urls: &[HttpUrl],
+    ) -> Result<Requests, Box<dyn Error>> {
         let [url] = urls else {
-            return Err(usage("--grpc-method needs exactly one URL"));
+            return Err(usage("--grpc needs exactly one URL"));
         };
-        if url.path() != "/" {
-            return Err(usage(format!(
-                "--grpc-method is the path of the call; write the URL as {}",
-                server_of(url)
-            )));
-        }
-        let path = format!("/{}", method.trim_start_matches('/'));
-        let call = Call::new(&path, url.host_header(), &self.body()?).map_err(usage)?;
+        let encoded = self.body.as_ref().map(|_| self.body()).transpose()?;
+        let call = arguments.call(method, url, &self.headers, encoded)?;
         Ok(Requests {
-            request: call.into(),
+            url: call.url()?,
+            content: Content::Grpc(call.into()),
             server: url.clone(),
-            url: url.with_path(&path).map_err(usage)?.as_str().into(),
             described: None,
             are_random: false,
         })
@@ -150,7 +166,7 @@ impl RequestArguments {
         let body = self.body()?;
         let requests = urls
             .iter()
-            .map(|url| Request::new(&self.method, url, headers, &body))
+            .map(|url| RequestParts::new(&self.method, url, headers, &body))
             .collect::<Result<Vec<_>, _>>()
             .map_err(usage)?;
         let url: Vec<&str> = urls.iter().map(HttpUrl::as_str).collect();
@@ -189,7 +205,7 @@ impl RequestArguments {
 
     fn set(
         &self,
-        requests: Vec<Request>,
+        requests: Vec<RequestParts>,
         server: HttpUrl,
         url: String,
         noun: &str,
@@ -204,7 +220,7 @@ impl RequestArguments {
             Order::Random(weights) => format!("at random, {}", ratio(weights)),
         };
         Ok(Requests {
-            request: RequestSet::new(requests, order).map_err(usage)?.into(),
+            content: Content::Http(RequestSet::new(requests, order).map_err(usage)?),
             server,
             url,
             described: (count > 1).then(|| format!("{}{of_what}, {how}", plural(count, noun))),
@@ -227,11 +243,6 @@ impl RequestArguments {
             _ => Ok(Order::Random(self.weights.clone())),
         }
     }
-}
-
-/// The URL of the server alone.
-fn server_of(url: &HttpUrl) -> String {
-    format!("http://{}/", url.host_header())
 }
 
 /// The file at the start of an error message: `orders.jsonl,` before a line number.

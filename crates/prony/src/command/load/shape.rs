@@ -71,7 +71,8 @@ pub struct ShapeArguments {
     #[arg(long, requires = "users", hide_short_help = true)]
     open: bool,
     /// Send one request after the other: -c1 -t1
-    #[arg(long, conflicts_with_all = ["schedule", "users", "connections", "threads", "pipeline"],
+    #[arg(long, conflicts_with_all = ["schedule", "users", "connections", "threads", "pipeline",
+        "streams_per_connection"],
         hide_short_help = true)]
     sequential: bool,
     /// Shed requests that cannot be sent within this time of their due time; with --users --open,

@@ -293,6 +293,10 @@ impl<'a> Ground<'a> {
         let load_cpus = NonZeroUsize::new(self.cpus.load.len()).unwrap_or(NonZeroUsize::MIN);
         let mut measures = suite.measures_on(load_cpus);
         measures.retain(|measure| chosen.is_empty() || chosen.contains(&measure.workload));
+        for measure in &mut measures {
+            let workload = workloads.get(&measure.workload)?;
+            measure.load = measure.load.clone().over(workload.protocol());
+        }
         Ok((!measures.is_empty()).then_some(measures))
     }
 }

@@ -1,7 +1,7 @@
 //! Golden tests of search results.
 
 use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
-use prony_model::{LatencyHistogram, LoadSpec, Schedule, Target};
+use prony_model::{LatencyHistogram, LoadSpec, Protocol, Schedule, Target};
 
 use super::*;
 use crate::tests::golden;
@@ -45,6 +45,7 @@ fn result(found: Found) -> CapacityResult {
         target: Target {
             url: "http://localhost:8080/".into(),
             method: "GET".into(),
+            protocol: Protocol::Http11,
             address: "127.0.0.1:8080".into(),
         },
         load: LoadSpec {

@@ -1,8 +1,9 @@
 //! Golden tests of summaries, without a server.
 
 use prony_model::{
-    Arrivals, Checked, Ended, Events, GeneratorCost, HeldStreams, LatencyHistogram, LoadShape,
-    LoadSpec, OpenLoop, Outcomes, Schedule, Target, WarmupResult, WrongResponse, parse_stages,
+    Arrivals, Checked, Ended, Events, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
+    LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, Target, TlsResult, WarmupResult,
+    WrongResponse, parse_stages,
 };
 
 use super::*;
@@ -23,6 +24,7 @@ pub fn closed() -> LoadResult {
         target: Target {
             url: "http://localhost/".into(),
             method: "GET".into(),
+            protocol: Protocol::Http11,
             address: "127.0.0.1:80".into(),
         },
         load: LoadSpec {
@@ -49,6 +51,8 @@ pub fn closed() -> LoadResult {
         events: None,
         streams: None,
         connect_ns: None,
+        tls: None,
+        rpc_statuses: Default::default(),
         histogram: String::new(),
         within_stdev: 0.9,
         first_wrong: None,
@@ -225,17 +229,77 @@ fn nothing_ok() -> LoadResult {
     }
 }
 
+/// Over HTTP/2 and TLS, with connections that are replaced.
+fn encrypted() -> LoadResult {
+    let handshakes = |count, median_ns| Handshakes {
+        count,
+        duration_ns: times(median_ns).filter(|_| count > 0),
+        histogram: String::new(),
+    };
+    LoadResult {
+        target: Target {
+            url: "https://localhost/".into(),
+            protocol: Protocol::H2,
+            ..closed().target
+        },
+        load: LoadSpec {
+            pipeline: 32,
+            requests_per_connection: Some(100),
+            ..closed().load
+        },
+        tls: Some(TlsResult {
+            version: Some("1.3".into()),
+            cipher_suite: Some("TLS_AES_128_GCM_SHA256".into()),
+            full: handshakes(4, 1_200_000),
+            resumed: handshakes(96, 300_000),
+        }),
+        ..closed()
+    }
+}
+
+/// Calls of a method that streams its responses; some fail.
+fn calls() -> LoadResult {
+    LoadResult {
+        target: Target {
+            url: "http://localhost/shop.Orders/Watch".into(),
+            method: "POST".into(),
+            protocol: Protocol::Grpc,
+            ..closed().target
+        },
+        load: LoadSpec {
+            events: true,
+            messages: true,
+            ..closed().load
+        },
+        outcomes: outcomes(&[(Outcome::Ok, 990), (Outcome::WrongStatus, 10)]),
+        rpc_statuses: [(0, 990), (14, 10)].into(),
+        events: Some(Events {
+            count: 9900,
+            per_s: 4950.0,
+            first_ns: times(300_000),
+            gap_ns: times(20_000),
+        }),
+        first_wrong: Some(WrongResponse {
+            outcome: "wrong_status".into(),
+            detail: "expected grpc-status 0 (OK), got 14 (UNAVAILABLE): try later".into(),
+        }),
+        ..closed()
+    }
+}
+
 #[test]
 fn summaries_are_the_golden_ones() {
     let plain = Shown {
         distribution: false,
         seed: false,
         requests: None,
+        advice: None,
     };
     let all = Shown {
         distribution: true,
         seed: true,
         requests: Some("2 URLs, at random".into()),
+        advice: Some("The server speaks TLS: use https://"),
     };
     let open = LoadShape::UsersOpen { think_time_s: 1.0 };
     let waiting = LoadShape::UsersClosed { think_time_s: 0.5 };
@@ -256,6 +320,8 @@ fn summaries_are_the_golden_ones() {
             ("users who wait", text(&users(waiting), &plain, 80)),
             ("streams", text(&streams(), &plain, 80)),
             ("every response a 404", text(&nothing_ok(), &plain, 80)),
+            ("HTTP/2 over TLS", text(&encrypted(), &plain, 80)),
+            ("gRPC", text(&calls(), &plain, 80)),
         ],
     );
 }

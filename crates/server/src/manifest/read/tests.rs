@@ -6,7 +6,7 @@ const GOOD: &str = r#"title = "Go net/http"
 language = "Go"
 framework = "net/http"
 class = "stdlib"
-wire = "http/1.1"
+keep_alive = true
 workloads = ["hello", "byte"]
 needs = ["go >= 1.22"]
 version = { toolchain = "go" }
@@ -37,7 +37,6 @@ fn assert_fault(from: &str, to: &str, place: &str, words: &str) {
 fn a_good_manifest_is_read() {
     let manifest = Manifest::parse(Path::new("x"), GOOD).unwrap();
     assert_eq!(manifest.class, Class::Stdlib);
-    assert_eq!(manifest.wire, Wire::Http11);
     assert_eq!(manifest.needs[0].to_string(), "go >= 1.22");
     assert_eq!(
         manifest.version,
@@ -48,22 +47,14 @@ fn a_good_manifest_is_read() {
 }
 
 #[test]
-fn connections_stay_open_unless_protocol_or_manifest_says_otherwise() {
-    let keep_alive = |lines: &str| {
-        let text = GOOD.replace("wire = \"http/1.1\"\n", lines);
+fn connections_stay_open_unless_the_manifest_says_otherwise() {
+    let keep_alive = |line: &str| {
+        let text = GOOD.replace("keep_alive = true\n", line);
         Manifest::parse(Path::new("x"), &text).unwrap().keep_alive
     };
-    assert!(keep_alive("wire = \"http/1.1\"\n"));
-    assert!(keep_alive("wire = \"grpc\"\n"));
-    assert!(!keep_alive("wire = \"http/1.0\"\n"));
-    assert!(!keep_alive("wire = \"http/1.1\"\nkeep_alive = false\n"));
-    assert!(keep_alive("wire = \"http/1.1\"\nkeep_alive = true\n"));
-    assert_fault(
-        "wire = \"http/1.1\"\n",
-        "wire = \"http/1.0\"\nkeep_alive = true\n",
-        "6: field `keep_alive`",
-        "it applies only to `wire = \"http/1.1\"`, not to `http/1.0`; remove it",
-    );
+    assert!(keep_alive(""));
+    assert!(keep_alive("keep_alive = true\n"));
+    assert!(!keep_alive("keep_alive = false\n"));
 }
 
 #[test]
@@ -146,12 +137,6 @@ fn a_missing_field_is_reported() {
 #[test]
 fn unknown_names_are_reported_with_the_nearest() {
     assert_fault("\"stdlib\"", "\"stdlb\"", "4: field `class`", "`stdlib`?");
-    assert_fault(
-        "\"http/1.1\"",
-        "\"http/11\"",
-        "5: field `wire`",
-        "`http/1.1`?",
-    );
     assert_fault(
         "\"go >= 1.22\"",
         "\"goo >= 1.22\"",

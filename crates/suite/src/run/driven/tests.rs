@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use prony_driver::Manifest;
-use prony_model::Stage;
+use prony_model::{Protocol, Stage};
 
 use super::*;
 use crate::workload::Workloads;
@@ -102,6 +102,38 @@ fn unsupported_loads_are_reported() {
         ..spec()
     };
     assert!(refused("oha", "sse", streams).contains("streams beside the load"));
+}
+
+#[test]
+fn a_tool_speaks_the_protocol_of_the_workload() {
+    let workloads = Workloads::read(&repository().join("workloads")).unwrap();
+    let over = |protocol| Workload {
+        request: Request::Http {
+            method: "GET".into(),
+            path: "/hello".into(),
+            protocol,
+        },
+        ..workloads.get("hello").unwrap().clone()
+    };
+    let (https, h2) = (over(Protocol::Https11), over(Protocol::H2));
+    assert_eq!(cannot_drive(&tool("wrk"), &https, &spec()), None);
+    assert_eq!(cannot_drive(&tool("oha"), &h2, &spec()), None);
+    assert_eq!(
+        cannot_drive(&tool("wrk"), &h2, &spec()).unwrap(),
+        "it does not support HTTP/2 over TLS"
+    );
+    let in_flight = LoadSpec {
+        pipeline: 8,
+        ..spec()
+    };
+    let over_h2 = load(&h2, &in_flight, "h:1").unwrap();
+    assert_eq!(
+        (over_h2.protocol, &*over_h2.url),
+        (Protocol::H2, "https://h:1/hello")
+    );
+    assert_eq!((over_h2.pipeline, over_h2.streams), (1, 8));
+    let over_https = load(&https, &in_flight, "h:1").unwrap();
+    assert_eq!((over_https.pipeline, over_https.streams), (8, 1));
 }
 
 #[test]

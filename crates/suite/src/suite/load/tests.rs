@@ -79,6 +79,7 @@ fn every_field_of_a_rate_is_read() {
         connections: 64,
         max_connections: Some(500),
         pipeline: 16,
+        multiplexed: false,
         requests_per_connection: Some(100),
         threads: 1,
         duration_s: Some(10.0),
@@ -91,6 +92,7 @@ fn every_field_of_a_rate_is_read() {
         streams: 1000,
         first_byte: true,
         events: true,
+        messages: false,
     };
     assert_eq!(load, expected);
 }
@@ -127,6 +129,8 @@ fn users_are_read_as_closed_or_open() {
 fn connections_may_be_replaced_and_pipelined() {
     let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     assert_eq!(spec(&format!("{closed}, pipeline = 16")).pipeline, 16);
+    let streams = spec(&format!("{closed}, streams_per_connection = 32"));
+    assert_eq!(streams.pipeline, 32);
     let churn = spec(&format!("{closed}, requests_per_connection = 1"));
     assert_eq!(churn.requests_per_connection, Some(1));
 }
@@ -166,6 +170,14 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
         (
             format!("{users}, pipeline = 2"),
             "a user has one request at a time",
+        ),
+        (
+            format!("{users}, streams_per_connection = 2"),
+            "`users-closed` has no `streams_per_connection`; a user has one request at a time",
+        ),
+        (
+            format!("{RATE}, pipeline = 2, streams_per_connection = 2"),
+            "`pipeline` or `streams_per_connection`, not both",
         ),
         (
             format!("{open}, pipeline = 2"),
@@ -253,6 +265,11 @@ fn a_shortened_load_keeps_its_stages_in_proportion() {
 fn limits_of_the_engine_are_checked_in_the_suite() {
     let refused = |more: &str| load(&format!("{RATE}, {more}")).unwrap_err();
     assert!(refused("pipeline = 1001").contains("`pipeline` is 1001: at most 1000"));
+    let streams = refused("streams_per_connection = 1001");
+    assert!(
+        streams.contains("`streams_per_connection` is 1001: at most 1000"),
+        "{streams}"
+    );
     assert!(refused("threads = 5000").contains("`threads` is 5000: at most 1024"));
     assert!(refused("burst = 1000001").contains("`burst` is 1000001: at most 1000000"));
     let fast = RATE.replace("20k/s", "2000M/s");

@@ -5,6 +5,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
@@ -56,9 +57,24 @@ public final class Server extends VerticleBase {
     router.get("/franklin-says").handler(this::quote);
 
     return vertx
-        .createHttpServer(new HttpServerOptions().setAcceptBacklog(1024))
+        .createHttpServer(options())
         .requestHandler(router)
         .listen(Integer.parseInt(System.getenv("PORT")), System.getenv("HOST"));
+  }
+
+  private static HttpServerOptions options() {
+    var options = new HttpServerOptions().setAcceptBacklog(1024);
+    String certificate = System.getenv("TLS_CERT");
+    if (certificate != null) {
+      options
+          .setSsl(true)
+          .setUseAlpn(true)
+          .setKeyCertOptions(
+              new PemKeyCertOptions()
+                  .setCertPath(certificate)
+                  .setKeyPath(System.getenv("TLS_KEY")));
+    }
+    return options;
   }
 
   private void pageLog(RoutingContext ctx) {

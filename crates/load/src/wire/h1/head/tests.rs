@@ -150,6 +150,20 @@ fn forbidden_bytes_are_refused() {
     }
 }
 
+/// However it is split, and even if its last byte, the reason, is a line feed.
+#[test]
+fn a_tls_alert_is_named() {
+    let alert = b"\x15\x03\x01\0\x02\x02\n";
+    for length in 2..=alert.len() {
+        let read = Head::read(&alert[..length], RequestKind::Plain);
+        assert_eq!(read, Err(Malformed::TlsAlert), "{length}");
+    }
+    assert_eq!(read("\x15"), Ok(None));
+    for other in ["\x15\n", "\x15\x04", "\x16\x03", "\x16"] {
+        assert_eq!(read(other), Err(Malformed::StatusLine), "{other:?}");
+    }
+}
+
 #[test]
 fn an_invalid_head_is_refused_at_once() {
     assert_eq!(read("SSH-2.0"), Err(Malformed::StatusLine));

@@ -20,10 +20,9 @@ fn number(number: usize) -> Which {
 }
 
 fn whole(wire: &mut H1Wire<'_>, bytes: &[u8]) -> Option<(u16, u64, usize)> {
-    let eaten = wire.eat(bytes, None).unwrap();
-    eaten
-        .whole
-        .map(|whole| (whole.status, whole.body_bytes, eaten.bytes))
+    let eaten = wire.eat(bytes, &mut Ignore).unwrap();
+    let whole = eaten.ended?.whole()?;
+    Some((whole.status, whole.body_bytes, eaten.bytes))
 }
 
 #[test]
@@ -42,6 +41,19 @@ fn a_request_is_sent_in_pieces_and_repeatedly() {
             whole(&mut wire, &RESPONSE[10..]),
             Some((200, 2, RESPONSE.len() - 10))
         );
+    }
+}
+
+#[test]
+fn a_request_is_unsent_until_its_first_byte_is() {
+    let set = set(&["GET"]);
+    let length = set.requests()[0].bytes().len();
+    let mut wire = H1Wire::new(&set, false);
+    (0..3).for_each(|_| wire.request(number(0)));
+    assert_eq!(wire.unsent_requests(), 3);
+    for (sent, unsent) in [(1, 2), (length - 1, 2), (1, 1), (length, 0)] {
+        wire.sent(sent);
+        assert_eq!(wire.unsent_requests(), unsent);
     }
 }
 
@@ -88,16 +100,16 @@ fn unexpected_bytes_are_a_fault() {
     let excess = Fault::H1(Malformed::ExcessBytes);
     let set = set(&["GET"]);
     let mut wire = H1Wire::new(&set, false);
-    assert_eq!(wire.eat(RESPONSE, None), Err(excess.clone()));
+    assert_eq!(wire.eat(RESPONSE, &mut Ignore), Err(excess.clone()));
     wire.request(number(0));
     assert_eq!(
-        wire.eat(&[RESPONSE, b"!"].concat(), None),
+        wire.eat(&[RESPONSE, b"!"].concat(), &mut Ignore),
         Err(excess.clone())
     );
     wire.open();
     wire.request(number(0));
     assert!(whole(&mut wire, RESPONSE).is_some());
-    assert_eq!(wire.eat(b"HTTP/1.1 200 ", None), Err(excess));
+    assert_eq!(wire.eat(b"HTTP/1.1 200 ", &mut Ignore), Err(excess));
 }
 
 #[test]
@@ -106,13 +118,13 @@ fn an_unexpected_408_is_an_orderly_end() {
     let mut wire = H1Wire::new(&set, false);
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     for bytes in [&notice[..], b"HTTP/1.0 408"] {
-        let fault = wire.eat(bytes, None).unwrap_err();
+        let fault = wire.eat(bytes, &mut Ignore).unwrap_err();
         assert!(matches!(fault, Fault::Ended(_)), "{fault:?}");
     }
     wire.request(number(0));
-    let eaten = wire.eat(&[RESPONSE, notice].concat(), None).unwrap();
+    let eaten = wire.eat(&[RESPONSE, notice].concat(), &mut Ignore).unwrap();
     assert_eq!(eaten.bytes, RESPONSE.len() + notice.len());
-    let response = eaten.whole.unwrap();
+    let response = eaten.ended.unwrap().whole().unwrap();
     assert_eq!((response.status, response.keep_alive), (200, false));
     // After a request, it is a response like any other.
     wire.open();
@@ -127,16 +139,31 @@ fn bytes_after_a_2xx_to_connect_belong_to_the_tunnel() {
     let mut wire = H1Wire::new(&set, false);
     wire.request(number(0));
     let tunnel = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nSSH-2.0-x\r\n";
-    let eaten = wire.eat(tunnel, None).unwrap();
-    let whole = eaten.whole.unwrap();
+    let eaten = wire.eat(tunnel, &mut Ignore).unwrap();
+    let whole = eaten.ended.unwrap().whole().unwrap();
     assert_eq!((eaten.bytes, whole.body_bytes), (tunnel.len(), 0));
     assert!(!whole.keep_alive);
     for (method, status) in [(0, 400), (1, 200)] {
         wire.open();
         wire.request(number(method));
         let response = format!("HTTP/1.1 {status} x\r\nContent-Length: 2\r\n\r\nok!");
-        let refused = wire.eat(response.as_bytes(), None).unwrap_err();
+        let refused = wire.eat(response.as_bytes(), &mut Ignore).unwrap_err();
         assert_eq!(refused, Fault::H1(Malformed::ExcessBytes));
+    }
+}
+
+/// How many events were reported each time.
+struct Events(Vec<u64>);
+
+impl Responses for Events {
+    fn begun(&mut self, _: usize) {}
+
+    fn keep(&mut self, _: usize) -> Option<&mut Collect> {
+        None
+    }
+
+    fn events(&mut self, _: usize, count: u64) {
+        self.0.push(count);
     }
 }
 
@@ -151,8 +178,9 @@ fn events_are_counted_over_the_pieces_of_a_response() {
         body.len()
     );
     let (first, rest) = response.as_bytes().split_at(response.len() - 3);
-    assert_eq!(whole(&mut wire, first), None);
-    assert_eq!((wire.skippable(), wire.take_events()), (0, 1));
-    assert!(whole(&mut wire, rest).is_some());
-    assert_eq!((wire.take_events(), wire.take_events()), (1, 0));
+    let mut events = Events(Vec::new());
+    assert!(wire.eat(first, &mut events).unwrap().ended.is_none());
+    assert_eq!((wire.skippable(), &events.0), (0, &vec![1]));
+    assert!(wire.eat(rest, &mut events).unwrap().ended.is_some());
+    assert_eq!(events.0, [1, 1]);
 }

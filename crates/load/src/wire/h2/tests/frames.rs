@@ -1,7 +1,6 @@
 //! Handmade frames of a server.
 
-use super::super::frame::{encode_header, flag};
-use super::super::{ErrorCode, Kind, MAX_FRAME, hpack};
+use prony_http2::{ErrorCode, Kind, MAX_FRAME, encode_header, flag, hpack};
 
 pub(in crate::wire) const END_STREAM: u8 = flag::END_STREAM;
 pub(in crate::wire) const END_HEADERS: u8 = flag::END_HEADERS;
@@ -23,7 +22,7 @@ pub(in crate::wire) fn settings(settings: &[(u16, u32)]) -> Vec<u8> {
         .iter()
         .flat_map(|(number, value)| [&number.to_be_bytes()[..], &value.to_be_bytes()].concat())
         .collect();
-    frame(Kind::Settings, 0, 0, &payload)
+    frame(Kind::SETTINGS, 0, 0, &payload)
 }
 
 pub(in crate::wire) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
@@ -34,24 +33,24 @@ pub(in crate::wire) fn block(fields: &[(&str, &str)]) -> Vec<u8> {
 
 /// A whole HEADERS frame; `flags` are added.
 pub(in crate::wire) fn headers(stream: u32, flags: u8, fields: &[(&str, &str)]) -> Vec<u8> {
-    frame(Kind::Headers, flags | END_HEADERS, stream, &block(fields))
+    frame(Kind::HEADERS, flags | END_HEADERS, stream, &block(fields))
 }
 
 pub(in crate::wire) fn data(stream: u32, flags: u8, bytes: &[u8]) -> Vec<u8> {
-    frame(Kind::Data, flags, stream, bytes)
+    frame(Kind::DATA, flags, stream, bytes)
 }
 
 pub(in crate::wire) fn window_update(stream: u32, by: u32) -> Vec<u8> {
-    frame(Kind::WindowUpdate, 0, stream, &by.to_be_bytes())
+    frame(Kind::WINDOW_UPDATE, 0, stream, &by.to_be_bytes())
 }
 
 pub(in crate::wire) fn reset(stream: u32, code: ErrorCode) -> Vec<u8> {
-    frame(Kind::RstStream, 0, stream, &code.0.to_be_bytes())
+    frame(Kind::RST_STREAM, 0, stream, &code.0.to_be_bytes())
 }
 
 pub(in crate::wire) fn go_away(last_stream: u32, code: ErrorCode, debug: &str) -> Vec<u8> {
     let numbers = [last_stream.to_be_bytes(), code.0.to_be_bytes()].concat();
-    frame(Kind::GoAway, 0, 0, &[&numbers, debug.as_bytes()].concat())
+    frame(Kind::GOAWAY, 0, 0, &[&numbers, debug.as_bytes()].concat())
 }
 
 /// A frame that a client has sent.
@@ -70,7 +69,7 @@ pub(in crate::wire) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
         assert!(length <= MAX_FRAME, "a frame of {length} bytes");
         frames.push(Sent {
-            kind: Kind::ALL[usize::from(kind)],
+            kind: Kind(kind),
             flags,
             stream: u32::from_be_bytes(stream),
             payload: rest[..length].to_vec(),

@@ -1,0 +1,184 @@
+//! HTTP/2 connections that are lost with several requests in flight: each has the outcome that is its own.
+
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use http::Method;
+use prony_load::wire::h2::StreamRequest;
+use prony_load::{Endpoint, LoadPlan, WireRequest, run};
+use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
+use tempfile::TempDir;
+
+use super::h2_frames::{HEADERS, read_frame, read_head, read_preface, server};
+use super::plans::plan_to;
+
+const RST_STREAM: u8 = 3;
+const PING: u8 = 6;
+const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+/// The longest windows, of streams and of the connection.
+const WIDE: [u8; 28] = [
+    0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0x7f, 0xff, 0xff, 0xff, //
+    0, 0, 4, 8, 0, 0, 0, 0, 0, 0x7f, 0xff, 0, 0,
+];
+const REFUSED_STREAM: [u8; 4] = [0, 0, 0, 7];
+/// More than sockets and queues hold.
+const LONG: usize = 2 << 20;
+
+fn plan(endpoint: Endpoint, method: Method, body: usize, requests: u64) -> LoadPlan {
+    let body = vec![b'x'; body];
+    let request = StreamRequest::http(&method, "http", "localhost", "/", &[], &body).unwrap();
+    LoadPlan {
+        request: WireRequest::from(request),
+        connections: 1,
+        max_connections: 1,
+        threads: 1,
+        pipeline: 3,
+        endpoint,
+        ..plan_to(([127, 0, 0, 1], 1).into(), "GET", &[], b"", requests)
+    }
+}
+
+/// One request per second.
+fn slowly() -> LoadShape {
+    LoadShape::Rate(Schedule::constant(Arrivals::Even, 1.0))
+}
+
+fn load(plan: &LoadPlan) -> LoadResult {
+    run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+/// A server on a Unix socket, which holds a fixed number of bytes. `converse` also gets the number of the connection.
+fn unix_server(
+    folder: &TempDir,
+    converse: impl Fn(UnixStream, usize) -> Option<()> + Clone + Send + 'static,
+) -> Endpoint {
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let converse = converse.clone();
+            thread::spawn(move || converse(stream.unwrap(), number));
+        }
+    });
+    Endpoint::Unix(path)
+}
+
+/// Responds to each request once it has arrived whole.
+fn respond_to_all(mut stream: UnixStream) -> Option<()> {
+    read_preface(&mut stream)?;
+    stream.write_all(&WIDE).ok()?;
+    loop {
+        let (_, flags, number) = read_head(&mut stream)?;
+        let ends = flags & 1 != 0 && number != [0; 4];
+        if ends {
+            let head = [&[0, 0, 1, HEADERS, 1 | 4][..], &number, &[0x88]].concat();
+            stream.write_all(&head).ok()?;
+        }
+    }
+}
+
+/// Begins to respond to one of three requests, and closes the connection.
+fn begin_one(mut stream: TcpStream, begun: u8) -> Option<()> {
+    read_preface(&mut stream)?;
+    stream.write_all(&SETTINGS).ok()?;
+    let mut heads = 0;
+    while heads < 3 {
+        heads += u8::from(read_frame(&mut stream)?.0 == HEADERS);
+    }
+    let head = [0, 0, 1, HEADERS, 4, 0, 0, 0, begun, 0x88];
+    stream.write_all(&head).ok()?;
+    stream.shutdown(Shutdown::Write).ok()?;
+    while read_frame(&mut stream).is_some() {}
+    Some(())
+}
+
+#[test]
+fn only_a_response_that_has_begun_is_truncated() {
+    for begun in [1, 3, 5] {
+        let address = server(move |stream| begin_one(stream, begun));
+        let result = load(&plan(address.into(), Method::POST, 0, 3));
+        assert_eq!(result.outcomes[Outcome::Truncated], 1, "stream {begun}");
+        assert_eq!(result.outcomes[Outcome::Reset], 2, "stream {begun}");
+    }
+}
+
+/// Closes the connection while the first request clogs it, and then tells how many requests have begun to arrive.
+fn close_clogged(mut stream: UnixStream, arrived: &Sender<u64>) -> Option<()> {
+    read_preface(&mut stream)?;
+    stream.write_all(&WIDE).ok()?;
+    thread::sleep(Duration::from_millis(2500));
+    stream.shutdown(Shutdown::Write).ok()?;
+    // The client would send more if there was room before it knew.
+    thread::sleep(Duration::from_millis(500));
+    let mut heads = 0;
+    while let Some((kind, _)) = read_frame(&mut stream) {
+        heads += u64::from(kind == HEADERS);
+    }
+    arrived.send(heads).ok()
+}
+
+#[test]
+fn requests_that_were_never_sent_are_sent_over_the_next_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, arrived) = channel();
+    let endpoint = unix_server(&folder, move |stream, number| match number {
+        0 => close_clogged(stream, &sender),
+        _ => respond_to_all(stream),
+    });
+    let plan = LoadPlan {
+        shape: slowly(),
+        ..plan(endpoint, Method::POST, LONG, 3)
+    };
+    let result = load(&plan);
+    let (outcomes, lost) = (result.outcomes, arrived.recv().unwrap());
+    assert!((1..3).contains(&lost), "{lost}");
+    assert_eq!(outcomes[Outcome::Reset], lost, "{outcomes:?}");
+    assert_eq!(outcomes[Outcome::Ok], 3 - lost, "{outcomes:?}");
+    assert_eq!(result.resent, 0);
+}
+
+/// Refuses the first request when the second one arrives, and then reads nothing, but wants responses.
+fn refuse_first(mut stream: UnixStream) -> Option<()> {
+    read_preface(&mut stream)?;
+    stream.write_all(&WIDE).ok()?;
+    let mut heads = 0;
+    while heads < 2 {
+        heads += u8::from(read_frame(&mut stream)?.0 == HEADERS);
+    }
+    let refusal = [&[0, 0, 4, RST_STREAM, 0, 0, 0, 0, 1][..], &REFUSED_STREAM].concat();
+    stream.write_all(&refusal).ok()?;
+    let ping = [0, 0, 8, PING, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    // So that they clog the client once its bodies do.
+    thread::sleep(Duration::from_millis(300));
+    stream.write_all(&ping.repeat(9000)).ok()?;
+    thread::sleep(Duration::from_secs(20));
+    Some(())
+}
+
+#[test]
+fn the_overdue_request_times_out_even_if_it_is_not_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let endpoint = unix_server(&folder, |stream, number| match number {
+        0 => refuse_first(stream),
+        _ => respond_to_all(stream),
+    });
+    let plan = LoadPlan {
+        shape: slowly(),
+        timeout: Duration::from_secs(2),
+        ..plan(endpoint, Method::PUT, LONG, 2)
+    };
+    // The first request is sent again behind the second one, and times out a second earlier.
+    let result = load(&plan);
+    assert_eq!(
+        result.outcomes[Outcome::TimedOut],
+        1,
+        "{:?}",
+        result.outcomes
+    );
+    assert_eq!(result.outcomes[Outcome::Ok], 1, "{:?}", result.outcomes);
+}

@@ -1,0 +1,79 @@
+//! A response of events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame};
+use tokio::time::{Sleep, sleep};
+
+use super::server::Counts;
+
+/// Before the first event of a response, and between two of its events.
+pub const GAP: Duration = Duration::from_millis(5);
+/// Every tenth event, the first included, is longer than a frame of HTTP/2, a record of TLS and the initial window of
+/// a stream.
+const LONG: usize = 70_000;
+
+/// The body: each event comes in two pieces that split the name of a field.
+pub struct EventBody {
+    number: u64,
+    events: u64,
+    /// The second half of the event whose first half was sent.
+    rest: Option<Bytes>,
+    pause: Pin<Box<Sleep>>,
+    counts: Arc<Counts>,
+}
+
+impl EventBody {
+    pub fn of(events: u64, counts: Arc<Counts>) -> Self {
+        Self {
+            number: 0,
+            events,
+            rest: None,
+            pause: Box::pin(sleep(GAP)),
+            counts,
+        }
+    }
+
+    /// A comment and one event, in two pieces.
+    fn next_event(&mut self) -> (Bytes, Bytes) {
+        let length = if self.number.is_multiple_of(10) {
+            LONG
+        } else {
+            3
+        };
+        let text = "x".repeat(length);
+        let first = ": still here\n\nid: 7\nda".into();
+        let rest = format!("ta: one\r\ndata: {text}\n\n").into();
+        self.number += 1;
+        self.counts.events.fetch_add(1, Relaxed);
+        (first, rest)
+    }
+}
+
+impl Body for EventBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if let Some(rest) = self.rest.take() {
+            return Poll::Ready(Some(Ok(Frame::data(rest))));
+        }
+        if self.number == self.events {
+            return Poll::Ready(None);
+        }
+        ready!(self.pause.as_mut().poll(context));
+        self.pause = Box::pin(sleep(GAP));
+        let (first, rest) = self.next_event();
+        self.rest = Some(rest);
+        Poll::Ready(Some(Ok(Frame::data(first))))
+    }
+}

@@ -1,0 +1,143 @@
+//! The version of HTTP, and what differs between them.
+
+use std::error::Error;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use clap::Args;
+use prony_load::tls::{HttpVersion, Offer, TlsClient};
+use prony_load::{Endpoint, LoadPlan, MOST_PIPELINE, negotiate};
+
+use super::connections::ConnectionArguments;
+use super::requests::Content;
+use crate::arguments;
+use crate::exit::usage;
+use crate::tls::{HttpChoice, Tls, with_advice};
+
+/// The version of HTTP.
+#[derive(Args)]
+#[command(next_help_heading = "Protocol (default: HTTP/1.1; over https:// the server's choice)")]
+pub struct ProtocolArguments {
+    /// Use HTTP/2 only; over http:// by prior knowledge (h2c), without an upgrade
+    #[arg(long, conflicts_with = "http1")]
+    http2: bool,
+    /// Use HTTP/1.1 only
+    #[arg(id = "http1", long = "http1.1")]
+    http1: bool,
+    /// Keep up to N requests (streams) in flight over each HTTP/2 connection; at most 1000
+    #[arg(long, value_name = "N", value_parser = arguments::whole(1..=MOST_PIPELINE), default_value = "1",
+        conflicts_with_all = ["pipeline", "users"])]
+    streams_per_connection: usize,
+}
+
+/// How requests reach the server.
+pub struct Transport<'a> {
+    protocol: &'a ProtocolArguments,
+    connections: &'a ConnectionArguments,
+    tls: Option<(Tls, TlsClient)>,
+    offer: Offer,
+    choice: HttpChoice,
+}
+
+impl<'a> Transport<'a> {
+    /// With these flags, for these requests. Reads the files of TLS.
+    pub fn new(
+        protocol: &'a ProtocolArguments,
+        connections: &'a ConnectionArguments,
+        tls: Option<Tls>,
+        content: &Content,
+    ) -> Result<Self, Box<dyn Error>> {
+        let offer = match content {
+            _ if protocol.http1 => Offer::Only(HttpVersion::Http1),
+            Content::Grpc(_) => Offer::Only(HttpVersion::Http2),
+            Content::Http(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
+            Content::Http(_) if tls.is_some() => Offer::Both,
+            Content::Http(_) => Offer::Only(HttpVersion::Http1),
+        };
+        let tls = tls.map(|tls| tls.client(offer).map(|client| (tls, client)));
+        Ok(Self {
+            protocol,
+            connections,
+            tls: tls.transpose()?,
+            offer,
+            choice: match content {
+                Content::Grpc(_) => HttpChoice::Grpc,
+                Content::Http(_) => HttpChoice::Flags,
+            },
+        })
+    }
+
+    /// The version that is used without TLS, or that the server will probably choose.
+    pub fn expected(&self) -> HttpVersion {
+        match self.offer {
+            Offer::Only(version) => version,
+            Offer::Both if self.connections.pipeline > 1 => HttpVersion::Http1,
+            Offer::Both => HttpVersion::Http2,
+        }
+    }
+
+    /// Sets what the plan sends over that version.
+    ///
+    /// # Errors
+    ///
+    /// If that version does not allow it.
+    pub fn set_version(
+        &self,
+        plan: &mut LoadPlan,
+        content: &Content,
+        http: HttpVersion,
+    ) -> Result<(), Box<dyn Error>> {
+        let (pipeline, streams) = (
+            self.connections.pipeline,
+            self.protocol.streams_per_connection,
+        );
+        let (chosen, advice) = match self.offer {
+            Offer::Only(_) => ("HTTP/1.1 is used", "add --http2"),
+            Offer::Both => ("the server chose HTTP/1.1", "leave it out"),
+        };
+        match http {
+            HttpVersion::Http1 if streams > 1 => {
+                return Err(usage(format!(
+                    "--streams-per-connection needs HTTP/2, but {chosen}; {advice}, or use --pipeline"
+                )));
+            }
+            HttpVersion::Http2 if pipeline > 1 => {
+                return Err(usage(
+                    "--pipeline needs HTTP/1.1, but HTTP/2 is used; add --http1.1, or use --streams-per-connection",
+                ));
+            }
+            _ => {}
+        }
+        plan.request = content.encode(http)?;
+        plan.pipeline = pipeline.max(streams);
+        plan.requests_per_connection = match http {
+            // It has no header for that.
+            HttpVersion::Http2 if self.connections.no_keepalive => Some(NonZeroU64::MIN),
+            _ => self.connections.requests_per_connection,
+        };
+        Ok(())
+    }
+
+    /// The TLS of the load, and the version of HTTP that the server chose if it had the choice. The connection for that
+    /// also shows whether the server is trusted.
+    pub fn negotiated(
+        &self,
+        endpoint: &Endpoint,
+        timeout: Duration,
+    ) -> Result<(Option<TlsClient>, HttpVersion), Box<dyn Error>> {
+        let Some((tls, client)) = &self.tls else {
+            return Ok((None, self.expected()));
+        };
+        let http = negotiate(endpoint, client, timeout)
+            .map_err(|error| with_advice(error, self.choice))?;
+        match self.offer {
+            Offer::Only(HttpVersion::Http2) if http != HttpVersion::Http2 => Err(format!(
+                "the server did not choose HTTP/2 in the TLS handshake (ALPN); {}",
+                self.choice.advice()
+            )
+            .into()),
+            Offer::Only(version) => Ok((Some(client.clone()), version)),
+            Offer::Both => Ok((Some(tls.client(Offer::Only(http))?), http)),
+        }
+    }
+}

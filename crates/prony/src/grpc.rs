@@ -1,0 +1,220 @@
+//! gRPC servers: their schemas, from files or by reflection, and metadata.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use clap::Args;
+use http::{HeaderName, HeaderValue};
+use prony_load::tls::TlsClient;
+use prony_load::wire::grpc::{Call, CallKind, PREFIX, Status};
+use prony_load::{Endpoint, HttpUrl, Response, WireRequest, exchange, header_field};
+use prony_protobuf::{CallError, Reflection, ReflectionError, Schema};
+
+use crate::exit::usage;
+use crate::tls::{HttpChoice, with_advice};
+
+/// Where the definitions of services and messages come from.
+#[derive(Args)]
+#[command(next_help_heading = "gRPC")]
+pub struct SchemaFlags {
+    /// Read services and messages from this .proto file; repeatable [default: server reflection]
+    #[arg(long, value_name = "FILE", conflicts_with = "protoset")]
+    proto: Vec<PathBuf>,
+    /// Search this folder for imports of --proto files; repeatable
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        requires = "proto",
+        hide_short_help = true
+    )]
+    import_path: Vec<PathBuf>,
+    /// Read services and messages from this descriptor set, as `protoc --include_imports
+    /// --descriptor_set_out` writes it; repeatable
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    protoset: Vec<PathBuf>,
+}
+
+impl SchemaFlags {
+    /// Whether there are files.
+    pub fn are_given(&self) -> bool {
+        !self.proto.is_empty() || !self.protoset.is_empty()
+    }
+
+    /// The schema in the files; `None` if the server has to provide it.
+    pub fn local(&self) -> Result<Option<Schema>, Box<dyn Error>> {
+        Ok(match (self.proto.as_slice(), self.protoset.as_slice()) {
+            ([], []) => None,
+            ([], sets) => Some(Schema::from_descriptor_sets(sets)?),
+            (files, _) => Some(Schema::from_proto_files(files, &self.import_path)?),
+        })
+    }
+}
+
+/// The fields of `Name: value` lines as metadata. The value of a name that ends with `-bin` must be base64.
+pub fn metadata(lines: &[String]) -> Result<Vec<(HeaderName, HeaderValue)>, Box<dyn Error>> {
+    let fields = lines.iter().map(|line| {
+        let (name, value) = header_field(line).map_err(usage)?;
+        match name.as_str().ends_with("-bin") && BASE64.decode(&value).is_err() {
+            true => Err(usage(format!(
+                "the value of `{name}` is not base64, which a name with -bin needs"
+            ))),
+            false => Ok((name, value)),
+        }
+    });
+    fields.collect()
+}
+
+/// gRPC allows base64 with and without padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Checks that the URL names only a server.
+pub fn check_url(url: &HttpUrl) -> Result<(), Box<dyn Error>> {
+    match url.path() {
+        "/" => Ok(()),
+        _ => Err(usage(format!(
+            "the URL of a gRPC server has no path; write {}",
+            server_of(url)
+        ))),
+    }
+}
+
+/// The URL of the server alone.
+pub fn server_of(url: &HttpUrl) -> String {
+    format!("{}://{}/", url.scheme().name(), url.host_header())
+}
+
+/// A gRPC server to ask for its schema.
+pub struct GrpcServer {
+    pub endpoint: Endpoint,
+    pub url: HttpUrl,
+    pub tls: Option<TlsClient>,
+    pub metadata: Vec<(HeaderName, HeaderValue)>,
+    pub timeout: Duration,
+}
+
+impl GrpcServer {
+    /// The names of its services, by reflection, with a connection for each request.
+    pub fn services(&self) -> Result<Vec<String>, ReflectionError> {
+        Reflection::new(|path, message| self.call(path, message)).services()
+    }
+
+    /// The schema of a service, a method or a type, likewise.
+    pub fn schema(&self, symbol: &str) -> Result<Schema, ReflectionError> {
+        Reflection::new(|path, message| self.call(path, message)).schema(symbol)
+    }
+
+    /// Sends one message over a stream, and returns the first message of the response.
+    fn call(&self, path: &str, message: &[u8]) -> Result<Vec<u8>, CallError> {
+        let call = Call {
+            path,
+            authority: self.url.host_header(),
+            scheme: self.url.scheme().name(),
+            kind: CallKind::Bidirectional,
+            metadata: &self.metadata,
+            timeout: None,
+            messages: &[message.to_vec()],
+        };
+        let request = WireRequest::Grpc(call.encode().map_err(failed)?);
+        let response = exchange(&self.endpoint, &request, self.tls.as_ref(), self.timeout)
+            .map_err(|error| failed(with_advice(error, HttpChoice::Grpc).to_string()))?;
+        first_message(&response)
+    }
+}
+
+/// `UNIMPLEMENTED`.
+const UNIMPLEMENTED: u32 = 12;
+
+fn first_message(response: &Response) -> Result<Vec<u8>, CallError> {
+    let status = response
+        .header("grpc-status")
+        .and_then(|text| text.parse().ok());
+    match status {
+        Some(0) => message_of(&response.body).ok_or_else(|| failed("the response has no message")),
+        Some(UNIMPLEMENTED) => Err(CallError::Unimplemented),
+        Some(status) => {
+            let message = response.header("grpc-message").unwrap_or_default();
+            Err(failed(format!("grpc-status {}: {message}", Status(status))))
+        }
+        None => Err(failed(format!(
+            "the response has HTTP status {} and no grpc-status: is it a gRPC server?",
+            response.status
+        ))),
+    }
+}
+
+/// The first message of a body; the wire has checked its length.
+fn message_of(body: &[u8]) -> Option<Vec<u8>> {
+    let (prefix, rest) = body.split_at_checked(PREFIX)?;
+    let length = u32::from_be_bytes(prefix[1..].try_into().ok()?);
+    rest.get(..length as usize).map(<[u8]>::to_vec)
+}
+
+fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> CallError {
+    CallError::Failed(error.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_metadata_is_base64() {
+        let fields = metadata(&[
+            "X-Token: t".into(),
+            "key-bin: AAE".into(),
+            "b-bin: AA==".into(),
+        ]);
+        let fields = fields.unwrap();
+        assert_eq!(fields[0].0, "x-token");
+        assert_eq!(fields[1].1, "AAE");
+        let error = metadata(&["key-bin: ?".into()]).unwrap_err().to_string();
+        assert!(error.contains("`key-bin` is not base64"), "{error}");
+        assert!(metadata(&["nothing".into()]).is_err());
+    }
+
+    #[test]
+    fn a_url_of_a_server_has_no_path() {
+        let error = check_url(&"https://a:1/x".parse().unwrap()).unwrap_err();
+        assert!(error.to_string().ends_with("write https://a:1/"), "{error}");
+        assert!(check_url(&"http://a".parse().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn a_response_has_a_message_or_a_reason() {
+        let response = |status: &str, message: &str, body: &[u8]| Response {
+            status: 200,
+            headers: vec![
+                ("grpc-status".into(), status.into()),
+                ("grpc-message".into(), message.into()),
+            ],
+            body: body.into(),
+        };
+        assert_eq!(
+            first_message(&response("0", "", b"\0\0\0\0\x01ab")).unwrap(),
+            b"a"
+        );
+        assert!(first_message(&response("0", "", b"\0\0\0\0\x02a")).is_err());
+        let unimplemented = first_message(&response("12", "", b""));
+        assert!(matches!(unimplemented, Err(CallError::Unimplemented)));
+        let refused = first_message(&response("7", "not you", b""))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(refused, "grpc-status 7 (PERMISSION_DENIED): not you");
+        let other = Response {
+            status: 404,
+            ..Response::default()
+        };
+        let error = first_message(&other).unwrap_err().to_string();
+        assert!(
+            error.contains("HTTP status 404 and no grpc-status"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! A certificate for `localhost` that nobody but its holder vouches for.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rcgen::{CertificateParams, DnType, KeyPair};
+use tempfile::TempDir;
+
+/// `cert.pem` and `key.pem`, and `both.pem` with both, in a folder of their own.
+pub struct Certificate {
+    folder: TempDir,
+}
+
+impl Certificate {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
+        // The folder's name is unique, and so is the issuer's.
+        let name = folder.path().to_str().unwrap();
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        let certificate = parameters.self_signed(&key).unwrap().pem();
+        let key = key.serialize_pem();
+        let write = |name, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("cert.pem", &certificate);
+        write("key.pem", &key);
+        write("both.pem", &format!("{certificate}{key}"));
+        Self { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The path as an argument.
+    pub fn file(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+}
