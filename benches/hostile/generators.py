@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 CONNECTIONS = 4
 SECONDS = 1
@@ -24,6 +25,8 @@ class Verdict:
     ok: int = 0
     failures: dict[str, int] = field(default_factory=dict)
     broke: str | None = None
+    detail: str = ""
+    """What the generator says of the first failure."""
 
     def __str__(self) -> str:
         if self.broke:
@@ -69,41 +72,50 @@ def run(command: list[str]) -> subprocess.CompletedProcess[str] | None:
 
 
 def last_line(done: subprocess.CompletedProcess[str]) -> str:
-    lines = (done.stderr or done.stdout).strip().splitlines()
     if done.returncode < 0:
         return "crashes"
-    said = re.sub(r"^error: | ?\d+(\.\d+){3}:\d+", "", lines[-1] if lines else "")
-    return f"exit {done.returncode}: {said[:60].strip(' ;:')}"
+    return f"exit {done.returncode}: {complaint(done)[:60].strip(' ;:')}"
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line that it wrote, without addresses, which vary."""
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return re.sub(r"^error: | ?\d+(\.\d+){3}:\d+", "", lines[-1] if lines else "")
 
 
 @dataclass
 class Prony:
     path: str
-    arguments: tuple[str, ...]
+    shape: tuple[str, ...]
 
-    def load(self, url: str, more: list[str]) -> Verdict:
+    def load(self, url: str, arguments: list[str]) -> Verdict:
         command = [
-            self.path, "load", *self.arguments, "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s",
-            "--timeout", f"{TIMEOUT_MS}ms", "--json", "-", *more, url,
+            self.path, "load", *self.shape, "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s",
+            "--timeout", f"{TIMEOUT_MS}ms", "--json", "-", *arguments, url,
         ]  # fmt: skip
         done = run(command)
         if done is None:
             return Verdict(broke="does not end")
         try:
-            outcomes = json.loads(done.stdout)["outcomes"]
+            result = json.loads(done.stdout)
+            outcomes = result["outcomes"]
         except (ValueError, KeyError):
+            if done.returncode == 1:
+                return Verdict(broke="exit 1", detail=complaint(done))
             return Verdict(broke=last_line(done))
         ok = outcomes.pop("ok")
         outcomes.pop("unfinished")
         failures = {name: count for name, count in outcomes.items() if count}
-        return Verdict(ok, failures)
+        first = result["first_wrong"]
+        return Verdict(ok, failures, detail=first["detail"] if first else "")
 
 
 class Wrk:
-    def load(self, url: str, _: list[str]) -> Verdict:
-        done = run(
-            ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--timeout", "1s", url]
-        )
+    def load(self, url: str, arguments: list[str]) -> Verdict:
+        command = [
+            "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", "--timeout", "1s", *arguments, url,
+        ]  # fmt: skip
+        done = run(command)
         if done is None:
             return Verdict(broke="does not end")
         requests = re.search(r"(\d+) requests in", done.stdout)
@@ -142,10 +154,10 @@ class Oha:
         ("unexpected message", "unexpected message"),
     )
 
-    def load(self, url: str, _: list[str]) -> Verdict:
+    def load(self, url: str, arguments: list[str]) -> Verdict:
         command = [
             "oha", f"-c{CONNECTIONS}", f"-z{SECONDS}s", "-t", f"{TIMEOUT_MS}ms",
-            "--no-tui", "--output-format", "json", "-r", "0", url,
+            "--no-tui", "--output-format", "json", "-r", "0", *arguments, url,
         ]  # fmt: skip
         done = run(command)
         if done is None:
@@ -174,10 +186,10 @@ class Oha:
 
 
 class H2load:
-    def load(self, url: str, _: list[str]) -> Verdict:
+    def load(self, url: str, arguments: list[str]) -> Verdict:
         command = [
-            "h2load", "--h1", "-t1", f"-c{CONNECTIONS}", f"-n{H2LOAD_REQUESTS}",
-            "-N", f"{TIMEOUT_MS}ms", url,
+            "h2load", "-t1", f"-c{CONNECTIONS}", f"-n{H2LOAD_REQUESTS}",
+            "-N", f"{TIMEOUT_MS}ms", *arguments, url,
         ]  # fmt: skip
         done = run(command)
         if done is None:
@@ -195,6 +207,23 @@ class H2load:
         )
 
 
+class Ghz:
+    def load(self, url: str, arguments: list[str]) -> Verdict:
+        command = [
+            "ghz", f"--connections={CONNECTIONS}", f"--concurrency={CONNECTIONS}", f"--duration={SECONDS}s",
+            f"--timeout={TIMEOUT_MS}ms", "--data={}", "--format=json", *arguments, urlsplit(url).netloc,
+        ]  # fmt: skip
+        done = run(command)
+        if done is None:
+            return Verdict(broke="does not end")
+        try:
+            statuses = json.loads(done.stdout)["statusCodeDistribution"] or {}
+        except (ValueError, KeyError):
+            return Verdict(broke=last_line(done))
+        ok = statuses.pop("OK", 0)
+        return Verdict(ok, statuses)
+
+
 def generators(prony: Path, wanted: list[str]) -> dict[str, list]:
     """The installed generators, by column; Prony runs over both event loops, in closed and open loop."""
     rate = ("--rate", "100/s", "--max-connections", str(CONNECTIONS))
@@ -207,10 +236,11 @@ def generators(prony: Path, wanted: list[str]) -> dict[str, list]:
         "wrk": [Wrk()],
         "oha": [Oha()],
         "h2load": [H2load()],
+        "ghz": [Ghz()],
     }
     there = {
         "Prony": prony.exists(),
-        **{name: bool(shutil.which(name)) for name in ("wrk", "oha", "h2load")},
+        **{name: bool(shutil.which(name)) for name in columns if name != "Prony"},
     }
     return {
         name: all_of

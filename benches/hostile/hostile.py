@@ -2,7 +2,7 @@
 """Show what load generators report about misbehaving servers: the tables of docs/hostile-servers.md.
 
 Each misbehaviour is served on the loopback network, and loaded for a second each by `prony load` (over
-io_uring and epoll, in closed and open loop), wrk, oha and h2load.
+io_uring and epoll, in closed and open loop), and by wrk, oha, h2load or ghz, if they know the protocol.
 
     cargo build --release
     benches/hostile/hostile.py                                  # the tables, on standard output
@@ -14,26 +14,37 @@ import argparse
 import sys
 from pathlib import Path
 
-from behaviours import GROUPS, Behaviour
+import grpc
+import http1
+import http2
+import tls
+from behaviour import Behaviour, Group
 from generators import Verdict, generators
 from server import Server
 
+GROUPS = [*http1.GROUPS, *tls.GROUPS, *http2.GROUPS, *grpc.GROUPS]
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN = "<!-- begin of the tables: benches/hostile/hostile.py --write -->"
 END = "<!-- end of the tables -->"
 
 
-def verdicts(behaviour: Behaviour, tools: list) -> list[Verdict]:
-    """What each generator reports. Each gets a new server, because clients of the last one may linger."""
+def verdicts(
+    group: Group, behaviour: Behaviour, name: str, tools: list
+) -> list[Verdict]:
+    """What each variant of a generator reports. Each gets a new server, because clients of the last one may linger."""
+    usual = behaviour.instead or group.arguments
+    special = behaviour.prony if name == "Prony" else behaviour.peers.get(name, [])
+    arguments = [*usual.get(name, []), *special]
     said = []
     for tool in tools:
         server = Server(behaviour.converse, behaviour.accepts)
+        url = f"{behaviour.scheme or group.scheme}://127.0.0.1:{server.port}/"
         if not behaviour.listens:
             server.listener.close()
-            said.append(tool.load(f"http://127.0.0.1:{server.port}/", behaviour.prony))
+            said.append(tool.load(url, arguments))
             continue
         with server:
-            said.append(tool.load(f"http://127.0.0.1:{server.port}/", behaviour.prony))
+            said.append(tool.load(url, arguments))
     return said
 
 
@@ -61,14 +72,22 @@ def prony_cell(said: list[Verdict]) -> str:
     )
 
 
-def row(behaviour: Behaviour, columns: dict[str, list]) -> str:
+def quote(said: list[Verdict]) -> str:
+    """What Prony says of the first failure, as Markdown shows it unchanged."""
+    detail = next((verdict.detail for verdict in said if verdict.detail), "")
+    return detail.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def row(group: Group, behaviour: Behaviour, columns: dict[str, list]) -> str:
     cells = [behaviour.what]
     ours = None
     for name, tools in columns.items():
-        said = verdicts(behaviour, tools)
+        said = verdicts(group, behaviour, name, tools)
         if name == "Prony":
             ours = said[0]
             cells.append(prony_cell(said))
+            if group.quotes_prony:
+                cells.append(quote(said))
         else:
             differs = ours is not None and said[0].kind != ours.kind
             cells.append(f"**{said[0]}**" if differs else str(said[0]))
@@ -76,16 +95,30 @@ def row(behaviour: Behaviour, columns: dict[str, list]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def titles(group: Group, columns: dict[str, list]) -> list[str]:
+    said = ["what Prony says"] if group.quotes_prony and "Prony" in columns else []
+    ours = [name for name in columns if name == "Prony"]
+    peers = [name for name in columns if name != "Prony"]
+    return ["the server's misbehaviour", *ours, *said, *peers, "why"]
+
+
 def tables(columns: dict[str, list], only: list[str] | None):
-    for group, behaviours in GROUPS.items():
-        if only and group not in only:
+    for group in GROUPS:
+        if only and group.name not in only:
             continue
-        yield f"\n### {group}\n"
-        yield "| the server's misbehaviour | " + " | ".join(columns) + " | why |"
-        yield "|" + "---|" * (len(columns) + 2)
-        for behaviour in behaviours:
-            yield row(behaviour, columns)
-            print(f"{group}: {behaviour.what}", file=sys.stderr)
+        known = {
+            name: tools
+            for name, tools in columns.items()
+            if name == "Prony" or name in group.peers
+        }
+        heading = titles(group, known)
+        yield f"\n### {group.name}\n"
+        yield "| " + " | ".join(heading) + " |"
+        yield "|" + "---|" * len(heading)
+        group.prepare()
+        for behaviour in group.behaviours:
+            yield row(group, behaviour, known)
+            print(f"{group.name}: {behaviour.what}", file=sys.stderr)
 
 
 def write(path: Path, text: str) -> None:
@@ -110,13 +143,13 @@ def main() -> None:
     parser.add_argument(
         "--tool",
         nargs="+",
-        default=["prony", "wrk", "oha", "h2load"],
+        default=["prony", "wrk", "oha", "h2load", "ghz"],
         help="generators to run: the columns",
     )
     parser.add_argument(
         "--only",
         nargs="+",
-        choices=list(GROUPS),
+        choices=[group.name for group in GROUPS],
         help="groups of misbehaviours to serve",
     )
     parser.add_argument(

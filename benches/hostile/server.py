@@ -30,6 +30,18 @@ class Connection:
         head, _, self.received = self.received.partition(b"\r\n\r\n")
         return head
 
+    def read(self, length: int) -> bytes:
+        """Reads exactly that many bytes."""
+        while len(self.received) < length:
+            self.received += self._receive()
+        data, self.received = self.received[:length], self.received[length:]
+        return data
+
+    def read_some(self) -> bytes:
+        """Reads whatever comes next."""
+        data, self.received = self.received or self._receive(), b""
+        return data
+
     def waits_for_request(self, seconds: float) -> bool:
         """Whether a request comes within that time."""
         return bool(self.received or select.select([self.client], [], [], seconds)[0])
@@ -64,6 +76,11 @@ class Connection:
     def close(self) -> None:
         self.client.close()
         raise Gone
+
+    def finish(self) -> None:
+        """Closes after the client has: closing with unread bytes would reset the connection."""
+        self.half_close()
+        self.hang()
 
     def half_close(self) -> None:
         with contextlib.suppress(OSError):

@@ -74,7 +74,8 @@ def one(
         status = into_files(folder, [*command, *arguments.flags])
     if status == 130:
         raise KeyboardInterrupt
-    if status not in SOMETHING_MEASURED:
+    # A run that was refused exits with 1 too, but leaves no record.
+    if status not in SOMETHING_MEASURED or not store.is_file():
         said = (folder / "log.txt").read_text()
         sys.exit(f"prony run exited with {status}:\n{said}")
     # Written last and renamed when complete: this file marks the run as done.

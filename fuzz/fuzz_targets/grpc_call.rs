@@ -1,12 +1,13 @@
-//! Bytes from a server have the same meaning however they are split, and fill no memory.
+//! Bytes from a server have the same meaning for a call however they are split, and fill no memory.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use prony_load::Response;
-use prony_load::wire::grpc::{Call, CallWire, Malformed};
+use prony_load::wire::grpc::{Call, CallKind, Malformed};
 use prony_load::wire::h1::Collect;
-use prony_load::wire::{Fault, OnClose, Which, Whole, Wire};
+use prony_load::wire::h2::{H2Wire, StreamRequest};
+use prony_load::wire::{End, Fault, OnClose, Responses, Which, Wire};
 
 /// How a server starts: SETTINGS, a head, a message, trailers. The fuzzer continues after any number of them, as it
 /// would hardly find them by itself.
@@ -17,98 +18,123 @@ const BEGINNING: [&[u8]; 4] = [
     b"\0\0\x0f\x01\x05\0\0\0\x01\x40\x0bgrpc-status\x010",
 ];
 
+const KINDS: [CallKind; 4] = [
+    CallKind::Unary,
+    CallKind::ClientStreaming,
+    CallKind::ServerStreaming,
+    CallKind::Bidirectional,
+];
+
 /// What the bytes mean for one call.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    response: Option<(Response, Whole)>,
-    fault: Option<Fault>,
+    end: Option<End>,
+    response: Response,
+    messages: u64,
+    message: Option<String>,
+    result: Result<(), Fault>,
     close: Option<OnClose>,
 }
 
-fuzz_target!(|input: (u16, u8, &[u8])| {
-    let (cut, begun, bytes) = input;
+fuzz_target!(|input: (u16, u8, u8, &[u8])| {
+    let (cut, begun, kind, bytes) = input;
     if bytes.len() > 64 * 1024 {
         return;
     }
     let begun = usize::from(begun) % (BEGINNING.len() + 1);
     let bytes = [&BEGINNING[..begun].concat(), bytes].concat();
-    let whole = read([&bytes[..]]).expect("one piece has nothing after it");
-    if let Some((response, short)) = &whole.response {
-        assert_eq!(response.status, short.status);
-        assert_eq!(response.body.len() as u64, short.body_bytes);
-    }
+    let kind = KINDS[usize::from(kind) % KINDS.len()];
+    let request = request(kind);
+    let whole = read(&request, [&bytes[..]]);
+    check(kind, &whole);
     let cut = usize::from(cut) % (bytes.len() + 1);
-    let cut = [read([&bytes[..cut], &bytes[cut..]]), read(bytes.chunks(1))];
-    for outcome in cut.into_iter().flatten() {
-        assert_eq!(outcome, whole);
-    }
-    converse(&bytes);
+    assert_eq!(read(&request, [&bytes[..cut], &bytes[cut..]]), whole);
+    assert_eq!(read(&request, bytes.chunks(1)), whole);
 });
 
-fn wire() -> CallWire {
-    let call = Call::new("/prony.echo.v1.Echo/Unary", "localhost", b"\x0a\x01x").unwrap();
-    CallWire::new(&call)
+fn request(kind: CallKind) -> StreamRequest {
+    let messages = [b"\x0a\x01x".to_vec()];
+    let call = Call {
+        kind,
+        ..Call::unary("/prony.echo.v1.Echo/Unary", "localhost", &messages[0])
+    };
+    call.encode().unwrap()
 }
 
-fn flush(wire: &mut CallWire) {
-    assert!(wire.unsent().len() < 512 * 1024);
-    while !wire.unsent().is_empty() {
-        wire.sent(wire.unsent().len().div_ceil(2));
+fn check(kind: CallKind, outcome: &Outcome) {
+    match &outcome.end {
+        Some(End::Whole(whole)) => {
+            assert_eq!(outcome.response.status, whole.status);
+            assert_eq!(outcome.response.body.len() as u64, whole.body_bytes);
+            assert!(kind.streams_responses() || outcome.messages <= 1);
+        }
+        Some(End::Failed(Fault::Grpc(Malformed::TooEarly))) => {
+            panic!("a short message is sent at once");
+        }
+        _ => {}
     }
 }
 
-/// One call. `None` if the server sends GOAWAY between two pieces: how much of the second the wire reads is undefined
-/// then.
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Option<Outcome> {
-    let (mut wire, mut collect) = (wire(), Collect::default());
+/// Keeps the response to the one call.
+struct Kept {
+    collect: Collect,
+    messages: u64,
+}
+
+impl Responses for Kept {
+    fn begun(&mut self, position: usize) {
+        assert_eq!(position, 0);
+    }
+
+    fn keep(&mut self, position: usize) -> Option<&mut Collect> {
+        assert_eq!(position, 0);
+        Some(&mut self.collect)
+    }
+
+    fn events(&mut self, position: usize, count: u64) {
+        assert_eq!(position, 0);
+        self.messages += count;
+    }
+}
+
+fn read<'a>(request: &StreamRequest, pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {
+    let mut wire = H2Wire::new(std::slice::from_ref(request), true);
     wire.request(Which::default());
     flush(&mut wire);
-    let mut whole = None;
-    let mut fault = None;
-    for piece in pieces {
-        let keep = whole.is_none().then_some(&mut collect);
-        match wire.eat(piece, keep).map(|eaten| eaten.whole) {
-            Ok(came) => {
-                assert!(
-                    whole.is_none() || came.is_none(),
-                    "two responses to one call"
-                );
-                whole = whole.or(came);
-            }
-            Err(Fault::Ended(_)) if whole.is_some() => return None,
-            Err(came) => {
-                fault = Some(came);
-                break;
-            }
+    let mut kept = Kept {
+        collect: Collect::default(),
+        messages: 0,
+    };
+    let (mut end, mut message) = (None, None);
+    let result = pieces.into_iter().try_for_each(|mut bytes| {
+        loop {
+            let eaten = wire.eat(bytes, &mut kept)?;
+            bytes = &bytes[eaten.bytes..];
+            let Some(ended) = eaten.ended else {
+                assert!(bytes.is_empty() && !wire.has_more());
+                flush(&mut wire);
+                return Ok(());
+            };
+            assert!(end.is_none(), "two responses to one call");
+            assert_eq!(ended.position, 0);
+            end = Some(ended.end);
+            message = wire.message().map(str::to_owned);
         }
-        flush(&mut wire);
+    });
+    Outcome {
+        end,
+        response: kept.collect.into_response(),
+        messages: kept.messages,
+        message,
+        close: result.is_ok().then(|| wire.close()),
+        result,
     }
-    // A response followed by something forbidden: if both arrive at once, only the fault counts.
-    let whole = whole.filter(|_| fault.is_none());
-    let close = fault.is_none().then(|| wire.close());
-    if matches!(fault, Some(Fault::Grpc(Malformed::TooEarly))) {
-        panic!("a short message is sent at once");
-    }
-    Some(Outcome {
-        response: whole.map(|whole| (collect.into_response(), whole)),
-        fault,
-        close,
-    })
 }
 
-/// Calls until there is no response.
-fn converse(bytes: &[u8]) {
-    let mut wire = wire();
-    wire.request(Which::default());
-    for byte in bytes.chunks(1) {
-        flush(&mut wire);
-        match wire.eat(byte, None).map(|eaten| eaten.whole) {
-            Ok(Some(whole)) if whole.keep_alive => wire.request(Which::default()),
-            Ok(None) => {}
-            Ok(Some(_)) | Err(_) => {
-                wire.open();
-                wire.request(Which::default());
-            }
-        }
+fn flush(wire: &mut H2Wire<'_>) {
+    assert!(wire.unsent().len() < 512 * 1024);
+    while !wire.unsent().is_empty() {
+        let length = wire.unsent().len();
+        wire.sent(length.div_ceil(2));
     }
 }

@@ -1,28 +1,13 @@
-"""What servers do wrong, and a few things that only look wrong."""
+"""What servers do wrong with HTTP/1.1, and a few things that only look wrong."""
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from behaviour import CLOSE, HANG, RESET, Behaviour, Converse, Group, accepted_then
 from server import Connection
-
-Converse = Callable[[Connection], None]
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-@dataclass
-class Behaviour:
-    what: str
-    """The table's first column, in Markdown."""
-    converse: Converse
-    prony: list[str] = field(default_factory=list)
-    """More arguments for `prony load`."""
-    note: str = ""
-    """Why the outcome is as it is, if it is a choice."""
-    accepts: bool = True
-    listens: bool = True
 
 
 def always(response: bytes) -> Converse:
@@ -148,11 +133,6 @@ def by_byte(response: bytes, seconds: float) -> Converse:
     return pieces([response[at : at + 1] for at in range(len(response))], seconds)
 
 
-def accepted_then(end: Callable[[Connection], None]) -> Converse:
-    return lambda connection: end(connection)
-
-
-HANG, CLOSE, RESET = Connection.hang, Connection.close, Connection.reset
 LINES = [
     b"HTTP/1.1 200 OK\r\n",
     *[b"X: y\r\n"] * 40,
@@ -164,8 +144,8 @@ AS_5_2 = "RFC 9112, 5.2: a fold is a space"
 HALF = "the extra bytes fail the next request over that connection"
 EXPECT = ["--expect-body", "hello", "--check-every", "1"]
 
-GROUPS: dict[str, list[Behaviour]] = {
-    "Head": [
+GROUPS = [
+    Group("Head", [
         Behaviour("nothing wrong, for comparison", always(HELLO)),
         Behaviour("lines that end in LF alone", always(HELLO.replace(b"\r\n", b"\n")), note=LENIENT),
         Behaviour("`Content-Length:` with its value on a folded line", length(b"\r\n 5"), note=AS_5_2),
@@ -187,8 +167,8 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("a header of 70 KiB", head(b"X: " + b"y" * 70 * 1024, b"Content-Length: 5", body=b"hello"),
                   note="Prony reads heads of at most 64 KiB"),
         Behaviour("an endless head", endless(b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 1000)),
-    ],
-    "Status": [
+    ]),
+    Group("Status", [
         Behaviour("404", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 404 Not Found")),
         Behaviour("500", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 500 Oops")),
         Behaviour("503 to every fourth request", nth(4, HELLO, HELLO.replace(b"200 OK", b"503 No"))),
@@ -198,8 +178,8 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("204 with a body", head(b"Content-Length: 5", body=b"hello", status=b"HTTP/1.1 204 No Content"),
                   note="204 has no body, so these bytes are extra"),
         Behaviour("304 with a Content-Length and no body", head(b"Content-Length: 5", status=b"HTTP/1.1 304 Same")),
-    ],
-    "Content-Length": [
+    ]),
+    Group("Content-Length", [
         Behaviour("`5, 5`", length(b"5, 5"), note="RFC 9112, 6.3: equal values are one"),
         Behaviour("5 and 6", head(b"Content-Length: 5", b"Content-Length: 6", body=b"hello")),
         Behaviour("`-5`", length(b"-5")),
@@ -214,8 +194,8 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("a second response to each request, together with the first", always(HELLO + HELLO)),
         Behaviour("none, and closes", then(b"HTTP/1.1 200 OK\r\n\r\nhello", CLOSE), note="the close ends the body"),
         Behaviour("none, and does not close", always(b"HTTP/1.1 200 OK\r\n\r\nhello")),
-    ],
-    "Chunks": [
+    ]),
+    Group("Chunks", [
         Behaviour("nothing wrong, for comparison", chunks(b"5\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size one too large", chunks(b"6\r\nhello\r\n0\r\n\r\n")),
         Behaviour("a size one too small", chunks(b"4\r\nhello\r\n0\r\n\r\n")),
@@ -240,8 +220,8 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("in HTTP/1.0 with keep-alive", head(b"Connection: keep-alive", b"Transfer-Encoding: chunked",
                   body=b"5\r\nhello\r\n0\r\n\r\n", status=b"HTTP/1.0 200 OK"),
                   note="RFC 9112, 6.1: read, and the connection closed"),
-    ],
-    "Closing": [
+    ]),
+    Group("Closing", [
         Behaviour("closes after each response, without notice", then(HELLO, CLOSE), note="no error, but a reconnect"),
         Behaviour("resets after each response", then(HELLO, RESET), note="no error, but a reconnect"),
         Behaviour("closes only its side after each response", shut(HELLO)),
@@ -255,8 +235,8 @@ GROUPS: dict[str, list[Behaviour]] = {
         Behaviour("sends first: `SSH-2.0-x`", at_once(b"SSH-2.0-x\r\n", HANG)),
         Behaviour("nobody listens", accepted_then(CLOSE), listens=False),
         Behaviour("listens and never accepts", accepted_then(HANG), accepts=False),
-    ],
-    "Time": [
+    ]),
+    Group("Time", [
         Behaviour("never responds", then(b"", HANG)),
         Behaviour("stalls within the body", then(HELLO[:-2], HANG)),
         Behaviour("stalls after 5 responses", stalls_after(5)),
@@ -266,13 +246,13 @@ GROUPS: dict[str, list[Behaviour]] = {
                   note="the timeout applies to the whole response"),
         Behaviour("an endless body", endless(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65536)),
         Behaviour("urgent data in the head", urgent),
-    ],
-    "Content": [
+    ]),
+    Group("Content", [
         Behaviour("another body of the same length", always(HELLO.replace(b"hello", b"jello")), EXPECT,
                   note="only Prony knows what to expect"),
         Behaviour("another body in every 10th response", nth(10, HELLO, HELLO.replace(b"hello", b"jello")), EXPECT,
                   note="only Prony knows what to expect"),
         Behaviour("another length", always(HELLO.replace(b": 5", b": 4")[:-1]), EXPECT,
                   note="only Prony knows what to expect"),
-    ],
-}  # fmt: skip
+    ]),
+]  # fmt: skip
