@@ -141,6 +141,8 @@ async fn serve(io: DuplexStream, plan: Arc<Plan>) {
         .max_frame_size(plan.frame)
         .header_table_size(plan.table)
         .max_concurrent_streams(plan.most_streams)
+        // It takes more than 20 cancelled requests for an attack.
+        .max_pending_accept_reset_streams(plan.exchanges.len())
         .handshake(io)
         .await;
     // A client that cancels all of its requests is gone by then.
@@ -237,6 +239,7 @@ struct Client<'a> {
     buffer: Vec<u8>,
     /// How many bytes it has received.
     received: usize,
+    is_server_gone: bool,
 }
 
 impl Client<'_> {
@@ -289,9 +292,15 @@ impl Client<'_> {
         poll_fn(|context| {
             let unsent = self.wire.unsent();
             if !unsent.is_empty()
+                && !self.is_server_gone
                 && let Poll::Ready(sent) = Pin::new(&mut self.io).poll_write(context, unsent)
             {
-                self.wire.sent(sent.unwrap());
+                match sent {
+                    Ok(sent) => self.wire.sent(sent),
+                    // It owes nothing more, but what it has sent is still to be read.
+                    Err(_) if self.plan.most_requests.is_some() => self.is_server_gone = true,
+                    Err(error) => panic!("cannot send: {error}"),
+                }
                 return Poll::Ready(None);
             }
             let mut buffer = ReadBuf::new(&mut self.buffer);
@@ -387,6 +396,7 @@ async fn converse(plan: Plan) {
         whole: BTreeMap::new(),
         buffer: vec![0; plan.read],
         received: 0,
+        is_server_gone: false,
     };
     client.run().await;
     let (whole, waiting) = (client.whole, client.waiting);
