@@ -47,7 +47,7 @@ fn load(plan: &LoadPlan) -> LoadResult {
 /// The result of one load on a scripted server, on either side.
 struct Measured {
     client: LatencyHistogram,
-    /// From the request's arrival at the server to the send of the response.
+    /// From the request's arrival at the server until the server begins to send the response.
     server: Latencies,
     /// What the machine and the two programs may have added to a latency.
     disturbance: Duration,
@@ -78,7 +78,9 @@ fn measure(script: &Script, requests: u64) -> Measured {
     let lag = Duration::from_nanos(open.schedule_lag_ns.unwrap().p999);
     Measured {
         client: LatencyHistogram::from_base64(&result.histogram).unwrap(),
-        server: responded.iter().map(|one| one.left - one.arrived).collect(),
+        server: (responded.iter())
+            .map(|one| one.send_began - one.arrived)
+            .collect(),
         disturbance: overslept.at(0.999) + delay.at(0.999) + lag,
     }
 }

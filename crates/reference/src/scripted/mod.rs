@@ -33,6 +33,8 @@ pub struct Responded {
     /// When its response was due. With several workers, an earlier request of the same connection may take longer; the
     /// response then leaves with that one's.
     pub due: Duration,
+    /// Just before the response was sent: no client had it earlier.
+    pub send_began: Duration,
     /// When the kernel had the response.
     pub left: Duration,
 }

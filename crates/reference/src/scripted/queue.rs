@@ -188,6 +188,7 @@ impl Queue {
                 on_response(Responded {
                     arrived: request.arrived,
                     due: request.due,
+                    send_began: now,
                     left: self.alarm.now()?,
                 });
             }
