@@ -297,7 +297,7 @@ impl Client<'_> {
             {
                 match sent {
                     Ok(sent) => self.wire.sent(sent),
-                    // It owes nothing more, but what it has sent is still to be read.
+                    // The server has closed the connection, but its last frames are still to be read.
                     Err(_) if self.plan.most_requests.is_some() => self.is_server_gone = true,
                     Err(error) => panic!("cannot send: {error}"),
                 }
