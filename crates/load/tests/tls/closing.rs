@@ -15,8 +15,7 @@ fn shaken(certificate: &Certificate, test: impl Fn(Channel<H1Wire<'_>>, Server))
     let set = requests(b"");
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut channel = channel(&set, &client(&certificate.trusted()));
-        let config = certificate.server_of(&[version], None);
-        let mut server = Server::new(&Arc::new(config));
+        let mut server = Server::with(certificate, version);
         shake(&mut channel, &mut server).unwrap();
         test(channel, server);
     }

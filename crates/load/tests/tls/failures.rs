@@ -54,7 +54,7 @@ fn the_server_learns_why_its_certificate_is_refused() {
     let set = requests(b"");
     for version in [&TLS12, &TLS13] {
         let mut channel = channel(&set, &client(&trusted.trusted()));
-        let mut server = Server::new(&Arc::new(shown.server_of(&[version], None)));
+        let mut server = Server::with(&shown, version);
         shake(&mut channel, &mut server).unwrap_err();
         // What failed goes on failing, and wants nothing more.
         assert!(channel.eat(b"", &mut Collect::default()).is_err());
@@ -188,8 +188,7 @@ fn a_changed_record_does_not_decrypt() {
     let set = requests(b"");
     for version in [&TLS12, &TLS13] {
         let mut channel = channel(&set, &client(&certificate.trusted()));
-        let config = certificate.server_of(&[version], None);
-        let mut server = Server::new(&Arc::new(config));
+        let mut server = Server::with(&certificate, version);
         shake(&mut channel, &mut server).unwrap();
         channel.request(Which::default());
         send(&mut channel, &mut server).unwrap();

@@ -1,6 +1,6 @@
 //! Loads over TLS and sockets, by both event loops.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -11,43 +11,47 @@ use std::time::Duration;
 use prony_load::tls::{HttpVersion, Offer, TlsSettings};
 use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, exchange, run};
 use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
+use rustls::StreamOwned;
 use rustls::server::{ServerConfig, ServerConnection};
 
 use super::peer::{Certificate, response};
 
 const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Epoll, EventLoopChoice::IoUring];
 
-/// Serves each connection in a thread of its own until the test ends. It responds with `body` when as many bytes as
-/// `request` has have arrived.
-fn serve(config: ServerConfig, request: usize, body: &[u8]) -> SocketAddr {
+type TlsStream = StreamOwned<ServerConnection, TcpStream>;
+
+/// Converses over each connection in a thread of its own until the test ends. An error is the end of a connection.
+fn serve(
+    config: ServerConfig,
+    converse: impl Fn(TlsStream) -> io::Result<()> + Clone + Send + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let (config, response) = (Arc::new(config), Arc::new(response(body)));
+    let config = Arc::new(config);
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (config, response) = (config.clone(), response.clone());
-            // An error is the end of a connection.
-            thread::spawn(move || converse(stream?, config, request, &response));
+            let (config, converse) = (config.clone(), converse.clone());
+            thread::spawn(move || {
+                let tls = ServerConnection::new(config).map_err(io::Error::other)?;
+                converse(StreamOwned::new(tls, stream?))
+            });
         }
     });
     address
 }
 
-fn converse(
-    stream: TcpStream,
-    config: Arc<ServerConfig>,
-    request: usize,
-    response: &[u8],
-) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let tls = ServerConnection::new(config).map_err(std::io::Error::other)?;
-    let mut stream = rustls::StreamOwned::new(tls, stream);
-    let mut bytes = vec![0; request];
-    loop {
-        stream.read_exact(&mut bytes)?;
-        stream.write_all(response)?;
-        stream.flush()?;
-    }
+/// Responds with `body` when as many bytes as `request` has have arrived.
+fn serve_at_once(config: ServerConfig, request: usize, body: &[u8]) -> SocketAddr {
+    let response = response(body);
+    serve(config, move |mut stream| {
+        stream.sock.set_nodelay(true)?;
+        let mut bytes = vec![0; request];
+        loop {
+            stream.read_exact(&mut bytes)?;
+            stream.write_all(&response)?;
+            stream.flush()?;
+        }
+    })
 }
 
 fn request(address: SocketAddr, body: &[u8]) -> (HttpUrl, Request) {
@@ -66,7 +70,7 @@ fn load(
     // Every port has five digits, and so all requests one length.
     let any = SocketAddr::from(([127, 0, 0, 1], 10_000));
     let length = request(any, sent).1.bytes().len();
-    let address = serve(certificate.server(), length, received);
+    let address = serve_at_once(certificate.server(), length, received);
     let offer = Offer::Only(HttpVersion::Http1);
     let client = settings.client("localhost", offer).unwrap();
     let loads = LOOPS.map(|event_loop| {
@@ -149,28 +153,17 @@ fn a_server_that_is_not_trusted_gets_no_request() {
 
 /// Shakes hands after `handshake`, and responds to each request after `each`.
 fn serve_late(config: ServerConfig, handshake: Duration, each: Duration) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let config = Arc::new(config);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let config = config.clone();
-            thread::spawn(move || {
-                thread::sleep(handshake);
-                let tls = ServerConnection::new(config).map_err(std::io::Error::other)?;
-                let mut stream = rustls::StreamOwned::new(tls, stream?);
-                // One request is one record.
-                while stream.read(&mut [0; 1024]).is_ok_and(|length| length > 0) {
-                    thread::sleep(each);
-                    stream.write_all(&response(b"ok"))?;
-                    stream.flush()?;
-                }
-                // The client reads the alert, if there is one, before the end.
-                stream.sock.read_to_end(&mut Vec::new())
-            });
+    serve(config, move |mut stream| {
+        thread::sleep(handshake);
+        // One request is one record.
+        while stream.read(&mut [0; 1024]).is_ok_and(|length| length > 0) {
+            thread::sleep(each);
+            stream.write_all(&response(b"ok"))?;
+            stream.flush()?;
         }
-    });
-    address
+        // The client reads the alert, if there is one, before the end.
+        stream.sock.read_to_end(&mut Vec::new()).map(drop)
+    })
 }
 
 /// One connection to that server, which proves nothing of itself.
@@ -304,26 +297,15 @@ fn a_close_notify_ends_the_connection_even_if_the_server_keeps_it_open() {
 
 /// Responds to the first request of each connection, says that nothing follows, and waits for the client to close.
 fn serve_one_each(config: ServerConfig, response: &'static [u8]) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let config = Arc::new(config);
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let config = config.clone();
-            thread::spawn(move || {
-                let tls = ServerConnection::new(config).map_err(std::io::Error::other)?;
-                let mut stream = rustls::StreamOwned::new(tls, stream?);
-                // One request is one record.
-                let _ = stream.read(&mut [0; 1024])?;
-                stream.write_all(response)?;
-                stream.flush()?;
-                // A segment of its own, that crosses with the next request.
-                thread::sleep(Duration::from_millis(1));
-                stream.conn.send_close_notify();
-                stream.flush()?;
-                stream.sock.read_to_end(&mut Vec::new())
-            });
-        }
-    });
-    address
+    serve(config, move |mut stream| {
+        // One request is one record.
+        let _ = stream.read(&mut [0; 1024])?;
+        stream.write_all(response)?;
+        stream.flush()?;
+        // A segment of its own, that crosses with the next request.
+        thread::sleep(Duration::from_millis(1));
+        stream.conn.send_close_notify();
+        stream.flush()?;
+        stream.sock.read_to_end(&mut Vec::new()).map(drop)
+    })
 }

@@ -107,8 +107,7 @@ fn any_certificate_will_do_if_the_settings_say_so() {
     let set = requests(b"");
     for version in [&TLS12, &TLS13] {
         let mut channel = channel(&set, &client(&settings));
-        let config = certificate.server_of(&[version], None);
-        let mut server = Server::new(&Arc::new(config));
+        let mut server = Server::with(&certificate, version);
         shake(&mut channel, &mut server).unwrap();
         exchange(&mut channel, &mut server, b"ok");
     }

@@ -13,7 +13,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
-use rustls::{RootCertStore, ServerConnection, crypto::ring};
+use rustls::{RootCertStore, ServerConnection, SupportedProtocolVersion, crypto::ring};
 use tempfile::TempDir;
 
 /// A certificate, its key, and the folder with both as PEM files.
@@ -98,7 +98,7 @@ impl Certificate {
     /// A server of some versions, which requires that client certificate.
     pub fn server_of(
         &self,
-        versions: &[&'static rustls::SupportedProtocolVersion],
+        versions: &[&'static SupportedProtocolVersion],
         client: Option<&Self>,
     ) -> ServerConfig {
         let provider = Arc::new(ring::default_provider());
@@ -133,6 +133,11 @@ pub struct Server {
 }
 
 impl Server {
+    /// One that presents `certificate`, and supports that version of TLS alone.
+    pub fn with(certificate: &Certificate, version: &'static SupportedProtocolVersion) -> Self {
+        Self::new(&Arc::new(certificate.server_of(&[version], None)))
+    }
+
     pub fn new(config: &Arc<ServerConfig>) -> Self {
         let mut tls = ServerConnection::new(config.clone()).unwrap();
         tls.set_buffer_limit(None);

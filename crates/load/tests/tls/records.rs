@@ -16,8 +16,7 @@ fn the_server_may_split_its_bytes_anywhere() {
     let set = requests(b"");
     for version in [&TLS12, &TLS13] {
         let mut channel = channel(&set, &client(&certificate.trusted()));
-        let config = certificate.server_of(&[version], None);
-        let mut server = Server::new(&Arc::new(config));
+        let mut server = Server::with(&certificate, version);
         let mut responses = Vec::new();
         let mut is_requested = false;
         for _ in 0..8 {
@@ -206,8 +205,7 @@ proptest! {
         let version = if is_old { &TLS12 } else { &TLS13 };
         CERTIFICATE.with(|certificate| {
             let mut channel = channel(&set, &client(&certificate.trusted()));
-            let config = certificate.server_of(&[version], None);
-            let mut server = Server::new(&Arc::new(config));
+            let mut server = Server::with(certificate, version);
             shake(&mut channel, &mut server).unwrap();
             for _ in &bodies {
                 channel.request(Which::default());
