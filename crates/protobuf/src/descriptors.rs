@@ -55,7 +55,7 @@ impl Descriptors {
         if let Some(known) = self.files.get(&name) {
             return match known.encoded == encoded || known.descriptor == descriptor {
                 true => Ok(name),
-                false => Err(invalid(&name, "there are two different files of this name")),
+                false => Err(invalid(&name, "two different files have this name")),
             };
         }
         check(&descriptor)?;

@@ -53,9 +53,9 @@ pub mod failure {
     }
 
     failures! {
-        NOT_PROTOBUF = 3, "the message is not the one of this method";
+        NOT_PROTOBUF = 3, "the message is not a request of this method";
         TOO_LONG = 8, "a message is longer than 4 MiB";
-        NO_ROOM = 8, "too much of the calls over this connection is unfinished";
+        NO_ROOM = 8, "the unfinished calls of this connection hold too many bytes";
         NO_METHOD = 12, "no such method";
         COMPRESSED = 12, "compressed messages are not supported";
         PREFIX = 13, "a message has an invalid prefix";

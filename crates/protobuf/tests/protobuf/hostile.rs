@@ -112,10 +112,7 @@ fn two_files_of_one_name_are_refused() {
         importing("a.proto", &[], 0),
         importing("a.proto", &["b.proto"], 0),
     ];
-    assert_eq!(
-        error(files),
-        "a.proto: there are two different files of this name"
-    );
+    assert_eq!(error(files), "a.proto: two different files have this name");
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub enum Failure {
     Renegotiation,
     #[error("the server violated the TLS protocol: {0}")]
     Misbehaved(String),
-    #[error("the keys of the TLS connection must not encrypt any more records")]
+    #[error("the TLS connection has used up its keys: they may not encrypt another record")]
     KeysUsedUp,
     #[error("TLS failed: {0}")]
     Other(String),
