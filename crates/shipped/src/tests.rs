@@ -1,0 +1,202 @@
+use std::collections::BTreeMap;
+use std::fs::{self, File, FileTimes, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use tempfile::{TempDir, tempdir};
+
+use crate::unpack::unpack;
+use crate::{FOLDERS, NAME, UnpackError, archive};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The contents of all files below `folder`, by path, without what builds leave behind.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    const LEFT_BEHIND: [&str; 4] = ["target", "node_modules", "__pycache__", "zig-out"];
+    let mut found = BTreeMap::new();
+    let mut pending = FOLDERS.map(|name| folder.join(name)).to_vec();
+    while let Some(path) = pending.pop() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_file() && !name.starts_with('.') {
+            let relative = path.strip_prefix(folder).unwrap().to_owned();
+            found.insert(relative, fs::read(&path).unwrap());
+        } else if path.is_dir() && !name.starts_with('.') && !LEFT_BEHIND.contains(&name) {
+            pending.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        }
+    }
+    found
+}
+
+/// A folder with an executable and a plain file in `servers/`, and what Git ignores.
+fn sources() -> TempDir {
+    let root = tempdir().unwrap();
+    for folder in FOLDERS {
+        fs::create_dir(root.path().join(folder)).unwrap();
+    }
+    let write = |path: &str, mode: u32| {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, path.to_str().unwrap().len().to_string()).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    };
+    fs::write(root.path().join(".gitignore"), "servers/*/target/\n*.pyc\n").unwrap();
+    write("servers/a/run", 0o700);
+    write("servers/a/server.toml", 0o664);
+    write("servers/a/target/artefact", 0o755);
+    write("servers/a/x.pyc", 0o644);
+    write("suites/.hidden", 0o644);
+    write("elsewhere/file", 0o644);
+    root
+}
+
+fn packed(root: &Path) -> Vec<u8> {
+    archive::pack(root, &archive::files(root).unwrap()).unwrap()
+}
+
+/// The names of the entries of a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().unwrap();
+    let mut names: Vec<String> = entries.map(|entry| name(entry.unwrap())).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_file_of_the_repository_is_unpacked_to_the_byte() {
+    let parent = tempdir().unwrap();
+    let folder = crate::unpack(&parent.path().join("new/folder")).unwrap();
+    assert_eq!(folder, parent.path().join("new/folder").join(NAME));
+    let expected = contents(&repository());
+    assert!(expected.contains_key(Path::new("servers/go-nethttp/server.toml")));
+    // Whole contents would be a long message.
+    let unpacked = contents(&folder);
+    assert!(unpacked.keys().eq(expected.keys()), "{:?}", unpacked.keys());
+    for (path, contents) in expected {
+        assert!(unpacked[&path] == contents, "{} differs", path.display());
+    }
+    let mut folders = FOLDERS.map(str::to_owned);
+    folders.sort();
+    assert_eq!(names(&folder), folders);
+}
+
+#[test]
+fn the_folders_are_those_that_are_packed() {
+    assert_eq!(FOLDERS, archive::FOLDERS);
+}
+
+#[test]
+fn only_sources_are_packed_and_executables_stay_executable() {
+    let root = sources();
+    let parent = tempdir().unwrap();
+    let folder = unpack(&packed(root.path()), "x", parent.path()).unwrap();
+    assert_eq!(names(&folder), ["servers"]);
+    assert_eq!(names(&folder.join("servers/a")), ["run", "server.toml"]);
+    let mode = |path: &str| {
+        fs::metadata(folder.join(path))
+            .unwrap()
+            .permissions()
+            .mode()
+    };
+    assert_eq!(mode("servers/a/run") & 0o777, 0o755);
+    assert_eq!(mode("servers/a/server.toml") & 0o777, 0o644);
+    assert_eq!(mode("") & 0o555, 0o555, "other users can read the folder");
+}
+
+#[test]
+fn the_same_files_give_the_same_archive() {
+    let root = sources();
+    let before = packed(root.path());
+    let file = File::open(root.path().join("servers/a/run")).unwrap();
+    let old = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
+    file.set_times(old).unwrap();
+    fs::set_permissions(
+        root.path().join("servers/a/run"),
+        Permissions::from_mode(0o777),
+    )
+    .unwrap();
+    assert!(packed(root.path()) == before);
+    fs::write(root.path().join("servers/a/run"), "2").unwrap();
+    assert!(packed(root.path()) != before);
+}
+
+#[test]
+fn a_missing_folder_fails_the_build() {
+    let root = sources();
+    fs::remove_dir(root.path().join("drivers")).unwrap();
+    let error = archive::files(root.path()).unwrap_err().to_string();
+    assert!(error.contains("drivers"), "{error}");
+}
+
+#[test]
+fn an_unpacked_folder_is_used_as_it_is() {
+    let parent = tempdir().unwrap();
+    let folder = crate::unpack(parent.path()).unwrap();
+    fs::write(folder.join("suites/mine.toml"), "").unwrap();
+    assert_eq!(crate::unpack(parent.path()).unwrap(), folder);
+    assert!(folder.join("suites/mine.toml").exists());
+}
+
+#[test]
+fn a_half_unpacked_folder_is_never_used_and_is_removed_after_an_hour() {
+    let parent = tempdir().unwrap();
+    let half = |name: &str, age: Duration| {
+        let folder = parent.path().join(name);
+        fs::create_dir_all(folder.join("servers/half")).unwrap();
+        let times = FileTimes::new().set_modified(SystemTime::now() - age);
+        File::open(&folder).unwrap().set_times(times).unwrap();
+    };
+    half(".unpacking-new", Duration::from_secs(10 * 60));
+    half(".unpacking-old", Duration::from_secs(2 * 60 * 60));
+    half("somebody's", Duration::from_secs(2 * 60 * 60));
+    let folder = crate::unpack(parent.path()).unwrap();
+    assert!(!folder.join("servers/half").exists());
+    assert_eq!(names(parent.path()), [".unpacking-new", NAME, "somebody's"]);
+}
+
+#[test]
+fn many_at_once_get_the_same_whole_folder() {
+    const THREADS: usize = 8;
+    let parent = tempdir().unwrap();
+    let begin = Barrier::new(THREADS);
+    let expected = contents(&repository()).len();
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                begin.wait();
+                let folder = crate::unpack(parent.path()).unwrap();
+                assert_eq!(contents(&folder).len(), expected);
+            });
+        }
+    });
+    assert_eq!(names(parent.path()), [NAME]);
+}
+
+#[test]
+fn errors_name_the_path_and_leave_nothing() {
+    let parent = tempdir().unwrap();
+    let file = parent.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = crate::unpack(&file.join("shipped")).unwrap_err();
+    assert!(matches!(&error, UnpackError::Folder { path, .. } if *path == file.join("shipped")));
+    assert!(
+        error.to_string().contains(file.to_str().unwrap()),
+        "{error}"
+    );
+
+    let error = unpack(crate::ARCHIVE, "file", parent.path()).unwrap_err();
+    assert!(matches!(&error, UnpackError::Rename { path, .. } if *path == file));
+
+    let error = unpack(&crate::ARCHIVE[..1000], "part", parent.path()).unwrap_err();
+    assert!(matches!(error, UnpackError::Write { .. }));
+    assert_eq!(names(parent.path()), ["file"]);
+}
