@@ -4,6 +4,7 @@
 mod adaptive;
 mod message;
 mod plan;
+mod project_file;
 mod response;
 pub mod run;
 mod suite;
@@ -11,6 +12,7 @@ mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
+pub use project_file::{ProjectFile, ProjectFileError};
 pub use response::{AssetError, ExpectedResponse};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
 pub use workload::{DeclaredResponse, ExpectedBody, Request, Workload, Workloads};

@@ -1,7 +1,7 @@
 //! Workloads: a request and its one expected response.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -19,12 +19,17 @@ pub struct Workload {
     /// The name of its file, without `.toml`.
     #[serde(skip)]
     pub id: String,
-    /// Its name in tables.
+    /// The folder of that file.
+    #[serde(skip)]
+    pub folder: PathBuf,
+    /// Its name in tables; by default its id.
+    #[serde(default)]
     pub title: String,
     /// Its description, one sentence.
+    #[serde(default)]
     pub about: String,
     /// The benchmark that it comes from.
-    pub origin: String,
+    pub origin: Option<String>,
     /// The request.
     pub request: Request,
     /// The expected response.
@@ -184,7 +189,26 @@ impl Workload {
     /// Reads `<folder>/<id>.toml`.
     fn read(folder: &Path, id: String) -> Result<Self, FileError> {
         let workload: Self = prony_manifest::read(&folder.join(format!("{id}.toml")))?;
-        Ok(Self { id, ..workload })
+        Ok(workload.named(id, folder))
+    }
+
+    /// The same with an id, from a file in `folder`.
+    pub fn named(self, id: String, folder: &Path) -> Self {
+        let title = match self.title.is_empty() {
+            true => id.clone(),
+            false => self.title,
+        };
+        Self {
+            id,
+            title,
+            folder: folder.to_owned(),
+            ..self
+        }
+    }
+
+    /// Whether the other has the same request and expected response, so that a server that serves one serves both.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        (&self.request, &self.response) == (&other.request, &other.response)
     }
 
     /// How its requests and responses travel.
@@ -204,6 +228,11 @@ impl Workloads {
         ids.map(|id| Ok((id.clone(), Workload::read(folder, id)?)))
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+
+    /// Adds one, unless there already is one with its id.
+    pub fn add(&mut self, workload: Workload) {
+        self.0.entry(workload.id.clone()).or_insert(workload);
     }
 
     /// All of them, sorted by id.
@@ -324,8 +353,8 @@ log_lines = 1
             ("sse", "Server-sent page")
         );
         assert_eq!(
-            (sse.about.as_str(), sse.origin.as_str()),
-            ("A page as one event.", "datastar")
+            (sse.about.as_str(), sse.origin.as_deref()),
+            ("A page as one event.", Some("datastar"))
         );
         let request = Request::Http {
             method: "GET".into(),

@@ -8,7 +8,8 @@ fn workload(body: ExpectedBody) -> Workload {
         id: "w".into(),
         title: String::new(),
         about: String::new(),
-        origin: String::new(),
+        origin: None,
+        folder: Default::default(),
         request: Request::Http {
             method: "GET".into(),
             path: "/".into(),

@@ -46,13 +46,14 @@ pub enum TaskError {
 }
 
 impl Task {
-    /// Reads the workload's expected response, whose body may be a file in the layout's `assets`, and the layout's
-    /// certificate if the workload needs it.
+    /// Reads the workload's expected response, whose body may be a file of its assets, and the layout's certificate if
+    /// the workload needs it.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, TaskError> {
         let protocol = workload.protocol();
+        let assets = layout.assets_for(&workload.folder);
         let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
         Ok(Self {
-            expected: ExpectedResponse::new(workload, &layout.assets())?.into(),
+            expected: ExpectedResponse::new(workload, &assets)?.into(),
             tls: tls.transpose()?,
             workload: workload.clone(),
         })

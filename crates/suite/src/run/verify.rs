@@ -201,7 +201,7 @@ pub(super) fn start(
         supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        assets: bench.layout.assets(),
+        assets: bench.layout.assets_for(&built.folder),
         certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
         log: bench.logs.join(format!("{name}.log")),
     };
