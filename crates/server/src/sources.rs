@@ -49,7 +49,7 @@ pub fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     Ok(walk.files)
 }
 
-/// The same without what Git ignores, for a folder that is not Prony's alone.
+/// The same without what the `.gitignore` files in it name, for a folder that is not Prony's alone.
 ///
 /// # Errors
 /// If a folder cannot be read, or there are too many files.
@@ -62,6 +62,8 @@ pub fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     };
     let walk = WalkBuilder::new(folder)
         .require_git(false)
+        // Git ignores all of `.prony`, where revisions are checked out.
+        .parents(false)
         .max_depth(Some(DEEPEST))
         .filter_entry(is_source)
         .build();

@@ -89,6 +89,14 @@ impl ProjectFile {
         }
     }
 
+    /// The file with this text, as if it were at `path`.
+    ///
+    /// # Errors
+    /// If it is invalid, with file, line and field.
+    pub fn of(path: &Path, text: &str, known: &Workloads) -> Result<Self, ProjectFileError> {
+        Self::parse(&Source::new(path, text), path, known)
+    }
+
     fn parse(source: &Source, path: &Path, known: &Workloads) -> Result<Self, ProjectFileError> {
         let raw: RawProject = source.parse()?;
         let folder = path.parent().unwrap_or(Path::new(""));

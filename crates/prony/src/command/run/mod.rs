@@ -14,23 +14,24 @@ use prony_present::words::plural;
 use prony_report::RunSummary;
 use prony_server::FreePorts;
 use prony_store::Store;
-use prony_suite::Suite;
 use prony_suite::run::{Finished, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
 use crate::exit::{self, FAILURE, INTERRUPTED, Outcome, Usage, interrupt_on_signals, usage};
-use crate::project;
+use crate::project::{self, Project};
 use crate::view::{listing, minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
-    let ground = Ground::survey(&layout, arguments)?;
+    let project = Project::open(project)?;
+    let ground = Ground::survey(&project, arguments)?;
     if arguments.all {
         return run_all(&ground, arguments);
     }
-    let chosen = match ground.choose(&arguments.suite, arguments)? {
+    let named = arguments.suite.as_deref();
+    let suite = named.unwrap_or_else(|| project.default_suite());
+    let chosen = match ground.choose(suite, arguments)? {
         Choice::Chosen(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
@@ -108,7 +109,7 @@ fn choose_all<'a>(
 ) -> Result<Vec<Intent<'a>>, Box<dyn Error>> {
     let mut suites = Vec::new();
     let mut something = false;
-    for id in Suite::ids(&ground.layout.suites())? {
+    for id in ground.project.default_suites()? {
         let intent = match ground.choose(&id, arguments) {
             Ok(Choice::Chosen(chosen)) => Ok(chosen),
             Ok(Choice::Nothing(why)) => Err(SuiteEnd::without_a_run(format!("left out: {why}"), 0)),
@@ -137,7 +138,7 @@ impl<'a> SuiteSession<'a> {
         Ok(Self {
             ground,
             arguments,
-            store: arguments.store.open(ground.layout)?,
+            store: arguments.store.open(&ground.project.layout)?,
             interrupt: interrupt_on_signals()?,
         })
     }
@@ -152,7 +153,7 @@ impl<'a> SuiteSession<'a> {
         let request = RunRequest {
             bench: arguments
                 .build
-                .bench(ground.layout, cpus, &id, &self.interrupt)?,
+                .bench(&ground.project.layout, cpus, &id, &self.interrupt)?,
             suite: &chosen.suite,
             servers: chosen.servers,
             tasks: chosen.tasks,
@@ -169,7 +170,7 @@ impl<'a> SuiteSession<'a> {
         };
         let finished = run_progress::run(request, &self.store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(ground.layout, &finished, &comparison);
+        let files = report_files::write_finished(&ground.project.layout, &finished, &comparison);
         if let Ok(files) = &files {
             let places = report_files::places(files, &self.store, &finished.run);
             outln!("{places}\n");
