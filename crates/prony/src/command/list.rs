@@ -140,12 +140,14 @@ fn workloads(layout: &Layout) -> Result<String, Box<dyn Error>> {
     let mut rows = Vec::new();
     for workload in workloads.iter() {
         let request = match &workload.request {
-            Request::Http { method, path, .. } => format!("{method} {path}"),
+            Request::Http(request) => format!("{} {}", request.method, request.path),
             Request::Grpc { path, .. } => format!("call {path}"),
         };
         let protocol = workload.protocol().name();
         rows.push((workload.id.clone(), format!("{request} over {protocol}")));
-        rows.push((String::new(), workload.about.clone()));
+        if !workload.about.is_empty() {
+            rows.push((String::new(), workload.about.clone()));
+        }
     }
     Ok(format!("Workloads\n{}", listing(&rows, width())))
 }

@@ -108,11 +108,7 @@ fn unsupported_loads_are_reported() {
 fn a_tool_speaks_the_protocol_of_the_workload() {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
     let over = |protocol| Workload {
-        request: Request::Http {
-            method: "GET".into(),
-            path: "/hello".into(),
-            protocol,
-        },
+        request: Request::Http(HttpRequest::new("GET", "/hello", protocol)),
         ..workloads.get("hello").unwrap().clone()
     };
     let (https, h2) = (over(Protocol::Https11), over(Protocol::H2));
