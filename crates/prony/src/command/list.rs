@@ -172,7 +172,7 @@ fn workloads(project: &Project) -> Vec<String> {
             let mut rows = Vec::new();
             for workload in workloads {
                 let request = match &workload.request {
-                    Request::Http { method, path, .. } => format!("{method} {path}"),
+                    Request::Http(request) => format!("{} {}", request.method, request.path),
                     Request::Grpc { path, .. } => format!("call {path}"),
                 };
                 let protocol = workload.protocol().name();

@@ -251,7 +251,7 @@ fn default_ids(workloads: &Workloads, pair: [&Server; 2]) -> Result<Vec<String>,
     let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
     let over_http = |id: &&&String| {
         let workload = workloads.get(id);
-        workload.is_ok_and(|workload| matches!(workload.request, Request::Http { .. }))
+        workload.is_ok_and(|workload| matches!(workload.request, Request::Http(_)))
     };
     let mut chosen: Vec<&String> = both.iter().copied().filter(|id| over_http(&id)).collect();
     if chosen.is_empty() {
