@@ -141,9 +141,6 @@ mod tests {
     #[test]
     fn a_search_has_no_objective_for_the_rate() {
         let error = "p99<1s,rate>5k/s".parse::<Slo>().unwrap_err();
-        assert!(
-            error.to_string().contains("remove `rate>5000/s`"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("remove `rate>5k/s`"), "{error}");
     }
 }

@@ -48,7 +48,7 @@ pub use run::{
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
-pub use text::{RateError, exact, parse_percent, parse_rate, parse_stages, percentage};
+pub use text::{RateError, RateText, exact, parse_percent, parse_rate, parse_stages, percentage};
 pub use trial::{
     FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial, TrialRecord, TrialResult,
     WarmUp, attempt_that_counts,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_model::{parse_percent, parse_rate, percentage};
+use prony_model::{RateText, parse_percent, parse_rate, percentage};
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -272,7 +272,7 @@ impl fmt::Display for Objective {
 }
 
 impl Objective {
-    /// The limit as people write it: `10ms`, `0.1%`, `5000/s`.
+    /// The limit as people write it: `10ms`, `0.1%`, `5k/s`.
     pub fn limit_text(&self) -> String {
         match self {
             // `1s500ms`.
@@ -280,7 +280,7 @@ impl Objective {
                 .to_string()
                 .replace(' ', ""),
             Self::Errors { limit } => percentage(limit.value).replace(' ', ""),
-            Self::Rate { limit } => format!("{}/s", limit.value),
+            Self::Rate { limit } => RateText(limit.value).to_string(),
         }
     }
 }
@@ -329,7 +329,7 @@ mod tests {
             ("errors<0%", "errors<0%"),
             (
                 "rate > 5k/s, p97.525 < 2 ms",
-                "rate>5000/s,p97.525<2ms,errors<0.1%",
+                "rate>5k/s,p97.525<2ms,errors<0.1%",
             ),
             ("rate>=300/m,errors<=1 %", "rate>=5/s,errors<=1%"),
             (
