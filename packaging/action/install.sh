@@ -1,29 +1,25 @@
 #!/usr/bin/env bash
-# Installs Prony for the action: the program of a release, or a build of the sources beside this script.
+# Installs Prony for the action: the program of a release, or a build of the sources that the action belongs to.
+#
+#   PRONY_VERSION    the release, 1.2.3; `source` builds from source [the version of the sources]
 set -euo pipefail
 
-version=${PRONY_VERSION:-latest}
-source=${PRONY_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
-repository=${PRONY_REPOSITORY:-prony-bench/prony}
-server=${GITHUB_SERVER_URL:-https://github.com}
-folder=${RUNNER_TEMP:-/tmp}/prony-bin
+readonly source=${PRONY_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+version=${PRONY_VERSION:-$(sed -n 's/^version = "\(.*\)"$/\1/p' "$source/Cargo.toml" | head -n 1)}
+readonly releases=${GITHUB_SERVER_URL:-https://github.com}/${PRONY_REPOSITORY:-prony-bench/prony}/releases/download
+readonly folder=${RUNNER_TEMP:-/tmp}/prony-program
 
-# Later steps find the program.
-publish() {
-  if [[ -n ${GITHUB_PATH:-} ]]; then echo "$folder" >>"$GITHUB_PATH"; fi
-  "$folder/prony" --version
-}
-
-# A release has the program of each processor as an archive, and its checksum beside it.
+# A release has an archive for each processor, and the checksums of all files.
 install_release() {
-  local archive path
-  archive=prony-$(uname -m)-unknown-linux-musl.tar.gz
-  path=releases/latest/download
-  if [[ $version != latest ]]; then path=releases/download/$version; fi
-  curl -fsSL --retry 3 -o "$folder/$archive" "$server/$repository/$path/$archive" &&
-    curl -fsSL --retry 3 -o "$folder/$archive.sha256" "$server/$repository/$path/$archive.sha256" || return 1
-  (cd "$folder" && sha256sum --check --quiet "$archive.sha256")
-  tar -xzf "$folder/$archive" -C "$folder"
+  local name
+  name=prony-$version-$(uname -m)-linux
+  curl -fsSL --retry 3 -o "$folder/$name.tar.gz" "$releases/v$version/$name.tar.gz" || return 1
+  curl -fsSL --retry 3 -o "$folder/SHA256SUMS" "$releases/v$version/SHA256SUMS" || return 1
+  if ! (cd "$folder" && grep -F " $name.tar.gz" SHA256SUMS | sha256sum --check --quiet); then
+    echo "error: the checksum of $name.tar.gz is wrong" >&2
+    exit 1
+  fi
+  tar -xzf "$folder/$name.tar.gz" --strip-components=1 -C "$folder" "$name/prony"
 }
 
 install_source() {
@@ -35,7 +31,9 @@ mkdir -p "$folder"
 if [[ $version == source ]]; then
   install_source
 elif ! install_release; then
-  echo "The release $version of Prony has no program for $(uname -m), so it is built from source." >&2
+  echo "There is no program of Prony $version for $(uname -m), so it is built from source." >&2
   install_source
 fi
-publish
+# Later steps find it.
+if [[ -n ${GITHUB_PATH:-} ]]; then echo "$folder" >>"$GITHUB_PATH"; fi
+"$folder/prony" --version

@@ -42,7 +42,7 @@ base_revision() {
 compare() {
   local arguments=() more=()
   read -r -a more <<<"${PRONY_ARGUMENTS:-}"
-  if ! fetch_base; then
+  if [[ $base == -* ]] || ! fetch_base; then
     echo "error: the base \`$base\` is not a revision that can be fetched" | tee "$work/log" >&2
     return 2
   fi
@@ -50,7 +50,8 @@ compare() {
   if [[ -n $server ]]; then arguments+=(--server "$server"); fi
   arguments+=(--markdown "$work/comparison.md" ${more[@]+"${more[@]}"})
   local status=0
-  prony "${arguments[@]}" 2> >(tee "$work/log" >&2) || status=$?
+  # The log goes to the job and, for the comment, to a file; with pipefail the status is that of Prony.
+  { prony "${arguments[@]}" 2>&1 >&3 | tee "$work/log" >&2; } 3>&1 || status=$?
   return $status
 }
 

@@ -26,7 +26,7 @@ impl LoadFigures {
         Ok(Self {
             latency: LatencyHistogram::from_base64(&load.histogram)?,
             ok: load.outcomes[Outcome::Ok],
-            errors: load.outcomes.errors() + unanswered(load),
+            errors: load.outcomes.errors() + without_response(load),
             seconds: load.duration_s,
         })
     }
@@ -58,7 +58,7 @@ impl LoadFigures {
 
 /// The requests of an open loop that were due and had no response within the time allowed. In a closed loop a request in
 /// flight at the end says nothing, and neither does one of a load that was cut short.
-pub(crate) fn unanswered(load: &LoadResult) -> u64 {
+pub(crate) fn without_response(load: &LoadResult) -> u64 {
     match load.ended {
         Ended::Interrupted => 0,
         _ if load.open.is_none() => 0,

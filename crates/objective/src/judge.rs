@@ -7,7 +7,7 @@ use prony_model::{HistogramError, LatencyHistogram, LoadResult, Timeline};
 use prony_stats::{Interval, ratio_of_sums, share_of};
 use serde::Serialize;
 
-use crate::figures::{LoadFigures, unanswered};
+use crate::figures::{LoadFigures, without_response};
 use crate::objective::{Objective, Objectives, Statistic};
 
 /// Whether an objective was met.
@@ -206,7 +206,7 @@ fn timeline_batches(load: &LoadResult, count: usize) -> Vec<Batch> {
         .map(|batch| timeline_batch(timeline, bounds(batch)..bounds(batch + 1)))
         .collect();
     if let Some(last) = batches.last_mut() {
-        last.errors += unanswered(load);
+        last.errors += without_response(load);
     }
     batches
 }

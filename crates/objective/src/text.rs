@@ -378,8 +378,8 @@ mod tests {
             ),
             ("errors<1%,errors<1%", "errors has two limits"),
             (
-                "p99 < 50ms, errrors < 0.1%",
-                "`errrors < 0.1%` (at character 13): unknown name `errrors`",
+                "p99 < 50ms, failures < 0.1%",
+                "`failures < 0.1%` (at character 13): unknown name `failures`",
             ),
         ] {
             let error = text.parse::<Objectives>().unwrap_err().to_string();

@@ -53,7 +53,9 @@ fn runs_are_found_in_the_store_and_in_files() {
     let xml = roxmltree::Document::parse(&xml).unwrap();
     assert_eq!(xml.root_element().attribute("failures"), Some("0"));
     let rows = json["cases"][0]["rows"].as_array().unwrap().len();
-    let cases = xml.descendants().filter(|node| node.has_tag_name("testcase"));
+    let cases = xml
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"));
     assert!(cases.count() >= rows);
 
     // A file is a run as well. This one contains the newest run, so both sides are of one run.

@@ -150,7 +150,7 @@ fn without_an_ok_response_a_latency_is_missed() {
 }
 
 #[test]
-fn only_in_an_open_loop_is_an_unanswered_request_an_error() {
+fn only_in_an_open_loop_is_a_request_without_a_response_an_error() {
     let objectives: Objectives = "errors<1%".parse().unwrap();
     let mut load = load(&[QUICK; 50], &objectives);
     load.outcomes[Outcome::Unfinished] = 5000;

@@ -14,10 +14,10 @@ pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String
         true => exact_rate(result.rate_per_s),
         false => overall(judged),
     };
-    let subject = if judged.is_empty() { "" } else { " objectives" };
+    let what = if judged.is_empty() { "" } else { " objectives" };
     let target = escaped(&format!("{} {}", result.target.method, result.target.url));
     let mut out = format!(
-        "### Prony{subject}: {title}\n\n{target}: {}\n\n",
+        "### Prony{what}: {title}\n\n{target}: {}\n\n",
         escaped(&figures(result))
     );
     if !judged.is_empty() {

@@ -121,8 +121,8 @@ fn a_wrong_objective_is_named_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     for (objective, told) in [
         (
-            "p99 < 50ms, errrors < 1%",
-            "`errrors < 1%` (at character 13): unknown name",
+            "p99 < 50ms, failures < 1%",
+            "`failures < 1%` (at character 13): unknown name",
         ),
         ("p99 < 50", "`50` is not a duration"),
         ("", "there is no objective"),
