@@ -10,7 +10,7 @@ use common::{prony, repository, run};
 
 /// Flags of other programs that the documentation names: other load generators, Cargo, curl, scripts in `benches/`, and
 /// servers in examples.
-const FOREIGN: [&str; 39] = [
+const FOREIGN: [&str; 42] = [
     "--body-file",
     "--burst-rate",
     "--call",
@@ -22,6 +22,7 @@ const FOREIGN: [&str; 39] = [
     "--descriptor_set_out",
     "--disable-keepalive",
     "--edit-last",
+    "--git",
     "--h1",
     "--host",
     "--include_imports",
@@ -37,6 +38,8 @@ const FOREIGN: [&str; 39] = [
     "--port",
     "--quiet",
     "--release",
+    "--retry",
+    "--retry-connrefused",
     "--rps",
     "--runs",
     "--single",

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,7 +14,7 @@ use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 
 use crate::arguments;
-use crate::command::flags::{BuildFlags, CpuFlags, StoreFlag, TrialFlags};
+use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, StoreFlag, TrialFlags};
 use crate::exit::usage;
 use crate::project::{self, Project, ServerPath};
 
@@ -36,6 +37,7 @@ Examples:
                                                ±3 %, or for 10 minutes
   prony run zap --baseline go-nethttp          compare the others with Go's
   prony run zap --quick --driver wrk           let wrk generate the load
+  prony run --junit tests.xml                  verdicts for a CI system
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
 
 Exit status (with --all, the highest of all suites):
@@ -56,7 +58,7 @@ pub struct Arguments {
     pub suite: Option<String>,
     /// Run every suite of the project, or else every one that Prony ships, one after the other, each
     /// with its own report
-    #[arg(long, conflicts_with = "suite")]
+    #[arg(long, conflicts_with_all = ["suite", "junit"])]
     pub all: bool,
     /// Run the suite's quick version: the same kinds of load, with fewer or shorter trials
     #[arg(long)]
@@ -105,6 +107,11 @@ pub struct Arguments {
     cpus: CpuFlags,
     #[command(flatten)]
     pub store: StoreFlag,
+    /// Write the report as Markdown to this file, or to standard output with `-`
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    pub markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub junit: JunitFlag,
 }
 
 /// What the project offers to run, read before anything changes on this machine.
