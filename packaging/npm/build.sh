@@ -12,7 +12,8 @@ shift
 
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
-install -m 644 "$npm"/{package.json,README.md} "$repository"/LICENSE-{MIT,APACHE} "$staging"
+install -m 644 "$npm/package.json" "$repository"/LICENSE-{MIT,APACHE} "$staging"
+install -m 644 "$packaging/description.md" "$staging/README.md"
 install -D -m 755 "$npm/prony" "$staging/bin/prony"
 processors=()
 for program in "$@"; do

@@ -15,7 +15,8 @@ export PRONY_PROGRAM PRONY_ARCHITECTURE PRONY_VERSION SOURCE_DATE_EPOCH=31553280
 
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
-install -m 644 "$wheel"/{pyproject.toml,hatch_build.py,README.md} "$repository"/LICENSE-{MIT,APACHE} "$staging"
+install -m 644 "$wheel"/{pyproject.toml,hatch_build.py} "$repository"/LICENSE-{MIT,APACHE} "$staging"
+install -m 644 "$packaging/description.md" "$staging/README.md"
 python3 -m venv "$staging/venv"
 "$staging/venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
   -r "$wheel/requirements.txt"
