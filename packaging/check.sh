@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# check.sh PROGRAM: packages a program in every way, installs each package in an empty folder, and runs it there.
+# check.sh PROGRAM: packages the crates, and the program in every way; installs each package of the program in an empty
+# folder, and runs it there.
 set -euo pipefail
 
 packaging=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -14,6 +15,11 @@ cd "$folder"
 runs() {
   [[ $("$1" --version) == "prony $version" ]] || { echo "error: $1 is not prony $version" >&2 && return 1; }
   "$1" list --project "$repository" | grep -q '^  go-nethttp '
+}
+
+# Each crate can be packaged: no metadata, file or version of a dependency is missing. publish.sh --dry-run builds them too.
+crates() {
+  "$packaging/publish.sh" --dry-run --no-verify --quiet
 }
 
 wheel() {
@@ -54,7 +60,7 @@ manual_pages() {
   [[ -s archive/man1/prony.1 && -s archive/man1/prony-load.1 && -s archive/man1/prony-grpc-list.1 ]]
 }
 
-for check in wheel npm_package archive completions manual_pages; do
+for check in crates wheel npm_package archive completions manual_pages; do
   echo "$check"
   $check
 done
