@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use common::{prony, repository, run};
 
-/// Flags of other programs that the documentation names: other load generators, Cargo, curl, scripts in `benches/`, and
-/// servers in examples.
-const FOREIGN: [&str; 42] = [
+/// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
+/// `benches/`, and servers in examples.
+const FOREIGN: [&str; 49] = [
     "--body-file",
     "--burst-rate",
     "--call",
@@ -22,14 +22,18 @@ const FOREIGN: [&str; 42] = [
     "--descriptor_set_out",
     "--disable-keepalive",
     "--edit-last",
+    "--from",
     "--git",
+    "--global",
     "--h1",
     "--host",
+    "--ignore-missing",
     "--include_imports",
     "--latency-correction",
     "--listen",
     "--local-ips",
     "--locked",
+    "--network",
     "--no-access-log",
     "--npn-list",
     "--other-program",
@@ -40,8 +44,11 @@ const FOREIGN: [&str; 42] = [
     "--release",
     "--retry",
     "--retry-connrefused",
+    "--rm",
     "--rps",
     "--runs",
+    "--save-dev",
+    "--security-opt",
     "--single",
     "--skipTLS",
     "--summary-export",

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 const PACKED: &str = "shipped.tar";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed={PACKED}");
+    // The folder, because Cargo would take an archive that does not exist for one that changed.
+    println!("cargo::rerun-if-changed=.");
     let bytes = match fs::read(PACKED) {
         Ok(bytes) => bytes,
         Err(_) => pack(Path::new("../.."))?,

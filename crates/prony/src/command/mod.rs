@@ -3,6 +3,7 @@
 mod ab;
 mod calibrate;
 mod compare;
+mod completions;
 mod doctor;
 mod export;
 mod flags;
@@ -11,6 +12,7 @@ mod grpc;
 mod init;
 mod list;
 mod load;
+mod man;
 mod reference;
 mod report;
 mod run;
@@ -69,9 +71,18 @@ enum Command {
     Grpc(grpc::Arguments),
     /// Measure the limits of this machine and of the load engine
     Calibrate(calibrate::Arguments),
+    /// Write a completion script for bash, zsh, fish, elvish or PowerShell
+    Completions(completions::Arguments),
+    /// Write the manual pages
+    Man(man::Arguments),
     /// Run the built-in reference server (the server `ceiling`), or a slow one with known latencies
     #[command(hide = true)]
     Reference(reference::Arguments),
+}
+
+/// The commands and flags, for programs that describe them.
+fn definition() -> clap::Command {
+    Cli::command()
 }
 
 /// Reads the command line.
@@ -111,6 +122,8 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Compare(arguments) => compare::run(project, &arguments),
         Command::Ab(arguments) => ab::run(project, &arguments),
         Command::Grpc(arguments) => grpc::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),
         Command::Generators(arguments) => generators::run(project, &arguments),
     }
