@@ -19,6 +19,7 @@ pub(crate) enum Reason<'a> {
     /// Behind carets, below the place in question.
     Carets(&'a str),
     /// Lines as they are.
+    #[allow(dead_code, reason = "for errors while an entry runs")]
     Lines(&'a str),
 }
 
@@ -57,7 +58,7 @@ impl Listing<'_> {
         if !out.ends_with('|') {
             let _ = write!(out, "\n{margin} |");
         }
-        out
+        out.replace("\r\n", "\n")
     }
 }
 

@@ -15,6 +15,8 @@ mod query;
 mod regex;
 mod section;
 mod template;
+#[cfg(test)]
+mod tests;
 mod text;
 mod xml;
 

@@ -15,7 +15,6 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<String> {
         last: reader.position(),
         reader,
         open: Vec::new(),
-        declares_entities: false,
     };
     match scanner.document() {
         Some(()) => Ok(reader.since(start).to_owned()),
@@ -30,7 +29,6 @@ struct Scanner<'r, 'a> {
     last: Position,
     /// The elements that are open.
     open: Vec<&'a str>,
-    declares_entities: bool,
 }
 
 impl<'a> Scanner<'_, 'a> {
@@ -80,14 +78,13 @@ impl<'a> Scanner<'_, 'a> {
     fn markup(&mut self, is_first: bool) -> Option<bool> {
         if self.skip("<?") {
             let instruction = self.until("?>")?;
-            let target = instruction
-                .split(|character: char| character.is_ascii_whitespace())
-                .next()?;
-            let is_declaration = target == "xml";
-            (is_name(target) && (is_first || !target.eq_ignore_ascii_case("xml"))).then_some(())?;
-            if is_declaration {
-                instruction.contains("version").then_some(())?;
-            }
+            let target_end = instruction
+                .find(is_white_space)
+                .unwrap_or(instruction.len());
+            let (target, content) = instruction.split_at(target_end);
+            let is_instruction = is_name(target) && !target.eq_ignore_ascii_case("xml");
+            (is_instruction || is_first && target == "xml" && is_declaration(content))
+                .then_some(())?;
         } else if self.skip("<!--") {
             let comment = self.until("-->")?;
             (!comment.contains("--") && !comment.ends_with('-')).then_some(())?;
@@ -110,10 +107,7 @@ impl<'a> Scanner<'_, 'a> {
         let mut is_inside = false;
         loop {
             match self.read()? {
-                '[' => {
-                    is_inside = true;
-                    self.declares_entities = true;
-                }
+                '[' => is_inside = true,
                 ']' => is_inside = false,
                 '>' if !is_inside => return Some(()),
                 quote @ ('"' | '\'') => while self.read()? != quote {},
@@ -131,25 +125,30 @@ impl<'a> Scanner<'_, 'a> {
         };
         let name_end = tag.find(is_white_space).unwrap_or(tag.len());
         let (name, attributes) = tag.split_at(name_end);
-        (is_name(name) && self.are_attributes(attributes)).then_some(())?;
+        (is_name(name) && Self::are_attributes(attributes)).then_some(())?;
         if !is_empty {
             self.open.push(name);
         }
         Some(self.open.is_empty())
     }
 
-    /// What is between `<` and `>`, which may be in quotes.
+    /// What is between `<` and `>`, which may be in the value of an attribute.
     fn tag(&mut self) -> Option<&'a str> {
         let start = self.reader.cursor();
+        let mut before = ' ';
         loop {
             match self.reader.peek()? {
                 '>' => break,
-                quote @ ('"' | '\'') => {
+                quote @ ('"' | '\'') if before == '=' => {
                     self.read();
                     while self.read()? != quote {}
+                    before = quote;
                 }
-                _ => {
+                character => {
                     self.read();
+                    if !is_white_space(character) {
+                        before = character;
+                    }
                 }
             }
         }
@@ -159,7 +158,7 @@ impl<'a> Scanner<'_, 'a> {
     }
 
     /// Whether a text is a list of different attributes, each behind white space.
-    fn are_attributes(&self, text: &str) -> bool {
+    fn are_attributes(text: &str) -> bool {
         let mut names: Vec<&str> = Vec::new();
         let mut rest = text;
         loop {
@@ -174,7 +173,8 @@ impl<'a> Scanner<'_, 'a> {
             if !is_separate
                 || names.contains(&name)
                 || value.contains('<')
-                || !self.are_references(value)
+                || !value.chars().all(is_character)
+                || !are_references(value)
             {
                 return false;
             }
@@ -186,44 +186,87 @@ impl<'a> Scanner<'_, 'a> {
     fn text(&mut self) -> Option<()> {
         let start = self.reader.cursor();
         while self.reader.peek()? != '<' {
-            if self.read()? == '&' {
+            let character = self.read()?;
+            let is_allowed =
+                is_character(character) && (is_white_space(character) || !self.open.is_empty());
+            is_allowed.then_some(())?;
+            if character == '&' {
                 let reference = self.until(";")?;
-                self.is_reference(reference).then_some(())?;
+                is_reference(reference).then_some(())?;
             }
+            (!self.reader.since(start).ends_with("]]>")).then_some(())?;
         }
-        let text = self.reader.since(start);
-        let is_allowed = match self.open.is_empty() {
-            true => text.chars().all(is_white_space),
-            false => !text.contains("]]>"),
-        };
-        is_allowed.then_some(())
+        Some(())
     }
+}
 
-    fn are_references(&self, text: &str) -> bool {
-        text.split('&')
-            .skip(1)
-            .all(|part| match part.split_once(';') {
-                Some((reference, _)) => self.is_reference(reference),
-                None => false,
-            })
-    }
+fn are_references(text: &str) -> bool {
+    text.split('&').skip(1).all(|part| {
+        part.split_once(';')
+            .is_some_and(|(reference, _)| is_reference(reference))
+    })
+}
 
-    /// Whether a text is what stands between `&` and `;`.
-    fn is_reference(&self, text: &str) -> bool {
-        let number = match text.strip_prefix('#') {
-            Some(digits) => match digits.strip_prefix('x') {
-                Some(digits) => u32::from_str_radix(digits, 16).ok(),
-                None => digits.parse().ok(),
-            },
-            None => {
-                let is_known = matches!(text, "lt" | "gt" | "amp" | "quot" | "apos");
-                return is_known || self.declares_entities && is_name(text);
-            }
+/// Whether a text is what stands between `&` and `;`. The document declares no entities of its own.
+fn is_reference(text: &str) -> bool {
+    let number = match text.strip_prefix('#') {
+        Some(digits) => match digits.strip_prefix('x') {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => digits.parse().ok(),
+        },
+        None => return matches!(text, "lt" | "gt" | "amp" | "quot" | "apos"),
+    };
+    number.and_then(char::from_u32).is_some_and(is_character)
+}
+
+/// Whether a character may be in a document.
+fn is_character(character: char) -> bool {
+    is_white_space(character) || character >= ' ' && !matches!(character, '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a text is what follows `<?xml`: a version, then maybe an encoding, then maybe `standalone`.
+fn is_declaration(text: &str) -> bool {
+    let mut allowed = ["version", "encoding", "standalone"].iter();
+    let mut rest = text;
+    let mut is_first = true;
+    while !rest.trim_start_matches(is_white_space).is_empty() {
+        let trimmed = rest.trim_start_matches(is_white_space);
+        let Some((name, value, next)) = attribute(trimmed) else {
+            return false;
         };
-        number
-            .and_then(char::from_u32)
-            .is_some_and(|character| character != '\0')
+        let is_known = match name {
+            "version" => value
+                .strip_prefix("1.")
+                .is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit())),
+            "encoding" => is_encoding(value),
+            "standalone" => matches!(value, "yes" | "no"),
+            _ => false,
+        };
+        let is_in_order =
+            allowed.any(|allowed| *allowed == name) && (name == "version") == is_first;
+        if trimmed.len() == rest.len() || !is_known || !is_in_order {
+            return false;
+        }
+        is_first = false;
+        rest = next;
     }
+    !is_first
+}
+
+/// Whether a text is the name of an encoding that a document in UTF-8 may claim to have.
+fn is_encoding(name: &str) -> bool {
+    let known = [
+        "utf-8",
+        "utf8",
+        "us-ascii",
+        "ascii",
+        "iso-8859-1",
+        "iso-latin-1",
+        "latin1",
+        "iso-8859-15",
+        "windows-1252",
+    ];
+    known.contains(&name.to_ascii_lowercase().as_str())
 }
 
 /// The name and the value of the first attribute, and what is behind it.
@@ -247,7 +290,60 @@ fn is_white_space(character: char) -> bool {
 fn is_name(text: &str) -> bool {
     let is_start = |character: char| character.is_alphabetic() || matches!(character, '_' | ':');
     let is_part = |character: char| {
-        is_start(character) || character.is_numeric() || matches!(character, '-' | '.' | '·')
+        is_start(character)
+            || character.is_numeric()
+            || matches!(character, '-' | '.' | '·' | '\u{300}'..='\u{36f}')
     };
     text.starts_with(is_start) && text.chars().all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> Option<String> {
+        parse(&mut Reader::new(text)).ok()
+    }
+
+    #[test]
+    fn a_document_ends_with_its_root_element() {
+        let whole = [
+            "<a/>",
+            "<a b='>' c=\"'\"></a >",
+            "<?xml version=\"1.0\" encoding='utf-8'?>\n<!-- c --><!DOCTYPE a [<!ENTITY e \"v\">]><a><b/>&lt;&#65;</a>",
+            "<a><![CDATA[ <>& ]]> x > y<?pi ?></a>",
+        ];
+        for text in whole {
+            assert_eq!(
+                document(&format!("{text}\nHTTP 200")).as_deref(),
+                Some(text)
+            );
+        }
+    }
+
+    #[test]
+    fn a_document_that_is_not_well_formed_is_refused() {
+        let broken = [
+            "<a>",
+            "<a></b>",
+            "<a",
+            "<1/>",
+            "<a b=1/>",
+            "<a b/>",
+            "<a b='1' b='2'/>",
+            "<a b='1'c='2'/>",
+            "<a>&x;</a>",
+            "<a>& </a>",
+            "<a>]]></a>",
+            "<a><!-- -- --></a>",
+            "</a>",
+            "<!-- c -->x<a/>",
+            "<?xml encoding='utf-8'?><a/>",
+            "<a><?xml version='1.0'?></a>",
+            "<a>\u{1}</a>",
+        ];
+        for text in broken {
+            assert_eq!(document(text), None, "{text}");
+        }
+    }
 }
