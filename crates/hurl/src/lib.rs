@@ -1,0 +1,28 @@
+//! Hurl files: a parser and the evaluation of queries, captures and asserts, without I/O.
+//!
+//! ```
+//! let text = "GET http://{{host}}/items\nHTTP 200\n[Asserts]\njsonpath \"$.count\" > 3\n";
+//! let file = prony_hurl::parse(text).map_err(|error| error.render("items.hurl", text));
+//! assert_eq!(file.map(|file| file.entries.len()), Ok(1));
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod ast;
+mod error;
+pub mod evaluate;
+mod listing;
+mod parse;
+mod position;
+mod reader;
+mod unsupported;
+
+pub use error::{ParseError, ParseErrorKind};
+pub use parse::parse;
+pub use position::{Position, Span};
+pub use unsupported::{Unsupported, unsupported};
+
+/// The longest file that [`parse`] reads.
+pub const MAX_FILE_BYTES: usize = 16 << 20;
+
+/// How deep the lists and objects of JSON may be nested, as in Hurl.
+pub const MAX_JSON_DEPTH: usize = 128;
