@@ -20,11 +20,11 @@ mod verify;
 
 use std::any::TypeId;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::exit::Outcome;
+use crate::exit::{self, Outcome};
 
 /// Measures web servers: builds them, checks them, loads them, and says what the numbers can
 /// and cannot tell apart
@@ -49,8 +49,10 @@ enum Command {
     Run(run::Arguments),
     /// Describe the servers of a folder in prony.toml
     Init(init::Arguments),
-    /// Load a server that is already running; takes wrk's flags
+    /// Load a server that is already running, or one of the project; takes wrk's flags
     Load(Box<load::Arguments>),
+    /// Find the highest rate at which a server meets an objective: `prony load --find-capacity`
+    Capacity(CapacityWords),
     /// Check the servers' responses, without load
     Verify(verify::Arguments),
     /// List the suites, servers and workloads
@@ -85,6 +87,41 @@ fn definition() -> clap::Command {
     Cli::command()
 }
 
+/// The words after `prony capacity`, which are those of `prony load`.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+struct CapacityWords {
+    /// A URL, or a server of the project, and flags of `prony load`
+    #[arg(
+        value_name = "URL|SERVER",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    words: Vec<OsString>,
+}
+
+impl CapacityWords {
+    fn run(self, project: Option<&Path>) -> Outcome {
+        let asks_for_help = |word: &OsString| word == "--help" || word == "-h";
+        let is_help = self.words.iter().any(asks_for_help);
+        // With both, clap would complain about what is missing before it shows the help.
+        let find = (!is_help).then(|| "--find-capacity".into());
+        let words = ["prony", "load"]
+            .map(OsString::from)
+            .into_iter()
+            .chain(find);
+        match parse(words.chain(self.words)) {
+            Ok(Cli {
+                command: Command::Load(arguments),
+                project: own,
+            }) => load::run(own.as_deref().or(project), &arguments),
+            Ok(other) => dispatch(other),
+            Err(error) => Ok(exit::status_without_a_command(&error)),
+        }
+    }
+}
+
 /// Reads the command line.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     // A value such as -1 goes to the flag's own parser; it is not a flag of that name.
@@ -111,7 +148,8 @@ pub fn dispatch(cli: Cli) -> Outcome {
     let project = cli.project.as_deref();
     match cli.command {
         Command::Run(arguments) => run::run(project, &arguments),
-        Command::Load(arguments) => load::run(&arguments),
+        Command::Load(arguments) => load::run(project, &arguments),
+        Command::Capacity(capacity) => capacity.run(project),
         Command::Init(arguments) => init::run(project, &arguments),
         Command::Verify(arguments) => verify::run(project, &arguments),
         Command::List(arguments) => list::run(project, &arguments),

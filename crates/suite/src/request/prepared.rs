@@ -164,6 +164,18 @@ impl PreparedRequest {
         Ok((self.secrets.hide(&url), request))
     }
 
+    /// The URL, with `***` for secrets, the same as it is requested, and the request to the server at `address`; `None`
+    /// for a gRPC call.
+    pub fn http_parts(
+        &self,
+        address: SocketAddr,
+    ) -> Option<Result<(String, HttpUrl, RequestParts), String>> {
+        let http = self.http()?;
+        let url = http.url(address);
+        let parts = http.parts(&url).map_err(|error| self.secrets.hide(&error));
+        Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
+    }
+
     /// The codings of responses that it accepts; `None` for a gRPC call, whose messages have their own.
     pub fn accepted(&self) -> Option<&Accepted> {
         self.http().map(|http| &http.accepted)
@@ -185,18 +197,25 @@ impl PreparedRequest {
 
 impl PreparedHttp {
     fn encode(&self, address: SocketAddr) -> (String, Result<WireRequest, String>) {
-        let url = format!("{}://{address}{}", self.protocol.scheme(), self.target);
-        let request = self.wire_request(&url);
+        let url = self.url(address);
+        let request = self.parts(&url).and_then(|(_, parts)| {
+            let encoded = RequestSet::from(parts).encode(self.protocol.into());
+            encoded.map_err(|error| error.to_string())
+        });
         (url, request)
     }
 
-    fn wire_request(&self, url: &str) -> Result<WireRequest, String> {
+    fn url(&self, address: SocketAddr) -> String {
+        format!("{}://{address}{}", self.protocol.scheme(), self.target)
+    }
+
+    fn parts(&self, url: &str) -> Result<(HttpUrl, RequestParts), String> {
         let url: HttpUrl = url
             .parse()
             .map_err(|error: TargetError| error.to_string())?;
-        RequestParts::new(&self.method, &url, &self.headers, &self.body)
-            .and_then(|parts| RequestSet::from(parts).encode(self.protocol.into()))
-            .map_err(|error| error.to_string())
+        let parts = RequestParts::new(&self.method, &url, &self.headers, &self.body);
+        let parts = parts.map_err(|error| error.to_string())?;
+        Ok((url, parts))
     }
 }
 

@@ -42,7 +42,7 @@ pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
-pub use verify::{Verification, verify_server};
+pub use verify::{Verification, start_ready, verify_server};
 
 /// What a run needs.
 pub struct RunRequest<'a> {

@@ -179,6 +179,28 @@ fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<Stri
     ))
 }
 
+/// Starts a server on the bench and waits until it sends the expected response.
+///
+/// # Errors
+/// If it ends, does not respond in time or responds wrongly, or the bench is interrupted.
+pub fn start_ready(
+    bench: &Bench,
+    name: &str,
+    built: &Built,
+    task: &Task,
+    ports: &mut dyn PortSource,
+) -> Result<RunningServer, BringUpError> {
+    let mut probe = |address| match request_once(address, task, RESPONSE_TIMEOUT) {
+        Err(reason) => Probe::NotYet(reason),
+        Ok(response) => match task.expected.check(&response) {
+            Ok(()) => Probe::Right,
+            Err(mismatch) => Probe::Wrong(mismatch.to_string()),
+        },
+    };
+    let (running, _) = start(bench, name, task, built, ports, &mut probe)?;
+    Ok(running)
+}
+
 /// Starts a server on the bench for a task and waits until `probe` finds it ready.
 pub(super) fn start(
     bench: &Bench,

@@ -36,6 +36,11 @@ pub struct CallArguments {
 }
 
 impl CallArguments {
+    /// A flag that makes the request a call, if one was given.
+    pub fn changed(&self) -> Option<&'static str> {
+        self.grpc.is_some().then_some("--grpc")
+    }
+
     /// The method to call, if one is given.
     pub fn method(&self) -> Result<Option<&str>, &'static str> {
         match &self.grpc {

@@ -1,4 +1,4 @@
-//! `prony load URL`: the load engine alone. One file for each group of its flags.
+//! `prony load URL`: the load engine alone, on a server that runs or one that Prony starts. One file for each group of its flags.
 
 mod call;
 mod capacity;
@@ -7,10 +7,12 @@ mod objectives;
 mod protocol;
 mod requests;
 mod responses;
+mod server;
 mod shape;
 
 use std::error::Error;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -26,6 +28,7 @@ use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
+use self::server::{Named, ServerArguments, StartedServer};
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
@@ -48,6 +51,7 @@ Examples:
                                                        the highest rate
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
   prony load --grpc shop.Orders/List http://localhost:50051/
+  prony load shop                                      the server `shop` of prony.toml
 
 `--help` shows all flags, and more examples.";
 
@@ -91,6 +95,7 @@ Examples:
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
+  prony load shop --workload cart       builds and starts a server of the project
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
 
@@ -109,8 +114,9 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct Arguments {
-    /// Request these URLs, all on one server; several are used round-robin
-    #[arg(value_name = "URL", required_unless_present = "requests_file")]
+    /// Request these URLs, all on one server, round-robin if there are several; or build, start and load
+    /// this server of the project (its id, or its folder)
+    #[arg(value_name = "URL|SERVER", required_unless_present = "requests_file")]
     urls: Vec<String>,
     #[command(flatten)]
     time: TimeArguments,
@@ -132,6 +138,8 @@ pub struct Arguments {
     call: CallArguments,
     #[command(flatten)]
     responses: ResponseArguments,
+    #[command(flatten)]
+    server: ServerArguments,
     #[command(flatten)]
     output: OutputArguments,
     #[command(flatten)]
@@ -196,6 +204,8 @@ struct Described {
     is_random: bool,
     /// What is required, if anything is.
     objectives: Option<Objectives>,
+    /// The server that Prony started for it.
+    server: Option<StartedServer>,
 }
 
 /// The result as JSON.
@@ -208,8 +218,16 @@ struct Document<'a> {
 }
 
 /// Runs the load, and shows and writes the result.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let described = arguments.described()?;
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let interrupt = interrupt_on_signals()?;
+    let server = match arguments.named(project)? {
+        None => None,
+        Some(named) => match arguments.server.start(&named, &interrupt)? {
+            None => return Ok(ExitCode::from(INTERRUPTED)),
+            started => started,
+        },
+    };
+    let mut described = arguments.described(server)?;
     let output = &arguments.output;
     let json = output.result.json.json.as_deref();
     if arguments.capacity.is_asked() {
@@ -227,11 +245,13 @@ pub fn run(arguments: &Arguments) -> Outcome {
         ("--markdown", output.result.markdown.as_deref()),
         ("--junit", output.junit.junit.as_deref()),
     ])?;
-    let interrupt = interrupt_on_signals()?;
     let mut view = LoadProgress::start(&described.plan);
     let show = &mut |progress| view.show(&progress);
     let result = prony_load::run(&described.plan, &interrupt, show)?;
     view.finish();
+    if let Some(ended) = described.server.as_mut().and_then(StartedServer::ended) {
+        errln!("ENDED    {ended}");
+    }
     let judged = match &described.objectives {
         Some(objectives) => judge(objectives, &result)?,
         None => Vec::new(),
@@ -273,8 +293,29 @@ fn write(
 const MARKDOWN_WIDTH: usize = 100;
 
 impl Arguments {
+    /// The server of the project that the command line names instead of a URL.
+    fn named(&self, project: Option<&Path>) -> Result<Option<Named>, Box<dyn Error>> {
+        let named = match self.urls.as_slice() {
+            [target] => Named::of(project, target)?,
+            _ => None,
+        };
+        let flag = match &named {
+            None => self.server.needs_a_server(),
+            Some(_) => self.requests.changed().or_else(|| self.call.changed()),
+        };
+        match (flag, &named) {
+            (None, _) => Ok(named),
+            (Some(flag), None) => Err(usage(format!(
+                "{flag} needs a server of the project instead of a URL"
+            ))),
+            (Some(flag), Some(_)) => Err(usage(format!(
+                "{flag} needs a URL: what Prony requests of a server of the project is its workload, which --workload chooses"
+            ))),
+        }
+    }
+
     /// Reads the command line, and looks for the server if nothing else is wrong.
-    fn described(&self) -> Result<Described, Box<dyn Error>> {
+    fn described(&self, server: Option<StartedServer>) -> Result<Described, Box<dyn Error>> {
         let Self {
             time,
             connections,
@@ -284,7 +325,10 @@ impl Arguments {
         } = self;
         let cpus = self.generator.cpus.as_deref();
         let cpus = cpus.map_or(Ok(Vec::new()), |list| arguments::cpus("--cpus", list));
-        let cpus = cpus.map_err(usage)?;
+        let mut cpus = cpus.map_err(usage)?;
+        if let (true, Some(server)) = (cpus.is_empty(), &server) {
+            cpus = server.load_cpus().to_vec();
+        }
         let objectives = self.objectives.read()?;
         let load_shape = shape.shape(self.capacity.is_asked()).map_err(usage)?;
         let stages = shape
@@ -294,9 +338,12 @@ impl Arguments {
         let sizes = connections
             .sizes(shape.connections(), is_rate, cpus.len())
             .map_err(usage)?;
-        let mut sent = self
-            .requests
-            .requests(&self.urls, &self.call, connections.no_keepalive)?;
+        let mut sent = match &server {
+            Some(server) => server.requests()?,
+            None => self
+                .requests
+                .requests(&self.urls, &self.call, connections.no_keepalive)?,
+        };
         connections.check_addresses(&sent.server).map_err(usage)?;
         let tls = self.tls.of(&sent.server).map_err(usage)?;
         let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
@@ -317,7 +364,10 @@ impl Arguments {
             event_loop: self.generator.event_loop.into(),
             sources: connections.source.clone(),
             cpus,
-            sampling: responses.sampling()?,
+            sampling: match (responses.sampling()?, &server) {
+                (None, Some(server)) => Some(server.sampling()),
+                (own, _) => own,
+            },
             seed: shape.seed(),
             first_byte: responses.first_byte,
             slow_from_ns: objectives
@@ -335,6 +385,7 @@ impl Arguments {
             requests: sent.described,
             is_random,
             objectives,
+            server,
         })
     }
 

@@ -108,6 +108,19 @@ impl RequestArguments {
         }
     }
 
+    /// A flag that changes the request, if one was given.
+    pub fn changed(&self) -> Option<&'static str> {
+        [
+            ("-H", !self.headers.is_empty()),
+            ("-X", self.method != "GET"),
+            ("--body", self.body.is_some()),
+            ("--requests-file", self.requests_file.is_some()),
+            ("--weights", !self.weights.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
     fn all_headers(&self, no_keepalive: bool) -> Result<Vec<String>, Box<dyn Error>> {
         let mut headers = self.headers.clone();
         if no_keepalive {

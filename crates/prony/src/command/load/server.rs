@@ -1,0 +1,195 @@
+//! A server of the project, which Prony builds and starts for the load.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use clap::Args;
+use prony_load::{Order, RequestSet, SampleChoice, Sampling};
+use prony_model::{CpuAssignment, Protocol};
+use prony_server::{FreePorts, RunningServer, Server};
+use prony_suite::Workload;
+use prony_suite::run::{Task, prepare, start_ready};
+use prony_system::{default_assignment, format_cpu_list};
+
+use super::requests::{Content, Requests};
+use crate::arguments;
+use crate::command::flags::BuildFlags;
+use crate::exit::usage;
+use crate::project::{self, Project, ServerPath};
+use crate::view::run_progress;
+
+/// How long the server's end may take.
+const STOP_TIME: Duration = Duration::from_secs(2);
+
+/// What only a server of the project needs.
+#[derive(Args)]
+#[command(next_help_heading = "Server of the project")]
+pub struct ServerArguments {
+    /// Request this workload of the server [default: its first one over plain HTTP/1.1]
+    #[arg(long, value_name = "ID", value_parser = arguments::name)]
+    workload: Option<String>,
+    #[command(flatten)]
+    building: BuildFlags,
+}
+
+/// What the command line names instead of a URL.
+pub struct Named {
+    project: Project,
+    server: Server,
+}
+
+impl Named {
+    /// The server that `target` names; `None` if it is a URL.
+    pub fn of(project: Option<&Path>, target: &str) -> Result<Option<Self>, Box<dyn Error>> {
+        if target.contains([':', '.']) && ServerPath::of(target).is_none() {
+            return Ok(None);
+        }
+        let project = Project::open(project)?;
+        let catalogue = project.catalogue()?;
+        let server = match ServerPath::of(target) {
+            Some(path) => path.map_err(usage)?.open()?,
+            None => {
+                let server = catalogue.get(target);
+                let server = server.map_err(|error| {
+                    usage(format!("{error}; a URL begins with http:// or https://"))
+                });
+                server?.clone()
+            }
+        };
+        Ok(Some(Self { project, server }))
+    }
+}
+
+/// A server that runs as long as this value.
+pub struct StartedServer {
+    running: RunningServer,
+    task: Task,
+    cpus: CpuAssignment,
+}
+
+impl ServerArguments {
+    /// Whether a flag was given that means nothing for a URL.
+    pub fn needs_a_server(&self) -> Option<&'static str> {
+        self.workload.is_some().then_some("--workload")
+    }
+
+    /// Builds the server and starts it; `None` if the user stopped that.
+    pub fn start(
+        &self,
+        named: &Named,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<Option<StartedServer>, Box<dyn Error>> {
+        let Named { project, server } = named;
+        let workload = self.workload(project, server)?;
+        let task = Task::new(workload, &project.layout)?;
+        let cpus = default_assignment()?;
+        let id = project::run_id("load");
+        let bench = self
+            .building
+            .bench(&project.layout, cpus.clone(), &id, interrupt)?;
+        let prepared = prepare(&bench, &[server], &mut run_progress::say_what_is_built);
+        let Some(prepared) = prepared.into_iter().next() else {
+            return Ok(None);
+        };
+        let Some(built) = &prepared.built else {
+            let line = run_progress::status_line(&server.id, &prepared.record.status);
+            return Err(line.unwrap_or_default().into());
+        };
+        let name = format!("{}-load", server.id);
+        let running = match start_ready(&bench, &name, built, &task, &mut FreePorts) {
+            Ok(running) => running,
+            Err(_) if interrupt.load(Relaxed) => return Ok(None),
+            Err(error) => return Err(format!("{}: {error}", server.id).into()),
+        };
+        errln!(
+            "started  {} on {}, CPU {}; requests `{}`",
+            server.id,
+            running.address(),
+            format_cpu_list(&cpus.server),
+            workload.id
+        );
+        Ok(Some(StartedServer {
+            running,
+            task,
+            cpus,
+        }))
+    }
+
+    fn workload<'a>(
+        &self,
+        project: &'a Project,
+        server: &Server,
+    ) -> Result<&'a Workload, Box<dyn Error>> {
+        let workloads = project.workloads(&[server])?;
+        let served = &server.manifest.workloads;
+        let Some(id) = &self.workload else {
+            let mut plain = served.iter().filter_map(|id| workloads.get(id).ok());
+            let first = plain.find(|one| one.protocol() == Protocol::Http11);
+            return first.ok_or_else(|| {
+                let id = &server.id;
+                format!("{id} serves no workload over plain HTTP/1.1; start it yourself, and give its URL").into()
+            });
+        };
+        let workload = workloads.get(id).map_err(usage)?;
+        if !served.contains(id) {
+            return Err(usage(format!("{} does not serve `{id}`", server.id)));
+        }
+        match workload.protocol() {
+            Protocol::Http11 => Ok(workload),
+            other => Err(usage(format!(
+                "`{id}` is requested over {}, and `prony load SERVER` only over plain HTTP/1.1; start the server yourself, and give its URL",
+                other.name()
+            ))),
+        }
+    }
+}
+
+impl StartedServer {
+    /// The request of its workload.
+    pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
+        let request = self.task.request.http_parts(self.running.address());
+        let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
+        Ok(Requests {
+            content: Content::Http(RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?),
+            server,
+            url,
+            described: None,
+            are_random: false,
+        })
+    }
+
+    /// The CPUs for the load, which the server does not use.
+    pub fn load_cpus(&self) -> &[usize] {
+        &self.cpus.load
+    }
+
+    /// The check of its responses.
+    pub fn sampling(&self) -> Sampling {
+        Sampling {
+            check: self.task.expected.clone(),
+            choice: SampleChoice::AtRandom,
+        }
+    }
+
+    /// How it ended, if it has, which spoils the load.
+    pub fn ended(&mut self) -> Option<String> {
+        let exit = self.running.exited()?;
+        Some(format!(
+            "the server {exit} during the load; {}",
+            self.running.logs().shown()
+        ))
+    }
+}
+
+impl Drop for StartedServer {
+    fn drop(&mut self) {
+        let has_ended = self.running.exited().is_some();
+        self.running.stop(STOP_TIME);
+        if !has_ended {
+            self.running.logs().discard();
+        }
+    }
+}
