@@ -8,7 +8,7 @@ const MS: u64 = 1_000_000;
 #[derive(Clone, Copy)]
 struct Interval {
     ok: u64,
-    /// How many of them take 100 ms; the others take 10 ms.
+    /// How many of them take 100 ms; the rest take 10 ms.
     slow: u64,
     errors: u64,
 }
