@@ -174,3 +174,32 @@ fn each_round_is_a_batch() {
     let few = judge_rounds(&objectives, &[&round; 3]).unwrap();
     assert!(few[1].holds && few[1].evidence.is_none());
 }
+
+/// The share of loads with a verdict other than "not clear" if the true share of slow responses is exactly the allowed
+/// one, so that each such verdict is wrong. Slow responses come in bursts of about `burst`.
+fn wrong_verdicts(burst: u64) -> f64 {
+    let mut random = fastrand::Rng::with_seed(burst);
+    let loads = 100;
+    let mut wrong = 0;
+    for _ in 0..loads {
+        let mut interval = || {
+            let bursts = (0..60 / burst).filter(|_| random.f64() < 0.1).count() as u64;
+            Interval {
+                ok: 60,
+                slow: bursts * burst,
+                errors: 0,
+            }
+        };
+        let intervals: Vec<Interval> = (0..100).map(|_| interval()).collect();
+        wrong += u32::from(verdict("p90<50ms", &intervals).0 != Verdict::NotClear);
+    }
+    f64::from(wrong) / f64::from(loads)
+}
+
+#[test]
+fn a_load_at_the_limit_rarely_has_a_clear_verdict() {
+    for burst in [1, 30] {
+        let wrong = wrong_verdicts(burst);
+        assert!(wrong <= 0.08, "bursts of {burst}: {wrong}");
+    }
+}
