@@ -57,7 +57,7 @@ impl LoadFigures {
 }
 
 /// The requests of an open loop that were due and had no response within the time allowed. In a closed loop a request in
-/// flight at the end says nothing, and neither does one of a load that was cut short.
+/// flight at the end is no error, and neither is one of a load that was cut short.
 pub(crate) fn without_response(load: &LoadResult) -> u64 {
     match load.ended {
         Ended::Interrupted => 0,

@@ -170,7 +170,7 @@ fn values_of_load() {
             capacity,
             "--slo",
             &["p99<-1ms", "p99<0s"],
-            "is not a duration that can bound p99",
+            "is not a duration that can limit p99",
         ),
         (
             capacity,
@@ -182,7 +182,7 @@ fn values_of_load() {
             capacity,
             "--slo",
             &["-1", "p99"],
-            "is not a bound; write a name, < and a value",
+            "it is not an objective; write a name, < or >, and a value",
         ),
     ] {
         refused(&project, command, flag, values, told);

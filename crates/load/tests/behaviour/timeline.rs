@@ -71,6 +71,20 @@ fn the_intervals_add_up_to_the_outcomes() {
 }
 
 #[test]
+fn slow_responses_are_counted_in_the_interval_of_their_arrival() {
+    let server = pausing_server();
+    let plan = LoadPlan {
+        // Each response takes 0.2 ms or longer, and none an hour.
+        slow_from_ns: vec![200_000, 3_600_000_000_000],
+        ..timed(&server, 55, 200)
+    };
+    let (_, timeline) = load(&plan);
+    let counts: Vec<&[u64]> = timeline.slow.iter().map(|slow| &slow.count[..]).collect();
+    assert_eq!(counts, [&timeline.ok[..], &vec![0; timeline.ok.len()]]);
+    assert!(timeline.errors.is_empty());
+}
+
+#[test]
 fn the_mean_latency_of_the_intervals_is_that_of_the_load() {
     let server = pausing_server();
     let (result, timeline) = load(&timed(&server, 0, 200));

@@ -224,7 +224,7 @@ fn a_server_that_responds_wrongly_is_reported() {
 fn wrong_command_lines_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     for (arguments, told) in [
-        (&["--slo", "p98<10ms"][..], "unknown name `p98`"),
+        (&["--slo", "p100<10ms"][..], "unknown name `p100`"),
         (&["--slo", "p99<10"], "write for instance p99<10ms"),
         (&["--precision", "2"], "write for instance 10%"),
         (&["--repeats", "0"], "from 1 to 1000"),
